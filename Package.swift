@@ -1,0 +1,32 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+  name: "Martlet",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "Martlet", targets: ["Martlet"]),
+    .library(name: "MartletTesting", targets: ["MartletTesting"]),
+    .executable(name: "martlet", targets: ["MartletTool"]),
+  ],
+  targets: [
+    .target(name: "Martlet", swiftSettings: settings),
+    .target(name: "MartletTesting", dependencies: ["Martlet"], swiftSettings: settings),
+    // Not named `martlet`: its build folder would be the library's on a file system that ignores case.
+    .executableTarget(
+      name: "MartletTool", dependencies: ["Martlet", "MartletTesting"], path: "Examples/martlet",
+      swiftSettings: settings),
+    .testTarget(name: "MartletTests", dependencies: ["Martlet", "MartletTesting"], swiftSettings: settings),
+    .testTarget(
+      name: "MartletIntegrationTests", dependencies: ["Martlet", "MartletTesting", "MartletTool"],
+      swiftSettings: settings),
+  ]
+)

@@ -1,0 +1,142 @@
+/// Shows what a client is doing.
+///
+/// Nothing is collected for it while nobody looks: a snapshot is made when it is asked for.
+///
+/// ```swift
+/// for await now in client.activity.snapshots { print(now.running.count, now.bytesPerSecond.received) }
+/// ```
+public actor ActivityMonitor {
+  private nonisolated let core: ClientCore
+
+  init(_ core: ClientCore) { self.core = core }
+
+  /// The state at this moment.
+  public nonisolated var current: ActivitySnapshot { core.snapshot() }
+
+  /// The state now, and again after each change, at most ten times a second.
+  ///
+  /// Only the newest one is kept for a slow reader. While a rate decays, there is one a second.
+  public nonisolated var snapshots: AsyncStream<ActivitySnapshot> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      watch(continuation) { core in
+        let version = core.changes.version
+        let snapshot = core.snapshot()
+        continuation.yield(snapshot)
+        try await core.timeline.watch(.milliseconds(100))
+        if core.changes.version != version { return }
+        if snapshot.bytesPerSecond == Bandwidth() {
+          await core.changes.wait(after: version)
+        } else {
+          try await core.timeline.watch(.milliseconds(900))
+        }
+      }
+    }
+  }
+
+  /// Whether the network is in use, as an indicator would show it: on at once, off when nothing was used for a while.
+  ///
+  /// - Parameter hideAfter: How long it stays on after the last use, so that it does not flicker.
+  /// - Returns: The state now, and then each change.
+  public nonisolated func indicator(hideAfter: Duration) -> AsyncStream<Bool> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let shown = Shown()
+      watch(continuation) { core in
+        let version = core.changes.version
+        let isInUse = core.snapshot().isNetworkInUse
+        let rest = core.lastUse + hideAfter - core.timeline.now()
+        if isInUse {
+          if shown.change(to: true) { continuation.yield(true) }
+          await core.changes.wait(after: version)
+        } else if shown.isOn && rest > .zero {
+          // Another use in the meantime moves `lastUse`, and the rest is waited for again.
+          try await core.timeline.watch(rest)
+        } else {
+          if shown.change(to: false) { continuation.yield(false) }
+          await core.changes.wait(after: version)
+        }
+      }
+    }
+  }
+
+  /// Whether requests of an endpoint type are under way.
+  ///
+  /// - Parameter type: The type; requests of other types do not count.
+  public nonisolated func isInUse<E: Endpoint>(_ type: E.Type) -> Bool {
+    core.calls.contains { $0.endpoint == type }
+  }
+
+  /// The requests of an endpoint type that are under way.
+  ///
+  /// - Parameter type: The type.
+  public nonisolated func requests<E: Endpoint>(of type: E.Type) -> [RequestInfo] { requests { $0.endpoint == type } }
+
+  /// The requests with a tag that are under way.
+  ///
+  /// - Parameter tag: The tag.
+  public nonisolated func requests(tagged tag: String) -> [RequestInfo] { requests { $0.tag == tag } }
+
+  /// The requests to a host that are under way.
+  ///
+  /// - Parameter host: The host in lower case.
+  public nonisolated func requests(to host: String) -> [RequestInfo] { requests { $0.host == host } }
+
+  /// Counts work that the client does not do itself as use of the network.
+  ///
+  /// - Parameters:
+  ///   - name: What the snapshot shows.
+  ///   - work: The work; it runs here and now.
+  /// - Returns: What the work returns.
+  /// - Throws: What the work throws.
+  public nonisolated func adopt<R>(_ name: String, _ work: () async throws -> R) async rethrows -> R {
+    let id = core.enterForeign(name)
+    defer { core.leaveForeign(id) }
+    return try await work()
+  }
+
+  /// Waits until nothing is under way; returns early when the task is cancelled.
+  public func waitUntilIdle() async { await core.waitUntilIdle() }
+
+  private nonisolated func requests(where matches: (Call) -> Bool) -> [RequestInfo] {
+    core.calls.filter(matches).sorted { $0.id < $1.id }.map { RequestInfo($0) }
+  }
+
+  /// Runs `step` again and again for one stream, until its reader or the client's core is gone.
+  private nonisolated func watch<Element>(
+    _ continuation: AsyncStream<Element>.Continuation,
+    _ step: @escaping @Sendable (ClientCore) async throws -> Void
+  ) {
+    let core = core
+    core.changes.addWatcher()
+    let task = Task {
+      while !Task.isCancelled {
+        do { try await step(core) } catch { break }
+      }
+    }
+    continuation.onTermination = { _ in
+      task.cancel()
+      core.changes.removeWatcher()
+    }
+  }
+}
+
+extension ClientCore {
+  /// What goes on now.
+  func snapshot() -> ActivitySnapshot {
+    let (calls, foreign, totals) = activity()
+    var snapshot = ActivitySnapshot()
+    snapshot.adopted = foreign.sorted()
+    snapshot.totals = totals
+    (snapshot.totals.bytesReceived, snapshot.totals.bytesSent) = meter.totals
+    snapshot.bytesPerSecond = meter.rate(at: timeline.now())
+    for call in calls.sorted(by: { $0.id < $1.id }) {
+      let info = RequestInfo(call)
+      switch info.state {
+      case .running: snapshot.running.append(info)
+      case .waiting(let reason): snapshot.waiting.append(.init(request: info, reason: reason))
+      case .ended: continue
+      }
+      snapshot.byHost[call.host, default: 0] += 1
+    }
+    return snapshot
+  }
+}

@@ -1,0 +1,51 @@
+import Synchronization
+
+/// Tells watchers that something changed; costs one atomic read while there are none.
+final class ChangeSignal: Sendable {
+  private struct State {
+    var version = 0
+    var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+    var nextWaiter = 0
+  }
+
+  private let watchers = Atomic<Int>(0)
+  private let state = Mutex(State())
+
+  /// Says that something changed.
+  func signal() {
+    guard watchers.load(ordering: .relaxed) > 0 else { return }
+    let waiters: Dictionary<Int, CheckedContinuation<Void, Never>>.Values? = state.withLock { state in
+      state.version += 1
+      guard !state.waiters.isEmpty else { return nil }
+      defer { state.waiters = [:] }
+      return state.waiters.values
+    }
+    for waiter in waiters ?? [:].values { waiter.resume() }
+  }
+
+  func addWatcher() { watchers.add(1, ordering: .relaxed) }
+  func removeWatcher() { watchers.subtract(1, ordering: .relaxed) }
+
+  /// The number of the last change.
+  var version: Int { state.withLock { $0.version } }
+
+  /// Waits until there is a change after `version`, or the task is cancelled.
+  func wait(after version: Int) async {
+    let id = state.withLock {
+      $0.nextWaiter += 1
+      return $0.nextWaiter
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isDone = state.withLock {
+          guard $0.version == version, !Task.isCancelled else { return true }
+          $0.waiters[id] = continuation
+          return false
+        }
+        if isDone { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
+    }
+  }
+}

@@ -1,0 +1,283 @@
+import Foundation
+import Synchronization
+
+/// One call: what was asked, from its start to its one end.
+///
+/// ```
+///            ┌──────── report(.waiting) ─────────┐
+///   begun ─▶ running ◀──── report(.running) ──▶ waiting
+///              └────────────┬───────────────────┘
+///        finish (the pipeline returned or threw)      the first of the two wins,
+///        abort (cancel, total limit, scope, client)   the other one does nothing
+///                           ▼
+///                         ended ─▶ leaves the registry, tells its watchers, once
+/// ```
+package final class Call: Watched {
+  fileprivate struct State {
+    var stage = CallState.running
+    var attempts: [Attempt] = []
+    var redirects: [RedirectHop] = []
+    var current: HTTPRequest
+    var response: HTTPResponse?
+    var progress = TransferProgress()
+    var history: [RequestEvent] = []
+    var events: [Int: AsyncStream<RequestEvent>.Continuation] = [:]
+    var progressStreams: [Int: AsyncStream<TransferProgress>.Continuation] = [:]
+    var nextWatcher = 0
+    var onSettled: [@Sendable () -> Void] = []
+    var deliveries = 0
+    var isSilenced = false
+
+    var isSettled: Bool { stage.isEnded && deliveries == 0 }
+  }
+
+  let id: RequestID
+  let core: ClientCore
+  let settings: ClientSettings
+  let request: HTTPRequest
+  let host: String
+  let options: ResolvedOptions
+  let endpoint: (any Endpoint.Type)?
+  let retryOf: RequestID?
+  let startedAt: Duration
+  /// Whether somebody may ask for its events later: they are kept for managed calls.
+  let isManaged: Bool
+  package let abortSource = AbortSource()
+
+  private let state: Mutex<State>
+
+  init(
+    id: RequestID, core: ClientCore, settings: ClientSettings, request: HTTPRequest, host: String,
+    options: ResolvedOptions, endpoint: (any Endpoint.Type)?, retryOf: RequestID?, isManaged: Bool
+  ) {
+    self.id = id
+    self.core = core
+    self.settings = settings
+    self.request = request
+    self.host = host
+    self.options = options
+    self.endpoint = endpoint
+    self.retryOf = retryOf
+    self.isManaged = isManaged
+    startedAt = core.timeline.now()
+    state = Mutex(State(current: request))
+  }
+
+  var timeouts: TimeoutPolicy { options.timeouts }
+  var tag: String? { options.source.tag }
+  var stage: CallState { state.withLock { $0.stage } }
+  var attempts: [Attempt] { state.withLock { $0.attempts } }
+  var redirects: [RedirectHop] { state.withLock { $0.redirects } }
+  var progress: TransferProgress { state.withLock { $0.progress } }
+  var elapsed: Duration { core.timeline.now() - startedAt }
+
+  /// The request as it was last sent.
+  var currentRequest: HTTPRequest { state.withLock { $0.current } }
+
+  /// The response, once the call has succeeded.
+  var response: HTTPResponse? { state.withLock { $0.response } }
+
+  // MARK: The end
+
+  /// Ends the call from outside.
+  ///
+  /// - Returns: Whether this was its end.
+  @discardableResult
+  package func abort(_ error: any Error) -> Bool {
+    let end: CallEnd = error is CancellationError ? .cancelled : .failed(error)
+    guard terminate(end, response: nil) else { return false }
+    abortSource.abort(error)
+    return true
+  }
+
+  /// Ends the call with what the pipeline came to.
+  ///
+  /// - Returns: Whether this was its end; if not, ``abortSource`` has the reason.
+  func finish(_ end: CallEnd, response: HTTPResponse?) -> Bool { terminate(end, response: response) }
+
+  /// Cancels the call and silences its callbacks, also those that are due but have not run.
+  ///
+  /// - Returns: Whether this was its end.
+  @discardableResult
+  func cancel() -> Bool {
+    state.withLock { $0.isSilenced = true }
+    return abort(CancellationError())
+  }
+
+  /// Whether callbacks must not be called any more.
+  var isSilenced: Bool { state.withLock { $0.isSilenced } }
+
+  /// Says that callbacks are owed: until ``delivered()`` the call can still be silenced.
+  func expectDelivery() {
+    state.withLock { $0.deliveries += 1 }
+    core.expectDelivery(self)
+  }
+
+  /// Says that owed callbacks were called, or dropped.
+  func delivered() {
+    core.delivered(self)
+    let actions = state.withLock {
+      $0.deliveries -= 1
+      return $0.takeSettled()
+    }
+    for action in actions { action() }
+  }
+
+  /// Runs `action` once the call has ended and its callbacks have run, or at once if that is so.
+  func onSettled(_ action: @escaping @Sendable () -> Void) {
+    let isSettled = state.withLock {
+      if $0.isSettled { return true }
+      $0.onSettled.append(action)
+      return false
+    }
+    if isSettled { action() }
+  }
+
+  private func terminate(_ end: CallEnd, response: HTTPResponse?) -> Bool {
+    let (ended, actions): (State?, [@Sendable () -> Void]) = state.withLock {
+      guard !$0.stage.isEnded else { return (nil, []) }
+      $0.stage = .ended(end)
+      $0.response = response
+      $0.history.append(.ended(end))
+      let copy = $0
+      $0.events = [:]
+      $0.progressStreams = [:]
+      return (copy, $0.takeSettled())
+    }
+    guard let ended else { return false }
+    core.leave(self, end)
+    for stream in ended.events.values {
+      stream.yield(.ended(end))
+      stream.finish()
+    }
+    for stream in ended.progressStreams.values { stream.finish() }
+    for action in actions { action() }
+    return true
+  }
+
+  func checkLimits(now: Duration) -> Duration? {
+    guard let total = timeouts.total else { return nil }
+    guard now >= startedAt + total else { return startedAt + total }
+    var error = HTTPError(
+      .timedOut, "the total limit of \(HTTPError.text(total)) passed", phase: currentPhase())
+    complete(&error)
+    abort(error)
+    return nil
+  }
+
+  private let exchange = Mutex<ExchangeControl?>(nil)
+
+  private func currentPhase() -> HTTPError.Phase {
+    if case .waiting(.retryPause) = stage { return .pausing }
+    return exchange.withLock { $0 }?.phase ?? .queued
+  }
+
+  /// Says which exchange is on its way, so that the total limit can name its phase.
+  func setExchange(_ control: ExchangeControl) { exchange.withLock { $0 = control } }
+
+  /// Adds to an error what the call knows.
+  func complete(_ error: inout HTTPError) {
+    error.describe(currentRequest)
+    if error.attempts.isEmpty { error.attempts = attempts }
+    if error.elapsed == nil { error.elapsed = elapsed }
+  }
+
+  // MARK: What happens on the way
+
+  func report(_ stage: CallState) {
+    let isChanged = state.withLock {
+      guard !$0.stage.isEnded else { return false }
+      $0.stage = stage
+      return true
+    }
+    guard isChanged else { return }
+    if case .waiting(let reason) = stage { emit(.waiting(reason)) }
+    core.activityChanged()
+  }
+
+  func record(_ attempt: Attempt) { state.withLock { $0.attempts.append(attempt) } }
+
+  func record(_ hop: RedirectHop) {
+    state.withLock {
+      $0.redirects.append(hop)
+      // The attempts that count are those at the last hop.
+      $0.attempts = []
+    }
+    emit(.redirected(hop))
+  }
+
+  func setCurrent(_ request: HTTPRequest) { state.withLock { $0.current = request } }
+
+  func didMove(sent: Int, received: Int, now: Duration, _ progress: TransferProgress) {
+    core.didMove(sent: sent, received: received, now: now)
+    let streams = state.withLock {
+      $0.progress = progress
+      return $0.progressStreams
+    }
+    for stream in streams.values { stream.yield(progress) }
+    options.source.onProgress?(progress)
+  }
+
+  func emit(_ event: RequestEvent) {
+    guard isManaged else { return }
+    let streams: [Int: AsyncStream<RequestEvent>.Continuation] = state.withLock {
+      guard !$0.stage.isEnded else { return [:] }
+      // Redirects and attempts are bounded, but a policy may set high bounds.
+      if $0.history.count < 256 { $0.history.append(event) }
+      return $0.events
+    }
+    for stream in streams.values { stream.yield(event) }
+  }
+
+  // MARK: Watchers
+
+  func eventStream() -> AsyncStream<RequestEvent> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(512)) { continuation in
+      let (history, id): ([RequestEvent], Int?) = state.withLock {
+        guard !$0.stage.isEnded else { return ($0.history, nil) }
+        $0.nextWatcher += 1
+        $0.events[$0.nextWatcher] = continuation
+        // Yielded under the lock, or an event could overtake the history.
+        for event in $0.history { continuation.yield(event) }
+        return ([], $0.nextWatcher)
+      }
+      guard let id else {
+        for event in history { continuation.yield(event) }
+        continuation.finish()
+        return
+      }
+      continuation.onTermination = { [weak self] _ in
+        let removed = self?.state.withLock { $0.events.removeValue(forKey: id) }
+        _ = removed
+      }
+    }
+  }
+
+  func progressStream() -> AsyncStream<TransferProgress> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let (progress, id): (TransferProgress, Int?) = state.withLock {
+        guard !$0.stage.isEnded else { return ($0.progress, nil) }
+        $0.nextWatcher += 1
+        $0.progressStreams[$0.nextWatcher] = continuation
+        return ($0.progress, $0.nextWatcher)
+      }
+      continuation.yield(progress)
+      guard let id else {
+        continuation.finish()
+        return
+      }
+      continuation.onTermination = { [weak self] _ in
+        let removed = self?.state.withLock { $0.progressStreams.removeValue(forKey: id) }
+        _ = removed
+      }
+    }
+  }
+}
+
+extension Call.State {
+  fileprivate mutating func takeSettled() -> [@Sendable () -> Void] {
+    guard isSettled else { return [] }
+    defer { onSettled = [] }
+    return onSettled
+  }
+}

@@ -1,0 +1,63 @@
+/// The closures of a request in block style, and their delivery.
+///
+/// `@unchecked` because the closures need not be Sendable: they are only ever called on the actor on which they were
+/// made, one after the other for one request. Without an actor they are called on the global executor, one at a time,
+/// after everything that the caller did before starting the request.
+struct Callbacks<Output: Sendable>: @unchecked Sendable {
+  var onStart: (() -> Void)?
+  var onSuccess: (Output) -> Void
+  var onError: (HTTPError) -> Void
+
+  /// Delivers the end of a request, and of its repetitions, on the caller's actor.
+  func attach(to handle: RequestHandle<Output>, isolation: isolated (any Actor)?) {
+    let place = Place(isolation)
+    handle.onRetry { next in deliver(next, at: place) }
+    deliver(handle, at: place)
+  }
+
+  /// Where callbacks run. The actor is held weakly: a request must not keep alive what its scope belongs to.
+  private struct Place: Sendable {
+    private weak let actor: (any Actor)?
+    private let isAnywhere: Bool
+
+    init(_ actor: (any Actor)?) {
+      self.actor = actor
+      isAnywhere = actor == nil
+    }
+
+    /// Runs `work` on the actor, or nowhere if it is gone.
+    func run(_ work: @Sendable (isolated (any Actor)?) -> Void) async {
+      if let actor { await work(actor) } else if isAnywhere { work(nil) }
+    }
+  }
+
+  private func deliver(_ handle: RequestHandle<Output>, at place: Place) {
+    handle.call?.expectDelivery()
+    Task {
+      if onStart != nil {
+        await place.run { (_: isolated (any Actor)?) in
+          if !handle.isSilenced { onStart?() }
+        }
+      }
+      let outcome = await handle.outcome()
+      await place.run { (_: isolated (any Actor)?) in end(handle, outcome) }
+      handle.call?.delivered()
+    }
+  }
+
+  /// Called on the actor: whoever cancels there first is never called back.
+  private func end(_ handle: RequestHandle<Output>, _ outcome: Result<Output, any Error>) {
+    if handle.isSilenced {
+      if handle.reportsCancellation { onError(HTTPError(.cancelled, "the request was cancelled")) }
+      return
+    }
+    switch outcome {
+    case .success(let output): onSuccess(output)
+    case .failure(let error as HTTPError): onError(error)
+    case .failure(is CancellationError):
+      if handle.reportsCancellation { onError(HTTPError(.cancelled, "the request was cancelled")) }
+    case .failure(let error):
+      onError(HTTPError(.middleware, InvalidInput.printable(String(describing: error)), underlying: error))
+    }
+  }
+}

@@ -1,0 +1,139 @@
+import Foundation
+
+extension ClientCore {
+  /// Sends a request for a task that waits for it.
+  ///
+  /// Off the caller's actor from here on: pipeline and decoding must not load it.
+  @concurrent func send<Output: Sendable>(
+    _ request: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil,
+    decode: @escaping @Sendable (HTTPResponse, Call) throws -> Output
+  ) async throws -> Output {
+    let call = try begin(request, options: options, endpoint: endpoint, isManaged: false)
+    return try await withTaskCancellationHandler {
+      if call.settings.isAbortAware { return try await run(call, decode) }
+      // Middleware is code that we cannot end: the wait for it is.
+      return try await withAbort(call.abortSource) { try await self.run(call, decode) }
+    } onCancel: {
+      call.abort(CancellationError())
+    }
+  }
+
+  /// Starts a request that lives by itself.
+  func start<Output: Sendable>(
+    _ request: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
+    decode: @escaping @Sendable (HTTPResponse) throws -> Output,
+    finish: @escaping @Sendable (Result<Output, any Error>) -> Result<Output, any Error> = { $0 }
+  ) -> RequestHandle<Output> {
+    let result = SharedResult<Output>()
+    let again: @Sendable (RequestID?) -> RequestHandle<Output> = { [self] id in
+      start(request, options: options, endpoint: endpoint, retryOf: id, decode: decode, finish: finish)
+    }
+    let call: Call
+    do {
+      call = try begin(request, options: options, endpoint: endpoint, retryOf: retryOf, isManaged: true)
+    } catch {
+      result.resolve(finish(.failure(error)))
+      return RequestHandle(refused: request, error, result, again)
+    }
+    let task = Task { [self] in
+      let outcome: Result<Output, any Error>
+      do {
+        outcome = .success(try await run(call) { response, _ in try decode(response) })
+      } catch {
+        outcome = .failure(error)
+      }
+      // An aborted call has its result already.
+      if call.abortSource.error == nil { result.resolve(finish(outcome)) }
+    }
+    call.abortSource.onAbort { error in
+      task.cancel()
+      // Not at the end of the task: that may take as long as somebody's middleware likes.
+      result.resolve(finish(.failure(error)))
+    }
+    return RequestHandle(call, result, again)
+  }
+
+  /// Sends a request whose body a closure reads.
+  @concurrent func stream<R: Sendable>(
+    _ request: HTTPRequest, options: RequestOptions, _ body: @Sendable (StreamedResponse) async throws -> R
+  ) async throws -> R {
+    let call = try begin(request, options: options, isManaged: false)
+    return try await withTaskCancellationHandler {
+      try await ending(call) {
+        let response = try await Pipeline.run(call, .stream)
+        if call.options.accepts.accepts(response.status) != true {
+          _ = try await accepted(response, call)
+        }
+        let result = try await body(response)
+        return (result, nil, response.status)
+      }
+    } onCancel: {
+      call.abort(CancellationError())
+    }
+  }
+
+  /// The whole way of a call whose response is wanted in memory.
+  private func run<Output: Sendable>(
+    _ call: Call, _ decode: @Sendable (HTTPResponse, Call) throws -> Output
+  ) async throws -> Output {
+    try await ending(call) {
+      let response = try await accepted(try await Pipeline.run(call, .whole), call)
+      return (try decode(response, call), response, response.status)
+    }
+  }
+
+  /// Runs the work of a call and ends it exactly once, with what came first.
+  private func ending<R: Sendable>(
+    _ call: Call, _ work: () async throws -> (R, HTTPResponse?, HTTPStatus)
+  ) async throws -> R {
+    do {
+      let (result, response, status) = try await work()
+      guard call.finish(.succeeded(status), response: response) else {
+        throw call.abortSource.error ?? CancellationError()
+      }
+      return result
+    } catch {
+      let completed = call.complete(error)
+      if call.finish(.failed(completed), response: (completed as? HTTPError)?.response) { throw completed }
+      throw call.abortSource.error ?? completed
+    }
+  }
+
+  /// Judges a response.
+  private func accepted(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPResponse {
+    let data = try await streamed.body.collect(upTo: .max)
+    let response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
+    let isAccepted: Bool
+    switch call.options.accepts.rule {
+    case .range(let range): isAccepted = range.contains(response.status.rawValue)
+    case .response(let judge): isAccepted = try judge(response)
+    }
+    guard isAccepted else {
+      let reason = response.reasonPhrase.map { InvalidInput.printable($0) } ?? response.status.reasonPhrase
+      throw HTTPError(
+        .status, "\(response.status.rawValue) \(reason)", request: response.finalRequest, response: response)
+    }
+    return response
+  }
+
+  /// Waits until nothing runs; cancels what still runs after `timeout`.
+  func drain(_ timeout: Duration?) async {
+    let killer = timeout.map { timeout in
+      Task { [timeline] in
+        guard (try? await timeline.pause(timeout)) != nil else { return }
+        cancel()
+      }
+    }
+    await waitUntilIdle()
+    killer?.cancel()
+  }
+}
+
+extension Call {
+  /// The error with everything that the call knows of it; errors of others stay as they are.
+  func complete(_ error: any Error) -> any Error {
+    guard var error = error as? HTTPError else { return error }
+    complete(&error)
+    return error
+  }
+}

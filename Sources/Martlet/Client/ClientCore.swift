@@ -1,0 +1,192 @@
+import Foundation
+import Synchronization
+
+/// What lives on behind a client: its running calls and what they share.
+///
+/// A class with a lock, not an actor: `onCancel` handlers and `deinit` are synchronous.
+package final class ClientCore: Sendable {
+  fileprivate struct State {
+    var settings: ClientSettings
+    var calls: [RequestID: Call] = [:]
+    /// Calls whose callbacks have not run yet.
+    var delivering: [RequestID: Call] = [:]
+    var foreign: [Int: String] = [:]
+    var nextForeign = 0
+    var isClosed = false
+    var totals = ActivityTotals()
+    var idle: [Int: CheckedContinuation<Void, Never>] = [:]
+    var nextIdle = 0
+    var lastUse = Duration.zero
+  }
+
+  private static let numbers = Atomic<UInt64>(0)
+
+  package let timeline: Timeline
+  let watchdog: Watchdog
+  let budget: RetryBudget
+  let meter: BandwidthMeter
+  let outcomes = OutcomeHub()
+  let changes = ChangeSignal()
+  private let state: Mutex<State>
+
+  init(_ settings: ClientSettings, budget: RetryBudget = RetryBudget()) {
+    timeline = Timeline(settings.configuration.clock)
+    watchdog = Watchdog(timeline)
+    meter = BandwidthMeter()
+    self.budget = budget
+    state = Mutex(State(settings: settings))
+  }
+
+  static func nextID() -> RequestID { RequestID(number: numbers.add(1, ordering: .relaxed).newValue) }
+
+  var settings: ClientSettings { state.withLock { $0.settings } }
+
+  func update(_ change: @Sendable (inout HTTPClient.Configuration) -> Void) {
+    // Read, change and write are not one step: user code never runs under the lock. The actor keeps them in order.
+    let previous = settings
+    var configuration = previous.configuration
+    change(&configuration)
+    let next = ClientSettings(configuration, reusing: previous)
+    state.withLock { $0.settings = next }
+  }
+
+  // MARK: Calls
+
+  /// Starts a call: checks what was asked, and registers it.
+  ///
+  /// - Throws: ``HTTPError`` before anything was sent.
+  func begin(
+    _ asked: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
+    isManaged: Bool
+  ) throws -> Call {
+    let settings = settings
+    let resolved = ResolvedOptions(options.over(settings.configuration.options))
+    let (request, host) = try RequestGate.admit(asked, settings: settings, options: resolved)
+    let id = ClientCore.nextID()
+    let call = Call(
+      id: id, core: self, settings: settings, request: request, host: host, options: resolved, endpoint: endpoint,
+      retryOf: retryOf, isManaged: isManaged)
+    let isOpen = state.withLock {
+      guard !$0.isClosed else { return false }
+      $0.calls[id] = call
+      $0.totals.started += 1
+      return true
+    }
+    guard isOpen else {
+      throw HTTPError(.clientClosed, "the client is drained and takes no new requests", request: request)
+    }
+    budget.countRequest(at: call.startedAt)
+    if let total = resolved.timeouts.total { watchdog.watch(call, next: call.startedAt + total) }
+    call.emit(.started)
+    activityChanged()
+    return call
+  }
+
+  /// Takes an ended call out of the registry.
+  func leave(_ call: Call, _ end: CallEnd) {
+    watchdog.forget(call)
+    let now = timeline.now()
+    let waiters: [CheckedContinuation<Void, Never>] = state.withLock {
+      $0.calls[call.id] = nil
+      $0.lastUse = now
+      switch end {
+      case .succeeded: $0.totals.succeeded += 1
+      case .failed: $0.totals.failed += 1
+      case .cancelled: $0.totals.cancelled += 1
+      }
+      return $0.takeIdleWaiters()
+    }
+    for waiter in waiters { waiter.resume() }
+    activityChanged()
+  }
+
+  var calls: [Call] { state.withLock { Array($0.calls.values) } }
+
+  /// Cancels the calls that `matches` picks.
+  ///
+  /// - Returns: How many it ended.
+  @discardableResult
+  package func cancel(where matches: (Call) -> Bool = { _ in true }) -> Int {
+    let candidates = state.withLock { $0.calls.merging($0.delivering) { call, _ in call } }
+    return candidates.values.count { matches($0) && $0.cancel() }
+  }
+
+  func expectDelivery(_ call: Call) { state.withLock { $0.delivering[call.id] = call } }
+
+  func delivered(_ call: Call) {
+    let removed = state.withLock { $0.delivering.removeValue(forKey: call.id) }
+    _ = removed
+  }
+
+  /// The number of calls that are in any table, for tests that count leaks.
+  package var entryCount: Int { state.withLock { $0.calls.count + $0.delivering.count } + watchdog.count }
+
+  func close() { state.withLock { $0.isClosed = true } }
+
+  // MARK: Activity
+
+  func enterForeign(_ name: String) -> Int {
+    let id = state.withLock {
+      $0.nextForeign += 1
+      $0.foreign[$0.nextForeign] = name
+      return $0.nextForeign
+    }
+    activityChanged()
+    return id
+  }
+
+  func leaveForeign(_ id: Int) {
+    let now = timeline.now()
+    let waiters: [CheckedContinuation<Void, Never>] = state.withLock {
+      $0.foreign[id] = nil
+      $0.lastUse = now
+      return $0.takeIdleWaiters()
+    }
+    for waiter in waiters { waiter.resume() }
+    activityChanged()
+  }
+
+  func activity() -> (calls: [Call], foreign: [String], totals: ActivityTotals) {
+    state.withLock { (Array($0.calls.values), Array($0.foreign.values), $0.totals) }
+  }
+
+  func didMove(sent: Int, received: Int, now: Duration) {
+    meter.record(sent: sent, received: received, at: now)
+    activityChanged()
+  }
+
+  /// When the last call, or adopted work, ended.
+  var lastUse: Duration { state.withLock { $0.lastUse } }
+
+  func activityChanged() { changes.signal() }
+
+  /// Waits until nothing runs, or the task is cancelled.
+  func waitUntilIdle() async {
+    let id = state.withLock {
+      $0.nextIdle += 1
+      return $0.nextIdle
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isDone = state.withLock {
+          guard !$0.isIdle, !Task.isCancelled else { return true }
+          $0.idle[id] = continuation
+          return false
+        }
+        if isDone { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.idle.removeValue(forKey: id) }?.resume()
+    }
+  }
+}
+
+extension ClientCore.State {
+  fileprivate var isIdle: Bool { calls.isEmpty && foreign.isEmpty }
+
+  fileprivate mutating func takeIdleWaiters() -> [CheckedContinuation<Void, Never>] {
+    guard isIdle, !idle.isEmpty else { return [] }
+    defer { idle = [:] }
+    return Array(idle.values)
+  }
+}

@@ -1,0 +1,107 @@
+public import Foundation
+import Synchronization
+
+extension HTTPClient {
+  /// Everything that a client can be told; a value, of which each request keeps the state at its start.
+  public struct Configuration: Sendable {
+    private static let global = Mutex(Configuration())
+
+    /// What a new client starts from; changing it affects clients made later only.
+    public static var `default`: Configuration {
+      get { global.withLock { $0 } }
+      set { global.withLock { $0 = newValue } }
+    }
+
+    /// The URL that relative targets are joined to; `nil` by default.
+    ///
+    /// `/x` and `x` are both appended to its path; a whole URL as a target replaces it.
+    public var baseURL: RequestTarget?
+
+    /// Header fields of every request, replaced by name by those of an endpoint or a request.
+    ///
+    /// With ``baseURL`` set, `Authorization`, `Cookie` and `Proxy-Authorization` here go to the base URL's origin only.
+    public var headers: HTTPHeaders = [:]
+
+    /// The `User-Agent` field; `Martlet/` and the version by default.
+    public var userAgent = "Martlet/\(Configuration.version)"
+
+    /// The options of every request, where a scope, an endpoint or the request itself says nothing.
+    public var options = RequestOptions()
+
+    /// Middleware run once per call, the first one outermost.
+    public var middleware: [any Middleware] = []
+
+    /// Middleware run once per attempt, right above the transport.
+    public var attemptMiddleware: [any Middleware] = []
+
+    /// What sends the requests; `.urlSession` by default.
+    public var transport: any Transport = URLSessionTransport() { didSet { transportIdentity = Self.newIdentity() } }
+
+    /// The most exchanges with one host at a time; 6 by default.
+    public var maximumConnectionsPerHost: Int {
+      get { transportSettings.maximumConnectionsPerHost }
+      set { transportSettings.maximumConnectionsPerHost = max(1, newValue) }
+    }
+
+    /// The most exchanges at a time; 64 by default.
+    public var maximumConnections: Int {
+      get { transportSettings.maximumConnections }
+      set { transportSettings.maximumConnections = max(1, newValue) }
+    }
+
+    /// The decoder of ``HTTPResponse/json(_:decoder:)`` and of endpoints.
+    public var decoder = JSONDecoder()
+
+    /// The clock of limits and pauses.
+    public var clock: any Clock<Duration> = ContinuousClock()
+
+    /// The date, where a standard compares dates.
+    public var now: @Sendable () -> Date = { Date() }
+
+    /// A random number from 0 up to 1, for the jitter of pauses.
+    public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
+
+    var transportSettings = TransportSettings() { didSet { transportIdentity = Self.newIdentity() } }
+    private(set) var transportIdentity = Self.newIdentity()
+
+    /// The defaults that the library comes with.
+    public init() {}
+
+    /// The version of this library.
+    public static let version = "0.1.0"
+
+    /// Whether a failed attempt is repeated, if no request says otherwise; ``RetryPolicy/standard`` by default.
+    public var retry: RetryPolicy {
+      get { options.retry ?? .standard }
+      set { options.retry = newValue }
+    }
+
+    /// The time limits, if no request says otherwise.
+    public var timeout: TimeoutPolicy {
+      get { options.timeouts.over(TimeoutPolicy()) }
+      set { options.timeout = newValue }
+    }
+
+    /// Which redirects are followed, if no request says otherwise.
+    public var redirects: RedirectPolicy {
+      get { options.redirects ?? .follow }
+      set { options.redirects = newValue }
+    }
+
+    /// Which responses are a success, if no request says otherwise.
+    public var accepts: StatusAcceptance {
+      get { options.accepts ?? .success }
+      set { options.accepts = newValue }
+    }
+
+    /// How much of the body of a failing response is kept, in bytes; 64 KiB by default, 0 for none.
+    public var errorBodyLimit: Int {
+      get { options.errorBodyBytes ?? 64 << 10 }
+      set { options.errorBodyBytes = newValue }
+    }
+
+    private static let identities = Atomic<Int>(0)
+
+    private static func newIdentity() -> Int { identities.add(1, ordering: .relaxed).newValue }
+  }
+}

@@ -1,0 +1,198 @@
+extension HTTPClient {
+  /// Sends a `GET` request and returns the whole response.
+  ///
+  /// - Parameters:
+  ///   - target: Where it goes.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - options: What is different for this one.
+  /// - Returns: An accepted response.
+  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  public nonisolated func get(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    try await send(.get(target, query: query, headers: headers), options: options)
+  }
+
+  /// Sends a `GET` request and decodes the JSON of the response.
+  ///
+  /// - Parameters:
+  ///   - target: Where it goes.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - options: What is different for this one.
+  ///   - type: The type to decode.
+  /// - Returns: The value.
+  /// - Throws: As without a type, and ``HTTPError/Kind/decoding``.
+  public nonisolated func get<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    try await core.json(.get(target, query: query, headers: headers), options, type)
+  }
+
+  /// Sends a `HEAD` request and returns the whole response.
+  ///
+  /// - Parameters:
+  ///   - target: Where it goes.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - options: What is different for this one.
+  /// - Returns: An accepted response.
+  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  public nonisolated func head(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    try await send(.head(target, query: query, headers: headers), options: options)
+  }
+
+  /// Sends a `DELETE` request and returns the whole response.
+  ///
+  /// - Parameters:
+  ///   - target: Where it goes.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - options: What is different for this one.
+  /// - Returns: An accepted response.
+  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  public nonisolated func delete(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    try await send(.delete(target, query: query, headers: headers), options: options)
+  }
+
+  /// Sends a `DELETE` request and decodes the JSON of the response.
+  ///
+  /// - Parameters:
+  ///   - target: Where it goes.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - options: What is different for this one.
+  ///   - type: The type to decode.
+  /// - Returns: The value.
+  /// - Throws: As without a type, and ``HTTPError/Kind/decoding``.
+  public nonisolated func delete<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    try await core.json(.delete(target, query: query, headers: headers), options, type)
+  }
+
+  /// Sends a `POST` request and returns the whole response.
+  ///
+  /// - Parameters:
+  ///   - target: Where it goes.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - body: What is sent along.
+  ///   - options: What is different for this one.
+  /// - Returns: An accepted response.
+  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  public nonisolated func post(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    try await send(.post(target, query: query, headers: headers, body: body), options: options)
+  }
+
+  /// Sends a `POST` request and decodes the JSON of the response.
+  ///
+  /// - Parameters:
+  ///   - target: Where it goes.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - body: What is sent along.
+  ///   - options: What is different for this one.
+  ///   - type: The type to decode.
+  /// - Returns: The value.
+  /// - Throws: As without a type, and ``HTTPError/Kind/decoding``.
+  public nonisolated func post<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    try await core.json(.post(target, query: query, headers: headers, body: body), options, type)
+  }
+
+  /// Sends a `PUT` request and returns the whole response.
+  ///
+  /// - Parameters:
+  ///   - target: Where it goes.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - body: What is sent along.
+  ///   - options: What is different for this one.
+  /// - Returns: An accepted response.
+  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  public nonisolated func put(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    try await send(.put(target, query: query, headers: headers, body: body), options: options)
+  }
+
+  /// Sends a `PUT` request and decodes the JSON of the response.
+  ///
+  /// - Parameters:
+  ///   - target: Where it goes.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - body: What is sent along.
+  ///   - options: What is different for this one.
+  ///   - type: The type to decode.
+  /// - Returns: The value.
+  /// - Throws: As without a type, and ``HTTPError/Kind/decoding``.
+  public nonisolated func put<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    try await core.json(.put(target, query: query, headers: headers, body: body), options, type)
+  }
+
+  /// Sends a `PATCH` request and returns the whole response.
+  ///
+  /// - Parameters:
+  ///   - target: Where it goes.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - body: What is sent along.
+  ///   - options: What is different for this one.
+  /// - Returns: An accepted response.
+  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  public nonisolated func patch(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    try await send(.patch(target, query: query, headers: headers, body: body), options: options)
+  }
+
+  /// Sends a `PATCH` request and decodes the JSON of the response.
+  ///
+  /// - Parameters:
+  ///   - target: Where it goes.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - body: What is sent along.
+  ///   - options: What is different for this one.
+  ///   - type: The type to decode.
+  /// - Returns: The value.
+  /// - Throws: As without a type, and ``HTTPError/Kind/decoding``.
+  public nonisolated func patch<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    try await core.json(.patch(target, query: query, headers: headers, body: body), options, type)
+  }
+}
+
+extension ClientCore {
+  /// Sends a request and decodes its JSON where it was received, not on the caller's actor.
+  @concurrent func json<T: Decodable & Sendable>(
+    _ request: HTTPRequest, _ options: RequestOptions, _ type: T.Type
+  ) async throws -> T {
+    try Task.checkCancellation()
+    return try await send(request, options: options) { response, _ in try response.json(type) }
+  }
+}

@@ -1,0 +1,145 @@
+/// Sends requests.
+///
+/// A client is made once and kept: it owns a pool of connections, a configuration, and the registry of what is running.
+/// Sending does not pass through the actor, so many requests start at the same time. A client needs no shutdown;
+/// ``drain(timeout:)`` is there for programs that end.
+///
+/// ```swift
+/// let client = HTTPClient { $0.baseURL = "https://api.example.com/v1" }
+/// let user = try await client.get("/users/\(id)", as: User.self)
+/// ```
+public actor HTTPClient {
+  /// The client of the static methods: `try await HTTPClient.get("https://…")`.
+  ///
+  /// It takes its configuration from `Configuration.default` when it is first used.
+  public static let shared = HTTPClient()
+
+  package nonisolated let core: ClientCore
+
+  /// What is going on.
+  public nonisolated let activity: ActivityMonitor
+
+  /// Makes a client.
+  ///
+  /// - Parameter configure: Changes the default configuration.
+  public init(_ configure: @Sendable (inout Configuration) -> Void = { _ in }) {
+    var configuration = Configuration.default
+    // The global default's transport is a description; each client has its own sessions.
+    configure(&configuration)
+    self.init(ClientCore(ClientSettings(configuration)))
+  }
+
+  private init(_ core: ClientCore) {
+    self.core = core
+    activity = ActivityMonitor(core)
+  }
+
+  /// Changes the configuration for requests made from now on; those that run keep theirs.
+  ///
+  /// - Parameter change: Changes the current configuration.
+  public func update(_ change: @Sendable (inout Configuration) -> Void) { core.update(change) }
+
+  /// The configuration of requests made now.
+  public nonisolated var configuration: Configuration { core.settings.configuration }
+
+  /// A client with a configuration of its own on the same connections and the same retry budget.
+  ///
+  /// Its requests are its own too: `cancelAll()` of one client leaves those of the other alone.
+  ///
+  /// - Parameter change: Changes a copy of this client's configuration.
+  public nonisolated func derived(_ change: @Sendable (inout Configuration) -> Void) -> HTTPClient {
+    let settings = core.settings
+    var configuration = settings.configuration
+    change(&configuration)
+    return HTTPClient(ClientCore(ClientSettings(configuration, reusing: settings), budget: core.budget))
+  }
+
+  // MARK: Sending
+
+  /// Sends a request and returns the whole response.
+  ///
+  /// The caller's task owns it: cancelling the task cancels the transfer at once.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - options: What is different for this one.
+  /// - Returns: A response that is accepted (``RequestOptions/accepts``).
+  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  public nonisolated func send(
+    _ request: HTTPRequest, options: RequestOptions = RequestOptions()
+  ) async throws -> HTTPResponse {
+    try Task.checkCancellation()
+    return try await core.send(request, options: options) { response, _ in response }
+  }
+
+  /// Starts a request that nobody has to wait for.
+  ///
+  /// It lives until it succeeds, fails or is cancelled; neither dropping the handle nor dropping the client ends it.
+  /// Whatever is wrong with the request is the handle's error.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - options: What is different for this one.
+  /// - Returns: A handle to wait for it, watch it or cancel it.
+  @discardableResult
+  public nonisolated func start(
+    _ request: HTTPRequest, options: RequestOptions = RequestOptions()
+  ) -> RequestHandle<HTTPResponse> {
+    core.start(request, options: options, decode: { $0 })
+  }
+
+  /// Sends a request and hands the head of the response, with the body as it arrives, to a closure.
+  ///
+  /// The request ends with the closure: what was not read is not transferred. A status that is not accepted throws
+  /// before the closure is entered. There is no total limit unless one is set.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - options: What is different for this one.
+  ///   - body: Reads the response.
+  /// - Returns: What the closure returns.
+  /// - Throws: ``HTTPError``, `CancellationError`, or what the closure throws.
+  public nonisolated func stream<R: Sendable>(
+    _ request: HTTPRequest, options: RequestOptions = RequestOptions(),
+    _ body: @Sendable (StreamedResponse) async throws -> R
+  ) async throws -> R {
+    try Task.checkCancellation()
+    let unbounded = options.over(RequestOptions.timeout(nil))
+    return try await core.stream(request, options: unbounded, body)
+  }
+
+  // MARK: In flight
+
+  /// Cancels everything that runs, awaited, managed and scoped.
+  ///
+  /// - Returns: How many requests it ended.
+  @discardableResult
+  public nonisolated func cancelAll() -> Int { core.cancel() }
+
+  /// Cancels the requests that a closure picks.
+  ///
+  /// - Parameter matches: Gets each running request.
+  /// - Returns: How many requests it ended.
+  @discardableResult
+  public nonisolated func cancelAll(where matches: (RequestInfo) -> Bool) -> Int {
+    core.cancel { matches(RequestInfo($0)) }
+  }
+
+  /// Cancels the requests of one endpoint type.
+  ///
+  /// - Parameter type: The type; requests of other types, also of related ones, go on.
+  /// - Returns: How many requests it ended.
+  @discardableResult
+  public nonisolated func cancelAll<E: Endpoint>(of type: E.Type) -> Int {
+    core.cancel { $0.endpoint == type }
+  }
+
+  /// Lets what runs come to its end and takes no new requests, as a program does before it exits.
+  ///
+  /// - Parameter timeout: How long to wait; what runs then is cancelled. `nil` waits without a limit of its own (every
+  ///   request still has its own).
+  public func drain(timeout: Duration? = nil) async {
+    core.close()
+    await core.drain(timeout)
+  }
+}

@@ -1,0 +1,146 @@
+import Synchronization
+
+/// A request that was started: wait for it, watch it, cancel it, repeat it.
+///
+/// Dropping the handle does nothing to the request.
+public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
+  private enum Origin: Sendable {
+    case call(Call)
+    case refused(HTTPRequest, any Error, RequestID)
+  }
+
+  private let origin: Origin
+  private let result: SharedResult<Output>
+  private let again: @Sendable (RequestID?) -> RequestHandle<Output>
+  private let delivery = Mutex(Delivery())
+
+  /// What `retry()` has to do for callbacks.
+  private struct Delivery {
+    var restart: (@Sendable (RequestHandle<Output>) -> Void)?
+  }
+
+  init(
+    _ call: Call, _ result: SharedResult<Output>, _ again: @escaping @Sendable (RequestID?) -> RequestHandle<Output>
+  ) {
+    origin = .call(call)
+    self.result = result
+    self.again = again
+  }
+
+  /// A request that did not pass the gate.
+  init(
+    refused request: HTTPRequest, _ error: any Error, _ result: SharedResult<Output>,
+    _ again: @escaping @Sendable (RequestID?) -> RequestHandle<Output>
+  ) {
+    origin = .refused(request, error, RequestID.next())
+    self.result = result
+    self.again = again
+  }
+
+  var call: Call? { if case .call(let call) = origin { call } else { nil } }
+
+  /// The number of the call.
+  public var id: RequestID {
+    switch origin {
+    case .call(let call): call.id
+    case .refused(_, _, let id): id
+    }
+  }
+
+  /// The call that this one repeats, if ``retry()`` made it.
+  public var retryOf: RequestID? { call?.retryOf }
+
+  /// What the request came to.
+  ///
+  /// Any number of tasks may wait. A waiting task that is cancelled gets `CancellationError`; the request goes on.
+  ///
+  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware threw.
+  public var value: Output {
+    get async throws { try await result.value() }
+  }
+
+  /// How far it is: waiting or running, then ended.
+  public var state: CallState {
+    switch origin {
+    case .call(let call): call.stage
+    case .refused(_, let error, _): .ended(.failed(error))
+    }
+  }
+
+  /// Whether it has not ended.
+  public var isAlive: Bool { !state.isEnded }
+
+  /// The request as it was asked for; with its whole URL, if it has a valid one.
+  public var request: HTTPRequest {
+    switch origin {
+    case .call(let call): call.request
+    case .refused(let request, _, _): request
+    }
+  }
+
+  /// The request as it was last sent, after middleware and redirects.
+  public var finalRequest: HTTPRequest { call?.currentRequest ?? request }
+
+  /// The response, once there is one.
+  public var response: HTTPResponse? { call?.response }
+
+  /// Everything that happened and happens to it: from ``RequestEvent/started`` to ``RequestEvent/ended(_:)``.
+  ///
+  /// A stream made late begins with what has happened before. A reader that falls more than 512 events behind loses the
+  /// oldest ones.
+  public var events: AsyncStream<RequestEvent> {
+    if let call { return call.eventStream() }
+    let state = state
+    return AsyncStream { continuation in
+      if case .ended(let end) = state { continuation.yield(.ended(end)) }
+      continuation.finish()
+    }
+  }
+
+  /// How much has moved: the newest state only, the current one at once.
+  public var progress: AsyncStream<TransferProgress> {
+    call?.progressStream() ?? AsyncStream { $0.finish() }
+  }
+
+  /// Cancels the request: waiters get `CancellationError`, callbacks stay silent, the connection is closed.
+  ///
+  /// Callbacks stay silent also if the request has ended but its callback has not run yet. Nothing happens the second
+  /// time.
+  public func cancel() {
+    result.silence()
+    call?.cancel()
+  }
+
+  /// Sends the same request again, with the same options and callbacks, whatever became of this one.
+  ///
+  /// - Returns: The handle of the new request; its ``retryOf`` is this one's ``id``.
+  @discardableResult
+  public func retry() -> RequestHandle<Output> {
+    let handle = again(id)
+    let restart = delivery.withLock { $0.restart }
+    if let restart {
+      handle.onRetry(restart)
+      restart(handle)
+    }
+    return handle
+  }
+
+  /// Sets what attaches this handle's callbacks to the handle of a repetition.
+  func onRetry(_ restart: @escaping @Sendable (RequestHandle<Output>) -> Void) {
+    delivery.withLock { $0.restart = restart }
+  }
+
+  /// Whether callbacks may still be called; nothing is delivered after `cancel()`.
+  var isSilenced: Bool { result.isSilenced || call?.isSilenced ?? false }
+
+  /// Whether callbacks want to hear of a cancellation.
+  var reportsCancellation: Bool { call?.options.source.reportsCancellation ?? false }
+
+  /// Waits for the end without regard to the cancellation of the waiting task: callbacks are owed.
+  func outcome() async -> Result<Output, any Error> { await result.outcome() }
+}
+
+extension RequestID {
+  /// A new number.
+  static func next() -> RequestID { ClientCore.nextID() }
+}

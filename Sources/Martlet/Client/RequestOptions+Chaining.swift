@@ -1,0 +1,83 @@
+/// The chainable spellings: `.retry(.none).timeout(.seconds(5))`, from nothing or from other options.
+extension RequestOptions {
+  private func with(_ change: (inout RequestOptions) -> Void) -> RequestOptions {
+    var copy = self
+    change(&copy)
+    return copy
+  }
+
+  /// Sets ``retry``.
+  public func retry(_ policy: RetryPolicy) -> RequestOptions { with { $0.retry = policy } }
+  /// Options that set ``retry``.
+  public static func retry(_ policy: RetryPolicy) -> RequestOptions { RequestOptions().retry(policy) }
+
+  /// Sets ``redirects``.
+  public func redirects(_ policy: RedirectPolicy) -> RequestOptions { with { $0.redirects = policy } }
+  /// Options that set ``redirects``.
+  public static func redirects(_ policy: RedirectPolicy) -> RequestOptions { RequestOptions().redirects(policy) }
+
+  /// Sets ``accepts``.
+  public func accepts(_ rule: StatusAcceptance) -> RequestOptions { with { $0.accepts = rule } }
+  /// Options that set ``accepts``.
+  public static func accepts(_ rule: StatusAcceptance) -> RequestOptions { RequestOptions().accepts(rule) }
+
+  /// Sets all four limits.
+  public func timeout(_ policy: TimeoutPolicy) -> RequestOptions { with { $0.timeout = policy } }
+  /// Options that set all four limits.
+  public static func timeout(_ policy: TimeoutPolicy) -> RequestOptions { RequestOptions().timeout(policy) }
+
+  /// Sets the limit of the whole call; `nil` means none.
+  public func timeout(_ total: Duration?) -> RequestOptions { with { $0.timeouts.total = .set(total) } }
+  /// Options that set the limit of the whole call; `nil` means none.
+  public static func timeout(_ total: Duration?) -> RequestOptions { RequestOptions().timeout(total) }
+
+  /// Sets ``TimeoutPolicy/connect``; `nil` means no limit.
+  public func timeout(connect: Duration?) -> RequestOptions { with { $0.timeouts.connect = .set(connect) } }
+  /// Options that set ``TimeoutPolicy/connect``; `nil` means no limit.
+  public static func timeout(connect: Duration?) -> RequestOptions { RequestOptions().timeout(connect: connect) }
+
+  /// Sets ``TimeoutPolicy/idle``; `nil` means no limit.
+  public func timeout(idle: Duration?) -> RequestOptions { with { $0.timeouts.idle = .set(idle) } }
+  /// Options that set ``TimeoutPolicy/idle``; `nil` means no limit.
+  public static func timeout(idle: Duration?) -> RequestOptions { RequestOptions().timeout(idle: idle) }
+
+  /// Sets ``TimeoutPolicy/firstByte``; `nil` leaves that wait to the idle limit.
+  public func timeout(firstByte: Duration?) -> RequestOptions { with { $0.timeouts.firstByte = .set(firstByte) } }
+  /// Options that set ``TimeoutPolicy/firstByte``; `nil` leaves that wait to the idle limit.
+  public static func timeout(firstByte: Duration?) -> RequestOptions {
+    RequestOptions().timeout(firstByte: firstByte)
+  }
+
+  /// Sets ``maximumBodyBytes``.
+  public func maximumBodyBytes(_ bytes: Int) -> RequestOptions { with { $0.maximumBodyBytes = bytes } }
+  /// Options that set ``maximumBodyBytes``.
+  public static func maximumBodyBytes(_ bytes: Int) -> RequestOptions { RequestOptions().maximumBodyBytes(bytes) }
+
+  /// Sets ``errorBodyBytes``.
+  public func errorBodyBytes(_ bytes: Int) -> RequestOptions { with { $0.errorBodyBytes = bytes } }
+  /// Options that set ``errorBodyBytes``.
+  public static func errorBodyBytes(_ bytes: Int) -> RequestOptions { RequestOptions().errorBodyBytes(bytes) }
+
+  /// Sets ``tag``.
+  public func tag(_ tag: String) -> RequestOptions { with { $0.tag = tag } }
+  /// Options that set ``tag``.
+  public static func tag(_ tag: String) -> RequestOptions { RequestOptions().tag(tag) }
+
+  /// Sets ``reportsCancellation``.
+  public func reportsCancellation(_ reports: Bool = true) -> RequestOptions {
+    with { $0.reportsCancellation = reports }
+  }
+  /// Options that set ``reportsCancellation``.
+  public static func reportsCancellation(_ reports: Bool = true) -> RequestOptions {
+    RequestOptions().reportsCancellation(reports)
+  }
+
+  /// Sets ``onProgress``.
+  public func onProgress(_ report: @escaping @Sendable (TransferProgress) -> Void) -> RequestOptions {
+    with { $0.onProgress = report }
+  }
+  /// Options that set ``onProgress``.
+  public static func onProgress(_ report: @escaping @Sendable (TransferProgress) -> Void) -> RequestOptions {
+    RequestOptions().onProgress(report)
+  }
+}

@@ -1,0 +1,118 @@
+/// What can be chosen for one request, and at every level above it.
+///
+/// The levels are: the built-in defaults, `HTTPClient.Configuration.default`, the client, the scope, the endpoint, the
+/// request. Every field is merged by itself: what is `nil` is inherited, the last level that says something wins.
+///
+/// ```swift
+/// try await client.get("/slow", options: .timeout(.seconds(300)).retry(.none))
+/// ```
+public struct RequestOptions: Sendable {
+  /// Whether and when a failed attempt is repeated; ``RetryPolicy/standard`` by default.
+  public var retry: RetryPolicy?
+
+  /// Which redirects are followed; ``RedirectPolicy/follow`` by default.
+  public var redirects: RedirectPolicy?
+
+  /// Which responses are a success; ``StatusAcceptance/success`` by default.
+  public var accepts: StatusAcceptance?
+
+  /// The largest body read into memory, in bytes after decoding; 100 MiB by default.
+  public var maximumBodyBytes: Int?
+
+  /// How much of the body of a response that is not accepted is kept, in bytes; 64 KiB by default.
+  ///
+  /// With 0 the connection is ended as soon as the head is there.
+  public var errorBodyBytes: Int?
+
+  /// A name of the caller's, for cancelling and counting; never sent.
+  public var tag: String?
+
+  /// Whether callbacks hear of a cancellation, as an error of kind ``HTTPError/Kind/cancelled``; `false` by default.
+  public var reportsCancellation: Bool?
+
+  /// Called as bytes move, on the transport's thread: it must be quick.
+  public var onProgress: (@Sendable (TransferProgress) -> Void)?
+
+  var timeouts = TimeoutOverrides()
+
+  private var values: [ObjectIdentifier: any Sendable] = [:]
+
+  /// Options that inherit everything.
+  public init() {}
+
+  /// The limits as one value; setting it sets all four.
+  ///
+  /// `nil` when at least one of them is inherited.
+  public var timeout: TimeoutPolicy? {
+    get {
+      if case .inherited = timeouts.connect { return nil }
+      if case .inherited = timeouts.idle { return nil }
+      if case .inherited = timeouts.firstByte { return nil }
+      if case .inherited = timeouts.total { return nil }
+      return timeouts.over(.unlimited)
+    }
+    set { timeouts = newValue.map { TimeoutOverrides($0) } ?? TimeoutOverrides() }
+  }
+
+  /// A value of the caller's own type, carried along for middleware; never sent.
+  public subscript<Key: RequestOptionKey>(_ key: Key.Type) -> Key.Value? {
+    get { values[ObjectIdentifier(key)] as? Key.Value }
+    set { values[ObjectIdentifier(key)] = newValue }
+  }
+
+  /// These options where they say something, `other` where they do not.
+  ///
+  /// - Parameter other: The options of the level above.
+  public func over(_ other: RequestOptions) -> RequestOptions {
+    var merged = other
+    merged.retry = retry ?? other.retry
+    merged.redirects = redirects ?? other.redirects
+    merged.accepts = accepts ?? other.accepts
+    merged.maximumBodyBytes = maximumBodyBytes ?? other.maximumBodyBytes
+    merged.errorBodyBytes = errorBodyBytes ?? other.errorBodyBytes
+    merged.tag = tag ?? other.tag
+    merged.reportsCancellation = reportsCancellation ?? other.reportsCancellation
+    merged.onProgress = onProgress ?? other.onProgress
+    merged.timeouts = timeouts.over(other.timeouts)
+    if !values.isEmpty { merged.values.merge(values) { own, _ in own } }
+    return merged
+  }
+}
+
+/// The key of a value that a program carries in ``RequestOptions``.
+public protocol RequestOptionKey {
+  /// The type of the value.
+  associatedtype Value: Sendable
+}
+
+/// Options with every field filled in.
+struct ResolvedOptions: Sendable {
+  let source: RequestOptions
+  let retry: RetryPolicy
+  let redirects: RedirectPolicy
+  let accepts: StatusAcceptance
+  let maximumBodyBytes: Int
+  let errorBodyBytes: Int
+  let timeouts: TimeoutPolicy
+
+  init(_ options: RequestOptions) {
+    source = options
+    retry = options.retry ?? .standard
+    redirects = options.redirects ?? .follow
+    accepts = options.accepts ?? .success
+    maximumBodyBytes = options.maximumBodyBytes ?? 100 << 20
+    errorBodyBytes = options.errorBodyBytes ?? 64 << 10
+    timeouts = options.timeouts.over(TimeoutPolicy())
+  }
+
+  /// Checks what a caller can get wrong.
+  func check() throws(InvalidInput) {
+    if let (name, value) = timeouts.illegalLimit {
+      throw InvalidInput("the \(name) limit is \(value); it must be at least 1 ms, or nil for none")
+    }
+    guard maximumBodyBytes >= 0 else { throw InvalidInput("maximumBodyBytes is \(maximumBodyBytes)") }
+    guard errorBodyBytes >= 0 else { throw InvalidInput("errorBodyBytes is \(errorBodyBytes)") }
+    if let problem = retry.problem { throw InvalidInput(problem) }
+    if let problem = redirects.problem { throw InvalidInput(problem) }
+  }
+}

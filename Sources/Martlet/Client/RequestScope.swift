@@ -1,0 +1,159 @@
+import Synchronization
+
+/// Requests that live as long as somebody else: a screen, a session, a function.
+///
+/// Keep it as a property of what the requests belong to. When the scope goes away, or ``cancelAll()`` is called, they
+/// are cancelled and their callbacks stay silent.
+///
+/// ```swift
+/// requests.start(.get("/search", query: ["q": text]), replacing: "search", for: self) { model, response in
+///   model.show(response)
+/// }
+/// ```
+public final class RequestScope: Sendable {
+  private struct State {
+    var members: [RequestID: @Sendable () -> Void] = [:]
+    var keyed: [String: RequestID] = [:]
+    var isEnded = false
+  }
+
+  private let client: HTTPClient
+  private let options: RequestOptions
+  private let state = Mutex(State())
+
+  /// Makes a scope.
+  ///
+  /// - Parameters:
+  ///   - client: The client that sends.
+  ///   - options: Options of every request of the scope, between those of the client and those of the endpoint.
+  public init(client: HTTPClient = .shared, options: RequestOptions = RequestOptions()) {
+    self.client = client
+    self.options = options
+  }
+
+  deinit { end() }
+
+  /// The requests of this scope that are alive.
+  public var count: Int { state.withLock { $0.members.count } }
+
+  /// Starts a request that ends with the scope.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - key: A request started before with the same key is cancelled: the newest keystroke wins.
+  ///   - options: What is different for this one.
+  /// - Returns: Its handle; dropping it does nothing.
+  @discardableResult
+  public func start(
+    _ request: HTTPRequest, replacing key: String? = nil, options: RequestOptions = RequestOptions()
+  ) -> RequestHandle<HTTPResponse> {
+    let handle = client.start(request, options: options.over(self.options))
+    join(handle, key)
+    return handle
+  }
+
+  /// Starts an endpoint's request that ends with the scope.
+  ///
+  /// - Parameters:
+  ///   - endpoint: The endpoint.
+  ///   - key: A request started before with the same key is cancelled.
+  /// - Returns: Its handle; dropping it does nothing.
+  @discardableResult
+  public func start<E: Endpoint>(_ endpoint: E, replacing key: String? = nil) -> RequestHandle<E.Output> {
+    let handle = client.core.start(endpoint, below: options)
+    join(handle, key)
+    return handle
+  }
+
+  /// Starts a request and calls back on the caller's actor, if the owner is still there.
+  ///
+  /// The owner is held weakly, so that there is no cycle to think of.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - key: A request started before with the same key is cancelled.
+  ///   - owner: What the callbacks belong to; nothing is called once it is gone.
+  ///   - options: What is different for this one.
+  ///   - isolation: The caller's actor.
+  ///   - onSuccess: Called with the owner and an accepted response.
+  ///   - onError: Called with the owner and the error; not after a cancellation.
+  /// - Returns: Its handle; dropping it does nothing.
+  @discardableResult
+  public func start<Owner: AnyObject>(
+    _ request: HTTPRequest, replacing key: String? = nil, for owner: Owner,
+    options: RequestOptions = RequestOptions(), isolation: isolated (any Actor)? = #isolation,
+    onSuccess: @escaping (Owner, HTTPResponse) -> Void, onError: @escaping (Owner, HTTPError) -> Void = { _, _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    let handle = client.start(request, options: options.over(self.options))
+    let callbacks = Callbacks<HTTPResponse>(
+      onSuccess: { [weak owner] in if let owner { onSuccess(owner, $0) } },
+      onError: { [weak owner] in if let owner { onError(owner, $0) } })
+    callbacks.attach(to: handle, isolation: isolation)
+    join(handle, key)
+    return handle
+  }
+
+  /// Takes a request that was started elsewhere into the scope.
+  ///
+  /// - Parameter handle: Its handle.
+  public func adopt(_ handle: RequestHandle<some Sendable>) { join(handle, nil) }
+
+  /// Cancels everything in the scope; new requests can be started afterwards.
+  public func cancelAll() {
+    let members = state.withLock { state in
+      defer {
+        state.members = [:]
+        state.keyed = [:]
+      }
+      return state.members
+    }
+    for cancel in members.values { cancel() }
+  }
+
+  /// Cancels everything, and whatever is started from now on.
+  func end() {
+    state.withLock { $0.isEnded = true }
+    cancelAll()
+  }
+
+  private func join<Output: Sendable>(_ handle: RequestHandle<Output>, _ key: String?) {
+    guard let call = handle.call else { return }
+    let id = handle.id
+    let (replaced, isEnded): ((@Sendable () -> Void)?, Bool) = state.withLock {
+      guard !$0.isEnded else { return (nil, true) }
+      $0.members[id] = { handle.cancel() }
+      guard let key else { return (nil, false) }
+      guard let old = $0.keyed.updateValue(id, forKey: key) else { return (nil, false) }
+      return ($0.members.removeValue(forKey: old), false)
+    }
+    replaced?()
+    if isEnded { handle.cancel() }
+    call.onSettled { [weak self] in self?.leave(id, key) }
+  }
+
+  private func leave(_ id: RequestID, _ key: String?) {
+    let removed = state.withLock {
+      if let key, $0.keyed[key] == id { $0.keyed[key] = nil }
+      return $0.members.removeValue(forKey: id)
+    }
+    _ = removed
+  }
+}
+
+/// Runs a closure with a scope that ends with it: what still runs then is cancelled.
+///
+/// - Parameters:
+///   - client: The client that sends.
+///   - options: Options of every request of the scope.
+///   - isolation: The caller's actor, on which the closure runs.
+///   - body: The closure.
+/// - Returns: What the closure returns.
+/// - Throws: What the closure throws.
+public func withRequestScope<R>(
+  client: HTTPClient = .shared, options: RequestOptions = RequestOptions(),
+  isolation: isolated (any Actor)? = #isolation, _ body: (RequestScope) async throws -> R
+) async rethrows -> R {
+  let scope = RequestScope(client: client, options: options)
+  defer { scope.end() }
+  return try await body(scope)
+}

@@ -1,0 +1,66 @@
+import Synchronization
+
+/// A result that comes once and that any number of tasks wait for.
+final class SharedResult<Output: Sendable>: Sendable {
+  private typealias Waiter = CheckedContinuation<Result<Output, any Error>, Never>
+
+  private struct State {
+    var result: Result<Output, any Error>?
+    var waiters: [Int: Waiter] = [:]
+    var nextWaiter = 0
+    var isSilenced = false
+  }
+
+  private let state = Mutex(State())
+
+  /// Whether callbacks must not be called any more.
+  var isSilenced: Bool { state.withLock { $0.isSilenced } }
+
+  func silence() { state.withLock { $0.isSilenced = true } }
+
+  /// Sets the result; later ones are ignored.
+  func resolve(_ result: Result<Output, any Error>) {
+    let waiters: Dictionary<Int, Waiter>.Values? = state.withLock { state in
+      guard state.result == nil else { return nil }
+      state.result = result
+      defer { state.waiters = [:] }
+      return state.waiters.values
+    }
+    for waiter in waiters ?? [:].values { waiter.resume(returning: result) }
+  }
+
+  /// Waits for the result; a cancelled task waits no longer.
+  func value() async throws -> Output {
+    let id = state.withLock {
+      $0.nextWaiter += 1
+      return $0.nextWaiter
+    }
+    return try await withTaskCancellationHandler {
+      try await wait(id, endsWithTask: true).get()
+    } onCancel: {
+      state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .failure(CancellationError()))
+    }
+  }
+
+  /// Waits for the result, whatever happens to the waiting task.
+  func outcome() async -> Result<Output, any Error> {
+    let id = state.withLock {
+      $0.nextWaiter += 1
+      return $0.nextWaiter
+    }
+    return await wait(id, endsWithTask: false)
+  }
+
+  private func wait(_ id: Int, endsWithTask: Bool) async -> Result<Output, any Error> {
+    await withCheckedContinuation { continuation in
+      let result: Result<Output, any Error>? = state.withLock {
+        if let result = $0.result { return result }
+        // The handler ran before there was anything to resume.
+        if endsWithTask && Task.isCancelled { return .failure(CancellationError()) }
+        $0.waiters[id] = continuation
+        return nil
+      }
+      if let result { continuation.resume(returning: result) }
+    }
+  }
+}

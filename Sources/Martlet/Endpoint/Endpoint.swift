@@ -1,0 +1,90 @@
+public import Foundation
+
+/// One operation of an API, as a type: what is sent, and what comes back.
+///
+/// Only ``target`` has to be written when the output is `Decodable`, `Data`, `String` or `Void`. What the endpoints of
+/// an API share goes into a protocol that refines this one:
+///
+/// ```swift
+/// protocol GitHubEndpoint: Endpoint {}
+/// extension GitHubEndpoint { var headers: HTTPHeaders { ["Accept": "application/vnd.github+json"] } }
+///
+/// struct GetRepo: GitHubEndpoint {
+///   typealias Output = Repo
+///   var owner, name: String
+///   var target: RequestTarget { "/repos/\(owner)/\(name)" }
+/// }
+/// let repo = try await client.send(GetRepo(owner: "apple", name: "swift"))
+/// ```
+public protocol Endpoint: Sendable {
+  /// What a caller gets.
+  associatedtype Output: Sendable
+
+  /// Where the request goes.
+  var target: RequestTarget { get }
+  /// The method; `GET` by default.
+  var method: HTTPMethod { get }
+  /// Query items; none by default.
+  var query: Query { get }
+  /// Header fields; none by default.
+  var headers: HTTPHeaders { get }
+  /// The body; none by default.
+  var body: HTTPBody? { get }
+  /// Options, between those of the scope and those of the call; all inherited by default.
+  var options: RequestOptions { get }
+  /// The decoder of a `Decodable` output; `nil`, the default, takes the client's.
+  var decoder: JSONDecoder? { get }
+
+  /// Changes the request last of all.
+  func prepare(_ request: inout HTTPRequest)
+
+  /// Throws if an accepted response is a failure all the same.
+  func validate(_ response: HTTPResponse) throws
+
+  /// Makes the output; runs off the caller's actor.
+  func decode(_ response: HTTPResponse) throws -> Output
+
+  /// Maps an error to another one, or to an output; throws it unchanged by default.
+  func recover(from error: HTTPError) throws -> Output
+}
+
+extension Endpoint {
+  public var method: HTTPMethod { .get }
+  public var query: Query { [:] }
+  public var headers: HTTPHeaders { [:] }
+  public var body: HTTPBody? { nil }
+  public var options: RequestOptions { RequestOptions() }
+  public var decoder: JSONDecoder? { nil }
+  public func prepare(_ request: inout HTTPRequest) {}
+  public func validate(_ response: HTTPResponse) throws {}
+  public func recover(from error: HTTPError) throws -> Output { throw error }
+
+  /// The request that the endpoint describes.
+  public func request() -> HTTPRequest {
+    var request = HTTPRequest(method, target, query: query, headers: headers, body: body)
+    prepare(&request)
+    return request
+  }
+}
+
+extension Endpoint where Output: Decodable {
+  public func decode(_ response: HTTPResponse) throws -> Output {
+    try response.json(Output.self, decoder: decoder)
+  }
+}
+
+extension Endpoint where Output == Data {
+  public func decode(_ response: HTTPResponse) throws -> Data { response.body }
+}
+
+extension Endpoint where Output == String {
+  public func decode(_ response: HTTPResponse) throws -> String { response.text }
+}
+
+extension Endpoint where Output == Void {
+  public func decode(_ response: HTTPResponse) throws {}
+}
+
+extension Endpoint where Output == HTTPResponse {
+  public func decode(_ response: HTTPResponse) throws -> HTTPResponse { response }
+}

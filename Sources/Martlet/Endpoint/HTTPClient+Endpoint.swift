@@ -1,0 +1,186 @@
+extension HTTPClient {
+  /// Sends an endpoint's request and returns its output.
+  ///
+  /// The caller's task owns it, as with ``send(_:options:)``.
+  ///
+  /// - Parameters:
+  ///   - endpoint: The endpoint.
+  ///   - options: What is different for this call; the last level of all.
+  /// - Returns: The output.
+  /// - Throws: ``HTTPError``, `CancellationError`, or what the endpoint throws.
+  public nonisolated func send<E: Endpoint>(
+    _ endpoint: E, options: RequestOptions = RequestOptions()
+  ) async throws -> E.Output {
+    try Task.checkCancellation()
+    return try await core.send(endpoint, options: options).output
+  }
+
+  /// Starts an endpoint's request that nobody has to wait for.
+  ///
+  /// - Parameters:
+  ///   - endpoint: The endpoint.
+  ///   - options: What is different for this call.
+  /// - Returns: A handle to wait for it, watch it or cancel it.
+  @discardableResult
+  public nonisolated func start<E: Endpoint>(
+    _ endpoint: E, options: RequestOptions = RequestOptions()
+  ) -> RequestHandle<E.Output> {
+    core.start(endpoint, above: options)
+  }
+
+  /// Sends several requests of one endpoint type; the first failure cancels the others.
+  ///
+  /// - Parameters:
+  ///   - endpoints: The endpoints.
+  ///   - limit: The most requests at a time.
+  /// - Returns: The outputs, in the order of the endpoints.
+  /// - Throws: The first error.
+  public nonisolated func all<E: Endpoint>(_ endpoints: [E], limit: Int = 16) async throws -> [E.Output] {
+    try await withThrowingTaskGroup(of: (Int, E.Output).self) { group in
+      var waiting = endpoints.enumerated().makeIterator()
+      func addNext() {
+        guard let (index, endpoint) = waiting.next() else { return }
+        group.addTask { (index, try await self.send(endpoint)) }
+      }
+      for _ in 0..<max(1, limit) { addNext() }
+      var outputs = [E.Output?](repeating: nil, count: endpoints.count)
+      while let (index, output) = try await group.next() {
+        outputs[index] = output
+        addNext()
+      }
+      return outputs.compactMap { $0 }
+    }
+  }
+
+  /// Sends several requests of one endpoint type; each one succeeds or fails by itself.
+  ///
+  /// Ending the loop over the results cancels what still runs.
+  ///
+  /// - Parameters:
+  ///   - endpoints: The endpoints.
+  ///   - limit: The most requests at a time.
+  /// - Returns: The results as they come, each with the index of its endpoint.
+  public nonisolated func results<E: Endpoint>(
+    _ endpoints: [E], limit: Int = 16
+  ) -> AsyncStream<(index: Int, result: Result<E.Output, any Error>)> {
+    AsyncStream { continuation in
+      // A stream has no structure to be a child of; ending it cancels the task.
+      let task = Task {
+        await withTaskGroup(of: (Int, Result<E.Output, any Error>).self) { group in
+          var waiting = endpoints.enumerated().makeIterator()
+          func addNext() {
+            guard let (index, endpoint) = waiting.next() else { return }
+            group.addTask {
+              do { return (index, .success(try await self.send(endpoint))) } catch { return (index, .failure(error)) }
+            }
+          }
+          for _ in 0..<max(1, limit) { addNext() }
+          for await (index, result) in group {
+            continuation.yield((index, result))
+            addNext()
+          }
+        }
+        continuation.finish()
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+
+  /// Asks for page after page, each one when the one before has been looked at.
+  ///
+  /// - Parameter endpoint: The endpoint of the first page.
+  /// - Returns: The pages; an error ends them.
+  public nonisolated func pages<E: PagedEndpoint>(of endpoint: E) -> AsyncThrowingStream<E.Output, any Error> {
+    let pages = Pages(core, endpoint)
+    return AsyncThrowingStream { try await pages.next() }
+  }
+
+  /// What the requests of an endpoint type come to, from now on, whoever sends them.
+  ///
+  /// Each listener gets every event. A slow one loses the oldest and is told how many.
+  ///
+  /// - Parameters:
+  ///   - type: The type.
+  ///   - limit: How many events are kept for a slow listener.
+  /// - Returns: The events.
+  public nonisolated func events<E: Endpoint>(
+    of type: E.Type, keeping limit: Int = 64
+  ) -> AsyncStream<EndpointEvent<E.Output>> {
+    core.outcomes.stream(of: type, keeping: limit)
+  }
+}
+
+/// The pages that are still to come.
+private actor Pages<E: PagedEndpoint> {
+  private let core: ClientCore
+  private var following: E?
+
+  init(_ core: ClientCore, _ first: E) {
+    self.core = core
+    following = first
+  }
+
+  func next() async throws -> E.Output? {
+    guard let endpoint = following else { return nil }
+    following = nil
+    let (output, response) = try await core.send(endpoint, options: RequestOptions())
+    following = response.flatMap { endpoint.next(after: output, response: $0) }
+    return output
+  }
+}
+
+extension ClientCore {
+  /// Sends an endpoint's request for a task that waits for it.
+  ///
+  /// - Returns: The output, and the response unless the output came from an error.
+  @concurrent func send<E: Endpoint>(
+    _ endpoint: E, options: RequestOptions
+  ) async throws -> (output: E.Output, response: HTTPResponse?) {
+    do {
+      let result = try await send(
+        endpoint.request(), options: options.over(endpoint.options), endpoint: E.self,
+        decode: { response, _ in (output: try endpoint.output(of: response), response: Optional(response)) })
+      outcomes.publish(E.self, .succeeded(result.output))
+      return result
+    } catch {
+      let output = try mapped(endpoint) { throw error }
+      outcomes.publish(E.self, .succeeded(output))
+      return (output, nil)
+    }
+  }
+
+  /// Starts an endpoint's request that lives by itself.
+  func start<E: Endpoint>(
+    _ endpoint: E, above: RequestOptions = RequestOptions(), below: RequestOptions = RequestOptions()
+  ) -> RequestHandle<E.Output> {
+    start(
+      endpoint.request(), options: above.over(endpoint.options).over(below), endpoint: E.self,
+      decode: { try endpoint.output(of: $0) },
+      finish: { [self] result in
+        do {
+          let output = try mapped(endpoint) { try result.get() }
+          outcomes.publish(E.self, .succeeded(output))
+          return .success(output)
+        } catch {
+          return .failure(error)
+        }
+      })
+  }
+
+  /// Gives the endpoint its chance to recover, and tells listeners of the failure that remains.
+  private func mapped<E: Endpoint>(_ endpoint: E, _ work: () throws -> E.Output) throws -> E.Output {
+    do {
+      do { return try work() } catch let error as HTTPError { return try endpoint.recover(from: error) }
+    } catch {
+      if !(error is CancellationError) { outcomes.publish(E.self, .failed(error)) }
+      throw error
+    }
+  }
+}
+
+extension Endpoint {
+  func output(of response: HTTPResponse) throws -> Output {
+    try validate(response)
+    return try decode(response)
+  }
+}

@@ -1,0 +1,43 @@
+/// Sees every request on its way down and every response on its way up, and may change both.
+///
+/// In `Configuration.middleware` it runs once per call, above redirects and retries; in
+/// `Configuration.attemptMiddleware` once per exchange, right above the transport.
+public protocol Middleware: Sendable {
+  /// Handles one request.
+  ///
+  /// - Parameters:
+  ///   - request: The request; its target is a whole URL.
+  ///   - context: What is known of the call.
+  ///   - next: Sends a request on. It may be called any number of times, or not at all. A request that was changed is
+  ///     checked again before it goes out.
+  /// - Returns: The response.
+  /// - Throws: Any error; an awaited call throws it unchanged.
+  func intercept(
+    _ request: HTTPRequest, context: RequestContext,
+    next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+  ) async throws -> StreamedResponse
+}
+
+/// One stage of the pipeline, in its place.
+protocol Stage: Sendable {
+  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse
+}
+
+/// The stages below one.
+struct Next: Sendable {
+  let stages: [any Stage]
+  var index = 0
+
+  func callAsFunction(_ request: HTTPRequest, _ context: RequestContext) async throws -> StreamedResponse {
+    try await stages[index].run(request, context, Next(stages: stages, index: index + 1))
+  }
+}
+
+/// A user's middleware as a stage.
+struct MiddlewareStage: Stage {
+  let middleware: any Middleware
+
+  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    try await middleware.intercept(request, context: context) { try await next($0, context) }
+  }
+}

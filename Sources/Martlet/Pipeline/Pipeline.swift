@@ -1,0 +1,45 @@
+/// The way of one call, from its request to its response.
+enum Pipeline {
+  /// What the caller wants of the body.
+  enum Delivery: Sendable {
+    /// The whole body in memory.
+    case whole
+    /// The body as it arrives, if the status is accepted.
+    case stream
+  }
+
+  /// The ordered stages: this list is the architecture (Docs/Decisions/0003).
+  ///
+  /// A stage whose policy is off is left out here, not skipped at run time. Stage 0, the total limit, covers all of it:
+  /// the watchdog aborts the call.
+  static func stages(_ call: Call, _ delivery: Delivery) -> [any Stage] {
+    let configuration = call.settings.configuration
+    let options = call.options
+    return [
+      // 1 yours, once per call
+      configuration.middleware.map(MiddlewareStage.init),
+      // 2 once per hop: drops credentials when the origin changes (RFC 9110 §15.4)
+      [RedirectMiddleware()],
+      // 3 once per attempt (RFC 9110 §9.2.2, §10.2.3)
+      options.retry.maximumAttempts > 1 ? [RetryMiddleware()] : [],
+      //   a body that breaks off is an attempt lost
+      [CollectMiddleware(delivery: delivery)],
+      // 4 AuthMiddleware: credentials; on 401 one refresh shared by all, then one replay
+      // 5 CookieMiddleware (RFC 6265bis)
+      // 6 CacheMiddleware (RFC 9111): a fresh entry ends the trip here
+      // 7 yours, once per exchange
+      configuration.attemptMiddleware.map(MiddlewareStage.init),
+      // 8 one exchange on the wire
+      [ExchangeStage(transport: call.settings.transport)],
+    ].flatMap { $0 as [any Stage] }
+  }
+
+  /// Sends the call's request down the stages.
+  static func run(_ call: Call, _ delivery: Delivery) async throws -> StreamedResponse {
+    var response = try await Next(stages: stages(call, delivery))(call.request, RequestContext(call: call))
+    response.redirects = call.redirects
+    response.attempts = call.attempts
+    response.timing.total = call.elapsed
+    return response
+  }
+}

@@ -1,0 +1,86 @@
+/// Follows redirects: each hop goes through all stages below.
+struct RedirectMiddleware: Stage {
+  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    let policy = context.call.options.redirects
+    var request = request
+    var context = context
+    var seen: Set<Place> = [Place(request)]
+    while true {
+      let response = try await next(request, context)
+      let step = Redirection.step(
+        status: response.status, headers: response.headers, request: request, policy: policy)
+      switch step {
+      case .none: return response
+      case .refused(let kind, let message): throw try await error(kind, message, response, request, context)
+      case .next(let proposed):
+        guard let following = try await decide(proposed, request, response, context, policy) else { return response }
+        guard context.hop < policy.maximumHops else {
+          let message = "more than \(policy.maximumHops) redirects"
+          throw try await error(.tooManyRedirects, message, response, request, context)
+        }
+        guard seen.insert(Place(following)).inserted else {
+          throw try await error(.tooManyRedirects, "a loop of redirects", response, request, context)
+        }
+        record(response.status, from: request, to: following, context.call)
+        request = following
+        context.hop += 1
+      }
+    }
+  }
+
+  /// What a loop comes back to.
+  private struct Place: Hashable {
+    let method: HTTPMethod
+    let target: RequestTarget
+
+    init(_ request: HTTPRequest) {
+      method = request.method
+      target = request.target
+    }
+  }
+
+  /// Asks the program, if its policy wants to be asked; `nil` delivers the response.
+  private func decide(
+    _ proposed: HTTPRequest, _ request: HTTPRequest, _ response: StreamedResponse, _ context: RequestContext,
+    _ policy: RedirectPolicy
+  ) async throws -> HTTPRequest? {
+    guard let ask = policy.ask else { return proposed }
+    let hop = RedirectPolicy.Hop(
+      status: response.status, headers: response.headers, request: request, next: proposed, count: context.hop)
+    let decision = try await withAbort(context.call.abortSource) { try await ask(hop) }
+    switch decision {
+    case .follow: return proposed
+    case .stop: return nil
+    case .replace(let replacement):
+      var checked = try RequestGate.checkAgain(replacement, settings: context.call.settings)
+      let old = try? request.target.resolve(against: nil).origin
+      let new = try? checked.target.resolve(against: nil).origin
+      if old != new {
+        // What the program set anew is meant; what it only carried over is not.
+        let kept = ["Authorization", "Cookie", "Proxy-Authorization"].filter {
+          checked.headers[$0] != request.headers[$0]
+        }
+        let values = kept.map { ($0, checked.headers[$0]) }
+        Redirection.dropCredentials(of: &checked)
+        for (name, value) in values { checked.headers[name] = value }
+      }
+      return checked
+    }
+  }
+
+  private func record(_ status: HTTPStatus, from: HTTPRequest, to: HTTPRequest, _ call: Call) {
+    guard let source = from.url, let destination = to.url else { return }
+    call.record(RedirectHop(status: status, method: from.method, from: source, to: destination))
+  }
+
+  private func error(
+    _ kind: HTTPError.Kind, _ message: String, _ response: StreamedResponse, _ request: HTTPRequest,
+    _ context: RequestContext
+  ) async throws -> HTTPError {
+    let body = try await response.body.read(upTo: context.call.options.errorBodyBytes).data
+    var whole = response.whole(body, asked: context.call.request, decoder: nil)
+    whole.redirects = context.call.redirects
+    whole.attempts = context.call.attempts
+    return HTTPError(kind, message, request: request, response: whole)
+  }
+}

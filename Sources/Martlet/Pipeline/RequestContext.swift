@@ -1,0 +1,44 @@
+/// What a stage knows of the call that a request belongs to.
+public struct RequestContext: Sendable {
+  /// The call.
+  public var id: RequestID { call.id }
+  /// The number of the attempt at this hop, from 1.
+  public internal(set) var attempt = 1
+  /// The number of redirects followed before this request.
+  public internal(set) var hop = 0
+  /// The options in force, every inherited field filled in.
+  public var options: RequestOptions { call.options.source }
+
+  package let call: Call
+  package var exchange: ExchangeControl
+
+  init(call: Call) {
+    self.call = call
+    exchange = ExchangeControl(call: call)
+  }
+
+  /// Reports that bytes of the request body were sent, for progress and bandwidth.
+  ///
+  /// - Parameters:
+  ///   - bytes: How many more.
+  ///   - expected: How many there will be in all, if known.
+  public func didSend(_ bytes: Int, of expected: Int64? = nil) { exchange.didSend(bytes, of: expected) }
+
+  /// Reports that bytes of the response body were received, for progress and bandwidth.
+  ///
+  /// - Parameters:
+  ///   - bytes: How many more.
+  ///   - expected: How many there will be in all, if known.
+  public func didReceive(_ bytes: Int, of expected: Int64? = nil) { exchange.didReceive(bytes, of: expected) }
+}
+
+/// The number of a call, the same over all its attempts and redirects; unique in the process.
+public struct RequestID: Hashable, Sendable, Comparable, CustomStringConvertible {
+  let number: UInt64
+
+  /// The number.
+  public var description: String { String(number) }
+
+  /// Whether the first call was made before the second.
+  public static func < (first: RequestID, second: RequestID) -> Bool { first.number < second.number }
+}

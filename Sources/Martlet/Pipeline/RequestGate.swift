@@ -1,0 +1,91 @@
+import Foundation
+
+/// The one gate between what was asked and the wire: what does not pass it sends no byte.
+enum RequestGate {
+  /// Field names whose values are the transport's to set: setting them could contradict the framing (RFC 9112 §6).
+  private static let framing: Set<String> = [
+    "content-length", "transfer-encoding", "connection", "te", "trailer", "upgrade", "keep-alive", "proxy-connection",
+  ]
+
+  /// Makes the first request of a call: whole URL, default header fields, everything checked.
+  ///
+  /// - Returns: The request, and its host.
+  static func admit(
+    _ asked: HTTPRequest, settings: ClientSettings, options: ResolvedOptions
+  ) throws -> (HTTPRequest, host: String) {
+    do {
+      try options.check()
+      let configuration = settings.configuration
+      let url = try asked.target.resolve(against: configuration.baseURL, adding: asked.query)
+      var request = asked
+      request.target = RequestTarget(url)
+      request.query = [:]
+      var headers = settings.defaultHeaders
+      if let base = try configuration.baseURL?.resolve(against: nil), base.origin != url.origin {
+        // What the client was configured with is meant for its own server.
+        for name in ["Authorization", "Cookie", "Proxy-Authorization"] { headers.remove(name) }
+      }
+      if let user = url.user {
+        // Credentials in a URL are meant for its origin; the URL itself is never sent with them (RFC 3986 §3.2.1).
+        let pair = Data("\(user):\(url.password ?? "")".utf8).base64EncodedString()
+        headers["Authorization"] = "Basic \(pair)"
+      }
+      headers.replace(with: asked.headers)
+      request.headers = headers
+      if let type = asked.body?.contentType, !headers.contains("Content-Type") {
+        request.headers["Content-Type"] = type
+      }
+      try check(request)
+      return (request, url.host)
+    } catch let error as InvalidInput {
+      throw HTTPError(.invalidRequest, error.message, request: asked)
+    } catch let error as InvalidBody {
+      throw HTTPRequest.error(error, of: asked)
+    }
+  }
+
+  /// Checks a request that a stage may have changed, right before it goes out.
+  static func checkAgain(_ request: HTTPRequest, settings: ClientSettings) throws -> HTTPRequest {
+    do {
+      var request = request
+      let url = try request.target.resolve(against: settings.configuration.baseURL, adding: request.query)
+      request.target = RequestTarget(url)
+      request.query = [:]
+      try check(request)
+      return request
+    } catch let error as InvalidInput {
+      throw HTTPError(.invalidRequest, error.message, request: request)
+    } catch let error as InvalidBody {
+      throw HTTPRequest.error(error, of: request)
+    }
+  }
+
+  private static func check(_ request: HTTPRequest) throws {
+    guard request.method.isValid else {
+      throw InvalidInput("the method '\(InvalidInput.printable(request.method.rawValue))' is not a token")
+    }
+    guard request.method != .connect else { throw InvalidInput("CONNECT is not a request that a client can send") }
+    for field in request.headers {
+      let name = InvalidInput.printable(field.name)
+      guard FieldSyntax.isToken(field.name) else { throw InvalidInput("the header name '\(name)' is not a token") }
+      guard FieldSyntax.isFieldValue(field.value) else {
+        let octet = FieldSyntax.firstIllegalOctet(inValue: field.value).map { String($0, radix: 16) } ?? "?"
+        throw InvalidInput("the value of the header '\(name)' has the illegal octet 0x\(octet)")
+      }
+      guard !framing.contains(field.name.lowercased()) else {
+        throw InvalidInput("the header '\(name)' is set by the client itself")
+      }
+    }
+    if request.headers[all: "Host"].count > 1 { throw InvalidInput("the header 'Host' is set more than once") }
+    _ = try request.body?.check()
+  }
+}
+
+extension HTTPRequest {
+  static func error(_ error: InvalidBody, of request: HTTPRequest) -> HTTPError {
+    switch error {
+    case .invalid(let input): HTTPError(.invalidRequest, input.message, request: request)
+    case .file(let message): HTTPError(.file, message, request: request)
+    }
+  }
+}

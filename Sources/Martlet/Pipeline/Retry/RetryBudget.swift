@@ -1,0 +1,43 @@
+import Synchronization
+
+/// Keeps the repetitions of a client to a share of its requests, so that a server in trouble is not drowned.
+///
+/// Allowed are 20 % of the requests of the last ten seconds, and three a second on top, so that a quiet client can retry.
+final class RetryBudget: Sendable {
+  private struct Second {
+    var number: Int64 = -1
+    var requests = 0
+    var retries = 0
+  }
+
+  private static let window = 10
+  private let seconds = Mutex([Second](repeating: Second(), count: RetryBudget.window))
+
+  /// Counts a request.
+  func countRequest(at time: Duration) {
+    seconds.withLock { RetryBudget.second(at: time, in: &$0) { $0.requests += 1 } }
+  }
+
+  /// Takes one repetition, if there is one left.
+  func takeRetry(at time: Duration) -> Bool {
+    seconds.withLock { seconds in
+      let first = time.components.seconds - Int64(RetryBudget.window)
+      var requests = 0
+      var retries = 0
+      for second in seconds where second.number > first {
+        requests += second.requests
+        retries += second.retries
+      }
+      guard retries < requests / 5 + 3 * RetryBudget.window else { return false }
+      RetryBudget.second(at: time, in: &seconds) { $0.retries += 1 }
+      return true
+    }
+  }
+
+  private static func second(at time: Duration, in seconds: inout [Second], _ change: (inout Second) -> Void) {
+    let number = max(0, time.components.seconds)
+    let index = Int(number % Int64(window))
+    if seconds[index].number != number { seconds[index] = Second(number: number) }
+    change(&seconds[index])
+  }
+}

@@ -1,0 +1,159 @@
+import Foundation
+
+/// Decides whether a failed attempt is worth repeating, and when.
+///
+/// A policy sees values only, never the client or a task, so that a table can test it. Whatever it says, a request is
+/// repeated only if its body can be replayed, and one that is neither idempotent (RFC 9110 §9.2.2) nor carries an
+/// `Idempotency-Key` only if none of its bytes can have reached a server.
+public struct RetryPolicy: Sendable {
+  /// What an attempt came to.
+  public struct Outcome: Sendable {
+    /// The status and header fields of the response, if there was one.
+    public var status: HTTPStatus?
+    /// The header fields of that response.
+    public var headers: HTTPHeaders = [:]
+    /// The error, if there was no response.
+    public var error: HTTPError?
+
+    init(status: HTTPStatus, headers: HTTPHeaders) {
+      self.status = status
+      self.headers = headers
+    }
+
+    init(error: HTTPError) { self.error = error }
+  }
+
+  enum Rule: Sendable {
+    case none
+    case standard
+    case timeouts
+    case backoff(base: Duration, cap: Duration)
+    case custom(@Sendable (Int, Outcome) -> Duration?)
+  }
+
+  let rule: Rule
+
+  /// The most attempts one call makes at a hop, the first included.
+  public let maximumAttempts: Int
+
+  /// The longest `Retry-After` that is waited for; 60 s by default.
+  ///
+  /// A server that asks for more gets no retry: the response is the answer.
+  public var maximumRetryAfter = Duration.seconds(60)
+
+  /// No repetition at all.
+  public static let none = RetryPolicy(rule: .none, maximumAttempts: 1)
+
+  /// One immediate repetition when a connection turns out dead before a byte of the response came; nothing else.
+  ///
+  /// That is what happens when a server closes an idle connection at the moment it is used again.
+  public static let standard = RetryPolicy(rule: .standard, maximumAttempts: 2)
+
+  /// Repetitions after a timeout, at once.
+  ///
+  /// - Parameter count: The most repetitions.
+  /// - Returns: The policy.
+  public static func timeouts(_ count: Int) -> RetryPolicy {
+    RetryPolicy(rule: .timeouts, maximumAttempts: RetryPolicy.attempts(count))
+  }
+
+  /// Repetitions with exponentially growing, randomly shortened pauses.
+  ///
+  /// Repeats connectivity failures, timeouts and the statuses 408, 425, 429, 500, 502, 503 and 504. The pause before
+  /// attempt n + 1 is random between zero and `base · 2ⁿ⁻¹`, at most `cap` ("full jitter"); `Retry-After`, as seconds or
+  /// as a date (RFC 9110 §10.2.3), replaces it. The client's retry budget bounds the share of repetitions.
+  ///
+  /// - Parameters:
+  ///   - attempts: The most attempts, the first included.
+  ///   - base: The longest pause before the second attempt.
+  ///   - cap: The longest pause before any attempt.
+  /// - Returns: The policy.
+  public static func backoff(
+    attempts: Int = 3, base: Duration = .milliseconds(200), cap: Duration = .seconds(20)
+  ) -> RetryPolicy {
+    RetryPolicy(rule: .backoff(base: base, cap: cap), maximumAttempts: attempts)
+  }
+
+  /// Repetitions as a closure decides.
+  ///
+  /// - Parameters:
+  ///   - attempts: The most attempts, the first included.
+  ///   - decide: Gets the number of the attempt that failed and its outcome; returns the pause before the next one, or
+  ///     `nil` to give up.
+  /// - Returns: The policy.
+  public static func custom(
+    attempts: Int = 10, _ decide: @escaping @Sendable (Int, Outcome) -> Duration?
+  ) -> RetryPolicy {
+    RetryPolicy(rule: .custom(decide), maximumAttempts: attempts)
+  }
+
+  private init(rule: Rule, maximumAttempts: Int) {
+    self.rule = rule
+    self.maximumAttempts = maximumAttempts
+  }
+
+  /// Whether a response with this status might be another one later.
+  static func isTransient(_ status: HTTPStatus) -> Bool {
+    [408, 425, 429, 500, 502, 503, 504].contains(status.rawValue)
+  }
+
+  /// What is wrong with the numbers, if anything.
+  var problem: String? {
+    if maximumAttempts < 1 { return "a retry policy with \(maximumAttempts) attempts; at least 1 is needed" }
+    if case .backoff(let base, let cap) = rule, base < .zero || cap < .zero {
+      return "a retry policy with a negative pause"
+    }
+    return nil
+  }
+
+  /// Whether the client's retry budget applies: repetitions that follow an overloaded server need it.
+  var usesBudget: Bool {
+    switch rule {
+    case .none, .standard: false
+    case .timeouts, .backoff, .custom: true
+    }
+  }
+
+  /// The pause before the next attempt, or `nil` to give up.
+  ///
+  /// - Parameters:
+  ///   - attempt: The number of the attempt that ended.
+  ///   - request: What was sent.
+  ///   - outcome: What it came to.
+  ///   - now: The date, for the date form of `Retry-After`.
+  ///   - random: A number from 0 up to 1.
+  /// - Returns: The pause, or `nil`.
+  func pause(
+    after attempt: Int, of request: HTTPRequest, outcome: Outcome, now: Date, random: Double
+  ) -> Duration? {
+    guard attempt < maximumAttempts, isSafe(request, outcome) else { return nil }
+    switch rule {
+    case .none: return nil
+    case .standard: return outcome.error?.mayBeStaleConnection == true ? .zero : nil
+    case .timeouts: return outcome.error?.isTimeout == true ? .zero : nil
+    case .custom(let decide): return decide(attempt, outcome).map { max($0, .zero) }
+    case .backoff(let base, let cap):
+      guard isTransient(outcome) else { return nil }
+      if let asked = RetryAfter.delay(outcome.headers, now: now) {
+        return asked <= maximumRetryAfter ? asked : nil
+      }
+      // 30 doublings pass any sane cap; more would overflow the shift.
+      let longest = min(cap, base * (1 << min(attempt - 1, 30)))
+      return longest * min(max(random, 0), 1)
+    }
+  }
+
+  private func isTransient(_ outcome: Outcome) -> Bool {
+    if let status = outcome.status { return RetryPolicy.isTransient(status) }
+    return outcome.error.map { $0.isConnectivity || $0.isTimeout } ?? false
+  }
+
+  private func isSafe(_ request: HTTPRequest, _ outcome: Outcome) -> Bool {
+    guard request.isReplayable else { return false }
+    return request.isIdempotent || outcome.error?.mayHaveReachedServer == false
+  }
+
+  private static func attempts(_ repetitions: Int) -> Int {
+    repetitions == Int.max ? repetitions : repetitions + 1
+  }
+}

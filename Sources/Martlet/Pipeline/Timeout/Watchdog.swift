@@ -1,0 +1,97 @@
+import Synchronization
+
+/// Something whose limits have to be looked at.
+protocol Watched: AnyObject, Sendable {
+  /// Acts on a limit that has passed.
+  ///
+  /// - Returns: When to look again, or `nil` when no limit is left.
+  func checkLimits(now: Duration) -> Duration?
+}
+
+/// Looks at all limits of a client with one timer.
+///
+/// A request that ends in time costs an insertion into a dictionary and a removal: the timer is only moved for a limit
+/// that is earlier than all others, and a wake-up looks at everything that is alive.
+final class Watchdog: Sendable {
+  private struct State {
+    var watched: [ObjectIdentifier: (next: Duration, object: any Watched)] = [:]
+    var wake: Duration?
+    var generation = 0
+    var pump: Task<Void, Never>?
+  }
+
+  /// Limits closer together than this are looked at in one go, so that many of them cannot keep a core busy.
+  private static let grain = Duration.milliseconds(5)
+
+  private let timeline: Timeline
+  private let state = Mutex(State())
+
+  init(_ timeline: Timeline) { self.timeline = timeline }
+
+  deinit { state.withLock { $0.pump }?.cancel() }
+
+  /// Starts watching, or moves the time of the next look.
+  func watch(_ object: any Watched, next: Duration) {
+    let needsMove = state.withLock {
+      $0.watched[ObjectIdentifier(object)] = (next, object)
+      guard let wake = $0.wake else { return true }
+      return next < wake
+    }
+    if needsMove { moveTimer() }
+  }
+
+  /// Stops watching.
+  func forget(_ object: any Watched) {
+    let removed = state.withLock { $0.watched.removeValue(forKey: ObjectIdentifier(object)) }
+    _ = removed
+  }
+
+  /// The number of things that are watched.
+  var count: Int { state.withLock { $0.watched.count } }
+
+  /// Sets the timer to the earliest limit.
+  private func moveTimer() {
+    state.withLock { state in
+      guard let earliest = state.watched.values.map(\.next).min() else {
+        state.wake = nil
+        return
+      }
+      if let wake = state.wake, wake <= earliest { return }
+      state.pump?.cancel()
+      state.wake = earliest
+      state.generation += 1
+      let generation = state.generation
+      let timeline = timeline
+      state.pump = Task { [weak self] in
+        let wait = max(earliest - timeline.now(), .zero)
+        guard (try? await timeline.watch(wait)) != nil else { return }
+        self?.look(generation: generation)
+      }
+    }
+  }
+
+  /// Looks at everything that is due.
+  private func look(generation: Int) {
+    let now = timeline.now()
+    let due: [any Watched]? = state.withLock { state in
+      guard state.generation == generation else { return nil }
+      state.wake = nil
+      return state.watched.values.lazy.filter { $0.next <= now + Watchdog.grain }.map(\.object)
+    }
+    guard let due else { return }
+    for object in due {
+      let next = object.checkLimits(now: now)
+      state.withLock { state in
+        let id = ObjectIdentifier(object)
+        guard state.watched[id] != nil else { return }
+        if let next {
+          // Never at once again: a limit that was not reached by a hair must not spin.
+          state.watched[id]?.next = max(next, now + Watchdog.grain)
+        } else {
+          state.watched[id] = nil
+        }
+      }
+    }
+    moveTimer()
+  }
+}

@@ -1,0 +1,139 @@
+import Synchronization
+
+/// Something that can be ended from outside, once: a call, or one exchange of it.
+///
+/// Cancelling a task would not do: `cancelAll()` must end a request without cancelling the task that awaits it, and a
+/// time limit must end one attempt without ending the call. Handlers run on the thread that aborts, after the lock is
+/// released.
+package final class AbortSource: Sendable {
+  package typealias Handler = @Sendable (any Error) -> Void
+
+  private struct State {
+    var error: (any Error)?
+    var handlers: [(id: Int, run: Handler)] = []
+    var nextID = 0
+  }
+
+  private let state = Mutex(State())
+
+  package init() {}
+
+  /// The reason, once aborted.
+  package var error: (any Error)? { state.withLock { $0.error } }
+
+  /// Throws the reason, once aborted.
+  package func check() throws {
+    if let error { throw error }
+  }
+
+  /// Registers what has to be ended; runs it at once if the end has come already.
+  ///
+  /// - Returns: A token for ``remove(_:)``.
+  @discardableResult
+  package func onAbort(_ handler: @escaping Handler) -> Int {
+    let (id, error): (Int, (any Error)?) = state.withLock {
+      $0.nextID += 1
+      if $0.error == nil { $0.handlers.append(($0.nextID, handler)) }
+      return ($0.nextID, $0.error)
+    }
+    if let error { handler(error) }
+    return id
+  }
+
+  /// Forgets a handler whose work is over.
+  package func remove(_ id: Int) {
+    // What is removed is released after unlocking: it may own an object whose `deinit` comes back here.
+    let removed = state.withLock { state in
+      state.handlers.firstIndex { $0.id == id }.map { state.handlers.remove(at: $0) }
+    }
+    _ = removed
+  }
+
+  /// Ends it, if it has not been ended before.
+  ///
+  /// - Returns: Whether this call was the one that ended it.
+  @discardableResult
+  package func abort(_ error: any Error) -> Bool {
+    let handlers: [(id: Int, run: Handler)]? = state.withLock { state in
+      guard state.error == nil else { return nil }
+      state.error = error
+      defer { state.handlers = [] }
+      return state.handlers
+    }
+    guard let handlers else { return false }
+    for handler in handlers { handler.run(error) }
+    return true
+  }
+}
+
+/// Runs code that knows nothing of `source` so that aborting still ends the wait for it.
+///
+/// The code runs in a task of its own, which is cancelled. Its end is not waited for: a closure that ignores
+/// cancellation must not keep a caller beyond a time limit.
+package func withAbort<T: Sendable>(
+  _ source: AbortSource, _ body: @escaping @Sendable () async throws -> T
+) async throws -> T {
+  let once = OneShot<T>()
+  let task = Task {
+    do { once.resolve(.success(try await body())) } catch { once.resolve(.failure(error)) }
+  }
+  let token = source.onAbort { error in
+    task.cancel()
+    once.resolve(.failure(error))
+  }
+  defer { source.remove(token) }
+  return try await once.value()
+}
+
+/// A result that comes once and is awaited once.
+package final class OneShot<T: Sendable>: Sendable {
+  private enum State {
+    case empty
+    case waiting(CheckedContinuation<T, any Error>)
+    case result(Result<T, any Error>)
+    case done
+  }
+
+  private let state = Mutex(State.empty)
+
+  package init() {}
+
+  /// Sets the result; later ones are ignored.
+  ///
+  /// - Returns: Whether this one counts.
+  @discardableResult
+  package func resolve(_ result: Result<T, any Error>) -> Bool {
+    let (waiter, isFirst): (CheckedContinuation<T, any Error>?, Bool) = state.withLock {
+      switch $0 {
+      case .empty:
+        $0 = .result(result)
+        return (nil, true)
+      case .waiting(let continuation):
+        $0 = .done
+        return (continuation, true)
+      case .result, .done: return (nil, false)
+      }
+    }
+    waiter?.resume(with: result)
+    return isFirst
+  }
+
+  /// Waits for the result; to be called once.
+  package func value() async throws -> T {
+    try await withCheckedThrowingContinuation { continuation in
+      let result: Result<T, any Error>? = state.withLock {
+        switch $0 {
+        case .result(let result):
+          $0 = .done
+          return result
+        case .empty:
+          $0 = .waiting(continuation)
+          return nil
+        case .waiting, .done:
+          return .failure(CancellationError())
+        }
+      }
+      if let result { continuation.resume(with: result) }
+    }
+  }
+}

@@ -1,0 +1,198 @@
+package import Foundation
+import Synchronization
+
+/// The bytes of one response on their way from a transport's thread to one reader.
+///
+/// ```
+///   append ─▶ buffer ─▶ next / collect        one reader, one waiting continuation at most
+///   finish ─▶ end, seen after the buffer is empty
+///   abort  ─▶ end at once, the buffer is dropped
+///   abandon ◀─ the reader went away: `onAbandon` ends the exchange
+/// ```
+package final class BodyStream: Sendable {
+  fileprivate enum Waiter {
+    case piece(CheckedContinuation<Data?, any Error>)
+    case whole(limit: Int, CheckedContinuation<(Data, Bool), any Error>)
+  }
+
+  fileprivate enum End {
+    case finished
+    case failed(any Error)
+  }
+
+  fileprivate struct State {
+    var buffer = Data()
+    var end: End?
+    var waiter: Waiter?
+    var isAbandoned = false
+    var onAbandon: (@Sendable () -> Void)?
+    var onDrain: (@Sendable () -> Void)?
+  }
+
+  /// What to do once the lock is released.
+  fileprivate enum Action {
+    case none
+    case piece(CheckedContinuation<Data?, any Error>, Result<Data?, any Error>)
+    case whole(CheckedContinuation<(Data, Bool), any Error>, Result<(Data, Bool), any Error>)
+
+    func run() {
+      switch self {
+      case .none: break
+      case .piece(let continuation, let result): continuation.resume(with: result)
+      case .whole(let continuation, let result): continuation.resume(with: result)
+      }
+    }
+  }
+
+  private let state: Mutex<State>
+
+  /// Makes an empty stream.
+  ///
+  /// - Parameters:
+  ///   - capacity: The bytes to reserve; a peer's number must be limited before it gets here.
+  ///   - onDrain: Called after the buffer was emptied.
+  ///   - onAbandon: Called once if the reader goes away, or has enough, before the end.
+  package init(
+    reserving capacity: Int = 0, onDrain: (@Sendable () -> Void)? = nil, onAbandon: @escaping @Sendable () -> Void
+  ) {
+    var initial = State(onAbandon: onAbandon, onDrain: onDrain)
+    if capacity > 0 { initial.buffer.reserveCapacity(capacity) }
+    state = Mutex(initial)
+  }
+
+  /// Adds bytes.
+  ///
+  /// - Returns: The number of bytes that wait for the reader, or `nil` if nobody will read them.
+  @discardableResult
+  package func append(_ data: Data) -> Int? {
+    let (action, waiting): (Action, Int?) = state.withLock {
+      guard $0.end == nil, !$0.isAbandoned else { return (.none, nil) }
+      if $0.buffer.isEmpty && $0.buffer.count < data.count { $0.buffer = data } else { $0.buffer.append(data) }
+      return ($0.serve(), $0.buffer.count)
+    }
+    finish(action)
+    return waiting
+  }
+
+  /// Marks the end; later ends are ignored.
+  package func finish(throwing error: (any Error)? = nil) {
+    let action: Action = state.withLock {
+      guard $0.end == nil else { return .none }
+      $0.end = error.map { .failed($0) } ?? .finished
+      $0.onAbandon = nil
+      $0.onDrain = nil
+      return $0.serve()
+    }
+    finish(action)
+  }
+
+  /// Ends it at once: what is buffered is dropped, and the reader gets `error`.
+  package func abort(_ error: any Error) {
+    let action: Action = state.withLock {
+      if case .finished? = $0.end { return .none }
+      $0.buffer = Data()
+      $0.end = .failed(error)
+      $0.onAbandon = nil
+      $0.onDrain = nil
+      return $0.serve()
+    }
+    finish(action)
+  }
+
+  /// The reader has gone away.
+  package func abandon() {
+    let callback: (@Sendable () -> Void)? = state.withLock { state in
+      state.isAbandoned = true
+      state.buffer = Data()
+      defer {
+        state.onAbandon = nil
+        state.onDrain = nil
+      }
+      return state.onAbandon
+    }
+    callback?()
+  }
+
+  /// The next bytes: all there are, at least one, or `nil` at the end.
+  package func next() async throws -> Data? {
+    try await withCheckedThrowingContinuation { continuation in
+      wait(.piece(continuation))
+    }
+  }
+
+  /// All bytes; wakes its caller once.
+  ///
+  /// - Returns: The bytes, and whether they are all; if not, the rest was abandoned.
+  package func collect(upTo limit: Int) async throws -> (data: Data, isWhole: Bool) {
+    let result = try await withCheckedThrowingContinuation { continuation in
+      wait(.whole(limit: limit, continuation))
+    }
+    return result
+  }
+
+  private func wait(_ waiter: Waiter) {
+    let action: Action = state.withLock {
+      guard $0.waiter == nil else {
+        // Two readers at once: the second one gets nothing rather than a part.
+        switch waiter {
+        case .piece(let continuation): return .piece(continuation, .success(nil))
+        case .whole(_, let continuation): return .whole(continuation, .success((Data(), false)))
+        }
+      }
+      $0.waiter = waiter
+      return $0.serve()
+    }
+    finish(action)
+  }
+
+  private func finish(_ action: Action) {
+    action.run()
+    switch action {
+    case .whole(_, .success((_, false))): abandon()
+    case .piece(_, .success(.some)): state.withLock { $0.onDrain }?()
+    default: break
+    }
+  }
+}
+
+extension BodyStream.State {
+  /// Gives the waiting reader what is there.
+  fileprivate mutating func serve() -> BodyStream.Action {
+    switch waiter {
+    case nil: return .none
+    case .piece(let continuation): return servePiece(continuation)
+    case .whole(let limit, let continuation): return serveWhole(limit, continuation)
+    }
+  }
+
+  private mutating func servePiece(_ continuation: CheckedContinuation<Data?, any Error>) -> BodyStream.Action {
+    if !buffer.isEmpty {
+      waiter = nil
+      defer { buffer = Data() }
+      return .piece(continuation, .success(buffer))
+    }
+    guard let end else { return .none }
+    waiter = nil
+    switch end {
+    case .finished: return .piece(continuation, .success(nil))
+    case .failed(let error): return .piece(continuation, .failure(error))
+    }
+  }
+
+  private mutating func serveWhole(
+    _ limit: Int, _ continuation: CheckedContinuation<(Data, Bool), any Error>
+  ) -> BodyStream.Action {
+    if buffer.count > limit {
+      waiter = nil
+      defer { buffer = Data() }
+      return .whole(continuation, .success((buffer.prefix(limit), false)))
+    }
+    guard let end else { return .none }
+    waiter = nil
+    defer { buffer = Data() }
+    switch end {
+    case .finished: return .whole(continuation, .success((buffer, true)))
+    case .failed(let error): return .whole(continuation, .failure(error))
+    }
+  }
+}

@@ -1,0 +1,223 @@
+import Synchronization
+
+/// The life of one exchange: its phase, its limits, what moved, and how to end it.
+///
+/// The transport reports, the watchdog compares with the limits, and whoever aborts the call ends the exchange through
+/// ``abortSource``.
+package final class ExchangeControl: Watched {
+  private struct State {
+    var phase = HTTPError.Phase.queued
+    var phaseStart: Duration
+    var lastMove: Duration
+    var sent: Int64 = 0
+    var received: Int64 = 0
+    var expectedToSend: Int64?
+    var expectedToReceive: Int64?
+    var isWatched = false
+    var isPaused = false
+    var queued = Duration.zero
+    var probe: (@Sendable () -> Bool)?
+    var isConnectKnown = true
+  }
+
+  /// Ends this exchange; aborting the call aborts it too.
+  package let abortSource = AbortSource()
+
+  let call: Call
+  let start: Duration
+  private let state: Mutex<State>
+
+  init(call: Call) {
+    self.call = call
+    start = call.core.timeline.now()
+    state = Mutex(State(phaseStart: start, lastMove: start))
+  }
+
+  /// How far it has come.
+  package var phase: HTTPError.Phase { state.withLock { $0.phase } }
+
+  /// Starts the clock of a phase.
+  package func enter(_ phase: HTTPError.Phase) {
+    let now = call.core.timeline.now()
+    let next: Duration? = state.withLock {
+      if $0.phase == .queued { $0.queued = now - $0.phaseStart }
+      $0.phase = phase
+      $0.phaseStart = now
+      $0.lastMove = now
+      guard let next = nextLook($0) else { return nil }
+      // A later limit is found when the earlier one is looked at.
+      $0.isWatched = true
+      return next
+    }
+    if let next { call.core.watchdog.watch(self, next: next) }
+  }
+
+  /// Says that this transport cannot see the end of the connection phase.
+  ///
+  /// The phase then lasts until the request or the response moves. When the connect limit passes, `probe` tells whether
+  /// there is a connection by then; without it the limit is the sum of the connect and the head limit.
+  package func connectIsUnknown(probe: (@Sendable () -> Bool)? = nil) {
+    state.withLock {
+      $0.isConnectKnown = false
+      $0.probe = probe
+    }
+  }
+
+  /// Reports sent body bytes.
+  package func didSend(_ bytes: Int, of expected: Int64?) {
+    let now = call.core.timeline.now()
+    let (progress, next): (TransferProgress, Duration?) = state.withLock {
+      var next: Duration?
+      $0.lastMove = now
+      $0.sent += Int64(bytes)
+      if let expected { $0.expectedToSend = expected }
+      if $0.phase != .receiving {
+        let isLast = $0.expectedToSend.map { [sent = $0.sent] in sent >= $0 } ?? false
+        let phase: HTTPError.Phase = isLast ? .waiting : .sending
+        if $0.phase != phase {
+          $0.phase = phase
+          $0.phaseStart = now
+          next = nextLook($0)
+        }
+      }
+      return (Self.progress($0), next)
+    }
+    if let next { call.core.watchdog.watch(self, next: next) }
+    call.didMove(sent: bytes, received: 0, now: now, progress)
+  }
+
+  /// Reports received body bytes.
+  package func didReceive(_ bytes: Int, of expected: Int64?) {
+    let now = call.core.timeline.now()
+    let progress = state.withLock {
+      $0.lastMove = now
+      $0.received += Int64(bytes)
+      if let expected { $0.expectedToReceive = expected }
+      return Self.progress($0)
+    }
+    call.didMove(sent: 0, received: bytes, now: now, progress)
+  }
+
+  /// Says whether the reader, not the network, is what is waited for.
+  package func setPaused(_ isPaused: Bool) {
+    let now = call.core.timeline.now()
+    state.withLock {
+      $0.isPaused = isPaused
+      $0.lastMove = now
+    }
+  }
+
+  /// The time spent waiting for a slot, and from the start until now.
+  package func timing() -> RequestTiming {
+    let now = call.core.timeline.now()
+    var timing = RequestTiming()
+    timing.queued = state.withLock { $0.queued }
+    timing.firstByte = now - start
+    return timing
+  }
+
+  /// The exchange is over: no limit applies any more.
+  package func end() {
+    let wasWatched = state.withLock { state in
+      defer { state.isWatched = false }
+      return state.isWatched
+    }
+    if wasWatched { call.core.watchdog.forget(self) }
+  }
+
+  func checkLimits(now: Duration) -> Duration? {
+    let probe = state.withLock { state -> (@Sendable () -> Bool)? in
+      guard state.phase == .connecting, let limit = call.timeouts.connect, now >= state.phaseStart + limit else {
+        return nil
+      }
+      defer { state.probe = nil }
+      return state.probe
+    }
+    // Outside the lock: it reads files.
+    let isConnected = probe.map { $0() }
+    let (next, passed): (Duration?, (String, Duration, HTTPError.Phase)?) = state.withLock {
+      if isConnected == true {
+        $0.phase = .waiting
+      } else if isConnected == false {
+        $0.isConnectKnown = true
+      }
+      let passed = passedLimit($0, now: now)
+      return (passed == nil ? nextLook($0) : nil, passed)
+    }
+    if let (name, limit, phase) = passed { abortSource.abort(timeout(name, limit, phase)) }
+    return next
+  }
+
+  private func timeout(_ name: String, _ limit: Duration, _ phase: HTTPError.Phase) -> HTTPError {
+    var error = HTTPError(.timedOut, "the \(name) limit of \(HTTPError.text(limit)) passed", phase: phase)
+    error.mayHaveReachedServer = phase != .queued && phase != .connecting
+    return error
+  }
+
+  /// The limit that applies now: its name, its length, and when it passes.
+  private func limit(_ state: State) -> (name: String, length: Duration, end: Duration)? {
+    let timeouts = call.timeouts
+    let head: (String, Duration, Duration)?
+    if let firstByte = timeouts.firstByte {
+      head = ("first byte", firstByte, state.phaseStart + firstByte)
+    } else {
+      head = timeouts.idle.map { ("idle", $0, state.lastMove + $0) }
+    }
+    switch state.phase {
+    case .queued, .pausing: return nil
+    case .connecting:
+      guard let connect = timeouts.connect else { return nil }
+      if state.isConnectKnown || state.probe != nil { return ("connect", connect, state.phaseStart + connect) }
+      return head.map { ("connect and \($0.0)", connect + $0.1, state.phaseStart + connect + $0.1) }
+    case .waiting: return head
+    case .sending, .receiving:
+      return state.isPaused ? nil : timeouts.idle.map { ("idle", $0, state.lastMove + $0) }
+    }
+  }
+
+  private func passedLimit(_ state: State, now: Duration) -> (String, Duration, HTTPError.Phase)? {
+    guard let limit = limit(state), now >= limit.end else { return nil }
+    return (limit.name, limit.length, state.phase)
+  }
+
+  /// When to look next; a paused exchange is looked at again after its idle limit.
+  private func nextLook(_ state: State) -> Duration? {
+    if let limit = limit(state) { return limit.end }
+    return state.isPaused ? call.timeouts.idle.map { state.lastMove + $0 } : nil
+  }
+
+  private static func progress(_ state: State) -> TransferProgress {
+    TransferProgress(
+      sent: state.sent, received: state.received, expectedToSend: state.expectedToSend,
+      expectedToReceive: state.expectedToReceive)
+  }
+}
+
+/// How much of a request and of its response has moved.
+public struct TransferProgress: Sendable, Hashable {
+  /// The body bytes sent.
+  public var sent: Int64 = 0
+  /// The body bytes received.
+  public var received: Int64 = 0
+  /// The length of the request body, or `nil` if unknown.
+  public var expectedToSend: Int64?
+  /// The length of the response body, or `nil` if unknown.
+  public var expectedToReceive: Int64?
+
+  /// Nothing moved yet.
+  public init() {}
+
+  init(sent: Int64, received: Int64, expectedToSend: Int64?, expectedToReceive: Int64?) {
+    self.sent = sent
+    self.received = received
+    self.expectedToSend = expectedToSend
+    self.expectedToReceive = expectedToReceive
+  }
+
+  /// The part of the response that has arrived, from 0 to 1, or `nil` if its length is unknown.
+  public var fraction: Double? {
+    guard let expectedToReceive else { return nil }
+    guard expectedToReceive > 0 else { return 1 }
+    return min(1, max(0, Double(received) / Double(expectedToReceive)))
+  }
+}

@@ -1,0 +1,126 @@
+public import Foundation
+
+/// The body of a response: a sequence of pieces, readable once.
+///
+/// A body that is dropped before its end closes its connection.
+public struct ResponseBody: AsyncSequence, Sendable {
+  public typealias Element = Data
+  public typealias Failure = any Error
+
+  fileprivate enum Storage: Sendable {
+    case data(Data)
+    case stream(BodyReader)
+    case pull(@Sendable () async throws -> Data?)
+  }
+
+  private let storage: Storage
+  /// Held as long as somebody may read the body.
+  private var lifetime: ExchangeLifetime?
+
+  /// A body that is there already.
+  ///
+  /// - Parameter data: The bytes; none by default.
+  public init(_ data: Data = Data()) { storage = .data(data) }
+
+  /// A body that is asked for piece by piece.
+  ///
+  /// - Parameter next: Returns the next piece, or `nil` at the end. It is not called again before it returned.
+  public init(next: @escaping @Sendable () async throws -> Data?) { storage = .pull(next) }
+
+  package init(_ stream: BodyStream) { storage = .stream(BodyReader(stream)) }
+
+  /// Reads it piece by piece.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    private var storage: Storage?
+    private var lifetime: ExchangeLifetime?
+
+    fileprivate init(_ storage: Storage, _ lifetime: ExchangeLifetime?) {
+      self.storage = storage
+      self.lifetime = lifetime
+    }
+
+    /// The next piece, never empty, or `nil` at the end.
+    public mutating func next() async throws -> Data? {
+      switch storage {
+      case nil: return nil
+      case .data(let data):
+        storage = nil
+        return data.isEmpty ? nil : data
+      case .stream(let reader):
+        if let piece = try await reader.stream.next() { return piece }
+        end()
+        return nil
+      case .pull(let pull):
+        while let piece = try await pull() {
+          if !piece.isEmpty { return piece }
+        }
+        end()
+        return nil
+      }
+    }
+
+    private mutating func end() {
+      storage = nil
+      lifetime?.end()
+      lifetime = nil
+    }
+  }
+
+  /// Starts reading.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(storage, lifetime) }
+
+  /// Reads the body to its end.
+  ///
+  /// - Parameter limit: The largest number of bytes accepted, after decompression.
+  /// - Returns: The whole body.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` as soon as `limit` is passed.
+  public func collect(upTo limit: Int) async throws -> Data {
+    let (data, isWhole) = try await read(upTo: limit)
+    guard isWhole else { throw HTTPError(.bodyTooLarge, "the body is larger than \(limit) bytes", phase: .receiving) }
+    return data
+  }
+
+  /// Reads at most `limit` bytes; what comes after them is not waited for.
+  package func read(upTo limit: Int) async throws -> (data: Data, isWhole: Bool) {
+    switch storage {
+    case .data(let data): return data.count <= limit ? (data, true) : (data.prefix(limit), false)
+    case .stream(let reader): return try await reader.stream.collect(upTo: limit)
+    case .pull:
+      var whole = Data()
+      for try await piece in self {
+        guard whole.count + piece.count <= limit else {
+          whole.append(piece.prefix(limit - whole.count))
+          return (whole, false)
+        }
+        whole.append(piece)
+      }
+      return (whole, true)
+    }
+  }
+
+  /// The same body, which ends `lifetime` when it is dropped or at its end.
+  func keeping(_ lifetime: ExchangeLifetime) -> ResponseBody {
+    if case .data = storage {
+      lifetime.end()
+      return self
+    }
+    var copy = self
+    copy.lifetime = lifetime
+    return copy
+  }
+
+  /// The same body for a transport that knows nothing of `source`: each wait ends when it aborts.
+  func abortable(_ source: AbortSource) -> ResponseBody {
+    guard case .pull(let pull) = storage else { return self }
+    return ResponseBody { try await withAbort(source, pull) }
+  }
+}
+
+/// Ends the exchange of a body that nobody reads any more.
+final class BodyReader: Sendable {
+  let stream: BodyStream
+
+  init(_ stream: BodyStream) { self.stream = stream }
+
+  deinit { stream.abandon() }
+}

@@ -1,0 +1,104 @@
+package import Foundation
+
+/// The one parsed form of an http or https URL, which every other part of the client uses.
+///
+/// Only ``parse(_:)`` and what builds on it make one, so a value is always valid, normalised and free of control
+/// characters, and its ``string`` parses to the same value again, userinfo apart.
+package struct AbsoluteURL: Sendable, Hashable {
+  /// `http` or `https`, in lower case.
+  package let scheme: String
+  /// The decoded user name, if the URL had one; never part of ``string``.
+  package let user: String?
+  /// The decoded password, if the URL had one; never part of ``string``.
+  package let password: String?
+  /// The host in lower case: a name in ASCII, a dotted quad, or an IPv6 address in brackets.
+  package let host: String
+  /// The port, or `nil` for the scheme's own.
+  package let port: Int?
+  /// The percent-encoded path, which begins with `/` and has no dot segments.
+  package let path: String
+  /// The percent-encoded query; an empty one is not the same as none.
+  package let query: String?
+  /// The percent-encoded fragment, which is never sent.
+  package let fragment: String?
+  /// The URL without userinfo.
+  package let string: String
+  /// The URL without userinfo, as Foundation spells it.
+  package let url: URL
+
+  /// Puts checked and normalised parts together.
+  ///
+  /// - Throws: ``InvalidInput`` if Foundation would read the result differently: two parsers that disagree about a
+  ///   host are a way around every check of it.
+  init(
+    scheme: String, authority: URLAuthority, path: String, query: String?, fragment: String?
+  ) throws(InvalidInput) {
+    self.scheme = scheme
+    self.user = authority.user
+    self.password = authority.password
+    self.host = authority.host
+    self.port = authority.port
+    self.path = path
+    self.query = query
+    self.fragment = fragment
+    var string = "\(scheme)://\(authority.host)"
+    if let port = authority.port { string += ":\(port)" }
+    string += path
+    if let query { string += "?\(query)" }
+    if let fragment { string += "#\(fragment)" }
+    self.string = string
+    guard let url = URL(string: string), url.absoluteString == string else {
+      throw InvalidInput("the URL cannot be represented: \"\(InvalidInput.printable(URLRedaction.redact(string)))\"")
+    }
+    self.url = url
+  }
+
+  package static func == (left: Self, right: Self) -> Bool {
+    left.string == right.string && left.user == right.user && left.password == right.password
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(string)
+    hasher.combine(user)
+    hasher.combine(password)
+  }
+}
+
+extension AbsoluteURL {
+  package var isSecure: Bool { scheme == "https" }
+
+  package var effectivePort: Int { port ?? (isSecure ? 443 : 80) }
+
+  package var origin: Origin { Origin(scheme: scheme, host: host, port: effectivePort) }
+
+  /// The path and the query: a request target in origin form (RFC 9112 §3.2.1).
+  package var pathAndQuery: String {
+    guard let query else { return path }
+    return "\(path)?\(query)"
+  }
+
+  /// The URL without userinfo and fragment: what a server or a cache knows it by.
+  package var requestString: String {
+    guard let fragment else { return string }
+    return String(string.dropLast(fragment.utf8.count + 1))
+  }
+
+  /// The URL fit for a log: no userinfo, no fragment, and every query value masked.
+  package var redacted: String { URLRedaction.redact(requestString) }
+
+  var authority: URLAuthority { URLAuthority(user: user, password: password, host: host, port: port) }
+
+  /// Adds items after those of the query.
+  package func adding(_ items: Query) throws(InvalidInput) -> AbsoluteURL {
+    guard !items.isEmpty else { return self }
+    return try AbsoluteURL(
+      scheme: scheme, authority: authority, path: path, query: Query.joined([query, items.encoded]), fragment: fragment)
+  }
+}
+
+extension AbsoluteURL: CustomStringConvertible, CustomReflectable {
+  /// The redacted form, so that no interpolation into a log leaks a secret.
+  package var description: String { redacted }
+
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,126 @@
+public import Foundation
+
+/// What a request carries.
+///
+/// A body is a value: it can be sent again as often as needed, and nothing is read from disk before it is sent.
+/// Making one never fails; what is wrong with it (a value that cannot be encoded, a file that does not exist) is
+/// thrown when the request is sent, before any byte leaves.
+public struct HTTPBody: Sendable, Hashable {
+  package enum Content: Sendable, Hashable {
+    case data(Data)
+    case file(URL)
+    case invalid(InvalidInput)
+  }
+
+  package var content: Content
+
+  /// The media type sent as `Content-Type`, unless the request has that header already.
+  public var contentType: String?
+
+  private init(_ content: Content, contentType: String?) {
+    self.content = content
+    self.contentType = contentType
+  }
+
+  /// Bytes as they are.
+  ///
+  /// - Parameters:
+  ///   - data: The bytes.
+  ///   - contentType: Their media type; `nil` sends no `Content-Type`.
+  /// - Returns: The body.
+  public static func data(_ data: Data, contentType: String? = "application/octet-stream") -> HTTPBody {
+    HTTPBody(.data(data), contentType: contentType)
+  }
+
+  /// Text in UTF-8.
+  ///
+  /// - Parameters:
+  ///   - text: The text.
+  ///   - contentType: Its media type.
+  /// - Returns: The body.
+  public static func text(_ text: String, contentType: String = "text/plain; charset=utf-8") -> HTTPBody {
+    HTTPBody(.data(Data(text.utf8)), contentType: contentType)
+  }
+
+  /// A value encoded as JSON (RFC 8259).
+  ///
+  /// - Parameters:
+  ///   - value: The value; it is encoded at once. If that fails, sending throws ``HTTPError/Kind/invalidRequest``.
+  ///   - encoder: The encoder; a plain `JSONEncoder` by default.
+  /// - Returns: The body.
+  public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) -> HTTPBody {
+    do {
+      return HTTPBody(.data(try encoder.encode(value)), contentType: "application/json")
+    } catch {
+      let message = "the JSON body cannot be encoded: \(InvalidInput.printable(String(describing: error)))"
+      return HTTPBody(.invalid(InvalidInput(message)), contentType: nil)
+    }
+  }
+
+  /// Fields as an HTML form sends them (`application/x-www-form-urlencoded`, WHATWG URL standard).
+  ///
+  /// - Parameter fields: The fields, in order; a field whose value is an array is repeated.
+  /// - Returns: The body.
+  public static func form(_ fields: Query) -> HTTPBody {
+    HTTPBody(.data(FormEncoder.encode(fields)), contentType: "application/x-www-form-urlencoded")
+  }
+
+  /// The contents of a file, read in pieces while it is sent.
+  ///
+  /// - Parameters:
+  ///   - url: A file URL. A file that does not exist or cannot be read throws ``HTTPError/Kind/file`` before connecting.
+  ///   - contentType: Its media type.
+  /// - Returns: The body.
+  public static func file(_ url: URL, contentType: String? = "application/octet-stream") -> HTTPBody {
+    HTTPBody(.file(url), contentType: contentType)
+  }
+
+  /// The number of bytes, or `nil` if it cannot be known now.
+  ///
+  /// For a file this is its size at this moment.
+  public var length: Int64? {
+    switch content {
+    case .data(let data): Int64(data.count)
+    case .file(let url): try? HTTPBody.fileSize(url)
+    case .invalid: nil
+    }
+  }
+
+  /// Whether the same bytes can be sent a second time, as a retry or a redirect needs it.
+  public var isReplayable: Bool { true }
+
+  /// Checks what can be known before connecting.
+  ///
+  /// - Returns: The number of bytes to announce.
+  package func check() throws(InvalidBody) -> Int64 {
+    switch content {
+    case .data(let data): return Int64(data.count)
+    case .invalid(let input): throw .invalid(input)
+    case .file(let url): return try HTTPBody.fileSize(url)
+    }
+  }
+
+  private static func fileSize(_ url: URL) throws(InvalidBody) -> Int64 {
+    guard url.isFileURL else {
+      throw .invalid(InvalidInput("a file body needs a file URL, not '\(InvalidInput.printable(url.absoluteString))'"))
+    }
+    let path = url.path(percentEncoded: false)
+    let name = InvalidInput.printable(path)
+    guard let attributes = try? FileManager.default.attributesOfItem(atPath: url.resolvingSymlinksInPath().path) else {
+      throw .file("the body file '\(name)' does not exist")
+    }
+    guard attributes[.type] as? FileAttributeType == .typeRegular else {
+      throw .file("the body file '\(name)' is not a regular file")
+    }
+    guard FileManager.default.isReadableFile(atPath: path) else {
+      throw .file("the body file '\(name)' cannot be read")
+    }
+    return (attributes[.size] as? NSNumber)?.int64Value ?? 0
+  }
+}
+
+/// Why a body cannot be sent.
+package enum InvalidBody: Error {
+  case invalid(InvalidInput)
+  case file(String)
+}

@@ -1,0 +1,138 @@
+public import Foundation
+
+/// Every failure of a call, except cancellation, which is always `CancellationError`.
+///
+/// One type, so that one `catch` does; ``kind`` tells apart what a caller could act on differently. The description is
+/// one line with what, where, attempt, phase, elapsed time and cause, and it never holds header values, query values or
+/// bodies.
+public struct HTTPError: Error, Sendable, CustomStringConvertible {
+  /// How far an exchange had come.
+  public enum Phase: String, Sendable, Hashable {
+    /// Waiting for a connection slot.
+    case queued
+    /// Looking up the name, connecting, or in the TLS handshake.
+    case connecting
+    /// Sending the request.
+    case sending
+    /// Waiting for the head of the response.
+    case waiting
+    /// Receiving the body.
+    case receiving
+    /// Pausing before another attempt.
+    case pausing
+  }
+
+  /// What kind of failure it is.
+  public var kind: Kind
+
+  /// The cause, in one line.
+  public var message: String
+
+  /// The method of the request that failed.
+  public var method: HTTPMethod?
+
+  /// Its URL without credentials and fragment and with masked query values, as text that can be logged.
+  public var redactedURL: String?
+
+  /// Its URL without credentials, or `nil` if there is no valid one.
+  ///
+  /// Query values are in it: use ``redactedURL`` for logs.
+  public var url: URL?
+
+  /// The response, for ``Kind/status`` and other failures that came with one; its body is kept up to
+  /// ``RequestOptions/errorBodyBytes``.
+  public var response: HTTPResponse?
+
+  /// The attempts made, this one included.
+  public var attempts: [Attempt] = []
+
+  /// How far the last attempt had come.
+  public var phase: Phase?
+
+  /// The time from the start of the call to this error.
+  public var elapsed: Duration?
+
+  /// The error underneath, if another library reported it.
+  public var underlying: (any Error)?
+
+  /// Whether bytes of the request may have reached a server: it decides whether a retry is safe.
+  package var mayHaveReachedServer = false
+
+  /// Whether nothing of a response had come on a connection that had, or may have, served before.
+  package var mayBeStaleConnection = false
+
+  /// Makes an error, for transports and stubs.
+  ///
+  /// - Parameters:
+  ///   - kind: The kind.
+  ///   - message: The cause, in one line.
+  ///   - phase: How far the exchange had come.
+  ///   - underlying: The error underneath.
+  public init(_ kind: Kind, _ message: String, phase: Phase? = nil, underlying: (any Error)? = nil) {
+    self.kind = kind
+    self.message = message
+    self.phase = phase
+    self.underlying = underlying
+    mayHaveReachedServer = kind != .cannotConnect && kind != .invalidRequest && kind != .file
+    mayBeStaleConnection = kind == .connectionLost
+  }
+
+  init(
+    _ kind: Kind, _ message: String, request: HTTPRequest, response: HTTPResponse? = nil,
+    underlying: (any Error)? = nil
+  ) {
+    self.init(kind, message, underlying: underlying)
+    describe(request)
+    self.response = response
+    if let response { attempts = response.attempts }
+  }
+
+  /// The status of the response, if there is one.
+  public var status: HTTPStatus? { response?.status }
+
+  /// Whether the network is the likely cause: no connection, or a lost one.
+  public var isConnectivity: Bool { kind == .cannotConnect || kind == .connectionLost }
+
+  /// Whether a time limit ended it.
+  public var isTimeout: Bool { kind == .timedOut }
+
+  /// Whether the same request might succeed later: connectivity, a timeout, or a status of 408, 425, 429, 500, 502,
+  /// 503 or 504.
+  public var isTransient: Bool { isConnectivity || isTimeout || (status.map(RetryPolicy.isTransient) ?? false) }
+
+  /// Decodes the body of the response as JSON, as APIs describe their errors.
+  ///
+  /// - Parameter type: The type to decode.
+  /// - Returns: The value, or `nil` if there is no response or its body is something else.
+  public func decoded<T: Decodable>(as type: T.Type) -> T? {
+    try? response?.json(type)
+  }
+
+  /// One line: kind, method, URL, cause, phase, attempts, elapsed time.
+  public var description: String {
+    var line = "\(kind)"
+    if let method { line += ": \(InvalidInput.printable(method.rawValue))" }
+    if let redactedURL { line += " \(redactedURL)" }
+    line += ": \(message)"
+    var notes: [String] = []
+    if let phase { notes.append("while \(phase.rawValue)") }
+    if attempts.count > 1 { notes.append("after \(attempts.count) attempts") }
+    if let elapsed { notes.append(HTTPError.text(elapsed)) }
+    if !notes.isEmpty { line += " (\(notes.joined(separator: ", ")))" }
+    return line
+  }
+
+  mutating func describe(_ request: HTTPRequest) {
+    guard method == nil else { return }
+    method = request.method
+    let resolved = try? request.target.resolve(against: nil)
+    redactedURL = resolved?.redacted ?? request.target.description
+    url = resolved?.url
+  }
+
+  static func text(_ duration: Duration) -> String {
+    let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    if seconds < 1 { return "\((seconds * 10_000).rounded() / 10) ms" }
+    return "\((seconds * 100).rounded() / 100) s"
+  }
+}

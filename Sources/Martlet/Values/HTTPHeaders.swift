@@ -1,0 +1,192 @@
+/// The header fields of a message, in order, as a collection of name and value.
+///
+/// Names are compared without regard to the case of ASCII letters and keep the spelling they were given; a name may
+/// occur several times (RFC 9110 §5.1 to §5.3). Nothing is checked here: a request with an illegal name or value is
+/// refused before anything is sent. `description` and `dump` show the names only, so that no value reaches a log by
+/// accident.
+///
+/// Two headers are equal if they have the same names and exactly the same values in the same order.
+public struct HTTPHeaders: Sendable, Hashable {
+  private var fields: [Field] = []
+
+  /// Makes headers without a field.
+  public init() {}
+
+  /// Makes headers of the fields, in their order.
+  public init(_ fields: some Sequence<Field>) {
+    self.fields = Array(fields)
+  }
+
+  /// The value of the first field of that name, or `nil`.
+  ///
+  /// Setting it puts one field, spelled as `name`, where the first one of that name stood, or at the end, and removes
+  /// the others; setting `nil` removes them all.
+  public subscript(_ name: String) -> String? {
+    get { fields.first { $0.isNamed(name) }?.value }
+    set { replaceFields(named: name, with: newValue.map { [Field(name: name, value: $0)] } ?? []) }
+  }
+
+  /// The values of all fields of that name, in order, each as it was received.
+  ///
+  /// Setting them puts all where the first field of that name stood, or at the end; setting none removes the fields.
+  public subscript(all name: String) -> [String] {
+    get { fields.compactMap { $0.isNamed(name) ? $0.value : nil } }
+    set { replaceFields(named: name, with: newValue.map { Field(name: name, value: $0) }) }
+  }
+
+  /// Adds a field at the end, whether or not there are others of that name.
+  public mutating func append(_ value: String, for name: String) {
+    fields.append(Field(name: name, value: value))
+  }
+
+  /// Removes all fields of that name.
+  public mutating func remove(_ name: String) {
+    fields.removeAll { $0.isNamed(name) }
+  }
+
+  /// Whether there is a field of that name.
+  public func contains(_ name: String) -> Bool {
+    fields.contains { $0.isNamed(name) }
+  }
+
+  /// Replaces the fields of each name that occurs in `other` by those of `other`.
+  ///
+  /// Repetitions in `other` are kept. A name that occurs in both keeps its first place; the others come at the end.
+  public mutating func replace(with other: HTTPHeaders) {
+    // Grouped by name first: peers choose these fields, and comparing each with each would be quadratic.
+    var replacements = Dictionary(grouping: other.fields) { FoldedName($0.name) }
+    var isReplaced: Set<FoldedName> = []
+    var result: [Field] = []
+    for field in fields {
+      let name = FoldedName(field.name)
+      if let replacement = replacements.removeValue(forKey: name) {
+        result += replacement
+        isReplaced.insert(name)
+      } else if !isReplaced.contains(name) {
+        result.append(field)
+      }
+    }
+    result += other.fields.filter { replacements[FoldedName($0.name)] != nil }
+    fields = result
+  }
+
+  /// A copy in which the fields of each name that occurs in `other` are those of `other`.
+  ///
+  /// See ``replace(with:)``.
+  public func replacing(with other: HTTPHeaders) -> HTTPHeaders {
+    var copy = self
+    copy.replace(with: other)
+    return copy
+  }
+
+  /// The members of the comma-separated list that all fields of that name make together (RFC 9110 §5.6.1).
+  ///
+  /// Members are trimmed and empty ones dropped. A comma inside a quoted string separates nothing; the quotes are kept.
+  /// Not for fields that are no lists, such as `Set-Cookie` and `Date`, which have commas of their own.
+  public func values(of name: String) -> [String] {
+    fields.flatMap { $0.isNamed(name) ? FieldSyntax.listMembers(of: $0.value) : [] }
+  }
+
+  private mutating func replaceFields(named name: String, with replacement: [Field]) {
+    guard let first = fields.firstIndex(where: { $0.isNamed(name) }) else {
+      fields += replacement
+      return
+    }
+    fields[first...].removeAll { $0.isNamed(name) }
+    fields.insert(contentsOf: replacement, at: first)
+  }
+}
+
+extension HTTPHeaders {
+  /// One line of the headers: a name and a value.
+  ///
+  /// Fields are equal if their names are, without regard to the case of ASCII letters, and their values have the same
+  /// bytes.
+  public struct Field: Sendable, Hashable {
+    /// The name, in the spelling it was given.
+    public var name: String
+
+    /// The value, without the line's end.
+    public var value: String
+
+    /// Makes a field; neither name nor value is checked.
+    public init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+
+    /// Whether the names are the same but for case, and the values the same bytes.
+    public static func == (left: Field, right: Field) -> Bool {
+      // `String.==` would also call values equal that differ in their Unicode normalisation.
+      left.isNamed(right.name) && left.value.utf8.elementsEqual(right.value.utf8)
+    }
+
+    /// Hashes the name without its case, and the value.
+    public func hash(into hasher: inout Hasher) {
+      FoldedName(name).hash(into: &hasher)
+      hasher.combine(value)
+    }
+
+    func isNamed(_ other: String) -> Bool {
+      FieldSyntax.isSameName(name, other)
+    }
+  }
+
+  /// A name as a key that ignores the case of ASCII letters.
+  private struct FoldedName: Hashable {
+    let name: String
+
+    init(_ name: String) {
+      self.name = name
+    }
+
+    static func == (left: FoldedName, right: FoldedName) -> Bool {
+      FieldSyntax.isSameName(left.name, right.name)
+    }
+
+    func hash(into hasher: inout Hasher) {
+      for octet in name.utf8 { hasher.combine(FieldSyntax.lowercased(octet)) }
+      hasher.combine(0xFF as UInt8)
+    }
+  }
+}
+
+extension HTTPHeaders: RandomAccessCollection {
+  /// The place of the first field, always 0.
+  public var startIndex: Int { fields.startIndex }
+
+  /// The place after the last field, which is the number of fields.
+  public var endIndex: Int { fields.endIndex }
+
+  /// The field at a place.
+  public subscript(position: Int) -> Field { fields[position] }
+}
+
+extension HTTPHeaders: ExpressibleByDictionaryLiteral {
+  /// Makes headers of the literal's pairs, in their order; a name may occur several times.
+  public init(dictionaryLiteral elements: (String, String)...) {
+    fields = elements.map { Field(name: $0.0, value: $0.1) }
+  }
+}
+
+extension HTTPHeaders: CustomStringConvertible, CustomReflectable {
+  /// The names in order, with every value masked.
+  public var description: String {
+    "[" + fields.map(\.description).joined(separator: ", ") + "]"
+  }
+
+  /// A mirror that shows the names only.
+  public var customMirror: Mirror {
+    Mirror(self, unlabeledChildren: fields.map(\.name), displayStyle: .collection)
+  }
+}
+
+extension HTTPHeaders.Field: CustomStringConvertible, CustomReflectable {
+  /// The name, with the value masked.
+  public var description: String { "\(name): …" }
+
+  /// A mirror that shows the name only.
+  public var customMirror: Mirror {
+    Mirror(self, children: ["name": name], displayStyle: .struct)
+  }
+}

@@ -1,0 +1,94 @@
+/// What is asked of a server: a plain value that does nothing until it is sent.
+///
+/// Copies are independent, and one value can be sent any number of times, at the same time too.
+public struct HTTPRequest: Sendable, Hashable {
+  /// The method (RFC 9110 §9).
+  public var method: HTTPMethod
+
+  /// Where the request goes: a whole URL, or a reference joined to the client's base URL.
+  public var target: RequestTarget
+
+  /// Query items added after those that the target has already.
+  public var query: Query
+
+  /// The header fields; they replace the client's defaults by name.
+  public var headers: HTTPHeaders
+
+  /// What is sent along, or `nil` for nothing.
+  ///
+  /// A body never changes the method.
+  public var body: HTTPBody?
+
+  /// Makes a request.
+  ///
+  /// - Parameters:
+  ///   - method: The method.
+  ///   - target: Where it goes.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - body: What is sent along.
+  public init(
+    _ method: HTTPMethod = .get, _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    body: HTTPBody? = nil
+  ) {
+    self.method = method
+    self.target = target
+    self.query = query
+    self.headers = headers
+    self.body = body
+  }
+
+  /// A `GET` request.
+  public static func get(_ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:]) -> HTTPRequest {
+    HTTPRequest(.get, target, query: query, headers: headers)
+  }
+
+  /// A `HEAD` request.
+  public static func head(_ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:]) -> HTTPRequest {
+    HTTPRequest(.head, target, query: query, headers: headers)
+  }
+
+  /// A `DELETE` request.
+  public static func delete(_ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:]) -> HTTPRequest {
+    HTTPRequest(.delete, target, query: query, headers: headers)
+  }
+
+  /// A `POST` request.
+  public static func post(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil
+  ) -> HTTPRequest {
+    HTTPRequest(.post, target, query: query, headers: headers, body: body)
+  }
+
+  /// A `PUT` request.
+  public static func put(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil
+  ) -> HTTPRequest {
+    HTTPRequest(.put, target, query: query, headers: headers, body: body)
+  }
+
+  /// A `PATCH` request.
+  public static func patch(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil
+  ) -> HTTPRequest {
+    HTTPRequest(.patch, target, query: query, headers: headers, body: body)
+  }
+
+  /// The same request with another method.
+  ///
+  /// - Parameter method: The method of the copy.
+  /// - Returns: The copy.
+  public func with(method: HTTPMethod) -> HTTPRequest {
+    var copy = self
+    copy.method = method
+    return copy
+  }
+
+  /// Whether sending it twice has the effect of sending it once.
+  ///
+  /// True for idempotent methods (RFC 9110 §9.2.2), and for a request that carries an `Idempotency-Key` header.
+  public var isIdempotent: Bool { method.isIdempotent || headers.contains("Idempotency-Key") }
+
+  /// Whether its body, if any, can be sent a second time.
+  public var isReplayable: Bool { body?.isReplayable ?? true }
+}

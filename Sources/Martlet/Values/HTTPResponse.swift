@@ -1,0 +1,185 @@
+public import Foundation
+
+/// What a server answered, read to its end.
+public struct HTTPResponse: Sendable {
+  /// Where a response came from.
+  public enum Source: Sendable, Hashable {
+    /// The server.
+    case network
+    /// A stored response that was still fresh.
+    case cache
+    /// A stored response that the server confirmed.
+    case revalidated
+    /// A stored response used because the server could not be asked.
+    case fallback
+  }
+
+  /// The status code (RFC 9110 §15).
+  public var status: HTTPStatus
+
+  /// The header fields, as far as the transport keeps them: in order, repeated, in the server's spelling.
+  ///
+  /// When the body was decoded on the way (`Content-Encoding`), the fields that described the coded form are gone.
+  public var headers: HTTPHeaders
+
+  /// The body, decoded from its content coding.
+  public var body: Data
+
+  /// The text after the status code, or `nil` where the transport does not tell it.
+  public var reasonPhrase: String?
+
+  /// The protocol version, such as `1.1` or `2`, or `nil` where the transport does not tell it.
+  public var httpVersion: String?
+
+  /// Where it came from.
+  public var source: Source = .network
+
+  /// The redirects followed, the first one first.
+  public var redirects: [RedirectHop] = []
+
+  /// Every try at the last hop, the successful one included.
+  public var attempts: [Attempt] = []
+
+  /// How long it took.
+  public var timing = RequestTiming()
+
+  /// The request as it was asked for, with its whole URL.
+  public var request: HTTPRequest
+
+  /// The request as it was sent at the last hop, with everything that middleware added.
+  public var finalRequest: HTTPRequest
+
+  /// Why ``text`` would not read the body as the `charset` says, if so.
+  ///
+  /// An unknown character set falls back to UTF-8, then ISO-8859-1, and this says so in one line.
+  public var textNote: String? { decodedText.note }
+
+  var decoder: JSONDecoder?
+
+  /// Makes a response, for stubs and tests.
+  ///
+  /// - Parameters:
+  ///   - status: The status.
+  ///   - headers: The header fields.
+  ///   - body: The body.
+  ///   - request: The request that it answers.
+  public init(
+    status: HTTPStatus, headers: HTTPHeaders = [:], body: Data = Data(),
+    request: HTTPRequest = .get("http://localhost/")
+  ) {
+    self.status = status
+    self.headers = headers
+    self.body = body
+    self.request = request
+    self.finalRequest = request
+  }
+
+  /// The URL that answered, after redirects.
+  public var url: URL { finalRequest.url ?? URL(fileURLWithPath: "/") }
+
+  /// The media type of the body, or `nil` if it is missing or malformed.
+  public var contentType: MediaType? { headers["Content-Type"].flatMap { MediaType($0) } }
+
+  /// The body as text.
+  ///
+  /// Decoded by the `charset` of `Content-Type`, else by a byte order mark, else as UTF-8, else as ISO-8859-1, which
+  /// never fails. ``textNote`` tells if the `charset` was not used.
+  public var text: String { decodedText.text }
+
+  private var decodedText: (text: String, encodingName: String, note: String?) {
+    TextDecoding.decode(body, contentType: contentType)
+  }
+
+  /// Decodes the body as JSON (RFC 8259).
+  ///
+  /// - Parameters:
+  ///   - type: The type to decode.
+  ///   - decoder: The decoder; by default the client's.
+  /// - Returns: The value.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/decoding``, naming the place in the document.
+  public func json<T: Decodable>(_ type: T.Type = T.self, decoder: JSONDecoder? = nil) throws -> T {
+    do {
+      return try (decoder ?? self.decoder ?? JSONDecoder()).decode(type, from: body)
+    } catch {
+      throw HTTPError(
+        .decoding, "the body is not the JSON of \(T.self): \(DecodingProblem.describe(error))",
+        request: finalRequest, response: self, underlying: error)
+    }
+  }
+}
+
+/// One redirect that was followed.
+public struct RedirectHop: Sendable, Hashable {
+  /// The status that redirected.
+  public var status: HTTPStatus
+  /// The method before.
+  public var method: HTTPMethod
+  /// The URL before, without credentials.
+  public var from: URL
+  /// The URL after, without credentials.
+  public var to: URL
+}
+
+/// One try at a request.
+public struct Attempt: Sendable {
+  /// What came of it.
+  public enum Outcome: Sendable {
+    /// A response with this status.
+    case status(HTTPStatus)
+    /// No response: the kind and a one-line reason.
+    case failure(HTTPError.Kind, String)
+  }
+
+  /// Its number, from 1.
+  public var number: Int
+  /// What came of it.
+  public var outcome: Outcome
+  /// The time from its start to its end.
+  public var duration: Duration
+  /// The pause before the next attempt, or `nil` if this was the last one.
+  public var pause: Duration?
+}
+
+/// Where the time of a call went.
+///
+/// Measured with the client's clock, which never jumps. A phase that the transport cannot see is `nil`.
+public struct RequestTiming: Sendable, Hashable {
+  /// The time spent waiting for a connection slot.
+  public var queued: Duration = .zero
+  /// The time of the name lookup.
+  public var nameLookup: Duration?
+  /// The time to connect, the name lookup included.
+  public var connect: Duration?
+  /// The time of the TLS handshake.
+  public var tls: Duration?
+  /// The time until the whole request was handed over.
+  public var sent: Duration?
+  /// The time from the start of the last attempt until its response head was there.
+  public var firstByte: Duration?
+  /// The time from the start of the call to its end: every attempt, pause and redirect.
+  public var total: Duration = .zero
+
+  /// A timing with nothing measured.
+  public init() {}
+}
+
+enum DecodingProblem {
+  /// One line of what `JSONDecoder` found wrong, with the path to it and without any of the document.
+  static func describe(_ error: any Error) -> String {
+    func path(_ context: DecodingError.Context) -> String {
+      let keys = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
+      return keys.isEmpty ? "the top level" : InvalidInput.printable(keys)
+    }
+    guard let error = error as? DecodingError else {
+      return InvalidInput.printable(String(describing: type(of: error)))
+    }
+    switch error {
+    case .keyNotFound(let key, let context):
+      return "no value for '\(InvalidInput.printable(key.stringValue))' at \(path(context))"
+    case .typeMismatch(let type, let context): return "not a \(type) at \(path(context))"
+    case .valueNotFound(let type, let context): return "null instead of a \(type) at \(path(context))"
+    case .dataCorrupted(let context): return "malformed at \(path(context))"
+    @unknown default: return "malformed"
+    }
+  }
+}

@@ -1,0 +1,186 @@
+public import Foundation
+
+extension RequestTarget: ExpressibleByStringInterpolation {
+  /// Takes a literal as it is.
+  ///
+  /// - Parameter value: A URL, or a reference that is joined to the base.
+  public init(stringLiteral value: String) {
+    self.init(storage: .text(value))
+  }
+
+  /// Takes a literal with values in it, each escaped for its place.
+  ///
+  /// - Parameter stringInterpolation: What the compiler collected.
+  public init(stringInterpolation: StringInterpolation) {
+    let text = stringInterpolation.text
+    if let problem = stringInterpolation.problem ?? stringInterpolation.segmentProblem() {
+      self.init(storage: .invalid(text, problem))
+    } else {
+      self.init(storage: .text(text))
+    }
+  }
+
+  /// Collects a target literal and escapes the values in it.
+  public struct StringInterpolation: StringInterpolationProtocol, Sendable {
+    fileprivate var text = ""
+    /// The first value that may not stand where it does.
+    fileprivate var problem: InvalidInput?
+    /// Where values stand in the path, in bytes of `text`.
+    private var spots: [ClosedRange<Int>] = []
+    /// The length of `text` just after a `URL` that ends in a slash, which a slash after it would double.
+    private var endOfSlashedURL: Int?
+
+    /// Starts with nothing.
+    ///
+    /// - Parameters:
+    ///   - literalCapacity: The length of the literal parts.
+    ///   - interpolationCount: The number of values.
+    public init(literalCapacity: Int, interpolationCount: Int) {
+      text.reserveCapacity(literalCapacity + interpolationCount * 16)
+    }
+
+    /// Adds a part of the literal as it is.
+    ///
+    /// - Parameter literal: The part.
+    public mutating func appendLiteral(_ literal: String) {
+      guard !literal.isEmpty else { return }
+      let isDoubled = endOfSlashedURL == text.utf8.count && literal.utf8.first == UInt8(ascii: "/")
+      text += isDoubled ? Substring(literal.utf8.dropFirst()) : literal[...]
+      endOfSlashedURL = nil
+    }
+
+    /// Adds a value, escaped for its place.
+    ///
+    /// - Parameter value: The value, by its `description`.
+    public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
+      append(value.description, keeping: .unreserved)
+    }
+
+    /// Adds a URL: as it is at the very start, and escaped like text elsewhere.
+    ///
+    /// - Parameter url: The URL. At the start, a slash at its end and one after it count once.
+    public mutating func appendInterpolation(_ url: URL) {
+      guard text.isEmpty else { return append(url.absoluteString, keeping: .unreserved) }
+      text = url.absoluteString
+      guard text.utf8.last == UInt8(ascii: "/"), place == .path else { return }
+      endOfSlashedURL = text.utf8.count
+    }
+
+    /// Adds items to the query.
+    ///
+    /// - Parameter query: The items; outside the query they make the target invalid.
+    public mutating func appendInterpolation(_ query: Query) {
+      guard place == .query else { return refuse("a Query was interpolated outside the query of a URL") }
+      text += query.encoded
+    }
+
+    /// Adds text as it is, to be read like a part of the literal.
+    ///
+    /// - Parameter text: Text that is already encoded. It can change the host: never pass what somebody else wrote.
+    public mutating func appendInterpolation(raw text: some StringProtocol) {
+      self.text += text
+      endOfSlashedURL = nil
+    }
+
+    /// Adds a path of several segments.
+    ///
+    /// - Parameter path: The path as plain text. Slashes are kept, everything else is escaped; an empty segment, `.`
+    ///   and `..` make the target invalid.
+    public mutating func appendInterpolation(path: some StringProtocol) {
+      append(String(path), keeping: .unreservedAndSlash)
+    }
+
+    /// Optionals are refused: `nil` has no place in a URL.
+    ///
+    /// - Parameter value: An optional.
+    @available(*, unavailable, message: "unwrap the optional first: nil has no place in a request target")
+    public mutating func appendInterpolation<Value>(_ value: Value?) {}
+
+    /// Targets are refused: set a base URL instead.
+    ///
+    /// - Parameter target: A target.
+    @available(*, unavailable, message: "a target cannot be part of another: set baseURL, or use a URL")
+    public mutating func appendInterpolation(_ target: RequestTarget) {}
+  }
+}
+
+extension RequestTarget.StringInterpolation {
+  /// Where the next value would stand.
+  private enum Place {
+    case authority, path, query, fragment
+  }
+
+  private var place: Place {
+    let parts = URLParts(Array(text.utf8)[...])
+    if parts.fragment != nil { return .fragment }
+    if parts.query != nil { return .query }
+    return parts.authority != nil && parts.path.isEmpty ? .authority : .path
+  }
+
+  private mutating func refuse(_ message: String) {
+    if problem == nil { problem = InvalidInput(message) }
+  }
+
+  private mutating func append(_ value: String, keeping kept: ASCIISet) {
+    let place = place
+    endOfSlashedURL = nil
+    guard place != .authority else { return appendToAuthority(value) }
+    closeTriplet()
+    let start = text.utf8.count
+    text += PercentEncoding.encode(value.utf8, keeping: kept)
+    if place == .path { spots.append(start...text.utf8.count) }
+  }
+
+  /// Keeps a stray `%` of the literal from taking the first characters of a value for its digits.
+  private mutating func closeTriplet() {
+    let tail = Array(text.utf8.suffix(2))
+    guard let mark = tail.lastIndex(of: UInt8(ascii: "%")),
+      tail[(mark + 1)...].allSatisfy({ PercentEncoding.hexValue($0) != nil })
+    else { return }
+    text = String(text.utf8.dropLast(tail.count - mark - 1)) ?? text
+    text += "25" + String(decoding: tail[(mark + 1)...], as: UTF8.self)
+  }
+
+  /// Adds a host name or a part of one, an address, or a port.
+  ///
+  /// A value with a dot in it must begin at a label: `https://api.test\(x)` must not become `api.test-other.example`.
+  private mutating func appendToAuthority(_ value: String) {
+    let bytes = Array(value.utf8)[...]
+    let before = text.utf8.last
+    let beginsHost = before == UInt8(ascii: "/") || before == UInt8(ascii: "@")
+    let shown = InvalidInput.printable(value)
+    if bytes.first == UInt8(ascii: "[") || bytes.contains(UInt8(ascii: ":")) {
+      let isBracketed = bytes.first == UInt8(ascii: "[") && bytes.last == UInt8(ascii: "]")
+      let address = isBracketed ? bytes.dropFirst().dropLast() : bytes
+      let isOpened = before == UInt8(ascii: "[") && !isBracketed
+      guard URLHost.isIPv6(address), beginsHost || isOpened else {
+        return refuse("\"\(shown)\" cannot be a part of a host")
+      }
+      text += isOpened ? value : "[\(String(decoding: address, as: UTF8.self))]"
+      return
+    }
+    let beginsLabel = beginsHost || before == UInt8(ascii: ".") || before == UInt8(ascii: ":")
+    guard !bytes.isEmpty, bytes.allSatisfy(ASCIISet.host.contains), before != UInt8(ascii: "%"),
+      beginsLabel || !bytes.contains(UInt8(ascii: "."))
+    else { return refuse("\"\(shown)\" cannot be a part of a host") }
+    text += value
+  }
+
+  /// Finds a segment that a value has made empty, `.` or `..`, once the whole path is known.
+  fileprivate func segmentProblem() -> InvalidInput? {
+    guard !spots.isEmpty else { return nil }
+    let bytes = Array(text.utf8)[...]
+    let parts = URLParts(bytes)
+    // Without a scheme the path begins at 0, also where an empty value has made `//` of it.
+    let start = parts.scheme == nil ? bytes.startIndex : parts.path.startIndex
+    let path = bytes[start..<parts.path.endIndex]
+    for segment in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+      let holdsValue = spots.contains { $0.lowerBound <= segment.endIndex && $0.upperBound >= segment.startIndex }
+      guard holdsValue, segment.isEmpty || URLParser.dots(segment) != nil else { continue }
+      let name = segment.isEmpty ? "an empty segment" : "the segment \"\(String(decoding: segment, as: UTF8.self))\""
+      return InvalidInput(
+        "a value makes \(name) in the path \"\(InvalidInput.printable(String(decoding: path, as: UTF8.self)))\"")
+    }
+    return nil
+  }
+}

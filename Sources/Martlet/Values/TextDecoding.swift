@@ -1,0 +1,189 @@
+import Foundation
+
+/// Turns a body into text when the sender's word about its encoding may be missing, unknown or wrong.
+///
+/// The first of these that works is taken: the `charset` parameter, a byte order mark, UTF-8, ISO-8859-1. The last one
+/// always works.
+enum TextDecoding {
+  /// Decodes a body and says how.
+  ///
+  /// - Parameters:
+  ///   - body: The bytes, after decompression.
+  ///   - contentType: The response's media type, if it had a readable one.
+  /// - Returns: The text without byte order mark, the name of the encoding used, and one line about a `charset` or a
+  ///   byte order mark that could not be followed.
+  static func decode(_ body: Data, contentType: MediaType?) -> (text: String, encodingName: String, note: String?) {
+    var problem: String?
+    if let charset = contentType?.charset {
+      if let encoding = encoding(named: charset) {
+        if let (text, name) = encoding.decode(body) { return (text, name, nil) }
+        problem = "the body is not valid \(encoding.name)"
+      } else {
+        problem = "unknown charset \(printable(charset))"
+      }
+    }
+    let (text, name) = decodeUndeclared(body, problem: &problem)
+    return (text, name, problem.map { "\($0); decoded as \(name)" })
+  }
+
+  private static func decodeUndeclared(_ body: Data, problem: inout String?) -> (text: String, name: String) {
+    let mark = ByteOrderMark(startOf: body)
+    if let mark {
+      if let decoded = mark.encoding.decode(body) { return decoded }
+      problem = problem ?? "the body starts with a \(mark.encoding.name) byte order mark but is not valid"
+    } else if let decoded = TextEncoding.utf8.decode(body) {
+      return decoded
+    }
+    // Without the mark, which would be garbage in front of the text.
+    return (decodeLatin1(body.dropFirst(mark?.length ?? 0)), TextEncoding.latin1.name)
+  }
+
+  /// The charset for a message: it is the peer's, so nothing but a short token is repeated.
+  private static func printable(_ charset: String) -> String {
+    FieldSyntax.isToken(charset) && charset.utf8.count <= 40 ? "'\(charset)'" : "(unprintable)"
+  }
+
+  /// Each octet is the scalar of its number.
+  fileprivate static func decodeLatin1(_ body: Data) -> String {
+    var octets: [UInt8] = []
+    octets.reserveCapacity(body.count + body.count / 8)
+    for octet in body {
+      if octet < 0x80 {
+        octets.append(octet)
+      } else {
+        octets.append(0xC0 | octet >> 6)
+        octets.append(0x80 | octet & 0x3F)
+      }
+    }
+    return String(decoding: octets, as: UTF8.self)
+  }
+
+  /// The encoding by a name from the IANA registry of character sets or one in common use, in lower case.
+  private static func encoding(named charset: String) -> TextEncoding? {
+    switch charset {
+    case "utf-8", "utf8": .utf8
+    case "us-ascii", "ascii", "ansi_x3.4-1968", "iso646-us": .ascii
+    case "iso-8859-1", "iso8859-1", "iso_8859-1", "latin1", "latin-1", "l1": .latin1
+    case "utf-16", "utf16": .utf16
+    case "utf-16le": .utf16LittleEndian
+    case "utf-16be": .utf16BigEndian
+    case "windows-1252", "cp1252", "x-cp1252": .foundation("windows-1252", .windowsCP1252)
+    case "iso-8859-2", "iso8859-2", "iso_8859-2", "latin2", "l2": .foundation("ISO-8859-2", .isoLatin2)
+    case "iso-8859-15", "iso8859-15", "iso_8859-15", "latin-9", "latin9":
+      .foundation("ISO-8859-15", coreFoundation: 0x020F)
+    case "shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j", "ms_kanji":
+      .foundation("Shift_JIS", .shiftJIS)
+    case "euc-jp", "eucjp", "x-euc-jp": .japaneseEUC
+    // GB 18030 contains the other two, and the decoder for GB 2312 alone skips what it does not know.
+    case "gb2312", "euc-cn": .foundation("GB2312", coreFoundation: 0x0632)
+    case "gbk", "cp936", "windows-936": .foundation("GBK", coreFoundation: 0x0632)
+    case "gb18030": .foundation("GB18030", coreFoundation: 0x0632)
+    default: nil
+    }
+  }
+}
+
+/// An encoding that can be decoded.
+private enum TextEncoding {
+  case utf8, ascii, latin1, utf16, utf16LittleEndian, utf16BigEndian, japaneseEUC
+  case foundation(String, String.Encoding)
+
+  /// An encoding by its `CFStringEncoding`, for those without a name in `String.Encoding`.
+  static func foundation(_ name: String, coreFoundation: UInt) -> TextEncoding {
+    .foundation(name, String.Encoding(rawValue: 0x8000_0000 | coreFoundation))
+  }
+
+  var name: String {
+    switch self {
+    case .utf8: "UTF-8"
+    case .ascii: "US-ASCII"
+    case .latin1: "ISO-8859-1"
+    case .utf16: "UTF-16"
+    case .utf16LittleEndian: "UTF-16LE"
+    case .utf16BigEndian: "UTF-16BE"
+    case .japaneseEUC: "EUC-JP"
+    case .foundation(let name, _): name
+    }
+  }
+
+  /// The text without a byte order mark and the encoding's name, or `nil` if the body is not valid in this encoding.
+  func decode(_ body: Data) -> (text: String, name: String)? {
+    let text: String?
+    switch self {
+    case .utf8:
+      text = String(validating: body.starts(with: ByteOrderMark.utf8Octets) ? body.dropFirst(3) : body, as: UTF8.self)
+    case .ascii: text = body.allSatisfy { $0 < 0x80 } ? String(decoding: body, as: UTF8.self) : nil
+    case .latin1: text = TextDecoding.decodeLatin1(body)
+    case .utf16LittleEndian: text = decodeUTF16(body, highOctet: 1)
+    case .utf16BigEndian: text = decodeUTF16(body, highOctet: 0)
+    case .utf16:
+      // Big-endian is what RFC 2781 §4.3 says about UTF-16 without a mark.
+      let isLittleEndian = body.starts(with: ByteOrderMark.utf16LittleEndianOctets)
+      return (isLittleEndian ? TextEncoding.utf16LittleEndian : .utf16BigEndian).decode(body)
+    case .japaneseEUC: text = shiftJIS(fromEUC: body).flatMap { String(data: $0, encoding: .shiftJIS) }
+    case .foundation(_, let encoding): text = String(data: body, encoding: encoding).map(withoutMark)
+    }
+    return text.map { ($0, name) }
+  }
+
+  /// Pairs octets; `highOctet` tells which one of a pair is the more significant.
+  private func decodeUTF16(_ body: Data, highOctet: Int) -> String? {
+    guard body.count.isMultiple(of: 2) else { return nil }
+    let octets = [UInt8](body)
+    var units = stride(from: 0, to: octets.count, by: 2).map { start in
+      UInt16(octets[start + highOctet]) << 8 | UInt16(octets[start + 1 - highOctet])
+    }
+    if units.first == 0xFEFF { units.removeFirst() }
+    return String(validating: units, as: UTF16.self)
+  }
+
+  /// The same characters in Shift_JIS, because Foundation on Linux cannot decode EUC-JP.
+  ///
+  /// Both arrange the 94 by 94 table of JIS X 0208. JIS X 0212, three octets here, has no place in Shift_JIS.
+  private func shiftJIS(fromEUC body: Data) -> Data? {
+    var result = Data(capacity: body.count)
+    var octets = body.makeIterator()
+    while let first = octets.next() {
+      switch first {
+      case 0x00...0x7F: result.append(first)
+      case 0x8E:
+        guard let kana = octets.next(), 0xA1...0xDF ~= kana else { return nil }
+        result.append(kana)
+      case 0xA1...0xFE:
+        guard let second = octets.next(), 0xA1...0xFE ~= second else { return nil }
+        let (row, cell) = (first - 0xA1, second - 0xA1)
+        result.append(row / 2 + (row < 62 ? 0x81 : 0xC1))
+        let place = row.isMultiple(of: 2) ? cell + 0x40 : cell + 0x9F
+        // 0x7F is not used as a second octet.
+        result.append(row.isMultiple(of: 2) && place >= 0x7F ? place + 1 : place)
+      default: return nil
+      }
+    }
+    return result
+  }
+
+  private func withoutMark(_ text: String) -> String {
+    text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
+  }
+}
+
+/// A byte order mark at the start of a body.
+private struct ByteOrderMark {
+  static let utf8Octets: [UInt8] = [0xEF, 0xBB, 0xBF]
+  static let utf16LittleEndianOctets: [UInt8] = [0xFF, 0xFE]
+
+  let encoding: TextEncoding
+  let length: Int
+
+  init?(startOf body: Data) {
+    if body.starts(with: Self.utf8Octets) {
+      (encoding, length) = (.utf8, 3)
+    } else if body.starts(with: Self.utf16LittleEndianOctets) {
+      (encoding, length) = (.utf16LittleEndian, 2)
+    } else if body.starts(with: [0xFE, 0xFF]) {
+      (encoding, length) = (.utf16BigEndian, 2)
+    } else {
+      return nil
+    }
+  }
+}

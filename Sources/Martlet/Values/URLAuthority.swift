@@ -1,0 +1,77 @@
+/// Who a URL speaks to, and as whom (RFC 3986 §3.2).
+struct URLAuthority {
+  var user: String?
+  var password: String?
+  var host: String
+  var port: Int?
+}
+
+extension URLAuthority {
+  /// Reads what stands between `//` and the next `/`, `?` or `#`.
+  ///
+  /// Errors never quote userinfo, nor a port that is not a number: it may be the end of a password.
+  init(parsing bytes: ArraySlice<UInt8>, scheme: String) throws(InvalidInput) {
+    var rest = bytes
+    if let at = rest.lastIndex(of: UInt8(ascii: "@")) {
+      (user, password) = try Self.userinfo(rest[..<at])
+      rest = rest[(at + 1)...]
+    }
+    let (hostBytes, portBytes) = try Self.split(rest)
+    guard !hostBytes.isEmpty else { throw InvalidInput("no host after \"\(scheme)://\"") }
+    host = try URLHost.parse(hostBytes)
+    guard let portBytes, let number = try Self.port(portBytes, host: host) else { return }
+    port = number == (scheme == "https" ? 443 : 80) ? nil : number
+  }
+
+  /// Decodes a user name and a password.
+  private static func userinfo(_ bytes: ArraySlice<UInt8>) throws(InvalidInput) -> (String?, String?) {
+    guard !bytes.isEmpty else { return (nil, nil) }
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return (try decodedUserinfo(bytes), nil) }
+    return (try decodedUserinfo(bytes[..<colon]), try decodedUserinfo(bytes[(colon + 1)...]))
+  }
+
+  private static func decodedUserinfo(_ bytes: ArraySlice<UInt8>) throws(InvalidInput) -> String {
+    let isLegal = bytes.indices.allSatisfy { index in
+      let byte = bytes[index]
+      return ASCIISet.userinfo.contains(byte) || byte == UInt8(ascii: ":")
+        || (byte == UInt8(ascii: "%") && PercentEncoding.triplet(at: index, in: bytes) != nil)
+    }
+    let decoded = PercentEncoding.decode(bytes)
+    guard isLegal, let text = String(validating: decoded, as: UTF8.self),
+      !decoded.contains(where: { $0 < 0x20 || $0 == 0x7F })
+    else {
+      throw InvalidInput("illegal characters in the user name or password of the URL: percent-encode them")
+    }
+    return text
+  }
+
+  /// Splits host from port; an IPv6 literal keeps its brackets.
+  private static func split(
+    _ bytes: ArraySlice<UInt8>
+  ) throws(InvalidInput) -> (host: ArraySlice<UInt8>, port: ArraySlice<UInt8>?) {
+    guard bytes.first == UInt8(ascii: "[") else {
+      guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return (bytes, nil) }
+      return (bytes[..<colon], bytes[(colon + 1)...])
+    }
+    guard let end = bytes.firstIndex(of: UInt8(ascii: "]")) else {
+      throw InvalidInput("an IPv6 host without its closing bracket")
+    }
+    let rest = bytes[(end + 1)...]
+    guard let first = rest.first else { return (bytes[...end], nil) }
+    guard first == UInt8(ascii: ":") else { throw InvalidInput("only a port may follow an IPv6 host") }
+    return (bytes[...end], rest.dropFirst())
+  }
+
+  /// Reads a port; an empty one means the scheme's own (RFC 3986 §3.2.3).
+  private static func port(_ digits: ArraySlice<UInt8>, host: String) throws(InvalidInput) -> Int? {
+    guard !digits.isEmpty else { return nil }
+    guard digits.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) else {
+      throw InvalidInput("the port after host \"\(InvalidInput.printable(host))\" is not a number")
+    }
+    let text = String(decoding: digits, as: UTF8.self)
+    guard let port = Int(text), (1...65535).contains(port) else {
+      throw InvalidInput("port \(InvalidInput.printable(text)) is outside 1...65535")
+    }
+    return port
+  }
+}

@@ -1,0 +1,104 @@
+/// The parts of a URI reference (RFC 3986, appendix B), as they were written.
+struct URLParts {
+  var scheme: ArraySlice<UInt8>?
+  var authority: ArraySlice<UInt8>?
+  var path: ArraySlice<UInt8>
+  var query: ArraySlice<UInt8>?
+  var fragment: ArraySlice<UInt8>?
+
+  init(_ bytes: ArraySlice<UInt8>) {
+    var rest = bytes
+    if let mark = rest.firstIndex(of: UInt8(ascii: "#")) {
+      fragment = rest[(mark + 1)...]
+      rest = rest[..<mark]
+    }
+    if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
+      query = rest[(mark + 1)...]
+      rest = rest[..<mark]
+    }
+    if let colon = Self.schemeEnd(in: rest) {
+      scheme = rest[..<colon]
+      rest = rest[(colon + 1)...]
+    }
+    if rest.starts(with: [UInt8(ascii: "/"), UInt8(ascii: "/")]) {
+      rest = rest.dropFirst(2)
+      let end = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+      authority = rest[..<end]
+      rest = rest[end...]
+    }
+    path = rest
+  }
+
+  /// Whether the part before the first slash has a colon in it, which no relative path may (RFC 3986 §4.2).
+  var hasColonInFirstSegment: Bool {
+    guard scheme == nil, authority == nil else { return false }
+    return path.prefix { $0 != UInt8(ascii: "/") }.contains(UInt8(ascii: ":"))
+  }
+
+  private static func schemeEnd(in bytes: ArraySlice<UInt8>) -> Int? {
+    guard let colon = bytes.firstIndex(where: { !ASCIISet.scheme.contains($0) }),
+      bytes[colon] == UInt8(ascii: ":"),
+      let first = bytes.first, first | 0x20 >= UInt8(ascii: "a"), first | 0x20 <= UInt8(ascii: "z")
+    else { return nil }
+    return colon
+  }
+}
+
+extension AbsoluteURL {
+  /// Reads an http or https URL: strict about structure, lenient about encoding.
+  ///
+  /// Characters that may not stand bare in path, query or fragment are percent-encoded as UTF-8, a stray `%` becomes
+  /// `%25`, and dot segments are removed (RFC 3986 §5.2.4), also when they are spelled `%2e`. Everything else that
+  /// two parsers could read in two ways is refused: control characters, one slash or three after the scheme, odd
+  /// hosts, numbers that some parsers take for an IPv4 address, ports outside 1...65535.
+  package static func parse(_ text: String) throws(InvalidInput) -> AbsoluteURL {
+    let bytes = Array(text.utf8)[...]
+    try URLParser.refuseControls(in: bytes)
+    return try URLParser.absolute(URLParts(bytes), text: text)
+  }
+}
+
+enum URLParser {
+  /// Refuses control characters, wherever they are.
+  static func refuseControls(in bytes: ArraySlice<UInt8>) throws(InvalidInput) {
+    guard let index = bytes.firstIndex(where: { $0 < 0x20 || $0 == 0x7F }) else { return }
+    let shown = URLRedaction.printable(String(decoding: bytes, as: UTF8.self))
+    throw InvalidInput("control character 0x\(hex(bytes[index])) in the URL \"\(shown)\"")
+  }
+
+  /// Makes a URL of parts that must have a scheme and an authority.
+  static func absolute(_ parts: URLParts, text: String) throws(InvalidInput) -> AbsoluteURL {
+    guard let scheme = parts.scheme else {
+      throw InvalidInput(
+        "no scheme in \"\(URLRedaction.printable(text))\": write a full URL, such as https://a.example/")
+    }
+    let name = try supportedScheme(scheme, followedBy: parts)
+    guard let authority = parts.authority else {
+      throw InvalidInput("no host after \"\(name):\": write \"\(name)://\" and a host")
+    }
+    return try AbsoluteURL(
+      scheme: name,
+      authority: URLAuthority(parsing: authority, scheme: name),
+      path: normalisedPath(PercentEncoding.repair(parts.path, keeping: .path)),
+      query: parts.query.map { PercentEncoding.repair($0, keeping: .query) },
+      fragment: parts.fragment.map { PercentEncoding.repair($0, keeping: .query) })
+  }
+
+  private static func supportedScheme(
+    _ scheme: ArraySlice<UInt8>, followedBy parts: URLParts
+  ) throws(InvalidInput) -> String {
+    let name = String(decoding: scheme, as: UTF8.self).lowercased()
+    if name == "https" || name == "http" { return name }
+    let shown = InvalidInput.printable(name)
+    // `localhost:8080/x` is a URI of the scheme "localhost" by the letter, and never by intention.
+    if parts.authority == nil, let next = parts.path.first, PercentEncoding.hexValue(next).map({ $0 < 10 }) == true {
+      throw InvalidInput("no scheme before \"\(shown):\": write \"http://\(shown):…\" or \"https://\(shown):…\"")
+    }
+    throw InvalidInput("unsupported scheme \"\(shown)\": only http and https are spoken")
+  }
+
+  private static func hex(_ byte: UInt8) -> String {
+    let digits = String(byte, radix: 16, uppercase: true)
+    return digits.count < 2 ? "0" + digits : digits
+  }
+}

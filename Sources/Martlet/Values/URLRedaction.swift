@@ -1,0 +1,56 @@
+/// Takes the secrets out of text that is, or was meant to be, a URL.
+enum URLRedaction {
+  /// Drops userinfo and fragment and masks query values.
+  ///
+  /// Text that is not a URL is treated with suspicion: what stands before an `@` where userinfo could have been meant
+  /// is dropped too.
+  static func redact(_ text: String) -> String {
+    let bytes = Array(text.utf8)[...]
+    let parts = URLParts(bytes)
+    var result = ""
+    if let scheme = parts.scheme { result += "\(string(scheme)):" }
+    if let authority = parts.authority {
+      if hasDoubtfulPort(authority), bytes.contains(UInt8(ascii: "@")) { return "\(result)//***" }
+      result += "//" + string(afterLastAt(authority)) + string(parts.path)
+    } else if parts.scheme != nil || parts.hasColonInFirstSegment {
+      result += string(afterLastAt(parts.path))
+    } else {
+      let slash = parts.path.firstIndex(of: UInt8(ascii: "/")) ?? parts.path.endIndex
+      result += string(afterLastAt(parts.path[..<slash])) + string(parts.path[slash...])
+    }
+    if let query = parts.query { result += "?\(mask(query))" }
+    return result
+  }
+
+  /// The redacted text, escaped and cut for a message.
+  static func printable(_ text: String) -> String {
+    InvalidInput.printable(redact(text))
+  }
+
+  /// Keeps the names of a query and hides its values.
+  private static func mask(_ query: ArraySlice<UInt8>) -> String {
+    query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
+      .map { piece in
+        guard let equals = piece.firstIndex(of: UInt8(ascii: "=")) else { return string(piece) }
+        return string(piece[...equals]) + "***"
+      }
+      .joined(separator: "&")
+  }
+
+  private static func afterLastAt(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    guard let at = bytes.lastIndex(of: UInt8(ascii: "@")) else { return bytes }
+    return bytes[(at + 1)...]
+  }
+
+  /// Whether a password with a bare `/`, `?` or `#` may have been cut in two, its first half taken for a port.
+  private static func hasDoubtfulPort(_ authority: ArraySlice<UInt8>) -> Bool {
+    guard !authority.contains(UInt8(ascii: "@")), authority.first != UInt8(ascii: "["),
+      let colon = authority.firstIndex(of: UInt8(ascii: ":"))
+    else { return false }
+    return !authority[(colon + 1)...].allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+  }
+
+  private static func string(_ bytes: ArraySlice<UInt8>) -> String {
+    String(decoding: bytes, as: UTF8.self)
+  }
+}

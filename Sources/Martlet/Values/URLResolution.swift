@@ -1,0 +1,93 @@
+extension AbsoluteURL {
+  /// Reads a reference relative to this URL, as in a `Location` field (RFC 3986 §5.2, strict).
+  ///
+  /// The user name and password of this URL are never carried over, not even to the same origin: whoever owns the
+  /// credentials decides that. Those that an absolute reference spells itself are kept.
+  ///
+  /// - Parameters:
+  ///   - reference: A relative or absolute reference, read as leniently as ``parse(_:)`` does.
+  ///   - inheritingFragment: Whether the result takes this URL's fragment if the reference has none, as a redirect
+  ///     must (RFC 9110 §10.2.2).
+  /// - Returns: The URL meant.
+  /// - Throws: ``InvalidInput`` for a scheme other than http and https, and for everything that ``parse(_:)`` refuses.
+  package func resolving(
+    _ reference: String, inheritingFragment: Bool = true
+  ) throws(InvalidInput) -> AbsoluteURL {
+    let bytes = Array(reference.utf8)[...]
+    try URLParser.refuseControls(in: bytes)
+    let parts = URLParts(bytes)
+    let target = try URLParser.resolve(parts, text: reference, against: self)
+    guard inheritingFragment, target.fragment == nil, let fragment else { return target }
+    return try AbsoluteURL(
+      scheme: target.scheme, authority: target.authority, path: target.path, query: target.query, fragment: fragment)
+  }
+}
+
+extension URLParser {
+  fileprivate static func resolve(
+    _ parts: URLParts, text: String, against base: AbsoluteURL
+  ) throws(InvalidInput) -> AbsoluteURL {
+    if parts.scheme != nil { return try absolute(parts, text: text) }
+    let query = parts.query.map { PercentEncoding.repair($0, keeping: .query) }
+    let fragment = parts.fragment.map { PercentEncoding.repair($0, keeping: .query) }
+    let path = PercentEncoding.repair(parts.path, keeping: .path)
+    if let authority = parts.authority {
+      return try AbsoluteURL(
+        scheme: base.scheme, authority: URLAuthority(parsing: authority, scheme: base.scheme),
+        path: normalisedPath(path), query: query, fragment: fragment)
+    }
+    let authority = URLAuthority(host: base.host, port: base.port)
+    if path.isEmpty {
+      return try AbsoluteURL(
+        scheme: base.scheme, authority: authority, path: base.path, query: query ?? base.query, fragment: fragment)
+    }
+    let directory = path.hasPrefix("/") ? "" : base.path.prefix(through: lastSlash(of: base.path))
+    return try AbsoluteURL(
+      scheme: base.scheme, authority: authority, path: normalisedPath(directory + path), query: query,
+      fragment: fragment)
+  }
+
+  private static func lastSlash(of path: String) -> String.Index {
+    path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+  }
+
+  /// Removes dot segments (RFC 3986 §5.2.4) and sees to the slash at the start.
+  ///
+  /// A dot spelled `%2e` is a dot (RFC 3986 §6.2.2.2): a server that decodes first would climb.
+  static func normalisedPath(_ path: String) -> String {
+    let rooted = path.utf8.first == UInt8(ascii: "/") ? path : "/" + path
+    let segments = Array(rooted.utf8).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
+    guard segments.contains(where: { dots($0) != nil }) else { return rooted }
+    var kept: [ArraySlice<UInt8>] = []
+    for index in segments.indices {
+      switch dots(segments[index]) {
+      case 1: break
+      case 2: _ = kept.popLast()
+      default:
+        kept.append(segments[index])
+        continue
+      }
+      if index == segments.endIndex - 1 { kept.append([]) }
+    }
+    return String(decoding: [UInt8(ascii: "/")] + kept.joined(separator: [UInt8(ascii: "/")]), as: UTF8.self)
+  }
+
+  /// How many dots a segment is, one or two, or `nil` if it is anything else.
+  static func dots(_ segment: ArraySlice<UInt8>) -> Int? {
+    guard let first = segment.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "%") else { return nil }
+    var rest = segment
+    var count = 0
+    while let byte = rest.first {
+      if byte == UInt8(ascii: ".") {
+        rest = rest.dropFirst()
+      } else if PercentEncoding.triplet(at: rest.startIndex, in: rest) == UInt8(ascii: "."), byte == UInt8(ascii: "%") {
+        rest = rest.dropFirst(3)
+      } else {
+        return nil
+      }
+      count += 1
+      if count > 2 { return nil }
+    }
+    return count
+  }
+}

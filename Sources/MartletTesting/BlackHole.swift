@@ -1,0 +1,53 @@
+import Foundation
+import Synchronization
+
+/// A port of 127.0.0.1 where connecting neither succeeds nor fails.
+///
+/// The listener never accepts and its queue is full, so that the system drops further attempts and a client waits until
+/// its own timeout. How full the queue has to be is the system's affair: this works on Linux and is a best effort
+/// elsewhere.
+public final class BlackHole: Sendable {
+  /// The port.
+  public let port: Int
+  /// The address, `http://127.0.0.1:` and the port.
+  public var url: String { "http://127.0.0.1:\(port)" }
+
+  private let sockets: Locked<[Int32]>
+
+  /// Opens the listener and fills its queue, which takes a fraction of a second.
+  ///
+  /// - Throws: ``MockServerError`` if the system refuses a socket.
+  public init() throws {
+    let listener = try Sockets.listen(backlog: 0)
+    var opened = [listener.socket]
+    do {
+      // One attempt after another, until one is left waiting.
+      for _ in 0..<256 {
+        let client = try Sockets.startConnecting(to: listener.port)
+        opened.append(client)
+        var poller = Poller()
+        poller.add(client, reads: false, writes: true)
+        poller.wait(milliseconds: 50)
+        if poller.readiness(at: 0) == nil { break }
+      }
+    } catch {
+      for socket in opened { Sockets.close(socket) }
+      throw error
+    }
+    port = listener.port
+    sockets = Locked(opened)
+  }
+
+  deinit { close() }
+
+  /// Closes the listener; clients still waiting are then refused at their next try.
+  ///
+  /// Calling it again does nothing.
+  public func close() {
+    let opened = sockets.withLock { sockets in
+      defer { sockets = [] }
+      return sockets
+    }
+    for socket in opened { Sockets.close(socket) }
+  }
+}

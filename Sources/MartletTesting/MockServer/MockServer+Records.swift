@@ -1,0 +1,57 @@
+import Synchronization
+
+extension MockServer {
+  /// The requests so far, in the order their heads were read.
+  ///
+  /// A body is filled in once it has arrived; see ``RecordedRequest/isComplete``.
+  public var requests: [RecordedRequest] { core.journal.withLock { $0.requests } }
+
+  /// What could not be read as a request, in order of arrival.
+  public var malformed: [MalformedRequest] { core.journal.withLock { $0.malformed } }
+
+  /// The number of connections accepted so far.
+  public var connectionCount: Int { core.journal.withLock { $0.connectionCount } }
+
+  /// The number of connections open now.
+  public var openConnections: Int { core.journal.withLock { $0.openConnections } }
+
+  /// The most requests that were being received or answered at one time.
+  public var maximumConcurrentRequests: Int { core.journal.withLock { $0.maximumConcurrentRequests } }
+
+  /// The number of times a client closed before it had its answer.
+  ///
+  /// A client that closed in the middle of a request counts, and so does one that closed only its sending side.
+  public var disconnects: Int { core.journal.withLock { $0.disconnects } }
+
+  /// Waits until at least `count` requests have arrived.
+  ///
+  /// - Returns: Whether that happened before the timeout, which is 5 seconds by default.
+  public func waitForRequests(_ count: Int, timeout: Duration = .seconds(5)) async -> Bool {
+    await wait(timeout: timeout) { $0.core.journal.withLock { $0.requests.count >= count } }
+  }
+
+  /// Waits until at most `count` connections are open.
+  ///
+  /// - Returns: Whether that happened before the timeout, which is 5 seconds by default.
+  public func waitForOpenConnections(atMost count: Int, timeout: Duration = .seconds(5)) async -> Bool {
+    await wait(timeout: timeout) { $0.openConnections <= count }
+  }
+
+  /// Waits until a condition on the server holds, asking every few milliseconds.
+  ///
+  /// - Parameters:
+  ///   - timeout: The longest wait, in real time.
+  ///   - condition: Whether the wait is over.
+  /// - Returns: Whether the condition held before the timeout and before the task was cancelled.
+  public func wait(
+    timeout: Duration = .seconds(5), until condition: @Sendable (MockServer) -> Bool
+  ) async -> Bool {
+    let end = ContinuousClock.now + timeout
+    while !condition(self) {
+      guard ContinuousClock.now < end, (try? await Task.sleep(for: .milliseconds(2))) != nil else {
+        return condition(self)
+      }
+    }
+    return true
+  }
+}

@@ -1,0 +1,108 @@
+public import Foundation
+
+/// A request as a ``MockServer`` received it.
+///
+/// Nothing is normalised: names keep their case, fields their order, and ``rawHead`` has the exact bytes.
+public struct RecordedRequest: Sendable {
+  /// One header or trailer field.
+  public struct Field: Sendable, Hashable {
+    /// The name as it was sent.
+    public var name: String
+    /// The value without the whitespace around it (RFC 9112 §5).
+    public var value: String
+
+    /// Creates a field.
+    public init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// The method, such as `GET`.
+  public let method: String
+  /// The request target as it stands in the request line (RFC 9112 §3.2).
+  public let target: String
+  /// The version, such as `HTTP/1.1`.
+  public let httpVersion: String
+  /// The header fields in the order they came.
+  public let headers: [Field]
+  /// The exact bytes of the head, with the empty line that ends it.
+  public let rawHead: Data
+  /// The number of the connection, counted from 0 in the order of accepting.
+  public let connection: Int
+  /// The number of requests that came before on the same connection.
+  public let indexOnConnection: Int
+  /// When the head was complete.
+  public let arrival: ContinuousClock.Instant
+
+  /// The body, decoded if it came in chunks.
+  ///
+  /// It is empty until the body is complete or the connection ends, and never longer than
+  /// ``MockServer/Options/maximumKeptBodyBytes``.
+  public internal(set) var body = Data()
+  /// The number of body bytes received, kept or not.
+  public internal(set) var bodyLength = 0
+  /// The trailer fields after a chunked body.
+  public internal(set) var trailers: [Field] = []
+  /// Whether the body arrived to its end.
+  public internal(set) var isComplete = false
+
+  /// The target up to `?`, without the scheme and authority an absolute form begins with.
+  public var path: String {
+    let form = originForm
+    return String(form[..<(form.firstIndex(of: "?") ?? form.endIndex)])
+  }
+
+  /// The target after the first `?`, still percent-encoded, or `nil` without one.
+  public var query: String? {
+    let form = originForm
+    return form.firstIndex(of: "?").map { String(form[form.index(after: $0)...]) }
+  }
+
+  /// The body as UTF-8 text, with replacement characters for what is not.
+  public var text: String { String(decoding: body, as: UTF8.self) }
+
+  /// The value of the first field with a name, in any case.
+  public func header(_ name: String) -> String? {
+    headers.first { $0.name.isSameFieldName(as: name) }?.value
+  }
+
+  /// The values of all fields with a name, in any case and in order.
+  public func headers(named name: String) -> [String] {
+    headers.filter { $0.name.isSameFieldName(as: name) }.map(\.value)
+  }
+
+  private var originForm: Substring {
+    guard !target.hasPrefix("/"), let scheme = target.range(of: "://") else { return target[...] }
+    let rest = target[scheme.upperBound...]
+    return rest[(rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex)...]
+  }
+
+  /// Whether the connection ends after this exchange (RFC 9112 §9.3).
+  var asksToClose: Bool {
+    let options = connectionOptions
+    if options.contains("close") { return true }
+    return httpVersion == "HTTP/1.0" && !options.contains("keep-alive")
+  }
+
+  /// Whether the client waits for leave to send the body (RFC 9110 §10.1.1).
+  var expectsContinue: Bool {
+    httpVersion != "HTTP/1.0" && header("Expect")?.lowercased() == "100-continue"
+  }
+
+  private var connectionOptions: [String] {
+    headers(named: "Connection").flatMap { $0.split(separator: ",") }
+      .map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+  }
+}
+
+extension String {
+  /// Compares two field names without regard to case (RFC 9110 §5.1).
+  func isSameFieldName(as other: String) -> Bool {
+    utf8.count == other.utf8.count && zip(utf8, other.utf8).allSatisfy { $0 == $1 || $0.lowered == $1.lowered }
+  }
+}
+
+extension UInt8 {
+  fileprivate var lowered: UInt8 { 65...90 ~= self ? self | 0x20 : self }
+}

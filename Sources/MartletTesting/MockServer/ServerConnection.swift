@@ -1,0 +1,469 @@
+import Foundation
+import Synchronization
+
+/// One accepted connection: reads requests, has them answered and plays the answers.
+///
+/// Each event ends in ``advance(now:)``, which reads and writes until neither can go on:
+///
+/// ```
+/// head ──▶ body ──▶ responder ──▶ steps ──▶ next head
+///   └──── early answer ────────────▲ (the body is read meanwhile)
+/// ```
+///
+/// It belongs to the thread of its ``ServerLoop``.
+final class ServerConnection {
+  /// One request and its answer.
+  private struct Exchange {
+    /// The place of the request in the journal.
+    let index: Int
+    var request: RecordedRequest
+    /// The answer to give once the body is there, if it is known before.
+    var prepared: MockResponse?
+    /// The answer being given.
+    var response: MockResponse?
+    var isAnswered = false
+    var closesAfterwards: Bool
+  }
+
+  /// What keeps the script from going on.
+  private enum Obstacle: Equatable {
+    case none
+    case pause(until: ContinuousClock.Instant)
+    case hang
+    case peerClose
+  }
+
+  let socket: Int32
+  let number: Int
+  private(set) var isClosed = false
+  private(set) var wantsWrite = false
+
+  private let core: ServerCore
+  private var reader = RequestReader()
+  private var writer = ResponseWriter()
+  private var exchange: Exchange?
+  private var task: Task<Void, Never>?
+  private var requestCount = 0
+  private var answerCount = 0
+  private var obstacle = Obstacle.none
+  /// Steps are played that belong to no request.
+  private var isGreeting = false
+  /// What came was no request: nothing more is read as one.
+  private var isRefused = false
+  /// The peer closed its side, and no more can be received.
+  private var hasEnded = false
+  /// Our side is closed, and what still comes is thrown away.
+  private var isLingering = false
+
+  private var isStalled = false
+  private var maximumAnswers = Int.max
+  private var maximumRead = Int.max
+  private var readPause = Duration.zero
+  private var idleLimit: Duration?
+
+  private var closesAt: ContinuousClock.Instant?
+  private var idleEnd: ContinuousClock.Instant?
+  private var readsAgain: ContinuousClock.Instant?
+
+  init(socket: Int32, number: Int, core: ServerCore) {
+    self.socket = socket
+    self.number = number
+    self.core = core
+  }
+}
+
+// MARK: - What the loop asks
+
+extension ServerConnection {
+  /// The earliest time at which the connection acts by itself.
+  var nextTimer: ContinuousClock.Instant? {
+    var earliest = closesAt
+    func consider(_ time: ContinuousClock.Instant?) {
+      guard let time else { return }
+      earliest = earliest.map { min($0, time) } ?? time
+    }
+    consider(idleEnd)
+    consider(readsAgain)
+    if case .pause(let end) = obstacle { consider(end) }
+    return earliest
+  }
+
+  /// Whether bytes of the peer would be taken now.
+  func wantsRead(now: ContinuousClock.Instant) -> Bool {
+    if hasEnded || isStalled { return false }
+    if isLingering { return true }
+    if let readsAgain, readsAgain > now { return false }
+    if let response = exchange?.response, response.pausesReading, exchange?.isAnswered == false { return false }
+    // Requests sent ahead of their turn are taken up to a limit.
+    return reader.unusedCount <= RequestReader.maximumHeadBytes || exchange?.request.isComplete == false
+  }
+
+  /// Follows the plan for this connection.
+  func start(_ plan: ConnectionPlan, now: ContinuousClock.Instant) {
+    switch plan {
+    case .serve: break
+    case .closeAtOnce: close()
+    case .resetAtOnce: close(resetting: true)
+    case .acceptAndStall: isStalled = true
+    case .closeAfter(let requests):
+      maximumAnswers = requests
+      if requests <= 0 { close() }
+    case .delayedClose(let delay): closesAt = now + delay
+    case .closeWhenIdle(let limit):
+      idleLimit = limit
+      idleEnd = now + limit
+    case .slowReading(let bytes, let pause):
+      maximumRead = max(1, bytes)
+      readPause = pause
+    case .greet(let steps):
+      writer.load(steps)
+      isGreeting = true
+      advance(now: now)
+    }
+  }
+
+  /// Whether a close of the peer matters although nothing is read.
+  func watchesForClose(now: ContinuousClock.Instant) -> Bool {
+    !hasEnded && readsAgain == nil && !wantsRead(now: now)
+  }
+
+  /// Acts on what `poll` reported.
+  func handle(_ readiness: Poller.Readiness, scratch: UnsafeMutableRawBufferPointer, now: ContinuousClock.Instant) {
+    if readiness.isWritable { advance(now: now) }
+    if readiness.isReadable {
+      receive(into: scratch, now: now)
+    } else if readiness.isBroken, !isClosed {
+      // Nothing was to be read, and `poll` would report this again and again.
+      peerClosed(now: now)
+      if !isClosed { close() }
+    }
+  }
+
+  /// Acts on timers that are due.
+  func handleTimers(now: ContinuousClock.Instant) {
+    if let closesAt, closesAt <= now { return isLingering ? close() : cut(now: now) }
+    if let idleEnd, idleEnd <= now { return cut(now: now) }
+    if let readsAgain, readsAgain <= now { self.readsAgain = nil }
+    advance(now: now)
+  }
+
+  /// Takes the answer of a task, if its request still waits for it.
+  func deliver(_ response: MockResponse, for request: Int, now: ContinuousClock.Instant) {
+    guard !isClosed, exchange?.index == request, exchange?.response == nil else { return }
+    task = nil
+    answer(with: response)
+    advance(now: now)
+  }
+
+  /// Ends the connection because the server stops.
+  func abandon() {
+    close()
+  }
+}
+
+// MARK: - Receiving
+
+extension ServerConnection {
+  private func receive(into scratch: UnsafeMutableRawBufferPointer, now: ContinuousClock.Instant) {
+    let window = UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(scratch.count, maximumRead)])
+    // A few turns only: other connections wait.
+    for _ in 0..<4 where !isClosed && wantsRead(now: now) {
+      switch Sockets.receive(socket, into: window) {
+      case .wouldBlock:
+        return
+      case .closed:
+        return peerClosed(now: now)
+      case .moved(let count):
+        guard !isLingering else { continue }
+        reader.append(UnsafeRawBufferPointer(rebasing: window[..<count]))
+        if readPause > .zero { readsAgain = now + readPause }
+        advance(now: now)
+        if count < window.count { return }
+      }
+    }
+  }
+
+  private func peerClosed(now: ContinuousClock.Instant) {
+    hasEnded = true
+    guard obstacle == .peerClose else {
+      let isCutShort = exchange.map { !$0.isAnswered } ?? (reader.unusedCount > 0 && !isRefused)
+      return close(isDisconnect: isCutShort && !isLingering)
+    }
+    obstacle = .none
+    advance(now: now)
+  }
+
+  /// Reads and writes until neither can go on.
+  private func advance(now: ContinuousClock.Instant) {
+    // A loop and not mutual calls: requests sent ahead by the thousand must not deepen the stack.
+    while !isClosed, !isLingering {
+      let hasRead = read(now: now)
+      let hasAnswered = write(now: now)
+      guard hasRead || hasAnswered else { return }
+    }
+  }
+
+  /// Takes one head or one piece of a body, and returns whether there was one.
+  private func read(now: ContinuousClock.Instant) -> Bool {
+    guard !isGreeting, !isRefused else { return false }
+    guard let exchange else { return readHead(now: now) }
+    guard !exchange.request.isComplete else { return false }
+    switch reader.readBody() {
+    case .incomplete:
+      return false
+    case .malformed(let reason):
+      refuse(reason)
+    case .bytes(let data):
+      keep(data)
+    case .end(let trailers):
+      complete(trailers: trailers, now: now)
+    }
+    return true
+  }
+
+  private func readHead(now: ContinuousClock.Instant) -> Bool {
+    switch reader.readHead() {
+    case .incomplete:
+      // A request that has begun is no idleness.
+      if reader.unusedCount > 0 { idleEnd = nil }
+      return false
+    case .malformed(let reason):
+      refuse(reason)
+    case .head(let head):
+      idleEnd = nil
+      begin(head)
+    }
+    return true
+  }
+
+  private func begin(_ head: RequestHead) {
+    let request = RecordedRequest(
+      method: head.method, target: head.target, httpVersion: head.version, headers: head.fields, rawHead: head.raw,
+      connection: number, indexOnConnection: requestCount, arrival: .now
+    )
+    requestCount += 1
+    let index = core.journal.withLock { $0.began(request) }
+    exchange = Exchange(index: index, request: request, closesAfterwards: request.asksToClose)
+
+    if let early = core.options.earlyAnswer?(request) { return answerEarly(with: early) }
+    let prepared = core.responder.prepared(for: request, index: index)
+    let hasBody = head.framing != .finished && head.framing != .length(0)
+    if hasBody, let prepared, !prepared.readsBody { return answerEarly(with: prepared) }
+    exchange?.prepared = prepared
+    if hasBody, request.expectsContinue, core.options.sendsContinue {
+      writer.interject(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+    }
+  }
+
+  private func answerEarly(with response: MockResponse) {
+    // A client that gets no leave to send the body may send it or not: only a close is unambiguous.
+    if exchange?.request.expectsContinue == true { exchange?.closesAfterwards = true }
+    answer(with: response)
+  }
+
+  private func keep(_ data: Data) {
+    guard var exchange else { return }
+    // Not held in two places while it grows: appending to a shared body would copy it each time.
+    self.exchange = nil
+    exchange.request.bodyLength += data.count
+    if core.options.keepsBodies {
+      exchange.request.body += data.prefix(max(0, core.options.maximumKeptBodyBytes - exchange.request.body.count))
+    }
+    self.exchange = exchange
+  }
+
+  private func complete(trailers: [RecordedRequest.Field], now: ContinuousClock.Instant) {
+    exchange?.request.trailers = trailers
+    exchange?.request.isComplete = true
+    record()
+    guard let exchange else { return }
+    if exchange.isAnswered {
+      finishExchange(now: now)
+    } else if exchange.response == nil {
+      ask(exchange)
+    }
+  }
+
+  private func record() {
+    guard let exchange else { return }
+    core.journal.withLock { $0.update(exchange.request, at: exchange.index) }
+  }
+
+  private func refuse(_ reason: String) {
+    let malformed = MalformedRequest(reason: reason, rawBytes: reader.unusedBytes, connection: number)
+    core.journal.withLock { $0.refused(malformed) }
+    isRefused = true
+    // An early answer is under way already; nothing may come after it.
+    if let exchange, exchange.response != nil, !exchange.isAnswered {
+      self.exchange?.closesAfterwards = true
+      return
+    }
+    giveUpExchange()
+    let message = MockResponse.Message(
+      status: 400, headers: [.init("Connection", "close")], body: .data(Data("\(reason)\n".utf8)))
+    writer.load([.message(message), .cut])
+    isGreeting = true
+  }
+}
+
+// MARK: - Answering
+
+extension ServerConnection {
+  private func ask(_ exchange: Exchange) {
+    if let prepared = exchange.prepared { return answer(with: prepared) }
+    let request = exchange.request
+    switch core.responder {
+    case .immediate(let responder):
+      answer(with: responder(request))
+    case .concurrent(let responder):
+      let (core, number, index) = (core, number, exchange.index)
+      task = Task {
+        let response = await responder(request)
+        core.deliver(ServerCore.Delivery(connection: number, request: index, response: response))
+      }
+    case .fixed, .script, .connections:
+      break
+    }
+  }
+
+  private func answer(with response: MockResponse) {
+    exchange?.response = response
+    writer.load(response.steps, method: exchange?.request.method ?? "")
+  }
+
+  /// Plays the script as far as it goes, and returns whether it ended.
+  private func write(now: ContinuousClock.Instant) -> Bool {
+    guard !isClosed, !isLingering, !isObstructed(now: now) else { return false }
+    // A client that takes everything must not keep the others waiting.
+    var budget = 1 << 20
+    while true {
+      if writer.hasOutput {
+        wantsWrite = true
+        guard budget > 0 else { return false }
+        switch writer.withOutput({ Sockets.send(socket, $0) }) {
+        case .moved(let count):
+          writer.sent(count)
+          budget -= count
+        case .wouldBlock:
+          return false
+        case .closed:
+          close(isDisconnect: exchange?.isAnswered == false)
+          return false
+        }
+        continue
+      }
+      wantsWrite = false
+      guard isGreeting || exchange.map({ $0.response != nil && !$0.isAnswered }) == true else { return false }
+      switch writer.next() {
+      case .send:
+        continue
+      case .pause(let duration):
+        obstacle = .pause(until: now + duration)
+        return false
+      case .hang:
+        obstacle = .hang
+        return false
+      case .waitForClose:
+        guard !hasEnded else { continue }
+        obstacle = .peerClose
+        return false
+      case .cut:
+        cut(now: now)
+        return false
+      case .reset:
+        close(resetting: true)
+        return false
+      case .finish:
+        finishAnswer(now: now)
+        return true
+      }
+    }
+  }
+
+  private func isObstructed(now: ContinuousClock.Instant) -> Bool {
+    switch obstacle {
+    case .none:
+      return false
+    case .pause(let end):
+      if end > now { return true }
+      obstacle = .none
+      return false
+    case .hang, .peerClose:
+      return true
+    }
+  }
+
+  private func finishAnswer(now: ContinuousClock.Instant) {
+    if isGreeting {
+      isGreeting = false
+      if hasEnded { close() }
+      return
+    }
+    exchange?.isAnswered = true
+    core.journal.withLock { $0.ended() }
+    answerCount += 1
+    guard let exchange else { return }
+    if exchange.closesAfterwards || writer.announcesClose || hasEnded || answerCount >= maximumAnswers {
+      cut(now: now)
+    } else if exchange.request.isComplete {
+      finishExchange(now: now)
+    }
+  }
+
+  private func finishExchange(now: ContinuousClock.Instant) {
+    exchange = nil
+    idleEnd = idleLimit.map { now + $0 }
+  }
+
+  /// Ends the books of a request that gets no more of an answer.
+  private func giveUpExchange() {
+    guard let exchange else { return }
+    if !exchange.request.isComplete { record() }
+    if !exchange.isAnswered { core.journal.withLock { $0.ended() } }
+    self.exchange = nil
+    task?.cancel()
+    task = nil
+  }
+}
+
+// MARK: - Closing
+
+extension ServerConnection {
+  /// Closes in order: what was sent arrives, and then the end.
+  private func cut(now: ContinuousClock.Instant) {
+    let isBodyUnread = exchange.map { !$0.request.isComplete } ?? false
+    giveUpExchange()
+    Sockets.finishSending(socket)
+    guard isBodyUnread || isRefused, !hasEnded else {
+      drain()
+      return close()
+    }
+    // Closing with bytes unread would reset the connection and could destroy the answer on its way.
+    isLingering = true
+    wantsWrite = false
+    obstacle = .none
+    (idleEnd, readsAgain) = (nil, nil)
+    closesAt = now + .seconds(1)
+  }
+
+  /// Takes what the system has already received, for the same reason.
+  private func drain() {
+    withUnsafeTemporaryAllocation(byteCount: 1 << 14, alignment: 16) { buffer in
+      for _ in 0..<64 {
+        guard case .moved = Sockets.receive(socket, into: buffer) else { return }
+      }
+    }
+  }
+
+  private func close(isDisconnect: Bool = false, resetting: Bool = false) {
+    guard !isClosed else { return }
+    isClosed = true
+    giveUpExchange()
+    core.journal.withLock { $0.closed(isDisconnect: isDisconnect) }
+    if resetting {
+      Sockets.reset(socket)
+    } else {
+      Sockets.close(socket)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Synchronization
+
+/// What the server object, its loop and the tasks of its responders share.
+final class ServerCore: Sendable {
+  /// An answer a task brings back to the loop.
+  struct Delivery: Sendable {
+    let connection: Int
+    let request: Int
+    let response: MockResponse
+  }
+
+  private struct Mailbox {
+    var deliveries: [Delivery] = []
+    var isStopping = false
+    var loopThread: UInt?
+  }
+
+  /// Whether the caller runs on the thread of the loop, which must not wait for itself.
+  var isOnLoopThread: Bool { mailbox.withLock { $0.loopThread } == Self.currentThread }
+
+  let options: MockServer.Options
+  let responder: Responder
+  let journal = Locked(ServerJournal())
+  /// Raised once the loop has closed everything.
+  let finished: SignalPipe
+  /// Raised when the mailbox has something new.
+  let wake: SignalPipe
+  private let mailbox = Locked(Mailbox())
+
+  init(options: MockServer.Options, responder: Responder) throws {
+    self.options = options
+    self.responder = responder
+    finished = try SignalPipe()
+    wake = try SignalPipe()
+  }
+
+  /// Makes the calling thread the thread of the loop.
+  func adoptThread() {
+    mailbox.withLock { $0.loopThread = Self.currentThread }
+  }
+
+  /// Hands an answer to the loop.
+  func deliver(_ delivery: Delivery) {
+    let isFirst = mailbox.withLock { mailbox in
+      mailbox.deliveries.append(delivery)
+      return mailbox.deliveries.count == 1
+    }
+    if isFirst { wake.raise() }
+  }
+
+  /// Takes what was delivered, or returns `nil` once the loop has to end.
+  func takeDeliveries() -> [Delivery]? {
+    mailbox.withLock { mailbox in
+      defer { mailbox.deliveries = [] }
+      return mailbox.isStopping ? nil : mailbox.deliveries
+    }
+  }
+
+  /// Tells the loop to end.
+  func stop() {
+    mailbox.withLock { $0.isStopping = true }
+    wake.raise()
+  }
+
+  #if canImport(Glibc)
+    private static var currentThread: UInt { UInt(pthread_self()) }
+  #else
+    private static var currentThread: UInt { UInt(bitPattern: pthread_self()) }
+  #endif
+}

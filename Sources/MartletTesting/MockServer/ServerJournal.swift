@@ -1,0 +1,45 @@
+import Foundation
+
+/// Everything a mock server remembers for its test.
+struct ServerJournal {
+  private(set) var requests: [RecordedRequest] = []
+  private(set) var malformed: [MalformedRequest] = []
+  private(set) var connectionCount = 0
+  private(set) var openConnections = 0
+  private(set) var maximumConcurrentRequests = 0
+  private(set) var disconnects = 0
+  private var concurrentRequests = 0
+
+  mutating func opened() -> Int {
+    defer { connectionCount += 1 }
+    openConnections += 1
+    return connectionCount
+  }
+
+  mutating func closed(isDisconnect: Bool) {
+    openConnections -= 1
+    if isDisconnect { disconnects += 1 }
+  }
+
+  /// Adds a request whose head was read, and returns its place.
+  mutating func began(_ request: RecordedRequest) -> Int {
+    requests.append(request)
+    concurrentRequests += 1
+    maximumConcurrentRequests = max(maximumConcurrentRequests, concurrentRequests)
+    return requests.count - 1
+  }
+
+  /// Replaces a request by itself with more of its body.
+  mutating func update(_ request: RecordedRequest, at index: Int) {
+    requests[index] = request
+  }
+
+  /// Notes that a request was answered or given up.
+  mutating func ended() {
+    concurrentRequests -= 1
+  }
+
+  mutating func refused(_ request: MalformedRequest) {
+    malformed.append(request)
+  }
+}

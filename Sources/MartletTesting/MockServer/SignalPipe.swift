@@ -1,0 +1,45 @@
+import Foundation
+
+/// A pipe that wakes a thread waiting in `poll`.
+///
+/// The descriptors live as long as the object: whoever can still raise the signal holds a reference, so that nobody
+/// writes to a number that has been closed and given to another file.
+final class SignalPipe: Sendable {
+  /// The descriptor that becomes readable once the signal is raised.
+  let readEnd: Int32
+  private let writeEnd: Int32
+
+  init() throws {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw MockServerError(operation: "pipe", code: errno) }
+    (readEnd, writeEnd) = (ends[0], ends[1])
+    Sockets.configure(readEnd)
+    Sockets.configure(writeEnd)
+  }
+
+  deinit {
+    Sockets.close(readEnd)
+    Sockets.close(writeEnd)
+  }
+
+  /// Makes the pipe readable; a full pipe is readable already.
+  func raise() {
+    var byte: UInt8 = 1
+    _ = write(writeEnd, &byte, 1)
+  }
+
+  /// Takes the signal back.
+  func clear() {
+    var bytes: [UInt8] = [UInt8](repeating: 0, count: 64)
+    while read(readEnd, &bytes, bytes.count) == bytes.count {}
+  }
+
+  /// Waits until the signal is raised.
+  ///
+  /// - Parameter milliseconds: The longest wait.
+  func wait(milliseconds: Int32) {
+    var poller = Poller()
+    poller.add(readEnd, reads: true, writes: false)
+    poller.wait(milliseconds: milliseconds)
+  }
+}

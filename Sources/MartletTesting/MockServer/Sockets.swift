@@ -1,0 +1,192 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The few system calls the server needs, with the differences between platforms in one place.
+enum Sockets {
+  /// What one try at receiving or sending came to.
+  enum Outcome {
+    case moved(Int)
+    case wouldBlock
+    case closed
+  }
+
+  #if canImport(Glibc)
+    private static let stream = Int32(SOCK_STREAM.rawValue)
+  #else
+    private static let stream = SOCK_STREAM
+  #endif
+
+  #if canImport(Darwin)
+    // Darwin has no flag per call; `SO_NOSIGPIPE` is set on each socket instead.
+    private static let sendFlags: Int32 = 0
+  #else
+    private static let sendFlags = Int32(MSG_NOSIGNAL)
+  #endif
+
+  /// Opens a TCP socket bound to a free port of 127.0.0.1.
+  static func bindToLoopback() throws -> (socket: Int32, port: Int) {
+    let descriptor = try open()
+    var address = loopback(port: 0)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    guard isBound else {
+      let failure = MockServerError(operation: "bind", code: errno)
+      close(descriptor)
+      throw failure
+    }
+    return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
+  }
+
+  /// Opens a listening socket on a free port of 127.0.0.1 that never blocks.
+  static func listen(backlog: Int32) throws -> (socket: Int32, port: Int) {
+    let bound = try bindToLoopback()
+    #if canImport(Darwin)
+      let isListening = Darwin.listen(bound.socket, backlog) == 0
+    #elseif canImport(Musl)
+      let isListening = Musl.listen(bound.socket, backlog) == 0
+    #else
+      let isListening = Glibc.listen(bound.socket, backlog) == 0
+    #endif
+    guard isListening else {
+      let failure = MockServerError(operation: "listen", code: errno)
+      close(bound.socket)
+      throw failure
+    }
+    return bound
+  }
+
+  /// Starts connecting to a port of 127.0.0.1 and does not wait for the result.
+  static func startConnecting(to port: Int) throws -> Int32 {
+    let descriptor = try open()
+    var address = loopback(port: port)
+    let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, length) }
+    }
+    guard result == 0 || errno == EINPROGRESS else {
+      let failure = MockServerError(operation: "connect", code: errno)
+      close(descriptor)
+      throw failure
+    }
+    return descriptor
+  }
+
+  /// What one try at accepting came to.
+  enum Acceptance {
+    case connection(Int32)
+    case nothing
+    case exhausted
+  }
+
+  /// Accepts one waiting connection, if there is one.
+  static func acceptNext(_ listener: Int32) -> Acceptance {
+    while true {
+      let descriptor = accept(listener, nil, nil)
+      if descriptor >= 0 {
+        prepare(descriptor)
+        return .connection(descriptor)
+      }
+      switch errno {
+      case EINTR, ECONNABORTED: continue
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted
+      default: return .nothing
+      }
+    }
+  }
+
+  /// Receives what is there, without waiting.
+  static func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
+    outcome { recv(descriptor, buffer.baseAddress, buffer.count, 0) }
+  }
+
+  /// Sends what fits, without waiting and without a signal if the peer is gone.
+  static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Outcome {
+    outcome {
+      #if canImport(Darwin)
+        Darwin.send(descriptor, bytes.baseAddress, bytes.count, sendFlags)
+      #elseif canImport(Musl)
+        Musl.send(descriptor, bytes.baseAddress, bytes.count, sendFlags)
+      #else
+        Glibc.send(descriptor, bytes.baseAddress, bytes.count, sendFlags)
+      #endif
+    }
+  }
+
+  /// Says that nothing more will be sent (FIN), while receiving goes on.
+  static func finishSending(_ descriptor: Int32) {
+    _ = shutdown(descriptor, Int32(SHUT_WR))
+  }
+
+  /// Closes a descriptor.
+  static func close(_ descriptor: Int32) {
+    #if canImport(Darwin)
+      _ = Darwin.close(descriptor)
+    #elseif canImport(Musl)
+      _ = Musl.close(descriptor)
+    #else
+      _ = Glibc.close(descriptor)
+    #endif
+  }
+
+  /// Closes a connection with a reset (RST) in place of an orderly end.
+  static func reset(_ descriptor: Int32) {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    close(descriptor)
+  }
+
+  /// Makes a descriptor non-blocking and keeps it out of child processes.
+  static func configure(_ descriptor: Int32) {
+    _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+  }
+
+  private static func open() throws -> Int32 {
+    let descriptor = socket(AF_INET, stream, 0)
+    guard descriptor >= 0 else { throw MockServerError(operation: "socket", code: errno) }
+    prepare(descriptor)
+    return descriptor
+  }
+
+  private static func prepare(_ descriptor: Int32) {
+    configure(descriptor)
+    var on: Int32 = 1
+    let length = socklen_t(MemoryLayout<Int32>.size)
+    _ = setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, length)
+    #if canImport(Darwin)
+      _ = setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &on, length)
+    #endif
+  }
+
+  private static func loopback(port: Int) -> sockaddr_in {
+    var address = sockaddr_in()
+    #if canImport(Darwin)
+      address.sin_len = UInt8(MemoryLayout<sockaddr_in>.size)
+    #endif
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(truncatingIfNeeded: port).bigEndian
+    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+    return address
+  }
+
+  private static func outcome(of call: () -> Int) -> Outcome {
+    while true {
+      let count = call()
+      if count > 0 { return .moved(count) }
+      if count == 0 { return .closed }
+      if errno == EINTR { continue }
+      return errno == EAGAIN || errno == EWOULDBLOCK ? .wouldBlock : .closed
+    }
+  }
+}

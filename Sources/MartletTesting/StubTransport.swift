@@ -1,0 +1,174 @@
+public import Foundation
+public import Martlet
+import Synchronization
+
+/// A transport that answers from a closure, without a network, and remembers what it was asked.
+///
+/// ```swift
+/// let transport = StubTransport { request in
+///   request.url?.path() == "/user" ? .json(#"{"id":1}"#) : .status(404)
+/// }
+/// let client = HTTPClient { $0.transport = transport }
+/// ```
+public final class StubTransport: Transport {
+  /// What the closure gets besides the request is in the context.
+  public typealias Responder = @Sendable (HTTPRequest, RequestContext) async throws -> StubResponse
+
+  private let responder: Responder
+  private let log = Mutex<[HTTPRequest]>([])
+
+  /// Answers each request with what a closure returns.
+  ///
+  /// - Parameter responder: Gets the request as it would be sent; what it throws is the answer's failure.
+  public init(_ responder: @escaping @Sendable (HTTPRequest) async throws -> StubResponse) {
+    self.responder = { request, _ in try await responder(request) }
+  }
+
+  /// Answers each request with what a closure returns that also sees the context.
+  ///
+  /// - Parameter responder: Gets the request as it would be sent, and the context of its exchange.
+  public init(withContext responder: @escaping Responder) { self.responder = responder }
+
+  /// Answers with one response after the other; the last one is repeated.
+  ///
+  /// - Parameter script: The responses and failures, at least one.
+  public convenience init(script: [StubResponse]) {
+    let position = Mutex(0)
+    self.init { _ in
+      let index = position.withLock { state in
+        defer { state += 1 }
+        return state
+      }
+      guard let last = script.last else { return .status(500) }
+      return index < script.count ? script[index] : last
+    }
+  }
+
+  /// Fails a number of times before it answers.
+  ///
+  /// - Parameters:
+  ///   - count: How many requests fail.
+  ///   - kind: The kind of their error.
+  ///   - response: The answer to all later requests.
+  public convenience init(failing count: Int, with kind: HTTPError.Kind, then response: StubResponse) {
+    self.init(script: Array(repeating: .failure(HTTPError(kind, "stubbed")), count: max(0, count)) + [response])
+  }
+
+  /// Answers by method and path.
+  ///
+  /// - Parameter routes: The responses by `"GET /path"`; anything else is a 404.
+  public convenience init(routes: [String: StubResponse]) {
+    self.init { request in
+      routes["\(request.method.rawValue) \(request.url?.path(percentEncoded: true) ?? "")"] ?? .status(404)
+    }
+  }
+
+  /// The requests so far, as they would have been sent.
+  public var requests: [HTTPRequest] { log.withLock { $0 } }
+
+  public func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+    log.withLock { $0.append(request) }
+    let response = try await responder(request, context)
+    switch response.outcome {
+    case .failure(let error): throw error
+    case .success(let body):
+      let body = request.method == .head ? ResponseBody() : body
+      return StreamedResponse(status: response.status, headers: response.headers, body: body, request: request)
+    }
+  }
+}
+
+/// What a ``StubTransport`` answers.
+public struct StubResponse: Sendable {
+  /// The status.
+  public var status: HTTPStatus
+  /// The header fields.
+  public var headers: HTTPHeaders
+  var outcome: Result<ResponseBody, any Error>
+
+  private init(_ status: HTTPStatus, _ headers: HTTPHeaders, _ outcome: Result<ResponseBody, any Error>) {
+    self.status = status
+    self.headers = headers
+    self.outcome = outcome
+  }
+
+  /// A response with a status and a body.
+  ///
+  /// - Parameters:
+  ///   - status: The status.
+  ///   - headers: The header fields.
+  ///   - body: The body.
+  /// - Returns: The response.
+  public static func status(
+    _ status: HTTPStatus, headers: HTTPHeaders = [:], body: Data = Data()
+  ) -> StubResponse {
+    StubResponse(status, headers, .success(ResponseBody(body)))
+  }
+
+  /// A response of 200 with text.
+  ///
+  /// - Parameters:
+  ///   - text: The body.
+  ///   - status: The status.
+  ///   - headers: More header fields.
+  /// - Returns: The response.
+  public static func text(_ text: String, status: HTTPStatus = .ok, headers: HTTPHeaders = [:]) -> StubResponse {
+    var all: HTTPHeaders = ["Content-Type": "text/plain; charset=utf-8"]
+    all.replace(with: headers)
+    return .status(status, headers: all, body: Data(text.utf8))
+  }
+
+  /// A response with JSON text.
+  ///
+  /// - Parameters:
+  ///   - json: The text of the document, as it is.
+  ///   - status: The status.
+  ///   - headers: More header fields.
+  /// - Returns: The response.
+  public static func json(_ json: String, status: HTTPStatus = .ok, headers: HTTPHeaders = [:]) -> StubResponse {
+    var all: HTTPHeaders = ["Content-Type": "application/json"]
+    all.replace(with: headers)
+    return .status(status, headers: all, body: Data(json.utf8))
+  }
+
+  /// A redirect.
+  ///
+  /// - Parameters:
+  ///   - location: The value of `Location`.
+  ///   - status: The status.
+  /// - Returns: The response.
+  public static func redirect(to location: String, status: HTTPStatus = .found) -> StubResponse {
+    .status(status, headers: ["Location": location])
+  }
+
+  /// A response whose body comes piece by piece.
+  ///
+  /// - Parameters:
+  ///   - status: The status.
+  ///   - headers: The header fields.
+  ///   - next: Returns the next piece, or `nil` at the end.
+  /// - Returns: The response.
+  public static func streamed(
+    _ status: HTTPStatus = .ok, headers: HTTPHeaders = [:], next: @escaping @Sendable () async throws -> Data?
+  ) -> StubResponse {
+    StubResponse(status, headers, .success(ResponseBody(next: next)))
+  }
+
+  /// No response at all.
+  ///
+  /// - Parameter error: What sending throws.
+  /// - Returns: The failure.
+  public static func failure(_ error: any Error) -> StubResponse { StubResponse(.ok, [:], .failure(error)) }
+}
+
+extension Transport where Self == StubTransport {
+  /// A transport that answers from a closure, without a network.
+  ///
+  /// - Parameter responder: Gets the request as it would be sent.
+  /// - Returns: The transport.
+  public static func stub(
+    _ responder: @escaping @Sendable (HTTPRequest) async throws -> StubResponse
+  ) -> StubTransport {
+    StubTransport(responder)
+  }
+}

@@ -1,0 +1,91 @@
+/// The sleepers of a ``TestClock``, without the lock around them and without resuming anybody.
+struct TestClockState {
+  typealias Continuation = CheckedContinuation<Void, any Error>
+
+  struct Sleeper {
+    let number: Int
+    let deadline: TestClock.Instant
+    let duration: Duration
+    let movesTime: Bool
+    let continuation: Continuation
+  }
+
+  enum Beginning {
+    case sleeping
+    case passed
+    case cancelled
+    /// The sleep moves the time, and nobody serves such sleeps yet.
+    case needsDriver
+  }
+
+  private(set) var now = TestClock.Instant()
+  private(set) var sleeps: [Duration] = []
+  /// In the order of deadlines, and of their beginning if these are equal.
+  private(set) var sleepers: [Sleeper] = []
+  /// Counts what happened, so that a driver can see whether anything still does.
+  private(set) var changes = 0
+  private var nextNumber = 0
+  /// Cancelled between taking a number and falling asleep.
+  private var cancelledEarly: Set<Int> = []
+  private var hasDriver = false
+
+  mutating func takeNumber() -> Int {
+    defer { nextNumber += 1 }
+    return nextNumber
+  }
+
+  /// Puts a task to sleep.
+  ///
+  /// - Parameters:
+  ///   - number: The number taken for the sleep.
+  ///   - deadline: When it ends.
+  ///   - limit: The longest sleep that moves the time, or `nil` if none does.
+  ///   - continuation: Kept only if the result says that the task sleeps.
+  /// - Returns: Whether the task sleeps, and whether somebody has to begin serving sleepers.
+  mutating func begin(
+    _ number: Int, until deadline: TestClock.Instant, limit: Duration?, _ continuation: Continuation
+  ) -> Beginning {
+    changes += 1
+    if cancelledEarly.remove(number) != nil { return .cancelled }
+    let duration = now.duration(to: deadline)
+    guard duration > .zero else { return .passed }
+    let movesTime = limit.map { duration <= $0 } ?? false
+    let place = sleepers.firstIndex { $0.deadline > deadline } ?? sleepers.endIndex
+    sleepers.insert(
+      Sleeper(number: number, deadline: deadline, duration: duration, movesTime: movesTime, continuation: continuation),
+      at: place)
+    guard movesTime, !hasDriver else { return .sleeping }
+    hasDriver = true
+    return .needsDriver
+  }
+
+  /// Ends a sleep early, and returns whom to resume.
+  mutating func cancel(_ number: Int) -> Continuation? {
+    changes += 1
+    guard let index = sleepers.firstIndex(where: { $0.number == number }) else {
+      cancelledEarly.insert(number)
+      return nil
+    }
+    return sleepers.remove(at: index).continuation
+  }
+
+  /// Moves the time, and returns whom to resume, in order.
+  mutating func advance(to instant: TestClock.Instant) -> [Continuation] {
+    let due = sleepers.prefix { $0.deadline <= instant }
+    sleepers.removeFirst(due.count)
+    sleeps += due.map(\.duration)
+    now = max(now, instant)
+    changes += 1
+    return due.map(\.continuation)
+  }
+
+  /// Moves the time to the next sleep, or returns `nil` when no sleep is left that moves it.
+  mutating func advanceToNextAutomatic() -> [Continuation]? {
+    // A longer sleep may end on the way; it comes first, alone.
+    guard sleepers.contains(where: \.movesTime), let next = sleepers.first else {
+      hasDriver = false
+      return nil
+    }
+    return advance(to: next.deadline)
+  }
+}

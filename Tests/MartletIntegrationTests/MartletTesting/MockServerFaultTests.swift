@@ -1,0 +1,283 @@
+import Foundation
+import MartletTesting
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct MockServerFaultTests {
+  @Test func `drips, pauses and cuts`() async throws {
+    let steps: [MockResponse.Step] = [
+      .text("HTTP/1.1 200 OK\r\n\r\n"), .delay(.milliseconds(30)),
+      .drip(Data("abcdef".utf8), chunk: 2, every: .milliseconds(20)), .cut, .text("never"),
+    ]
+    let server = try MockServer(.steps(steps))
+    let start = ContinuousClock.now
+
+    let answer = try await onThread { [port = server.port] in
+      let client = try RawClient(port: port)
+      try client.send(rawGet())
+      return try client.receiveAll()
+    }
+
+    #expect(answer == "HTTP/1.1 200 OK\r\n\r\nabcdef")
+    #expect(ContinuousClock.now - start >= .milliseconds(70))
+    #expect(server.disconnects == 0)
+  }
+
+  @Test func `resets the connection`() async throws {
+    let server = try MockServer(.steps([.text("HTTP/1.1 200 OK\r\n"), .delay(.milliseconds(20)), .reset]))
+
+    await #expect(throws: RawClient.Failure.self) {
+      try await onThread { [port = server.port] in
+        let client = try RawClient(port: port)
+        try client.send(rawGet())
+        return try client.receiveAll()
+      }
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `notices a client that gives up waiting`(pausesReading: Bool) async throws {
+    var response = MockResponse.hang
+    response.pausesReading = pausesReading
+    let server = try MockServer(response)
+
+    try await onThread { [port = server.port] in
+      let client = try RawClient(port: port)
+      try client.send(rawGet())
+    }
+
+    #expect(await server.waitForRequests(1))
+    #expect(await server.waitForOpenConnections(atMost: 0))
+    #expect(server.disconnects == 1)
+  }
+
+  @Test func `cancels the task of a client that gives up`() async throws {
+    let server = try MockServer { _ in
+      try? await Task.sleep(for: .seconds(600))
+      return .ok(Task.isCancelled ? "cancelled" : "slept")
+    }
+
+    try await onThread { [server] in
+      let client = try RawClient(port: server.port)
+      try client.send(rawGet())
+      while server.requests.isEmpty { sched_yield() }
+    }
+
+    #expect(await server.waitForOpenConnections(atMost: 0))
+    #expect(server.disconnects == 1)
+  }
+
+  @Test func `does not count a close it waits for`() async throws {
+    let server = try MockServer(.steps([.message(.init(status: 200)), .waitForClose]))
+
+    _ = try await onThread { [port = server.port] in
+      let client = try RawClient(port: port)
+      try client.send(rawGet())
+      return try client.receive(until: "\r\n\r\n")
+    }
+
+    #expect(await server.waitForOpenConnections(atMost: 0))
+    #expect(server.disconnects == 0)
+  }
+
+  @Test func `stops quickly with connections that hang, and refuses afterwards`() async throws {
+    let server = try MockServer { _ in
+      try? await Task.sleep(for: .seconds(600))
+      return .ok()
+    }
+    let client = Task { [port = server.port] in
+      try await onThread {
+        let clients = try (0..<20).map { _ in try RawClient(port: port) }
+        for client in clients { try client.send(rawGet()) }
+        return try clients.map { try $0.receiveAll() }
+      }
+    }
+    #expect(await server.waitForRequests(20))
+    let start = ContinuousClock.now
+
+    server.stop()
+    server.stop()
+
+    #expect(ContinuousClock.now - start < .seconds(1))
+    #expect(try await client.value == Array(repeating: "", count: 20))
+    #expect(server.openConnections == 0)
+    await #expect(throws: RawClient.Failure.self) {
+      try await onThread { [port = server.port] in _ = try RawClient(port: port) }
+    }
+  }
+
+  @Test func `may be stopped by its own responder`() async throws {
+    let slot = Mutex<MockServer?>(nil)
+    let server = try MockServer(answering: { _ in
+      let start = ContinuousClock.now
+      slot.withLock { $0 }?.stop()
+      return .ok("after \(ContinuousClock.now - start < .milliseconds(500))")
+    })
+    slot.withLock { $0 = server }
+
+    let answer = try await onThread { [port = server.port] in
+      let client = try RawClient(port: port)
+      try client.send(rawGet())
+      return try client.receiveAll()
+    }
+
+    #expect(answer.hasSuffix("after true"))
+    #expect(await server.waitForOpenConnections(atMost: 0))
+  }
+
+  @Test func `stops when nobody holds it`() async throws {
+    var server: MockServer? = try MockServer(.ok())
+    let port = try #require(server?.port)
+    server = nil
+
+    await #expect(throws: RawClient.Failure.self) {
+      try await onThread { _ = try RawClient(port: port) }
+    }
+  }
+
+  @Test func `answers early without reading the body`() async throws {
+    let server = try MockServer(script: [.status(413).withoutReadingBody(), .ok("next")])
+
+    let answers = try await onThread { [port = server.port] in
+      let client = try RawClient(port: port)
+      try client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\nabc")
+      let early = try client.receive(until: "\r\n\r\n")
+      try client.send("def" + rawGet())
+      return [early, try client.receive(until: "next")]
+    }
+
+    #expect(answers.first == "HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\n\r\n")
+    #expect(answers.last?.hasPrefix("HTTP/1.1 200 OK") == true)
+    #expect(server.requests.first?.text == "abcdef")
+  }
+
+  @Test func `stalls an upload while it answers`() async throws {
+    let response = MockResponse.ok("late").delayed(by: .milliseconds(100)).withoutReadingBody(pausesReading: true)
+    let server = try MockServer(response)
+
+    _ = try await onThread { [port = server.port] in
+      let client = try RawClient(port: port)
+      try client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: \(16 << 20)\r\n\r\n")
+      try client.send([UInt8](repeating: 1, count: 16 << 20))
+      return try client.receive(until: "late")
+    }
+
+    #expect(await server.wait { $0.requests.first?.isComplete == true })
+    #expect(server.requests.first?.bodyLength == 16 << 20)
+  }
+
+  @Test func `asks the hook for early answers before the body`() async throws {
+    let options = MockServer.Options(earlyAnswer: { $0.target == "/early" ? .status(401).thenCut() : nil })
+    let server = try MockServer(options: options, answering: { .ok("<\($0.text)>") })
+
+    let answers = try await onThread { [port = server.port] in
+      let early = try RawClient(port: port)
+      try early.send("POST /early HTTP/1.1\r\nHost: a\r\nContent-Length: 6\r\n\r\n")
+      let late = try RawClient(port: port)
+      try late.send("POST /late HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc")
+      return [try early.receiveAll(), try late.receiveAll()]
+    }
+
+    #expect(answers.first?.hasPrefix("HTTP/1.1 401 Unauthorized") == true)
+    #expect(answers.last?.hasSuffix("<abc>") == true)
+  }
+
+  @Test func `gives leave to send the body`() async throws {
+    let server = try MockServer(.ok("done"))
+
+    let answers = try await onThread { [port = server.port] in
+      let client = try RawClient(port: port)
+      try client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
+      let interim = try client.receive(until: "\r\n\r\n")
+      try client.send("abc")
+      return [interim, try client.receive(until: "done")]
+    }
+
+    #expect(answers.first == "HTTP/1.1 100 Continue\r\n\r\n")
+    #expect(server.requests.first?.text == "abc")
+  }
+
+  @Test func `closes after an early answer to a client that waits for leave`() async throws {
+    let server = try MockServer(.status(417).withoutReadingBody())
+
+    let answer = try await onThread { [port = server.port] in
+      let client = try RawClient(port: port)
+      try client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
+      return try client.receiveAll()
+    }
+
+    #expect(answer.hasPrefix("HTTP/1.1 417 "))
+  }
+
+  @Test func `follows a plan for each connection`() async throws {
+    let options = MockServer.Options(onConnect: { number in
+      switch number {
+      case 0: .closeAtOnce
+      case 1: .closeAfter(requests: 1)
+      case 2: .delayedClose(after: .milliseconds(30))
+      case 3: .closeWhenIdle(for: .milliseconds(30))
+      case 4: .greet([.text("hello "), .cut])
+      case 5: .slowReading(bytes: 20, every: .milliseconds(5))
+      default: .serve
+      }
+    })
+    let server = try MockServer(.ok("done"), options: options)
+
+    let answers = try await onThread { [port = server.port] in
+      try (0..<6).map { number in
+        let client = try RawClient(port: port)
+        if [1, 3].contains(number) { try client.send(rawGet()) }
+        if number == 5 { try client.send(rawGet("/", "Connection: close\r\n")) }
+        return String(try client.receiveAll().split(separator: "\r\n").last ?? "")
+      }
+    }
+
+    #expect(answers == ["", "done", "", "done", "hello ", "done"])
+    #expect(await server.waitForOpenConnections(atMost: 0))
+  }
+
+  @Test func `resets and stalls by plan`() async throws {
+    let options = MockServer.Options(onConnect: { $0 == 0 ? .resetAtOnce : .acceptAndStall })
+    let server = try MockServer(.ok(), options: options)
+
+    await #expect(throws: RawClient.Failure.self) {
+      try await onThread { [port = server.port] in
+        let client = try RawClient(port: port)
+        _ = try client.receiveAll()
+      }
+    }
+    await #expect(throws: RawClient.Failure.self) {
+      try await onThread { [port = server.port] in
+        let client = try RawClient(port: port, timeout: 1)
+        try client.send(rawGet())
+        _ = try client.receiveAll()
+      }
+    }
+
+    #expect(await server.waitForOpenConnections(atMost: 0))
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func `offers a port that refuses`() async throws {
+    let port = try MockServer.refusedPort()
+
+    await #expect(throws: RawClient.Failure.self) {
+      try await onThread { _ = try RawClient(port: port) }
+    }
+  }
+
+  #if os(Linux)
+    @Test func `offers a port that never answers`() async throws {
+      let hole = try BlackHole()
+
+      let failure = await #expect(throws: RawClient.Failure.self) {
+        // `connect` obeys the send timeout.
+        try await onThread { [port = hole.port] in _ = try RawClient(port: port, timeout: 1) }
+      }
+
+      #expect(failure?.code == EINPROGRESS)
+      hole.close()
+    }
+  #endif
+}

@@ -1,0 +1,270 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Synchronization
+import Testing
+
+/// The table of lifetimes: who keeps a request alive, and what ends it.
+@Suite struct LifetimeTests {
+  /// A transport that never answers, and counts how many of its exchanges were ended.
+  private static func hanging(_ ended: Log<String> = Log()) -> StubTransport {
+    StubTransport { request in
+      do { try await Task.sleep(for: .seconds(600)) } catch {
+        ended.add(request.url?.path() ?? "")
+        throw error
+      }
+      return .text("late")
+    }
+  }
+
+  @Test func `cancelling the task cancels an awaited request`() async throws {
+    let ended = Log<String>()
+    let client = HTTPClient { $0.transport = Self.hanging(ended) }
+    let task = Task { try await client.get("http://example.test/a") }
+    await eventually("it runs") { client.activity.current.running.count == 1 }
+
+    task.cancel()
+
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await eventually("the exchange ended") { ended.elements == ["/a"] }
+    #expect(client.activity.current.running.isEmpty)
+  }
+
+  @Test func `a task that is cancelled already sends nothing`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = HTTPClient { $0.transport = transport }
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await client.get("http://example.test/")
+    }
+
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(transport.requests.isEmpty)
+  }
+
+  @Test func `cancelAll ends awaited, managed and scoped requests`() async throws {
+    let client = HTTPClient { $0.transport = Self.hanging() }
+    let task = Task { try await client.get("http://example.test/awaited") }
+    let managed = client.start(.get("http://example.test/managed"))
+    let scope = RequestScope(client: client)
+    let scoped = scope.start(.get("http://example.test/scoped"))
+    await eventually("all run") { client.activity.current.running.count == 3 }
+
+    let count = client.cancelAll()
+
+    #expect(count == 3)
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await #expect(throws: CancellationError.self) { try await managed.value }
+    await #expect(throws: CancellationError.self) { try await scoped.value }
+    #expect(!task.isCancelled)
+  }
+
+  @Test func `a managed request outlives its handle and its client`() async throws {
+    let gate = Gate()
+    let done = Log<String>()
+    var client: HTTPClient? = HTTPClient {
+      $0.transport = .stub { request in
+        await gate.wait()
+        done.add(request.url?.path() ?? "")
+        return .text("x")
+      }
+    }
+
+    client?.start(.get("http://example.test/a"))
+    client = nil
+    await gate.open()
+
+    await eventually("it was sent") { done.elements == ["/a"] }
+  }
+
+  @Test func `a waiter that is cancelled leaves a managed request alone`() async throws {
+    let gate = Gate()
+    let client = HTTPClient {
+      $0.transport = .stub { _ in
+        await gate.wait()
+        return .text("x")
+      }
+    }
+    let handle = client.start(.get("http://example.test/"))
+    let waiter = Task { try await handle.value }
+
+    waiter.cancel()
+    await #expect(throws: CancellationError.self) { try await waiter.value }
+    #expect(handle.isAlive)
+    await gate.open()
+
+    #expect(try await handle.value.text == "x")
+  }
+
+  @Test func `any number of tasks wait for one value`() async throws {
+    let gate = Gate()
+    let client = HTTPClient {
+      $0.transport = .stub { _ in
+        await gate.wait()
+        return .text("x")
+      }
+    }
+    let handle = client.start(.get("http://example.test/"))
+
+    let count = await withTaskGroup(of: String?.self) { group in
+      for _ in 0..<50 { group.addTask { try? await handle.value.text } }
+      await gate.open()
+      return await group.reduce(0) { $0 + ($1 == "x" ? 1 : 0) }
+    }
+
+    #expect(count == 50)
+  }
+
+  @Test func `a scope that goes away cancels what it started and what it adopted`() async throws {
+    let ended = Log<String>()
+    let client = HTTPClient { $0.transport = Self.hanging(ended) }
+    let adopted = client.start(.get("http://example.test/adopted"))
+    let other = client.start(.get("http://example.test/other"))
+    var scope: RequestScope? = RequestScope(client: client)
+    let started = scope?.start(.get("http://example.test/started"))
+    scope?.adopt(adopted)
+
+    scope = nil
+
+    await #expect(throws: CancellationError.self) { try await started?.value }
+    await #expect(throws: CancellationError.self) { try await adopted.value }
+    #expect(other.isAlive)
+    other.cancel()
+  }
+
+  @Test func `a request replaces the one with the same key`() async throws {
+    let client = HTTPClient {
+      $0.transport = .stub { request in
+        if request.url?.path() == "/1" { try await Task.sleep(for: .seconds(600)) }
+        return .text("second")
+      }
+    }
+    let scope = RequestScope(client: client)
+
+    let first = scope.start(.get("http://example.test/1"), replacing: "search")
+    let second = scope.start(.get("http://example.test/2"), replacing: "search")
+
+    await #expect(throws: CancellationError.self) { try await first.value }
+    #expect(try await second.value.text == "second")
+    await eventually("the scope is empty") { scope.count == 0 }
+  }
+
+  @Test func `withRequestScope ends what still runs`() async throws {
+    let client = HTTPClient { $0.transport = Self.hanging() }
+
+    let handle = await withRequestScope(client: client) { $0.start(.get("http://example.test/")) }
+
+    await #expect(throws: CancellationError.self) { try await handle.value }
+  }
+
+  @MainActor final class Model {
+    var texts: [String] = []
+    var errors: [HTTPError.Kind] = []
+    let requests: RequestScope
+
+    init(_ client: HTTPClient) { requests = RequestScope(client: client) }
+
+    func load(_ target: RequestTarget) -> RequestHandle<HTTPResponse> {
+      requests.start(
+        .get(target), for: self,
+        onSuccess: { model, response in model.texts.append(response.text) },
+        onError: { model, error in model.errors.append(error.kind) })
+    }
+  }
+
+  @MainActor @Test func `an owner that goes away ends its requests and hears nothing`() async throws {
+    let client = HTTPClient { $0.transport = Self.hanging() }
+    var model: Model? = Model(client)
+    weak let reference = model
+    let handle = model?.load("http://example.test/")
+
+    model = nil
+
+    #expect(reference == nil)
+    await #expect(throws: CancellationError.self) { try await handle?.value }
+  }
+
+  @MainActor @Test func `an owner that stays is called on its actor`() async throws {
+    let client = HTTPClient { $0.transport = .stub { _ in .text("x") } }
+    let model = Model(client)
+
+    _ = try await model.load("http://example.test/").value
+
+    await eventually("called") { model.texts == ["x"] }
+    #expect(model.errors.isEmpty)
+  }
+
+  @Test func `a handle tells its state, its requests and its response`() async throws {
+    let client = HTTPClient {
+      $0.transport = .stub { _ in .text("x") }
+      $0.headers["X-Default"] = "1"
+    }
+    let handle = client.start(.get("http://example.test/a", query: ["q": "1"]))
+    let response = try await handle.value
+
+    #expect(!handle.isAlive)
+    #expect(handle.request.url?.absoluteString == "http://example.test/a?q=1")
+    #expect(handle.finalRequest.headers["X-Default"] == "1")
+    #expect(handle.response?.text == response.text)
+    guard case .ended(.succeeded(let status)) = handle.state else {
+      Issue.record("not ended")
+      return
+    }
+    #expect(status == .ok)
+  }
+
+  @Test func `a handle's events begin with the start and end with the end, for every listener`() async throws {
+    let client = HTTPClient { $0.transport = .stub { _ in .text("x") } }
+    let handle = client.start(.get("http://example.test/"))
+    var early: [String] = []
+    for await event in handle.events { early.append(name(event)) }
+    var late: [String] = []
+    for await event in handle.events { late.append(name(event)) }
+
+    #expect(early == ["started", "attempt 1", "head 200", "succeeded"])
+    #expect(late == early)
+  }
+
+  @Test func `retry repeats a request under a new number`() async throws {
+    let transport = StubTransport(failing: 1, with: .connectionLost, then: .text("again"))
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.retry = .none
+    }
+    let first = client.start(.post("http://example.test/a", body: .text("b")), options: .tag("t"))
+    await #expect(throws: HTTPError.self) { try await first.value }
+
+    let second = first.retry()
+
+    #expect(try await second.value.text == "again")
+    #expect(second.retryOf == first.id)
+    #expect(second.id != first.id)
+    #expect(transport.requests.count == 2)
+    #expect(transport.requests.first == transport.requests.last)
+  }
+
+  @Test func `what is wrong with a started request is its handle's error`() async throws {
+    let client = HTTPClient()
+
+    let handle = client.start(.get("no-scheme"))
+
+    let error = try await #require(throws: HTTPError.self) { try await handle.value }
+    #expect(error.kind == .invalidRequest)
+    #expect(!handle.isAlive)
+    #expect(client.activity.current.totals.started == 0)
+  }
+
+  private func name(_ event: RequestEvent) -> String {
+    switch event {
+    case .started: "started"
+    case .waiting: "waiting"
+    case .attempt(let number, _): "attempt \(number)"
+    case .head(let status): "head \(status.rawValue)"
+    case .redirected: "redirected"
+    case .retrying: "retrying"
+    case .ended(.succeeded): "succeeded"
+    case .ended(.failed): "failed"
+    case .ended(.cancelled): "cancelled"
+    }
+  }
+}

@@ -1,0 +1,217 @@
+import Foundation
+import Testing
+
+@testable import Martlet
+
+@Suite struct RequestTargetInterpolationTests {
+  private static let base: RequestTarget = "https://a.test:8443/api"
+
+  private func path(_ target: RequestTarget) throws -> String {
+    try target.resolve(against: Self.base).pathAndQuery
+  }
+
+  private func isRefused(_ target: RequestTarget) -> Bool {
+    (try? target.resolve(against: Self.base)) == nil
+  }
+
+  @Test func `escapes a value for its place`() throws {
+    let text = "a/b?c#d%e;f=g&h+i\r\n é"
+    let escaped = "a%2Fb%3Fc%23d%25e%3Bf%3Dg%26h%2Bi%0D%0A%20%C3%A9"
+
+    let url = try ("/users/\(text)?q=\(text)#\(text)" as RequestTarget).resolve(against: Self.base)
+
+    #expect(url.string == "https://a.test:8443/api/users/\(escaped)?q=\(escaped)#\(escaped)")
+  }
+
+  @Test func `takes values of many types`() throws {
+    let id = try #require(UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"))
+    let word = "a b".dropFirst(2)
+
+    #expect(try path("/\(7)/\(-1)/\(1.5)/\(true)/\(id)/\(word)") == "/api/7/-1/1.5/true/\(id)/b")
+    #expect(try path("/x?\(Query(dictionaryLiteral: ("a", "1&2")))") == "/api/x?a=1%262")
+    #expect(isRefused("/x/\(Query(dictionaryLiteral: ("a", "1")))"))
+    #expect(try path(RequestTarget("/\("a/b")")) == "/api/a%2Fb")
+  }
+
+  @Test func `takes raw text and paths`() throws {
+    #expect(try path("/x\(raw: "/y?z=1&w")=\("a&b")") == "/api/x/y?z=1&w=a%26b")
+    #expect(try path("/f/\(path: "a b/c?d/e%")") == "/api/f/a%20b/c%3Fd/e%25")
+    #expect(try path("\(path: "a:b/c")") == "/api/a%3Ab/c")
+    #expect(try path("?p=\(path: "a//b&c")") == "/api?p=a//b%26c")
+  }
+
+  @Test(arguments: ["", "/", "/a", "a/", "a//b", ".", "..", "a/..", "../a", "a/./b"])
+  func `refuses a path that climbs or has holes`(_ path: String) {
+    #expect(isRefused("/f/\(path: path)"))
+    #expect(isRefused("/f/\(path: path)/x"))
+  }
+
+  @Test(arguments: ["", ".", ".."])
+  func `refuses a value that makes a segment vanish`(_ id: String) {
+    #expect(isRefused("/users/\(id)"))
+    #expect(isRefused("/users/\(id)/x"))
+    #expect(isRefused("/\(id)/x"))
+    #expect(isRefused("/users/\(id)?q"))
+    #expect(isRefused("/users/\(id)#f"))
+    #expect(isRefused("\(id)/x"))
+    #expect(isRefused("\(id)"))
+    #expect(isRefused("https://b.test/\(id)"))
+    #expect(isRefused("/a/\("")\(id)\("")/x"))
+  }
+
+  @Test func `looks at whole segments, once they are together`() throws {
+    #expect(isRefused("/a/.\(".")"))
+    #expect(isRefused("/a/\(".")\(".")/b"))
+    #expect(isRefused("/a/.\("")/b"))
+    #expect(isRefused("/a/%2\("e")") == false)
+    #expect(try path("/a/%2\("e")") == "/api/a/%252e")
+    #expect(try path("/a/%\("2e")/%\("2F")") == "/api/a/%252e/%252F")
+    #expect(try path("/a/%2e%2\(raw: "e")/%\("x")") == "/api/%25x")
+    #expect(try path("/a/50%\("25")") == "/api/a/50%2525")
+    #expect(isRefused("/a/%2e\("")"))
+    #expect(try path("/a/x\("")/\("...")") == "/api/a/x/...")
+  }
+
+  @Test func `names the segment that vanished`() {
+    let id = ""
+
+    let error = #expect(throws: InvalidInput.self) {
+      try ("/users/\(id)/repos" as RequestTarget).resolve(against: Self.base)
+    }
+
+    #expect(error?.message == "a value makes an empty segment in the path \"/users//repos\"")
+  }
+
+  @Test(arguments: [
+    "http://evil.test", "//evil.test", "\\\\evil.test", "evil.test:80", "javascript:x", "@evil.test", "\u{0}",
+  ])
+  func `takes a value at the start for a segment`(_ text: String) throws {
+    for target in ["\(text)", "\(text)/x", "/\(text)", "/\(text)/x"] as [RequestTarget] {
+      let url = try target.resolve(against: Self.base)
+
+      #expect(url.origin.description == "https://a.test:8443")
+      #expect(url.path.utf8.count { $0 == UInt8(ascii: "/") } <= 3)
+      #expect(throws: InvalidInput.self) { try target.resolve(against: nil) }
+    }
+  }
+
+  @Test func `takes a scheme at the start`() throws {
+    #expect(try ("\("https")://b.test/x" as RequestTarget).resolve(against: nil).string == "https://b.test/x")
+    #expect(try ("\("HTTP")://\("b.test")/\("c")" as RequestTarget).resolve(against: nil).string == "http://b.test/c")
+    #expect(isRefused("\("ftp")://b.test/"))
+    #expect(isRefused("\("")://b.test/"))
+    #expect(isRefused("\("https:")//b.test/") == false)
+    #expect(try path("\("https:")//b.test/") == "/api/https%3A//b.test/")
+  }
+
+  @Test func `takes a URL at the start as it is`() throws {
+    let url = try #require(URL(string: "https://b.test/v1?q=1"))
+    let root = try #require(URL(string: "https://b.test/"))
+
+    #expect(try ("\(url)" as RequestTarget).resolve(against: Self.base).string == "https://b.test/v1?q=1")
+    #expect(try ("\(root)/users" as RequestTarget).resolve(against: nil).string == "https://b.test/users")
+    #expect(try ("\(root)users" as RequestTarget).resolve(against: nil).string == "https://b.test/users")
+    #expect(try ("\(root)//users" as RequestTarget).resolve(against: nil).string == "https://b.test//users")
+    #expect(try path("/go?to=\(url)") == "/api/go?to=https%3A%2F%2Fb.test%2Fv1%3Fq%3D1")
+    #expect(try path("/go/\(root)") == "/api/go/https%3A%2F%2Fb.test%2F")
+    #expect(isRefused("\(root)\("")"))
+  }
+
+  @Test(arguments: [
+    ("b.test", 80, "http://b.test/"), ("B-1.test", 8080, "http://b-1.test:8080/"),
+    ("127.0.0.1", 1, "http://127.0.0.1:1/"),
+    ("::1", 80, "http://[::1]/"), ("[::1]", 81, "http://[::1]:81/"),
+  ])
+  func `takes a plain host and port`(_ host: String, _ port: Int, _ expected: String) throws {
+    #expect(try ("http://\(host):\(port)/" as RequestTarget).resolve(against: nil).string == expected)
+    #expect(try ("http://\(host):\(port)" as RequestTarget).resolve(against: nil).string == expected)
+    #expect(try ("http://u@\(host):\(port)?" as RequestTarget).resolve(against: nil).string == expected + "?")
+  }
+
+  @Test func `takes an address between brackets`() throws {
+    #expect(try ("http://[\("::1")]/" as RequestTarget).resolve(against: nil).string == "http://[::1]/")
+    #expect(isRefused("http://[\("[::1]")]/"))
+    #expect(isRefused("http://[\("b.test")]/"))
+  }
+
+  @Test(arguments: [
+    "", " ", "b.test/x", "b.test?x", "b.test#x", "b.test:80", "u@b.test", "@", "b\\c", "b%2ec", "b%", "\r\n", "\0",
+    "bücher.test",
+    "[::1", "::1]", "[::1]:80", "::1%25eth0", "[", "]", "127.1", "..", "a..b", "／",
+  ])
+  func `refuses anything else for a host`(_ host: String) {
+    #expect(isRefused("http://\(host)/"))
+    #expect(isRefused("http://\(host)"))
+    #expect(isRefused("http://\(host):80/"))
+    #expect(isRefused("http://u@\(host)/"))
+  }
+
+  @Test(arguments: ["", "0", "65536", "x", "-1", "80/x", "80@evil.test", "80.1", "8 0"])
+  func `refuses anything else for a port`(_ port: String) {
+    #expect(isRefused("http://b.test:\(port)/"))
+  }
+
+  @Test(arguments: [".evil.test", "-x.evil.test", "@evil.test", ":80@evil.test", "/x", "\\x"])
+  func `does not let a value move a host that is written out`(_ text: String) {
+    #expect(isRefused("https://api.test\(text)"))
+    #expect(isRefused("https://api.test\(text)/x"))
+    #expect(isRefused("https://\("api")\(text)/x"))
+  }
+
+  @Test func `takes part of a host`() throws {
+    #expect(try ("https://\("eu").api.test/" as RequestTarget).resolve(against: nil).host == "eu.api.test")
+    #expect(try ("https://api-\("eu").test/" as RequestTarget).resolve(against: nil).host == "api-eu.test")
+    #expect(try ("https://api.\("b.test")/" as RequestTarget).resolve(against: nil).host == "api.b.test")
+  }
+
+  @Test func `keeps random text in its place`() throws {
+    var generator = SeededGenerator(seed: 20_000)
+    let usual = try ("/users/\("x")/y?q=\("x")&r=1#f\("x")" as RequestTarget).resolve(against: Self.base)
+    var resolved = 0
+    for _ in 0..<20_000 {
+      let text = HostileText.random(upTo: 8, using: &generator)
+      let target: RequestTarget = "/users/\(text)/y?q=\(text)&r=1#f\(text)"
+      guard let url = try? target.resolve(against: Self.base) else {
+        #expect(["", ".", ".."].contains(text))
+        continue
+      }
+      resolved += 1
+      let segments = url.path.split(separator: "/", omittingEmptySubsequences: false)
+      let query = Query(parsing: url.query ?? "")
+
+      let keepsPlace =
+        url.origin == usual.origin && segments.count == 5 && segments[2] == "users" && segments[4] == "y"
+        && segments[3].removingPercentEncoding.map { Array($0.utf8) } == Array(text.utf8)
+        && query.items.count == 2 && query["q"].map { Array($0.utf8) } == Array(text.utf8) && query["r"] == "1"
+        && url.fragment?.removingPercentEncoding.map { Array($0.utf8) } == Array("f\(text)".utf8)
+        && url.string.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+      if !keepsPlace { Issue.record("\(InvalidInput.printable(text)) became \(url.string)") }
+    }
+    #expect(resolved > 15_000)
+  }
+
+  @Test func `keeps random text in its place at the start, in a host and after a percent sign`() throws {
+    var generator = SeededGenerator(seed: 20_001)
+    for _ in 0..<20_000 {
+      let text = HostileText.random(upTo: 4, using: &generator)
+      let shown = InvalidInput.printable(text)
+      if let url = try? ("\(text)/y" as RequestTarget).resolve(against: Self.base) {
+        let segments = url.path.split(separator: "/", omittingEmptySubsequences: false)
+        if url.host != "a.test" || segments.count != 4 { Issue.record("start: \(shown) became \(url.string)") }
+      }
+      if let url = try? ("/%\(text)/%2\(text)" as RequestTarget).resolve(against: Self.base) {
+        let decoded = url.path.split(separator: "/").last?.removingPercentEncoding
+        if decoded.map({ Array($0.utf8) }) != Array("%2\(text)".utf8) {
+          Issue.record("percent: \(shown) became \(url.string)")
+        }
+      }
+      if let url = try? ("http://h\(text).test:90/y" as RequestTarget).resolve(against: Self.base) {
+        if url.host != "h\(text).test".lowercased() || url.port != 90 || url.user != nil || url.path != "/y" {
+          Issue.record("host: \(shown) became \(url.string)")
+        }
+      }
+      _ = try? ("\(raw: text)\(text)?\(raw: text)=\(text)" as RequestTarget).resolve(against: Self.base)
+      _ = try? ("http://\(raw: text)\(text):\(text)/\(path: text)" as RequestTarget).resolve(against: nil)
+    }
+  }
+}

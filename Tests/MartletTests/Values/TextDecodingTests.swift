@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+
+@testable import Martlet
+
+@Suite struct TextDecodingTests {
+  private func decode(_ octets: [UInt8], _ charset: String? = nil) -> (
+    text: String, encodingName: String, note: String?
+  ) {
+    let parameters = charset.map { [MediaType.Parameter(name: "charset", value: $0)] } ?? []
+    let type = MediaType(type: "text", subtype: "plain", parameters: parameters)
+    return TextDecoding.decode(Data(octets), contentType: type)
+  }
+
+  @Test(
+    arguments: [
+      ("utf-8", [0x68, 0xC3, 0xA9], "hé", "UTF-8"), ("UTF8", [0xEF, 0xBB, 0xBF, 0x68], "h", "UTF-8"),
+      ("us-ascii", [0x68, 0x69], "hi", "US-ASCII"), ("iso-8859-1", [0x68, 0xE9, 0x80], "hé\u{80}", "ISO-8859-1"),
+      ("Latin1", [0xC3, 0xA9], "Ã©", "ISO-8859-1"), ("windows-1252", [0x80, 0x93, 0xE9], "€“é", "windows-1252"),
+      ("iso-8859-15", [0xA4, 0xBC], "€Œ", "ISO-8859-15"), ("iso-8859-2", [0xA1, 0xB1, 0xE6], "Ąąć", "ISO-8859-2"),
+      ("utf-16", [0x00, 0x68, 0x00, 0xE9], "hé", "UTF-16BE"), ("utf-16", [0xFE, 0xFF, 0x00, 0x68], "h", "UTF-16BE"),
+      ("utf-16", [0xFF, 0xFE, 0x68, 0x00], "h", "UTF-16LE"), ("utf-16le", [0x68, 0x00], "h", "UTF-16LE"),
+      ("utf-16le", [0xFF, 0xFE, 0x3D, 0xD8, 0x00, 0xDE], "😀", "UTF-16LE"), ("utf-16be", [0x65, 0xE5], "日", "UTF-16BE"),
+      ("shift_jis", [0x93, 0xFA, 0x96, 0x7B, 0xB1], "日本ｱ", "Shift_JIS"),
+      ("euc-jp", [0xC6, 0xFC, 0xCB, 0xDC, 0x8E, 0xB1, 0x61], "日本ｱa", "EUC-JP"),
+      ("gb2312", [0xD6, 0xD0, 0xCE, 0xC4], "中文", "GB2312"), ("gbk", [0x81, 0x40], "丂", "GBK"),
+      ("gb18030", [0x84, 0x31, 0x95, 0x33, 0xD6, 0xD0], "中", "GB18030"), ("utf-8", [], "", "UTF-8"),
+      ("utf-16", [], "", "UTF-16BE"), ("shift_jis", [], "", "Shift_JIS"),
+    ] as [(String, [UInt8], String, String)])
+  func `follows the charset`(charset: String, octets: [UInt8], text: String, name: String) {
+    let result = decode(octets, charset)
+
+    #expect(Array(result.text.unicodeScalars) == Array(text.unicodeScalars))
+    #expect(result.encodingName == name)
+    #expect(result.note == nil)
+  }
+
+  @Test(
+    arguments: [
+      ([], "", "UTF-8"), ([0x68, 0xC3, 0xA9], "hé", "UTF-8"), ([0x68, 0xE9], "hé", "ISO-8859-1"),
+      ([0xEF, 0xBB, 0xBF, 0xC3, 0xA9], "é", "UTF-8"), ([0xEF, 0xBB, 0xBF], "", "UTF-8"),
+      ([0xFF, 0xFE, 0xE9, 0x00], "é", "UTF-16LE"), ([0xFE, 0xFF, 0x00, 0xE9], "é", "UTF-16BE"),
+      ([0xED, 0xA0, 0x80], "í\u{A0}\u{80}", "ISO-8859-1"), ([0xC0, 0x80], "À\u{80}", "ISO-8859-1"),
+      ([0x00], "\0", "UTF-8"),
+    ] as [([UInt8], String, String)])
+  func `without a charset looks for a mark, then UTF-8, then takes Latin-1`(octets: [UInt8], text: String, name: String)
+  {
+    for result in [decode(octets), TextDecoding.decode(Data(octets), contentType: nil)] {
+      #expect(Array(result.text.unicodeScalars) == Array(text.unicodeScalars))
+      #expect(result.encodingName == name)
+      #expect(result.note == nil)
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("x-foo", [0xC3, 0xA9], "é", "unknown charset 'x-foo'; decoded as UTF-8"),
+      ("x-foo", [0xE9], "é", "unknown charset 'x-foo'; decoded as ISO-8859-1"),
+      ("x-foo", [0xFF, 0xFE, 0xE9, 0x00], "é", "unknown charset 'x-foo'; decoded as UTF-16LE"),
+      ("utf-8", [0xE9], "é", "the body is not valid UTF-8; decoded as ISO-8859-1"),
+      ("us-ascii", [0xC3, 0xA9], "é", "the body is not valid US-ASCII; decoded as UTF-8"),
+      ("utf-16", [0x68, 0x69, 0x21], "hi!", "the body is not valid UTF-16; decoded as UTF-8"),
+      ("utf-16le", [0x00, 0xD8], "\0Ø", "the body is not valid UTF-16LE; decoded as ISO-8859-1"),
+      ("shift_jis", [0x41, 0x93], "A\u{93}", "the body is not valid Shift_JIS; decoded as ISO-8859-1"),
+      ("euc-jp", [0x41, 0xC6], "AÆ", "the body is not valid EUC-JP; decoded as ISO-8859-1"),
+      ("gbk", [0x41, 0xFF], "Aÿ", "the body is not valid GBK; decoded as ISO-8859-1"),
+      ("a b\u{1B}[2J", [0x41], "A", "unknown charset (unprintable); decoded as UTF-8"), ("", [0x41], "A", nil),
+    ] as [(String, [UInt8], String, String?)])
+  func `says what it did when the charset could not be followed`(
+    charset: String, octets: [UInt8], text: String, note: String?
+  ) {
+    let result = decode(octets, charset)
+
+    #expect(result.text == text)
+    #expect(result.note == note ?? "unknown charset (unprintable); decoded as UTF-8")
+  }
+
+  @Test func `a mark that lies is dropped and named`() {
+    let result = decode([0xEF, 0xBB, 0xBF, 0xE9])
+    let odd = decode([0xFF, 0xFE, 0x41])
+
+    #expect(result.text == "é")
+    #expect(result.encodingName == "ISO-8859-1")
+    #expect(
+      result.note == "the body starts with a UTF-8 byte order mark but is not valid; decoded as ISO-8859-1")
+    #expect(odd.text == "A")
+    #expect(odd.encodingName == "ISO-8859-1")
+  }
+
+  @Test func `reads a slice that does not start at 0`() {
+    let slice = Data([0x00, 0x00, 0x00, 0xFF, 0xFE, 0xE9, 0x00]).dropFirst(3)
+
+    #expect(TextDecoding.decode(slice, contentType: nil).text == "é")
+    #expect(TextDecoding.decode(Data([0x41, 0xE9]).dropFirst(), contentType: nil).text == "é")
+  }
+
+  @Test func `every row and cell of EUC-JP is the one Shift_JIS has there`() {
+    // The first and the last kanji of odd and even rows, below and above the gap in Shift_JIS.
+    let samples: [([UInt8], [UInt8])] = [
+      ([0xB0, 0xA1], [0x88, 0x9F]), ([0xB1, 0xA1], [0x89, 0x40]), ([0xB1, 0xDF], [0x89, 0x7E]),
+      ([0xB1, 0xE0], [0x89, 0x80]), ([0xB1, 0xFE], [0x89, 0x9E]), ([0xB2, 0xFE], [0x89, 0xFC]),
+      ([0xDE, 0xFE], [0x9F, 0xFC]), ([0xDF, 0xA1], [0xE0, 0x40]), ([0xF3, 0xFE], [0xEA, 0x9E]),
+    ]
+
+    for (euc, shiftJIS) in samples {
+      #expect(decode(euc, "euc-jp").text == decode(shiftJIS, "shift_jis").text)
+      #expect(decode(euc, "euc-jp").note == nil)
+      #expect(decode(euc, "euc-jp").text.unicodeScalars.count == 1)
+    }
+  }
+
+  @Test func `Latin-1 gives each octet the scalar of its number`() {
+    let result = decode(Array(0...255), "latin1")
+
+    #expect(result.text.unicodeScalars.map(\.value) == Array(0...255))
+  }
+
+  @Test func `decodes anything somehow`() {
+    var random = SeededGenerator(seed: 6)
+    let charsets = ["utf-8", "utf-16", "utf-16le", "euc-jp", "shift_jis", "gbk", "us-ascii", "x", nil]
+
+    for _ in 0..<5_000 {
+      let count = Int.random(in: 0...12, using: &random)
+      let octets = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+      let result = decode(octets, charsets.randomElement(using: &random) ?? nil)
+
+      #expect(!result.encodingName.isEmpty)
+      #expect(result.text.isEmpty == false || octets.count <= 4)
+    }
+  }
+}
