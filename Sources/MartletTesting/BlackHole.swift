@@ -1,5 +1,5 @@
+import Martlet
 import Foundation
-import Synchronization
 
 /// A port of 127.0.0.1 where connecting neither succeeds nor fails.
 ///

@@ -1,6 +1,5 @@
 public import Foundation
 public import Martlet
-import Synchronization
 
 /// A transport that answers from a closure, without a network, and remembers what it was asked.
 ///
@@ -15,7 +14,7 @@ public final class StubTransport: Transport {
   public typealias Responder = @Sendable (HTTPRequest, RequestContext) async throws -> StubResponse
 
   private let responder: Responder
-  private let log = Mutex<[HTTPRequest]>([])
+  private let log = Locked<[HTTPRequest]>([])
 
   /// Answers each request with what a closure returns.
   ///
@@ -33,7 +32,7 @@ public final class StubTransport: Transport {
   ///
   /// - Parameter script: The responses and failures, at least one.
   public convenience init(script: [StubResponse]) {
-    let position = Mutex(0)
+    let position = Locked(0)
     self.init { _ in
       let index = position.withLock { state in
         defer { state += 1 }

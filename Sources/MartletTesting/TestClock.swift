@@ -1,4 +1,5 @@
-import Synchronization
+import Martlet
+
 
 /// A clock that moves only when a test or a sleep moves it.
 ///

@@ -1,4 +1,3 @@
-import Synchronization
 
 /// Counts bytes into one-second buckets and gives their mean over the last five.
 final class BandwidthMeter: Sendable {
@@ -15,7 +14,7 @@ final class BandwidthMeter: Sendable {
   }
 
   private static let window = 5
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Counts bytes that moved.
   func record(sent: Int, received: Int, at time: Duration) {

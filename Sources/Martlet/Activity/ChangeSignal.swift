@@ -9,7 +9,7 @@ final class ChangeSignal: Sendable {
   }
 
   private let watchers = Atomic<Int>(0)
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Says that something changed.
   func signal() {

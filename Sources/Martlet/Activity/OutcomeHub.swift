@@ -18,7 +18,7 @@ final class OutcomeHub: Sendable {
   }
 
   private let count = Atomic<Int>(0)
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Tells the listeners of a type; costs one atomic read while there are none.
   func publish<E: Endpoint>(_ type: E.Type, _ event: EndpointEvent<E.Output>) {
@@ -70,7 +70,7 @@ final class BoundedChannel<Element: Sendable>: Sendable {
 
   private let limit: Int
   private let missed: @Sendable (Int) -> Element
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   init(limit: Int, missed: @escaping @Sendable (Int) -> Element) {
     self.limit = max(1, limit)

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// One call: what was asked, from its start to its one end.
 ///
@@ -44,7 +43,7 @@ package final class Call: Watched {
   let isManaged: Bool
   package let abortSource = AbortSource()
 
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   init(
     id: RequestID, core: ClientCore, settings: ClientSettings, request: HTTPRequest, host: String,
@@ -60,7 +59,7 @@ package final class Call: Watched {
     self.retryOf = retryOf
     self.isManaged = isManaged
     startedAt = core.timeline.now()
-    state = Mutex(State(current: request))
+    state = Locked(State(current: request))
   }
 
   var timeouts: TimeoutPolicy { options.timeouts }
@@ -165,7 +164,7 @@ package final class Call: Watched {
     return nil
   }
 
-  private let exchange = Mutex<ExchangeControl?>(nil)
+  private let exchange = Locked<ExchangeControl?>(nil)
 
   private func currentPhase() -> HTTPError.Phase {
     if case .waiting(.retryPause) = stage { return .pausing }

@@ -27,14 +27,14 @@ package final class ClientCore: Sendable {
   let meter: BandwidthMeter
   let outcomes = OutcomeHub()
   let changes = ChangeSignal()
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   init(_ settings: ClientSettings, budget: RetryBudget = RetryBudget()) {
     timeline = Timeline(settings.configuration.clock)
     watchdog = Watchdog(timeline)
     meter = BandwidthMeter()
     self.budget = budget
-    state = Mutex(State(settings: settings))
+    state = Locked(State(settings: settings))
   }
 
   static func nextID() -> RequestID { RequestID(number: numbers.add(1, ordering: .relaxed).newValue) }

@@ -4,7 +4,7 @@ import Synchronization
 extension HTTPClient {
   /// Everything that a client can be told; a value, of which each request keeps the state at its start.
   public struct Configuration: Sendable {
-    private static let global = Mutex(Configuration())
+    private static let global = Locked(Configuration())
 
     /// What a new client starts from; changing it affects clients made later only.
     public static var `default`: Configuration {

@@ -1,4 +1,3 @@
-import Synchronization
 
 /// A request that was started: wait for it, watch it, cancel it, repeat it.
 ///
@@ -12,7 +11,7 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   private let origin: Origin
   private let result: SharedResult<Output>
   private let again: @Sendable (RequestID?) -> RequestHandle<Output>
-  private let delivery = Mutex(Delivery())
+  private let delivery = Locked(Delivery())
 
   /// What `retry()` has to do for callbacks.
   private struct Delivery {

@@ -1,4 +1,3 @@
-import Synchronization
 
 /// Requests that live as long as somebody else: a screen, a session, a function.
 ///
@@ -19,7 +18,7 @@ public final class RequestScope: Sendable {
 
   private let client: HTTPClient
   private let options: RequestOptions
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Makes a scope.
   ///

@@ -1,4 +1,3 @@
-import Synchronization
 
 /// A result that comes once and that any number of tasks wait for.
 final class SharedResult<Output: Sendable>: Sendable {
@@ -11,7 +10,7 @@ final class SharedResult<Output: Sendable>: Sendable {
     var isSilenced = false
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Whether callbacks must not be called any more.
   var isSilenced: Bool { state.withLock { $0.isSilenced } }

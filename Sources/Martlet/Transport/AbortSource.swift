@@ -1,4 +1,3 @@
-import Synchronization
 
 /// Something that can be ended from outside, once: a call, or one exchange of it.
 ///
@@ -14,7 +13,7 @@ package final class AbortSource: Sendable {
     var nextID = 0
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   package init() {}
 
@@ -94,7 +93,7 @@ package final class OneShot<T: Sendable>: Sendable {
     case done
   }
 
-  private let state = Mutex(State.empty)
+  private let state = Locked(State.empty)
 
   package init() {}
 

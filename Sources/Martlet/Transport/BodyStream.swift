@@ -1,5 +1,4 @@
 package import Foundation
-import Synchronization
 
 /// The bytes of one response on their way from a transport's thread to one reader.
 ///
@@ -44,7 +43,7 @@ package final class BodyStream: Sendable {
     }
   }
 
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   /// Makes an empty stream.
   ///
@@ -57,7 +56,7 @@ package final class BodyStream: Sendable {
   ) {
     var initial = State(onAbandon: onAbandon, onDrain: onDrain)
     if capacity > 0 { initial.buffer.reserveCapacity(capacity) }
-    state = Mutex(initial)
+    state = Locked(initial)
   }
 
   /// Adds bytes.

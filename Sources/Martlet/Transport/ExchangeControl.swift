@@ -1,4 +1,3 @@
-import Synchronization
 
 /// The life of one exchange: its phase, its limits, what moved, and how to end it.
 ///
@@ -25,12 +24,12 @@ package final class ExchangeControl: Watched {
 
   let call: Call
   let start: Duration
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   init(call: Call) {
     self.call = call
     start = call.core.timeline.now()
-    state = Mutex(State(phaseStart: start, lastMove: start))
+    state = Locked(State(phaseStart: start, lastMove: start))
   }
 
   /// How far it has come.

@@ -1,4 +1,5 @@
-import Synchronization
+import Martlet
+
 
 extension MockServer {
   /// The requests so far, in the order their heads were read.

@@ -1,5 +1,5 @@
+import Martlet
 import Foundation
-import Synchronization
 
 /// One accepted connection: reads requests, has them answered and plays the answers.
 ///

@@ -1,5 +1,5 @@
+import Martlet
 import Foundation
-import Synchronization
 
 /// What the server object, its loop and the tasks of its responders share.
 final class ServerCore: Sendable {

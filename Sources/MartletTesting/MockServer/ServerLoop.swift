@@ -1,5 +1,5 @@
+import Martlet
 import Foundation
-import Synchronization
 
 /// The thread of a mock server: it waits for sockets, timers and answers, and lets the connections act.
 ///

@@ -1,6 +1,6 @@
+import Martlet
 import Foundation
 import MartletTesting
-import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1)))
@@ -108,7 +108,7 @@ struct MockServerFaultTests {
   }
 
   @Test func `may be stopped by its own responder`() async throws {
-    let slot = Mutex<MockServer?>(nil)
+    let slot = Locked<MockServer?>(nil)
     let server = try MockServer(answering: { _ in
       let start = ContinuousClock.now
       slot.withLock { $0 }?.stop()

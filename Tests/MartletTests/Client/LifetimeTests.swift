@@ -1,7 +1,6 @@
 import Foundation
 import Martlet
 import MartletTesting
-import Synchronization
 import Testing
 
 /// The table of lifetimes: who keeps a request alive, and what ends it.

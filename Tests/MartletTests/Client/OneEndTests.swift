@@ -1,7 +1,6 @@
 import Foundation
 import Martlet
 import MartletTesting
-import Synchronization
 import Testing
 
 /// Every call ends once, whatever comes together.
@@ -115,7 +114,7 @@ import Testing
       var waiters: [CheckedContinuation<StubResponse, any Error>] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     func resolve(_ result: Result<StubResponse, any Error>) {
       let waiters = state.withLock { state in

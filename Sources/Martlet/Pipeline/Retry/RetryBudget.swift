@@ -1,4 +1,3 @@
-import Synchronization
 
 /// Keeps the repetitions of a client to a share of its requests, so that a server in trouble is not drowned.
 ///
@@ -11,7 +10,7 @@ final class RetryBudget: Sendable {
   }
 
   private static let window = 10
-  private let seconds = Mutex([Second](repeating: Second(), count: RetryBudget.window))
+  private let seconds = Locked([Second](repeating: Second(), count: RetryBudget.window))
 
   /// Counts a request.
   func countRequest(at time: Duration) {

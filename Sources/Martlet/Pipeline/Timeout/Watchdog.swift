@@ -1,4 +1,3 @@
-import Synchronization
 
 /// Something whose limits have to be looked at.
 protocol Watched: AnyObject, Sendable {
@@ -24,7 +23,7 @@ final class Watchdog: Sendable {
   private static let grain = Duration.milliseconds(5)
 
   private let timeline: Timeline
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   init(_ timeline: Timeline) { self.timeline = timeline }
 

@@ -1,0 +1,109 @@
+import Foundation
+import Martlet
+
+extension TransportConformance {
+  private typealias Bench = ConformanceBench
+
+  /// What a transport leaves to the stages above it.
+  static let abstinenceCases: [Case] = [
+    Case("delivers a 401 with any challenge") { bench in
+      let challenges = [
+        "Basic realm=\"a\"", "basic realm=a", "Basic", "Basic realm=\"\u{E9}\", charset=\"UTF-8\"",
+        "Digest realm=\"a\", nonce=\"n\", qop=\"auth\", algorithm=SHA-256", "NTLM", "Negotiate", "Negotiate dG9rZW4=",
+        "Bearer error=\"invalid_token\"", "Newauth x=1, Basic realm=\"a\"", "", ",,=\"", "Basic realm=\"unterminated",
+      ]
+      for challenge in challenges {
+        let response = try await bench.answer(
+          .status(401, headers: ["WWW-Authenticate": challenge], body: "who are you?"))
+        try bench.expect("the status for '\(challenge)'", response.status, is: 401)
+        try bench.expect("the body for '\(challenge)'", response.text, is: "who are you?")
+      }
+    },
+    Case("delivers a 401 without a challenge") { bench in
+      let response = try await bench.answer(.status(401, body: "who are you?"))
+      try bench.expect("the status", response.status, is: 401)
+      try bench.expect("the body", response.text, is: "who are you?")
+    },
+    Case("delivers a 401 with several challenges") { bench in
+      let answer = MockResponse.status(401, body: "who are you?")
+        .adding("WWW-Authenticate", "Negotiate").adding("WWW-Authenticate", "Basic realm=\"a\"")
+      let response = try await bench.answer(answer)
+      try bench.expect("the status", response.status, is: 401)
+      try bench.expect("the body", response.text, is: "who are you?")
+    },
+    Case("delivers a 407") { bench in
+      let response = try await bench.answer(
+        .status(407, headers: ["Proxy-Authenticate": "Basic realm=\"a\""], body: "who are you?"))
+      try bench.expect("the status", response.status, is: 407)
+      try bench.expect("the body", response.text, is: "who are you?")
+    },
+    Case("follows no redirect") { bench in
+      for status in [300, 301, 302, 303, 305, 307, 308] {
+        let server = try MockServer(script: [
+          .status(status, headers: ["Location": "/other"], body: "over there"), .ok("followed"),
+        ])
+        let response = try await bench.send(.get(RequestTarget(server.url("/here"))))
+        try bench.expect("the status", response.status.rawValue, is: status)
+        try bench.expect("the body of \(status)", response.text, is: "over there")
+        try bench.expect("Location of \(status)", response.headers["Location"], is: "/other")
+        try bench.expect("the targets", server.requests.map(\.target), is: ["/here"])
+      }
+    },
+    Case("follows no redirect of a POST") { bench in
+      for status in [302, 303, 307] {
+        let server = try MockServer(script: [
+          .status(status, headers: ["Location": "/other"], body: "over there"), .ok("followed"),
+        ])
+        let response = try await bench.send(.post(RequestTarget(server.url("/here")), body: .text("x")))
+        try bench.expect("the status", response.status.rawValue, is: status)
+        try bench.expect("the body of \(status)", response.text, is: "over there")
+        try bench.expect("the targets", server.requests.map(\.target), is: ["/here"])
+      }
+    },
+    Case("delivers a redirect without a Location") { bench in
+      for status in [301, 302, 303, 307, 308] {
+        let response = try await bench.answer(.status(status, body: "nowhere"))
+        try bench.expect("the status", response.status.rawValue, is: status)
+        try bench.expect("the body of \(status)", response.text, is: "nowhere")
+      }
+    },
+    Case("delivers a redirect to what is no URL") { bench in
+      for location in ["//[::1]/x", "//h%2f/x", "//%00/", "http://", "http://[", ":", ""] {
+        let response = try await bench.answer(.status(302, headers: ["Location": location], body: "nowhere"))
+        try bench.expect("the status for '\(location)'", response.status, is: 302)
+        try bench.expect("the body for '\(location)'", response.text, is: "nowhere")
+      }
+    },
+    Case("keeps no cookies") { bench in
+      let server = try MockServer(.ok("hello", headers: ["Set-Cookie": "a=1; Path=/"]))
+      for _ in 0..<2 { _ = try await bench.send(.get(RequestTarget(server.url("/x")))) }
+      try bench.expect("the number of requests", server.requests.count, is: 2)
+      try bench.expect("Cookie", server.requests.last?.header("Cookie"), is: nil)
+    },
+    Case("sends a Cookie field as it is") { bench in
+      let server = try MockServer(.ok("hello", headers: ["Set-Cookie": "a=1; Path=/"]))
+      for _ in 0..<2 {
+        _ = try await bench.send(.get(RequestTarget(server.url("/x")), headers: ["Cookie": "own=2"]))
+      }
+      try bench.expect("Cookie", server.requests.map { $0.header("Cookie") }, is: ["own=2", "own=2"])
+    },
+    Case("stores no answers") { bench in
+      let server = try MockServer(
+        script: [
+          .ok("first", headers: ["Cache-Control": "public, max-age=3600", "ETag": "\"1\""]),
+          .ok("second", headers: ["Cache-Control": "public, max-age=3600", "ETag": "\"2\""]),
+        ])
+      let first = try await bench.send(.get(RequestTarget(server.url("/x"))))
+      let second = try await bench.send(.get(RequestTarget(server.url("/x"))))
+      try bench.expect("the first body", first.text, is: "first")
+      try bench.expect("the second body", second.text, is: "second")
+      try bench.expect("If-None-Match", server.requests.last?.header("If-None-Match"), is: nil)
+    },
+    Case("repeats no request that failed") { bench in
+      let server = try MockServer(script: [.steps([.cut]), .ok("repeated")])
+      let outcome = try await bench.outcome(of: .post(RequestTarget(server.url), body: .text("x")))
+      try bench.expectError([.connectionLost], in: outcome)
+      try bench.expect("the number of requests", server.requests.count, is: 1)
+    },
+  ]
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Martlet
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// A server for one request on the IPv6 loopback address, where ``MockServer`` does not listen.
+final class IPv6Responder: Sendable {
+  let port: Int
+  private let received = OneShot<String>()
+
+  /// Starts the server, or returns `nil` on a machine without `::1`.
+  ///
+  /// - Parameter answer: What is sent once a head has arrived, before the connection is closed.
+  init?(answering answer: String) {
+    guard let listener = Self.listen() else { return nil }
+    port = listener.port
+    let received = received
+    let thread = Thread {
+      received.resolve(.success(Self.serve(listener.socket, answer)))
+      Sockets.close(listener.socket)
+    }
+    thread.name = "IPv6Responder"
+    thread.start()
+  }
+
+  /// The head of the request, or what there was of it after a few seconds.
+  func head() async throws -> String { try await received.value() }
+
+  private static func serve(_ listener: Int32, _ answer: String) -> String {
+    guard isReadable(listener), case .connection(let socket) = Sockets.acceptNext(listener) else { return "" }
+    defer { Sockets.close(socket) }
+    var head: [UInt8] = []
+    while !String(decoding: head, as: UTF8.self).contains("\r\n\r\n"), isReadable(socket) {
+      var piece = [UInt8](repeating: 0, count: 4096)
+      guard case .moved(let count) = piece.withUnsafeMutableBytes({ Sockets.receive(socket, into: $0) }) else { break }
+      head += piece.prefix(count)
+    }
+    _ = Array(answer.utf8).withUnsafeBytes { Sockets.send(socket, $0) }
+    return String(decoding: head, as: UTF8.self)
+  }
+
+  private static func isReadable(_ socket: Int32) -> Bool {
+    var poller = Poller()
+    poller.add(socket, reads: true, writes: false)
+    poller.wait(milliseconds: 5000)
+    return poller.readiness(at: 0) != nil
+  }
+
+  private static func listen() -> (socket: Int32, port: Int)? {
+    #if canImport(Glibc)
+      let descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      let descriptor = socket(AF_INET6, SOCK_STREAM, 0)
+    #endif
+    guard descriptor >= 0 else { return nil }
+    Sockets.configure(descriptor)
+    var address = sockaddr_in6()
+    #if canImport(Darwin)
+      address.sin6_len = UInt8(MemoryLayout<sockaddr_in6>.size)
+    #endif
+    address.sin6_family = sa_family_t(AF_INET6)
+    inet_pton(AF_INET6, "::1", &address.sin6_addr)
+    var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0 && startListening(descriptor) && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    guard isListening else {
+      Sockets.close(descriptor)
+      return nil
+    }
+    return (descriptor, Int(UInt16(bigEndian: address.sin6_port)))
+  }
+
+  private static func startListening(_ descriptor: Int32) -> Bool {
+    #if canImport(Darwin)
+      Darwin.listen(descriptor, 1) == 0
+    #elseif canImport(Musl)
+      Musl.listen(descriptor, 1) == 0
+    #else
+      Glibc.listen(descriptor, 1) == 0
+    #endif
+  }
+}

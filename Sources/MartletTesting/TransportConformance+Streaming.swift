@@ -1,0 +1,103 @@
+import Foundation
+import Martlet
+
+extension TransportConformance {
+  private typealias Bench = ConformanceBench
+
+  /// Bodies on the way, and exchanges that somebody gives up.
+  static let streamingCases: [Case] = [
+    Case("delivers the first bytes before the last are sent") { bench in
+      // A loader may hold back a few bytes of an unknown type to guess it; nobody does for events.
+      let head = Bench.ok + "Content-Type: text/event-stream\r\nContent-Length: 100\r\n\r\n"
+      let server = try MockServer(.steps([.text(head + "data: 1\n\n"), .hang]))
+      let first = try await bench.client.stream(.get(RequestTarget(server.url))) { response in
+        var pieces = response.body.makeAsyncIterator()
+        return try await pieces.next()
+      }
+      try bench.expect("the first piece", first, is: Data("data: 1\n\n".utf8))
+    },
+    Case("delivers the head before the body is sent") { bench in
+      let server = try MockServer(.steps([.text(Bench.ok + "X-A: 1\r\nContent-Length: 100\r\n\r\n"), .hang]))
+      let value = try await bench.client.stream(.get(RequestTarget(server.url))) { $0.headers["X-A"] }
+      try bench.expect("X-A", value, is: "1")
+    },
+    Case("delivers a body that drips") { bench in
+      let sent = Bench.bytes(400)
+      let server = try MockServer(
+        .steps([.text(Bench.ok + "Content-Length: 400\r\n\r\n"), .drip(sent, chunk: 40, every: .milliseconds(10))]))
+      let received = try await bench.client.stream(.get(RequestTarget(server.url))) { response in
+        var whole = Data()
+        for try await piece in response.body { whole += piece }
+        return whole
+      }
+      try bench.expect("the body", received, is: sent)
+    },
+    Case("delivers a body to a reader that is slower than the network") { bench in
+      let server = try MockServer(.data(Bench.megabyte))
+      let received = try await bench.client.stream(.get(RequestTarget(server.url))) { response in
+        var whole = Data()
+        for try await piece in response.body {
+          whole += piece
+          if whole.count < 100_000 { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        return whole
+      }
+      try bench.expect("the body", received, is: Bench.megabyte)
+    },
+    Case("ends the exchange when it is cancelled before the head") { bench in
+      let server = try MockServer(.hang)
+      let task = Task { try await bench.client.send(.get(RequestTarget(server.url))) }
+      try bench.expect("a request", await server.waitForRequests(1))
+      try await expectCancelled(bench, task, server)
+    },
+    Case("ends the exchange when it is cancelled in the body") { bench in
+      let server = try MockServer(.steps([.text(Bench.ok + "Content-Length: 100000\r\n\r\n" + hello), .hang]))
+      let seen = EventRecorder<Data>()
+      let task = Task {
+        try await bench.client.stream(.get(RequestTarget(server.url))) { response in
+          for try await piece in response.body { seen.record(piece) }
+        }
+      }
+      try bench.expect("a first piece of the body", await seen.wait(for: 1))
+      try await expectCancelled(bench, task, server)
+    },
+    Case("ends the exchange when it is cancelled while it uploads") { bench in
+      let stalled = MockResponse.steps([.hang]).withoutReadingBody(pausesReading: true)
+      let server = try MockServer(stalled)
+      let body = HTTPBody.data(Bench.bytes(16 << 20))
+      let task = Task { try await bench.client.send(.post(RequestTarget(server.url), body: body)) }
+      try bench.expect("a request", await server.waitForRequests(1))
+      try await expectCancelled(bench, task, server)
+    },
+    Case("ends the exchange when the body is dropped early") { bench in
+      let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 16), count: 1 << 12))
+      let first = try await bench.client.stream(.get(RequestTarget(server.url))) { response in
+        var pieces = response.body.makeAsyncIterator()
+        return try await pieces.next()
+      }
+      let hasClosed = await server.waitForOpenConnections(atMost: 0, timeout: Bench.promptly)
+      try bench.expect("a first piece of the body", first?.isEmpty == false)
+      try bench.expect("the connection is closed within \(Bench.promptly)", hasClosed)
+    },
+  ]
+
+  /// Enough for a loader that looks at the beginning of a body before it passes it on.
+  private static let hello = String(repeating: "hello ", count: 1000)
+
+  /// Cancels a task and checks both sides.
+  private static func expectCancelled<T: Sendable>(
+    _ bench: ConformanceBench, _ task: Task<T, any Error>, _ server: MockServer
+  ) async throws {
+    let start = ContinuousClock.now
+    task.cancel()
+    let result = await task.result
+    let elapsed = ContinuousClock.now - start
+    switch result {
+    case .success: throw bench.failure(expected: "CancellationError", got: "a result")
+    case .failure(let error): try bench.expect("CancellationError", error is CancellationError, got: "\(error)")
+    }
+    try bench.expect("an error within \(Bench.promptly)", elapsed < Bench.promptly, got: "after \(elapsed)")
+    let hasClosed = await server.wait(timeout: Bench.promptly) { $0.openConnections == 0 }
+    try bench.expect("the connection is closed within \(Bench.promptly)", hasClosed)
+  }
+}
