@@ -73,7 +73,7 @@ extension TransportConformance {
   /// Answers that are not HTTP, or contradict themselves (RFC 9112 §2.2, §6.3, §7.1).
   static let framingCases: [Case] = [
     Case("refuses what is not HTTP") { bench in
-      for text in ["SSH-2.0-OpenSSH_9.2\r\n", "garbage\r\n\r\n", "<html></html>", "\u{1}\u{2}\u{3}\u{4}\r\n\r\n"] {
+      for text in ["SSH-2.0-OpenSSH_9.2\r\n", "garbage\r\n\r\n", "<html></html>\r\n", "\u{1}\u{2}\u{3}\u{4}\r\n\r\n"] {
         try await bench.expect(.protocolViolation, from: .raw(text))
       }
     },

@@ -12,7 +12,7 @@ package final class ExchangeControl: Watched {
     var received: Int64 = 0
     var expectedToSend: Int64?
     var expectedToReceive: Int64?
-    var isWatched = false
+    var isEnded = false
     var isPaused = false
     var queued = Duration.zero
     var probe: (@Sendable () -> Bool)?
@@ -43,12 +43,16 @@ package final class ExchangeControl: Watched {
       $0.phase = phase
       $0.phaseStart = now
       $0.lastMove = now
-      guard let next = nextLook($0) else { return nil }
-      // A later limit is found when the earlier one is looked at.
-      $0.isWatched = true
-      return next
+      return nextLook($0)
     }
-    if let next { call.core.watchdog.watch(self, next: next) }
+    if let next { watch(next) }
+  }
+
+  /// Has the limits looked at; a later one is found when the earlier one is looked at.
+  private func watch(_ next: Duration) {
+    call.core.watchdog.watch(self, next: next)
+    // The end may have come on another thread in between, and must not leave it watched.
+    if state.withLock({ $0.isEnded }) { call.core.watchdog.forget(self) }
   }
 
   /// Says that this transport cannot see the end of the connection phase.
@@ -81,7 +85,7 @@ package final class ExchangeControl: Watched {
       }
       return (Self.progress($0), next)
     }
-    if let next { call.core.watchdog.watch(self, next: next) }
+    if let next { watch(next) }
     call.didMove(sent: bytes, received: 0, now: now, progress)
   }
 
@@ -117,11 +121,8 @@ package final class ExchangeControl: Watched {
 
   /// The exchange is over: no limit applies any more.
   package func end() {
-    let wasWatched = state.withLock { state in
-      defer { state.isWatched = false }
-      return state.isWatched
-    }
-    if wasWatched { call.core.watchdog.forget(self) }
+    state.withLock { $0.isEnded = true }
+    call.core.watchdog.forget(self)
   }
 
   func checkLimits(now: Duration) -> Duration? {

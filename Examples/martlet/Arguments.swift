@@ -1,0 +1,181 @@
+import Foundation
+import Martlet
+
+/// Reads a command line; touches neither files nor the network.
+struct Arguments {
+  private var rest: ArraySlice<String>
+  private var positionals: [String] = []
+  private var command = RequestCommand(url: "")
+  private var isForm = false
+  private var body: RequestCommand.Content?
+  private var shortcut: Command?
+
+  /// Reads the arguments of the program, its name left out.
+  static func parse(_ arguments: [String]) throws(UsageError) -> Command {
+    var parser = Arguments(arguments)
+    return try parser.parse()
+  }
+
+  private init(_ arguments: [String]) { rest = arguments[...] }
+
+  private mutating func parse() throws(UsageError) -> Command {
+    if rest.isEmpty { return .help }
+    while let argument = rest.popFirst() {
+      if argument == "--" {
+        positionals += rest
+        rest = []
+      } else if argument.hasPrefix("--") {
+        try readLongOption(argument)
+      } else if argument.hasPrefix("-"), argument != "-" {
+        try readShortOptions(argument)
+      } else {
+        positionals.append(argument)
+      }
+    }
+    if let shortcut { return shortcut }
+    if positionals.first == "demo" {
+      guard positionals.count == 1 else { throw UsageError("'demo' takes no arguments, but got '\(positionals[1])'") }
+      return .demo
+    }
+    return .request(try request())
+  }
+
+  // MARK: Options
+
+  private mutating func readLongOption(_ argument: String) throws(UsageError) {
+    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0])
+    let attached = parts.count > 1 ? String(parts[1]) : nil
+    switch name {
+    case "--body": body = Self.content(try value(of: name, attached))
+    case "--timeout": command.timeout = try Self.seconds(try value(of: name, attached))
+    case "--retry": command.retries = try Self.count(try value(of: name, attached))
+    case "--output": command.output = try path(try value(of: name, attached), of: name)
+    default:
+      if let attached { throw UsageError("the option '\(name)' takes no value, but got '\(attached)'") }
+      try readFlag(name)
+    }
+  }
+
+  private mutating func readFlag(_ name: String) throws(UsageError) {
+    switch name {
+    case "--form": isForm = true
+    case "--no-follow": command.followsRedirects = false
+    case "--verbose": command.isVerbose = true
+    case "--include": command.includesHead = true
+    case "--help": shortcut = .help
+    case "--version": shortcut = shortcut ?? .version
+    default: throw UsageError("unknown option '\(name)'")
+    }
+  }
+
+  /// Reads `-v`, `-iv` and `-o file`.
+  private mutating func readShortOptions(_ argument: String) throws(UsageError) {
+    for (index, letter) in argument.dropFirst().enumerated() {
+      switch letter {
+      case "f": isForm = true
+      case "v": command.isVerbose = true
+      case "i": command.includesHead = true
+      case "h": shortcut = .help
+      case "o":
+        let attached = String(argument.dropFirst(index + 2))
+        command.output = try path(try value(of: "-o", attached.isEmpty ? nil : attached), of: "-o")
+        return
+      default: throw UsageError("unknown option '-\(letter)' in '\(argument)'")
+      }
+    }
+  }
+
+  private mutating func value(of name: String, _ attached: String?) throws(UsageError) -> String {
+    if let attached { return attached }
+    guard let next = rest.popFirst() else { throw UsageError("the option '\(name)' needs a value") }
+    return next
+  }
+
+  private func path(_ value: String, of name: String) throws(UsageError) -> String {
+    guard !value.isEmpty else { throw UsageError("the option '\(name)' needs the name of a file") }
+    return value
+  }
+
+  private static func content(_ value: String) -> RequestCommand.Content {
+    value.hasPrefix("@") ? .file(String(value.dropFirst())) : .text(value)
+  }
+
+  private static func seconds(_ value: String) throws(UsageError) -> Duration {
+    // The upper bound is 30 years: more would only overflow somewhere.
+    guard let seconds = Double(value), (0.001...1e9).contains(seconds) else {
+      throw UsageError("--timeout needs a number of seconds from 0.001, not '\(value)'")
+    }
+    return .seconds(seconds)
+  }
+
+  private static func count(_ value: String) throws(UsageError) -> Int {
+    guard let count = Int(value), (0...1000).contains(count) else {
+      throw UsageError("--retry needs a whole number from 0 to 1000, not '\(value)'")
+    }
+    return count
+  }
+
+  // MARK: Method, URL and items
+
+  private func request() throws(UsageError) -> RequestCommand {
+    var command = command
+    var items = positionals[...]
+    if let first = items.first, let method = Self.method(first) {
+      guard items.count > 1 else { throw UsageError("'\(first)' is a method, and the URL is missing") }
+      command.method = method
+      items.removeFirst()
+    }
+    guard let url = items.popFirst() else { throw UsageError("the URL is missing") }
+    command.url = try Self.absolute(url)
+    var fields: [RequestCommand.Field] = []
+    for item in items {
+      switch try Item.parse(item) {
+      case .query(let name, let value): command.query.append(name, value)
+      case .header(let name, let value): command.headers.append(value, for: name)
+      case .field(let field): fields.append(field)
+      }
+    }
+    command.content = try content(fields)
+    return command
+  }
+
+  private func content(_ fields: [RequestCommand.Field]) throws(UsageError) -> RequestCommand.Content {
+    if let body {
+      if let field = fields.first { throw UsageError("--body and the data item '\(field.name)' exclude each other") }
+      if isForm { throw UsageError("--body and --form exclude each other") }
+      return body
+    }
+    guard !fields.isEmpty else { return .none }
+    guard isForm else { return .json(fields) }
+    for field in fields {
+      if case .json = field.value {
+        throw UsageError("'\(field.name):=' makes JSON, which a form (--form) cannot carry")
+      }
+    }
+    return .form(fields)
+  }
+
+  /// The method that a word names: anything in capitals, or a common method in any case.
+  private static func method(_ word: String) -> String? {
+    let common = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
+    if common.contains(word.uppercased()) { return word.uppercased() }
+    let isName = word.utf8.allSatisfy { (65...90).contains($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
+    return isName && !word.isEmpty ? word : nil
+  }
+
+  /// Completes a URL: `:8080/x` is on this machine, and the scheme may be left out.
+  static func absolute(_ text: String) throws(UsageError) -> String {
+    if text.isEmpty { throw UsageError("the URL is empty") }
+    if text.contains("://") { return text }
+    if text.hasPrefix(":") {
+      let rest = text.dropFirst()
+      return "http://localhost" + (rest.first?.isNumber == true ? ":" : "") + rest
+    }
+    let authority = text.prefix { !"/?#".contains($0) }
+    let host = (authority.split(separator: "@").last ?? "").lowercased()
+    let name = host.hasPrefix("[") ? String(host.prefix { $0 != "]" }) : String(host.prefix { $0 != ":" })
+    let isLocal = name == "localhost" || name.hasSuffix(".localhost") || name.hasPrefix("127.") || name == "[::1"
+    return (isLocal ? "http://" : "https://") + text
+  }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import Martlet
+import MartletTesting
+
+/// `martlet demo`: what the library does, one step after the other, each against a server in this process.
+///
+/// Every step is written as a program would write it, checks what came of it, and returns the text of its line.
+@MainActor
+struct Demo {
+  let output: Terminal
+
+  /// Runs all steps.
+  ///
+  /// - Returns: Success only if every step gave what it should.
+  func run() async -> ExitCode {
+    var list = Checklist(output: output)
+    list.begin("martlet demo: a server on 127.0.0.1, and what the library does with it")
+    await list.step("GET into a type", getIntoType)
+    await list.step("POST with JSON", postJSON)
+    await list.step("Callbacks", callbacks)
+    await list.step("Fire and forget", fireAndForget)
+    await list.step("A scope goes away", scope)
+    await list.step("Retry", retry)
+    await list.step("Timeout", timeout)
+    await list.step("Activity", activity)
+    return list.end() ? .success : .failure
+  }
+
+  struct User: Codable, Equatable, Sendable {
+    var id: Int
+    var name: String
+  }
+
+  /// A GET whose JSON becomes a value; what is interpolated into the path is escaped.
+  private func getIntoType() async throws -> String {
+    let server = try MockServer(.json(#"{"id": 7, "name": "Ada"}"#))
+    let client = HTTPClient { $0.baseURL = RequestTarget(server.url) }
+
+    let id = 7
+    let user = try await client.get("/users/\(id)", query: ["full": true], as: User.self)
+
+    try check(user == User(id: 7, name: "Ada"), "got \(user)")
+    try check(server.requests.map(\.target) == ["/users/7?full=true"], "the server saw another target")
+    return "User \(user.id) is \(user.name)"
+  }
+
+  /// A POST that sends a value as JSON and reads one back.
+  private func postJSON() async throws -> String {
+    let server = try MockServer(answering: MockResponse.echo)
+    let client = HTTPClient { $0.baseURL = RequestTarget(server.url) }
+
+    let grace = User(id: 8, name: "Grace")
+    let stored = try await client.post("/users", body: .json(grace), as: User.self)
+
+    try check(stored == grace, "got \(stored)")
+    try check(server.requests.first?.method == "POST", "the server saw another method")
+    try check(server.requests.first?.header("Content-Type") == "application/json", "the server saw another type")
+    return "the server has \(server.requests.first?.text ?? "nothing")"
+  }
+
+  /// What a screen shows: changed by callbacks on the main actor, without a task of its own.
+  private final class Screen {
+    var isBusy = false
+    var title: String?
+    var log: [String] = []
+  }
+
+  /// Block style: closures called on the actor that started the request.
+  private func callbacks() async throws -> String {
+    let server = try MockServer(.ok("All quiet").delayed(by: .milliseconds(50)))
+    let client = HTTPClient { $0.baseURL = RequestTarget(server.url) }
+    let screen = Screen()
+
+    client.get(
+      "/news",
+      onStart: {
+        screen.isBusy = true
+        screen.log.append("onStart")
+      },
+      onSuccess: { response in
+        screen.isBusy = false
+        screen.title = response.text
+        screen.log.append("onSuccess")
+      },
+      onError: { error in screen.log.append("onError \(error)") })
+
+    try await eventually("a callback") { screen.log.count == 2 }
+    try check(screen.log == ["onStart", "onSuccess"], "called \(screen.log)")
+    try check(screen.title == "All quiet" && !screen.isBusy, "the screen shows \(screen.title ?? "nothing")")
+    return "onStart, then onSuccess with \"All quiet\""
+  }
+
+  /// A request that nobody waits for: it outlives its handle and its client.
+  private func fireAndForget() async throws -> String {
+    let server = try MockServer(.empty(204).delayed(by: .milliseconds(50)))
+
+    do {
+      let client = HTTPClient { $0.baseURL = RequestTarget(server.url) }
+      client.start(.post("/events", body: .json(["event": "opened"])))
+      // Here the client goes away, and nobody kept the handle.
+    }
+
+    let hasArrived = await server.wait { $0.requests.first?.isComplete ?? false }
+    try check(hasArrived, "the server never got it")
+    try check(server.requests.first?.text == #"{"event":"opened"}"#, "the server got something else")
+    return "client and handle are gone, the server has it"
+  }
+
+  /// A scope is a property of what its requests belong to, and ends with it.
+  private final class SearchModel {
+    private let requests: RequestScope
+
+    init(client: HTTPClient) { requests = RequestScope(client: client) }
+
+    func search(_ text: String, for screen: Screen) {
+      requests.start(.get("/search", query: ["q": text]), replacing: "search", for: screen) { screen, response in
+        screen.log.append("found \(response.text)")
+      } onError: { screen, error in
+        screen.log.append("failed: \(error)")
+      }
+    }
+  }
+
+  /// When a model goes away, its requests are cancelled and its callbacks stay silent.
+  private func scope() async throws -> String {
+    let server = try MockServer(.hang)
+    let client = HTTPClient { $0.baseURL = RequestTarget(server.url) }
+    let screen = Screen()
+
+    var model: SearchModel? = SearchModel(client: client)
+    model?.search("swift", for: screen)
+    try check(await server.waitForRequests(1), "the server never got the request")
+    model = nil
+
+    let isGone = await server.wait { $0.disconnects == 1 }
+    try check(isGone, "the server still has the connection")
+    await client.activity.waitUntilIdle()
+    try check(screen.log.isEmpty && client.activity.current.totals.cancelled == 1, "called back: \(screen.log)")
+    return "the server saw the disconnect, no callback came"
+  }
+
+  /// Failures that may pass are repeated, after growing pauses.
+  private func retry() async throws -> String {
+    let server = try MockServer(script: [.status(503), .status(503), .ok("third time lucky")])
+    let client = HTTPClient {
+      $0.baseURL = RequestTarget(server.url)
+      $0.retry = .backoff(attempts: 3, base: .milliseconds(100))
+    }
+
+    let response = try await client.get("/flaky")
+
+    try check(response.text == "third time lucky", "got \(response.text)")
+    try check(response.attempts.count == 3 && server.requests.count == 3, "\(server.requests.count) attempts")
+    return "503, 503, then \(response.status.rawValue) at attempt \(response.attempts.count)"
+  }
+
+  /// A limit that passes names the phase and the time.
+  private func timeout() async throws -> String {
+    let server = try MockServer(.hang)
+    let client = HTTPClient { $0.baseURL = RequestTarget(server.url) }
+
+    do {
+      _ = try await client.get("/slow", options: .timeout(.milliseconds(200)))
+      throw Checklist.Failure("a server that says nothing has answered")
+    } catch let error as HTTPError {
+      try check(error.isTimeout, "another error: \(error)")
+      guard let phase = error.phase, let elapsed = error.elapsed else {
+        throw Checklist.Failure("the error names no phase or no time: \(error)")
+      }
+      try check(elapsed > .milliseconds(150) && elapsed < .seconds(2), "it took \(elapsed.text)")
+      return "timed out while \(phase.rawValue), after \(elapsed.text)"
+    }
+  }
+
+  /// The monitor shows what is going on without being asked for it by anybody else.
+  private func activity() async throws -> String {
+    let piece = Data(repeating: UInt8(ascii: "."), count: 40_000)
+    let drip = MockResponse.steps([
+      .message(.init(status: 200, headers: [.init("Content-Length", "40000")])),
+      .drip(piece, chunk: 2_000, every: .milliseconds(60)),
+    ])
+    let server = try MockServer(drip)
+    let client = HTTPClient { $0.baseURL = RequestTarget(server.url) }
+
+    for number in 1...4 { client.start(.get("/files/\(number)")) }
+
+    let line = LiveLine(output: output)
+    var mostRunning = 0
+    var fastest = 0.0
+    for await now in client.activity.snapshots {
+      line.show("\(now.running.count) running, \(Int(now.bytesPerSecond.received)) bytes per second")
+      mostRunning = max(mostRunning, now.running.count)
+      fastest = max(fastest, now.bytesPerSecond.received)
+      if now.totals.succeeded + now.totals.failed == 4 { break }
+    }
+    line.clear()
+
+    let totals = client.activity.current.totals
+    try check(totals.succeeded == 4 && totals.bytesReceived == 160_000, "\(totals.bytesReceived) bytes")
+    try check(mostRunning == 4 && fastest > 0, "at most \(mostRunning) running, \(Int(fastest)) bytes per second")
+    return "\(mostRunning) running at once, up to \(Int(fastest)) bytes per second"
+  }
+}

@@ -1,0 +1,54 @@
+/// One of the words after the URL.
+enum Item: Equatable {
+  /// `name==value`.
+  case query(name: String, value: String)
+  /// `Name:value`, or `Name;` for an empty value.
+  case header(name: String, value: String)
+  /// `name=text` or `name:=json`.
+  case field(RequestCommand.Field)
+
+  /// Reads a word.
+  ///
+  /// The first separator counts, and the longest of those that begin there. A backslash before `:`, `=`, `;` or `\` in
+  /// the name takes its meaning away; the value is taken as it is.
+  static func parse(_ word: String) throws(UsageError) -> Item {
+    let lower = word.lowercased()
+    if lower.hasPrefix("http://") || lower.hasPrefix("https://") {
+      throw UsageError("'\(word)' is a second URL: give the method and one URL first, then the items")
+    }
+    var name = ""
+    var rest = Substring(word)
+    while let character = rest.first {
+      if character == "\\", let next = rest.dropFirst().first, ":=;\\".contains(next) {
+        name.append(next)
+        rest = rest.dropFirst(2)
+        continue
+      }
+      if character == ":" || character == "=" || (character == ";" && rest.count == 1) {
+        return try item(named: name, rest, word)
+      }
+      name.append(character)
+      rest = rest.dropFirst()
+    }
+    throw UsageError("'\(word)' is none of name=text, name:=json, name==query, Header:value and Header;")
+  }
+
+  private static func item(named name: String, _ rest: Substring, _ word: String) throws(UsageError) -> Item {
+    if name.isEmpty { throw UsageError("'\(word)' has no name before its separator") }
+    if rest.hasPrefix(":=") { return .field(.init(name: name, value: .json(try json(rest.dropFirst(2), name)))) }
+    if rest.hasPrefix("==") { return .query(name: name, value: String(rest.dropFirst(2))) }
+    let value = String(rest.dropFirst())
+    if rest.hasPrefix("=") { return .field(.init(name: name, value: .text(value))) }
+    if rest.hasPrefix(";") { return .header(name: name, value: "") }
+    let trimmed = value.drop { $0 == " " }
+    if trimmed.isEmpty { throw UsageError("the header '\(word)' has no value; '\(name);' sends an empty one") }
+    return .header(name: name, value: String(trimmed))
+  }
+
+  private static func json(_ text: Substring, _ name: String) throws(UsageError) -> String {
+    if let problem = JSONScanner.problem(in: String(text)) {
+      throw UsageError("the value of '\(name):=' is not JSON: \(problem)")
+    }
+    return String(text)
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// The file of `-o`: written under a temporary name beside it, and renamed once it is whole.
+///
+/// What is no regular file, such as `/dev/null`, is written to as it is.
+struct OutputFile: Sendable {
+  /// The file as the user named it.
+  let name: String
+  /// Where the bytes go until they are complete; `nil` if they go to their place at once.
+  let temporaryPath: String?
+  private let path: String
+  private let descriptor: Int32
+
+  /// Checks the place and opens the file, before anything is sent.
+  init(_ name: String) throws(UsageError) {
+    self.name = name
+    path = URL(fileURLWithPath: name).resolvingSymlinksInPath().path
+    var status = stat()
+    let exists = stat(path, &status) == 0
+    let kind = status.st_mode & S_IFMT
+    if name.hasSuffix("/") || (exists && kind == S_IFDIR) {
+      throw UsageError("cannot write to '\(name)': it is a folder")
+    }
+    if exists && access(path, W_OK) != 0 { throw Self.problem(name) }
+    guard !exists || kind == S_IFREG else {
+      temporaryPath = nil
+      descriptor = open(path, O_WRONLY | O_CLOEXEC)
+      if descriptor < 0 { throw Self.problem(name) }
+      return
+    }
+    let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    let temporary = "\(folder)/.martlet-\(UUID().uuidString).part"
+    temporaryPath = temporary
+    descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    if descriptor < 0 { throw Self.problem(name) }
+    if exists { fchmod(descriptor, status.st_mode & 0o777) }
+  }
+
+  func write(_ data: Data) throws(WriteError) { try Descriptor.writeAll(data, to: descriptor) }
+
+  /// Puts the complete file in its place.
+  func finish() throws(WriteError) {
+    // Some file systems tell only now that the disk is full.
+    guard close(descriptor) == 0 else { throw WriteError(code: errno) }
+    guard let temporaryPath else { return }
+    guard rename(temporaryPath, path) == 0 else { throw WriteError(code: errno) }
+  }
+
+  /// Removes what was written; does nothing after ``finish()``.
+  func discard() {
+    if let temporaryPath { unlink(temporaryPath) }
+  }
+
+  private static func problem(_ name: String) -> UsageError {
+    UsageError("cannot write to '\(name)': \(String(cString: strerror(errno)))")
+  }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Martlet
+
+/// Makes the text of requests and responses: a pure function of what is shown.
+struct Printer: Sendable {
+  /// The colours.
+  var palette = Palette.plain
+  /// Whether a person reads it: then nothing from a server reaches the terminal unescaped.
+  var isForTerminal = true
+
+  /// Header fields whose values are nobody's business, also on the user's own screen.
+  private static let secrets = ["authorization", "cookie", "proxy-authorization"]
+
+  /// The status line and the header fields, with a line end after each.
+  func head(of response: StreamedResponse) -> String {
+    let phrase = response.reasonPhrase ?? response.status.reasonPhrase
+    let version = response.httpVersion.map { "HTTP/\($0)" } ?? "HTTP"
+    let status = "\(response.status.rawValue) \(phrase)".trimmingCharacters(in: .whitespaces)
+    let role: Palette.Role = response.status < 300 ? .good : response.status < 400 ? .notice : .bad
+    return "\(safe(version)) \(palette.paint(safe(status), role))\n" + fields(response.headers)
+  }
+
+  /// The request line and the header fields as they are sent, with secrets masked.
+  func head(of request: HTTPRequest) -> String {
+    var headers = request.headers
+    for name in Self.secrets where headers.contains(name) {
+      headers[all: name] = headers[all: name].map { _ in "***" }
+    }
+    if let host = request.url?.host(percentEncoded: true), !headers.contains("Host") {
+      let port = request.url?.port.map { ":\($0)" } ?? ""
+      headers = HTTPHeaders([.init(name: "Host", value: host + port)] + Array(headers))
+    }
+    if let length = request.body?.length { headers["Content-Length"] = String(length) }
+    return "\(palette.paint(safe(request.method.rawValue), .good)) \(safe(Self.target(of: request)))\n" + fields(headers)
+  }
+
+  /// Text with each line marked, as a trace shows what went out (`>`) and what came in (`<`).
+  func marked(_ text: String, with mark: Character) -> String {
+    text.split(separator: "\n").map { palette.paint("\(mark) ", .dim) + $0 + "\n" }.joined()
+  }
+
+  /// The body for a terminal, with a line end: JSON indented, other text as it is, or a note about what it is.
+  func body(_ data: Data, of response: StreamedResponse) -> String {
+    guard !data.isEmpty else { return "" }
+    let whole = HTTPResponse(status: response.status, headers: response.headers, body: data)
+    let type = whole.contentType
+    guard let text = Self.text(of: whole) else {
+      let kind = type.map { "of \($0.essence)" } ?? "of an unknown type"
+      return palette.paint("(\(data.count) bytes \(kind), not shown: use -o file or a pipe)", .notice) + "\n"
+    }
+    if type?.isJSON ?? true, let indented = JSONFormatter(palette: palette).format(text) { return indented + "\n" }
+    return Visible.text(text) + (text.hasSuffix("\n") ? "" : "\n")
+  }
+
+  /// The text of a body, or `nil` if it is made for programs.
+  private static func text(of response: HTTPResponse) -> String? {
+    let isWide = response.contentType?.charset?.hasPrefix("utf-16") ?? false
+    // No text has the byte 0, but two-byte character sets are full of it.
+    if !isWide && response.body.contains(0) { return nil }
+    if response.contentType?.isText ?? false { return response.text }
+    return String(validating: response.body, as: UTF8.self)
+  }
+
+  private func fields(_ headers: HTTPHeaders) -> String {
+    headers.map { "\(palette.paint(safe($0.name), .name)): \(safe($0.value))\n" }.joined()
+  }
+
+  private func safe(_ text: String) -> String { isForTerminal ? Visible.line(text) : text }
+
+  private static func target(of request: HTTPRequest) -> String {
+    guard let url = request.url else { return "/" }
+    let path = url.path(percentEncoded: true)
+    return (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?\($0)" } ?? "")
+  }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import Martlet
+
+/// A request as the command line describes it.
+struct RequestCommand: Equatable, Sendable {
+  /// One `name=text` or `name:=json`.
+  struct Field: Equatable, Sendable {
+    enum Value: Equatable, Sendable {
+      case text(String)
+      /// JSON that was checked.
+      case json(String)
+    }
+
+    var name: String
+    var value: Value
+  }
+
+  /// What is sent along.
+  enum Content: Equatable, Sendable {
+    case none
+    case json([Field])
+    case form([Field])
+    case text(String)
+    case file(String)
+  }
+
+  /// The method, or `nil` to choose it by the content.
+  var method: String?
+  /// The URL with its scheme.
+  var url: String
+  var query = Query()
+  var headers = HTTPHeaders()
+  var content = Content.none
+  var timeout: Duration?
+  var retries = 0
+  var followsRedirects = true
+  var isVerbose = false
+  var includesHead = false
+  var output: String?
+
+  init(url: String) { self.url = url }
+
+  /// The request to send.
+  var request: HTTPRequest {
+    let method = method ?? (content == .none ? "GET" : "POST")
+    return HTTPRequest(HTTPMethod(method), RequestTarget(url), query: query, headers: headers, body: body)
+  }
+
+  /// What differs from the client's defaults.
+  var options: RequestOptions {
+    // Every status is shown; the exit code tells them apart.
+    var options = RequestOptions.accepts(.any)
+    if let timeout {
+      // Who sets a limit for the whole wants to wait that long, also for a server that is silent meanwhile.
+      options = options.timeout(TimeoutPolicy(idle: nil, total: timeout))
+    }
+    if retries > 0 { options = options.retry(.backoff(attempts: retries + 1)) }
+    if !followsRedirects { options = options.redirects(.none) }
+    return options
+  }
+
+  private var body: HTTPBody? {
+    switch content {
+    case .none: nil
+    case .json(let fields): .text(Self.object(fields), contentType: "application/json")
+    case .form(let fields): .form(Self.query(fields))
+    case .text(let text): .text(text, contentType: Self.contentType(ofText: text))
+    case .file(let path): .file(URL(fileURLWithPath: path), contentType: Self.contentType(ofFile: path))
+    }
+  }
+
+  /// A JSON object with the fields in their order; of fields with the same name the last one counts.
+  static func object(_ fields: [Field]) -> String {
+    var members: [(name: String, value: String)] = []
+    for field in fields {
+      let value =
+        switch field.value {
+        case .text(let text): quoted(text)
+        case .json(let json): json
+        }
+      if let index = members.firstIndex(where: { $0.name == field.name }) {
+        members[index].value = value
+      } else {
+        members.append((field.name, value))
+      }
+    }
+    return "{" + members.map { "\(quoted($0.name)): \($0.value)" }.joined(separator: ", ") + "}"
+  }
+
+  private static func query(_ fields: [Field]) -> Query {
+    var query = Query()
+    for field in fields {
+      if case .text(let text) = field.value { query.append(field.name, text) }
+    }
+    return query
+  }
+
+  /// A JSON string (RFC 8259 §7).
+  private static func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": result += "\\\""
+      case "\\": result += "\\\\"
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      case "\0"..<" ": result += "\\u00" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
+
+  private static func contentType(ofText text: String) -> String {
+    let isDocument = text.first { !$0.isWhitespace }.map { $0 == "{" || $0 == "[" } ?? false
+    return isDocument && JSONScanner.problem(in: text) == nil ? "application/json" : "text/plain; charset=utf-8"
+  }
+
+  private static func contentType(ofFile path: String) -> String {
+    switch URL(fileURLWithPath: path).pathExtension.lowercased() {
+    case "json": "application/json"
+    case "txt": "text/plain; charset=utf-8"
+    case "html", "htm": "text/html; charset=utf-8"
+    case "xml": "application/xml"
+    case "csv": "text/csv; charset=utf-8"
+    default: "application/octet-stream"
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import Martlet
+
+/// Sends one request and shows what comes back.
+struct RunRequest: Sendable {
+  /// The most that is held in memory to be shown on a terminal.
+  private static let maximumShownBytes = 100 << 20
+
+  let command: RequestCommand
+  let output: Terminal
+  let errors: Terminal
+  /// The file of `-o`, opened already.
+  let file: OutputFile?
+
+  func run() async -> ExitCode {
+    do {
+      return try await send()
+    } catch let error as HTTPError {
+      return report(error)
+    } catch let error as WriteError {
+      if error.isBrokenPipe { return .brokenPipe }
+      errors.complain("cannot write to \(file.map { "'\($0.name)'" } ?? "standard output"): \(error.reason)")
+      return .failure
+    } catch {
+      errors.complain("\(error)")
+      return .noResponse
+    }
+  }
+
+  private func send() async throws -> ExitCode {
+    defer { file?.discard() }
+    let trace = command.isVerbose ? Trace(errors: errors) : nil
+    let client = HTTPClient {
+      $0.userAgent = "martlet/\(HTTPClient.Configuration.version)"
+      if let trace { $0.attemptMiddleware = [trace] }
+    }
+    // Cancelled at the end of this function, which is its only end.
+    async let _ = trace?.announcePauses(of: client)
+    return try await client.stream(command.request, options: command.options) { response in
+      try await show(response)
+      return Self.code(of: response.status)
+    }
+  }
+
+  // MARK: Output
+
+  private func show(_ response: StreamedResponse) async throws {
+    if showsHead {
+      let printer = Printer(palette: output.palette, isForTerminal: output.isTerminal)
+      try output.write(printer.head(of: response) + "\n")
+    }
+    // An error page must not pass for the file that was asked for.
+    if let file, response.status < 400 {
+      for try await piece in response.body { try file.write(piece) }
+      try file.finish()
+    } else if output.isTerminal {
+      let data = try await response.body.collect(upTo: Self.maximumShownBytes)
+      try output.write(Printer(palette: output.palette).body(data, of: response))
+    } else {
+      for try await piece in response.body { try output.write(piece) }
+    }
+  }
+
+  /// On a terminal the head is always shown, but not a second time below the trace of `--verbose`.
+  private var showsHead: Bool {
+    if command.includesHead { return true }
+    return output.isTerminal && !(command.isVerbose && errors.isTerminal)
+  }
+
+  // MARK: The end
+
+  static func code(of status: HTTPStatus) -> ExitCode {
+    if status.isSuccess || status.isRedirection { return .success }
+    if status.isClientError { return .clientError }
+    return status.isServerError ? .serverError : .noResponse
+  }
+
+  static func code(of error: HTTPError) -> ExitCode {
+    switch error.kind {
+    case .invalidRequest, .file: .usage
+    case .timedOut: .timeout
+    default: .noResponse
+    }
+  }
+
+  private func report(_ error: HTTPError) -> ExitCode {
+    let code = Self.code(of: error)
+    // Nothing was sent, so that method, phase and time would only hide the cause.
+    errors.complain(code == .usage ? error.message : error.description)
+    return code
+  }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Martlet
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Glibc
+#endif
+
+/// `martlet`, the command-line tool.
+@main
+enum Tool {
+  static func main() async {
+    let code = await run(Array(CommandLine.arguments.dropFirst()))
+    exit(code.rawValue)
+  }
+
+  private static func run(_ arguments: [String]) async -> ExitCode {
+    let output = Terminal(STDOUT_FILENO)
+    let errors = Terminal(STDERR_FILENO)
+    // A reader that goes away is an error of the write, and no reason to die before temporary files are removed.
+    signal(SIGPIPE, SIG_IGN)
+    do {
+      switch try Arguments.parse(arguments) {
+      case .help: return print(Help.text, output)
+      case .version: return print("martlet \(HTTPClient.Configuration.version)\n", output)
+      case .demo: return await Demo(output: output).run()
+      case .request(let command):
+        let file = try command.output.map { name throws(UsageError) in try OutputFile(name) }
+        let signals = Signals { file?.discard() }
+        defer { signals.ignore() }
+        return await RunRequest(command: command, output: output, errors: errors, file: file).run()
+      }
+    } catch {
+      errors.complain("\(error) (see martlet --help)")
+      return .usage
+    }
+  }
+
+  private static func print(_ text: String, _ output: Terminal) -> ExitCode {
+    do {
+      try output.write(text)
+      return .success
+    } catch {
+      return error.isBrokenPipe ? .brokenPipe : .failure
+    }
+  }
+}

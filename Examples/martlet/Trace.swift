@@ -1,0 +1,52 @@
+import Foundation
+import Martlet
+
+/// Shows what goes out and what comes in: an attempt middleware sees every hop and every attempt as it is sent.
+struct Trace: Middleware {
+  let errors: Terminal
+
+  func intercept(
+    _ request: HTTPRequest, context: RequestContext,
+    next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+  ) async throws -> StreamedResponse {
+    let printer = Printer(palette: errors.palette, isForTerminal: true)
+    try? errors.write(printer.marked(printer.head(of: request), with: ">"))
+    do {
+      let response = try await next(request)
+      try? errors.write(printer.marked(printer.head(of: response), with: "<"))
+      return response
+    } catch let error as HTTPError {
+      note(error.message)
+      throw error
+    }
+  }
+
+  /// Tells when a failed attempt is repeated, until the task is cancelled.
+  ///
+  /// A streamed call has no handle whose events could be read, so the monitor is asked.
+  func announcePauses(of client: HTTPClient) async {
+    var announced: Int?
+    while (try? await Task.sleep(for: .milliseconds(2))) != nil {
+      guard let waiting = client.activity.current.waiting.first, case .retryPause(let pause) = waiting.reason else {
+        announced = nil
+        continue
+      }
+      if announced != waiting.request.attempt {
+        announced = waiting.request.attempt
+        note("retrying in \(pause.text) (attempt \(waiting.request.attempt))")
+      }
+    }
+  }
+
+  private func note(_ text: String) {
+    try? errors.write(errors.palette.paint("* \(Visible.line(text))", .notice) + "\n")
+  }
+}
+
+extension Duration {
+  /// In seconds with two digits, as people read it.
+  var text: String {
+    let seconds = Double(components.seconds) + Double(components.attoseconds) / 1e18
+    return String(format: "%.2f s", seconds)
+  }
+}
