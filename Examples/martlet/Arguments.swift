@@ -19,7 +19,6 @@ struct Arguments {
   private init(_ arguments: [String]) { rest = arguments[...] }
 
   private mutating func parse() throws(UsageError) -> Command {
-    if rest.isEmpty { return .help }
     while let argument = rest.popFirst() {
       if argument == "--" {
         positionals += rest
@@ -65,7 +64,7 @@ struct Arguments {
     case "--include": command.includesHead = true
     case "--help": shortcut = .help
     case "--version": shortcut = shortcut ?? .version
-    default: throw UsageError("unknown option '\(name)'")
+    default: throw UsageError("unknown option '\(name)'; see martlet --help")
     }
   }
 
@@ -81,7 +80,7 @@ struct Arguments {
         let attached = String(argument.dropFirst(index + 2))
         command.output = try path(try value(of: "-o", attached.isEmpty ? nil : attached), of: "-o")
         return
-      default: throw UsageError("unknown option '-\(letter)' in '\(argument)'")
+      default: throw UsageError("unknown option '-\(letter)' in '\(argument)'; see martlet --help")
       }
     }
   }
@@ -126,7 +125,7 @@ struct Arguments {
       command.method = method
       items.removeFirst()
     }
-    guard let url = items.popFirst() else { throw UsageError("the URL is missing") }
+    guard let url = items.popFirst() else { throw UsageError("the URL is missing; see martlet --help") }
     command.url = try Self.absolute(url)
     var fields: [RequestCommand.Field] = []
     for item in items {

@@ -4,11 +4,11 @@ struct LiveLine {
 
   /// Replaces what the line shows.
   func show(_ text: String) {
-    if output.palette.isColored { try? output.write("\r\u{1B}[K  … \(text)") }
+    if output.isErasable { try? output.write("\r\u{1B}[K  … \(text)") }
   }
 
   /// Empties the line.
   func clear() {
-    if output.palette.isColored { try? output.write("\r\u{1B}[K") }
+    if output.isErasable { try? output.write("\r\u{1B}[K") }
   }
 }

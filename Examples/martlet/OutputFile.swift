@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// The file of `-o`: written under a temporary name beside it, and renamed once it is whole.
 ///
 /// What is no regular file, such as `/dev/null`, is written to as it is.

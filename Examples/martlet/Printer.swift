@@ -22,16 +22,17 @@ struct Printer: Sendable {
 
   /// The request line and the header fields as they are sent, with secrets masked.
   func head(of request: HTTPRequest) -> String {
-    var headers = request.headers
-    for name in Self.secrets where headers.contains(name) {
-      headers[all: name] = headers[all: name].map { _ in "***" }
-    }
+    var headers = HTTPHeaders(
+      request.headers.map { field in
+        Self.secrets.contains(field.name.lowercased()) ? .init(name: field.name, value: "***") : field
+      })
     if let host = request.url?.host(percentEncoded: true), !headers.contains("Host") {
       let port = request.url?.port.map { ":\($0)" } ?? ""
       headers = HTTPHeaders([.init(name: "Host", value: host + port)] + Array(headers))
     }
     if let length = request.body?.length { headers["Content-Length"] = String(length) }
-    return "\(palette.paint(safe(request.method.rawValue), .good)) \(safe(Self.target(of: request)))\n" + fields(headers)
+    let method = palette.paint(safe(request.method.rawValue), .good)
+    return "\(method) \(safe(Self.target(of: request)))\n" + fields(headers)
   }
 
   /// Text with each line marked, as a trace shows what went out (`>`) and what came in (`<`).

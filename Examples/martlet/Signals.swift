@@ -1,13 +1,4 @@
-import Dispatch
 import Foundation
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
 
 /// Ends the program at once when the user interrupts it, after a last action.
 struct Signals {

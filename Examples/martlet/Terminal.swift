@@ -1,30 +1,30 @@
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// One of the standard streams: written without a buffer, so that nothing is late or lost at the end.
 struct Terminal: Sendable {
   let descriptor: Int32
   /// Whether a person reads it.
   let isTerminal: Bool
+  /// Whether a line of it can be written again.
+  let isErasable: Bool
   /// The colours it takes.
   let palette: Palette
 
   init(_ descriptor: Int32, environment: [String: String] = ProcessInfo.processInfo.environment) {
     self.descriptor = descriptor
     isTerminal = isatty(descriptor) == 1
+    isErasable = isTerminal && Self.isCapable(environment)
     palette = isTerminal && Self.allowsColor(environment) ? .colored : .plain
   }
 
   /// Whether the user wants colours: `NO_COLOR` is not set, and the terminal is not a dumb one.
   static func allowsColor(_ environment: [String: String]) -> Bool {
     if let value = environment["NO_COLOR"], !value.isEmpty { return false }
+    return isCapable(environment)
+  }
+
+  /// Whether the terminal obeys escape sequences.
+  private static func isCapable(_ environment: [String: String]) -> Bool {
     guard let kind = environment["TERM"] else { return false }
     return !kind.isEmpty && kind != "dumb"
   }

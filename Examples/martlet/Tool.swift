@@ -1,14 +1,6 @@
 import Foundation
 import Martlet
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
-
 /// `martlet`, the command-line tool.
 @main
 enum Tool {
@@ -34,7 +26,7 @@ enum Tool {
         return await RunRequest(command: command, output: output, errors: errors, file: file).run()
       }
     } catch {
-      errors.complain("\(error) (see martlet --help)")
+      errors.complain("\(error)")
       return .usage
     }
   }

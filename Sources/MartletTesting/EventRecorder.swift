@@ -1,4 +1,4 @@
-import Synchronization
+import Martlet
 
 /// Collects what a handle, a monitor or callbacks emit, and waits for it.
 ///
@@ -18,7 +18,7 @@ public final class EventRecorder<Element: Sendable>: Sendable {
     var nextID = 0
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Creates a recorder that has seen nothing.
   public init() {}

@@ -107,6 +107,7 @@ struct ConformanceBench: Sendable {
   ///   - sent: What the server sends.
   ///   - whole: Whether a beginning of it is not enough.
   ///   - response: The answer.
+  /// - Throws: ``ConformanceFailure``.
   func expectErrorOrBody(of sent: Data, whole: Bool = false, from response: MockResponse) async throws {
     let outcome = try await outcome(of: response)
     guard case .success(let received) = outcome else {
@@ -129,7 +130,9 @@ struct ConformanceBench: Sendable {
   }
 
   /// Sends a request and returns what it came to; errors that are not ours fail the case.
-  func outcome(of request: HTTPRequest, with client: HTTPClient? = nil) async throws -> Result<HTTPResponse, HTTPError> {
+  func outcome(
+    of request: HTTPRequest, with client: HTTPClient? = nil
+  ) async throws -> Result<HTTPResponse, HTTPError> {
     do {
       return .success(try await (client ?? self.client).send(request))
     } catch let error as HTTPError {

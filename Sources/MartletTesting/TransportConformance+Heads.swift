@@ -101,6 +101,11 @@ extension TransportConformance {
       try bench.expect("X-B", response.headers["X-B"], is: "")
       try bench.expect("X-C", response.headers["X-C"], is: "1")
     },
+    Case("keeps header fields whose value is blanks only") { bench in
+      let response = try await answer(bench, "X-A:  \r\nX-B: \t \r\n")
+      try bench.expect("X-A", response.headers["X-A"], is: "")
+      try bench.expect("X-B", response.headers["X-B"], is: "")
+    },
     Case("reads header bytes that are not UTF-8 as Latin-1") { bench in
       let head = Data("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: caf".utf8) + [0xE9] + Data("\r\n\r\nok".utf8)
       let response = try await bench.answer(.steps([.bytes(head), .cut]))

@@ -51,7 +51,7 @@ public struct TransportConformance: Sendable {
   /// - Returns: The other cases, in order.
   public static func cases(excluding excluded: [String: String]) -> [Case] {
     let unknown = Set(excluded.keys).subtracting(cases.map(\.name)).sorted()
-    precondition(unknown.isEmpty, "No conformance case has the name \(unknown.map { "\"\($0)\"" }.joined(separator: ", ")).")
+    precondition(unknown.isEmpty, "No conformance case has one of the names \(unknown).")
     return cases.filter { excluded[$0.name] == nil }
   }
 }

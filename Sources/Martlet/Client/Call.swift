@@ -164,15 +164,18 @@ package final class Call: Watched {
     return nil
   }
 
-  private let exchange = Locked<ExchangeControl?>(nil)
+  /// Weak, because the exchange knows its call.
+  private struct CurrentExchange { weak var control: ExchangeControl? }
+
+  private let exchange = Locked(CurrentExchange())
 
   private func currentPhase() -> HTTPError.Phase {
     if case .waiting(.retryPause) = stage { return .pausing }
-    return exchange.withLock { $0 }?.phase ?? .queued
+    return exchange.withLock { $0.control }?.phase ?? .queued
   }
 
   /// Says which exchange is on its way, so that the total limit can name its phase.
-  func setExchange(_ control: ExchangeControl) { exchange.withLock { $0 = control } }
+  func setExchange(_ control: ExchangeControl) { exchange.withLock { $0.control = control } }
 
   /// Adds to an error what the call knows.
   func complete(_ error: inout HTTPError) {

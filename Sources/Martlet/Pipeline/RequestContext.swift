@@ -10,12 +10,16 @@ public struct RequestContext: Sendable {
   public var options: RequestOptions { call.options.source }
 
   package let call: Call
-  package var exchange: ExchangeControl
 
-  init(call: Call) {
-    self.call = call
-    exchange = ExchangeControl(call: call)
+  /// The exchange on the wire that this request belongs to; above the last stage there is none yet.
+  package var exchange: ExchangeControl {
+    get { current ?? ExchangeControl(call: call) }
+    set { current = newValue }
   }
+
+  private var current: ExchangeControl?
+
+  init(call: Call) { self.call = call }
 
   /// Reports that bytes of the request body were sent, for progress and bandwidth.
   ///

@@ -24,6 +24,7 @@ package final class BodyStream: Sendable {
     var end: End?
     var waiter: Waiter?
     var isAbandoned = false
+    var isStreamed = false
     var onAbandon: (@Sendable () -> Void)?
     var onDrain: (@Sendable () -> Void)?
   }
@@ -59,15 +60,21 @@ package final class BodyStream: Sendable {
     state = Locked(initial)
   }
 
+  /// Whether it is read piece by piece.
+  package var isStreamed: Bool { state.withLock { $0.isStreamed } }
+
   /// Adds bytes.
   ///
-  /// - Returns: The number of bytes that wait for the reader, or `nil` if nobody will read them.
+  /// - Returns: The number of bytes that wait for the reader, or `nil` if nobody will read them; 0 for a reader that
+  ///   wants them all, which has a limit of its own.
   @discardableResult
   package func append(_ data: Data) -> Int? {
     let (action, waiting): (Action, Int?) = state.withLock {
       guard $0.end == nil, !$0.isAbandoned else { return (.none, nil) }
       if $0.buffer.isEmpty && $0.buffer.count < data.count { $0.buffer = data } else { $0.buffer.append(data) }
-      return ($0.serve(), $0.buffer.count)
+      let action = $0.serve()
+      if case .whole? = $0.waiter { return (action, 0) }
+      return (action, $0.buffer.count)
     }
     finish(action)
     return waiting
@@ -138,6 +145,7 @@ package final class BodyStream: Sendable {
         case .whole(_, let continuation): return .whole(continuation, .success((Data(), false)))
         }
       }
+      if case .piece = waiter { $0.isStreamed = true }
       $0.waiter = waiter
       return $0.serve()
     }

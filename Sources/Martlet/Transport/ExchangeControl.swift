@@ -12,10 +12,11 @@ package final class ExchangeControl: Watched {
     var received: Int64 = 0
     var expectedToSend: Int64?
     var expectedToReceive: Int64?
-    var isEnded = false
+    var isWatched = false
     var isPaused = false
     var queued = Duration.zero
     var probe: (@Sendable () -> Bool)?
+    var lastProbe: Duration?
     var isConnectKnown = true
   }
 
@@ -43,22 +44,18 @@ package final class ExchangeControl: Watched {
       $0.phase = phase
       $0.phaseStart = now
       $0.lastMove = now
-      return nextLook($0)
+      guard let next = nextLook($0) else { return nil }
+      // A later limit is found when the earlier one is looked at.
+      $0.isWatched = true
+      return next
     }
-    if let next { watch(next) }
-  }
-
-  /// Has the limits looked at; a later one is found when the earlier one is looked at.
-  private func watch(_ next: Duration) {
-    call.core.watchdog.watch(self, next: next)
-    // The end may have come on another thread in between, and must not leave it watched.
-    if state.withLock({ $0.isEnded }) { call.core.watchdog.forget(self) }
+    if let next { call.core.watchdog.watch(self, next: next) }
   }
 
   /// Says that this transport cannot see the end of the connection phase.
   ///
-  /// The phase then lasts until the request or the response moves. When the connect limit passes, `probe` tells whether
-  /// there is a connection by then; without it the limit is the sum of the connect and the head limit.
+  /// The phase then lasts until the request or the response moves. When the connect limit, or the limit for the wait
+  /// after it, passes, `probe` tells whether there is a connection by then; without it the limit is the sum of both.
   package func connectIsUnknown(probe: (@Sendable () -> Bool)? = nil) {
     state.withLock {
       $0.isConnectKnown = false
@@ -85,7 +82,7 @@ package final class ExchangeControl: Watched {
       }
       return (Self.progress($0), next)
     }
-    if let next { watch(next) }
+    if let next { call.core.watchdog.watch(self, next: next) }
     call.didMove(sent: bytes, received: 0, now: now, progress)
   }
 
@@ -121,25 +118,28 @@ package final class ExchangeControl: Watched {
 
   /// The exchange is over: no limit applies any more.
   package func end() {
-    state.withLock { $0.isEnded = true }
-    call.core.watchdog.forget(self)
+    let wasWatched = state.withLock { state in
+      defer { state.isWatched = false }
+      return state.isWatched
+    }
+    if wasWatched { call.core.watchdog.forget(self) }
   }
 
   func checkLimits(now: Duration) -> Duration? {
     let probe = state.withLock { state -> (@Sendable () -> Bool)? in
-      guard state.phase == .connecting, let limit = call.timeouts.connect, now >= state.phaseStart + limit else {
-        return nil
-      }
-      defer { state.probe = nil }
+      guard state.phase == .connecting, !state.isConnectKnown, passedLimit(state, now: now) != nil else { return nil }
       return state.probe
     }
     // Outside the lock: it reads files.
     let isConnected = probe.map { $0() }
     let (next, passed): (Duration?, (String, Duration, HTTPError.Phase)?) = state.withLock {
-      if isConnected == true {
-        $0.phase = .waiting
-      } else if isConnected == false {
-        $0.isConnectKnown = true
+      if let isConnected, $0.phase == .connecting {
+        $0.lastProbe = now
+        if isConnected {
+          $0.phase = .waiting
+        } else if let connect = call.timeouts.connect, now >= $0.phaseStart + connect {
+          $0.isConnectKnown = true
+        }
       }
       let passed = passedLimit($0, now: now)
       return (passed == nil ? nextLook($0) : nil, passed)
@@ -166,9 +166,13 @@ package final class ExchangeControl: Watched {
     switch state.phase {
     case .queued, .pausing: return nil
     case .connecting:
-      guard let connect = timeouts.connect else { return nil }
-      if state.isConnectKnown || state.probe != nil { return ("connect", connect, state.phaseStart + connect) }
-      return head.map { ("connect and \($0.0)", connect + $0.1, state.phaseStart + connect + $0.1) }
+      let connect = timeouts.connect.map { ("connect", $0, state.phaseStart + $0) }
+      if state.isConnectKnown { return connect }
+      guard let head, let connect else { return connect ?? head }
+      if state.probe == nil { return ("connect and \(head.0)", connect.1 + head.1, connect.2 + head.1) }
+      // Either may be the one that counts. After a probe that found no connection, the wait has not begun.
+      let look = (state.lastProbe ?? state.phaseStart) + head.1
+      return look < connect.2 ? (head.0, head.1, look) : connect
     case .waiting: return head
     case .sending, .receiving:
       return state.isPaused ? nil : timeouts.idle.map { ("idle", $0, state.lastMove + $0) }

@@ -1,11 +1,13 @@
 import Martlet
 
-
 extension MockServer {
   /// The requests so far, in the order their heads were read.
   ///
   /// A body is filled in once it has arrived; see ``RecordedRequest/isComplete``.
   public var requests: [RecordedRequest] { core.journal.withLock { $0.requests } }
+
+  /// Forgets the requests so far, so that a long test needs no more memory than a short one.
+  public func forgetRequests() { core.journal.withLock { $0.forgetRequests() } }
 
   /// What could not be read as a request, in order of arrival.
   public var malformed: [MalformedRequest] { core.journal.withLock { $0.malformed } }

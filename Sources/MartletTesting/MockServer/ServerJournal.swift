@@ -9,6 +9,7 @@ struct ServerJournal {
   private(set) var maximumConcurrentRequests = 0
   private(set) var disconnects = 0
   private var concurrentRequests = 0
+  private var forgotten = 0
 
   mutating func opened() -> Int {
     defer { connectionCount += 1 }
@@ -26,12 +27,18 @@ struct ServerJournal {
     requests.append(request)
     concurrentRequests += 1
     maximumConcurrentRequests = max(maximumConcurrentRequests, concurrentRequests)
-    return requests.count - 1
+    return forgotten + requests.count - 1
+  }
+
+  mutating func forgetRequests() {
+    forgotten += requests.count
+    requests = []
   }
 
   /// Replaces a request by itself with more of its body.
   mutating func update(_ request: RecordedRequest, at index: Int) {
-    requests[index] = request
+    guard index >= forgotten else { return }
+    requests[index - forgotten] = request
   }
 
   /// Notes that a request was answered or given up.

@@ -1,0 +1,64 @@
+import Foundation
+
+/// Guesses whether the loader has connected, which it does not tell.
+///
+/// Asked only when a limit is about to pass. It looks at the process' own sockets: a guess that is too kind costs the
+/// caller the idle limit instead of the connect limit; one that is too strict would end a request that is well.
+enum ConnectionProbe {
+  /// Whether the environment names a proxy, as the loader of Linux sees it; connections then go elsewhere.
+  static let hasProxy: Bool = {
+    let names: Set<String> = ["http_proxy", "https_proxy", "all_proxy"]
+    return ProcessInfo.processInfo.environment.contains { names.contains($0.key.lowercased()) && !$0.value.isEmpty }
+  }()
+
+  /// Whether a request to a port is, or may be, connected.
+  ///
+  /// - Parameters:
+  ///   - port: The port of the server.
+  ///   - waiting: The number of requests to that port that have no response yet: while there are more of them than
+  ///     half-open connections, some are connected, and it is not known which.
+  /// - Returns: `false` only if it is not connected.
+  static func isConnected(to port: Int, waiting: Int) -> Bool {
+    guard !hasProxy else { return true }
+    #if os(Linux)
+      let own = ownSockets()
+      var open = 0
+      var halfOpen = 0
+      for file in ["/proc/self/net/tcp", "/proc/self/net/tcp6"] {
+        // Not `String(contentsOfFile:)`: of files whose size is said to be 0 it reads the first page only.
+        let table = (try? FileHandle(forReadingAtPath: file)?.readToEnd()) ?? Data()
+        let states = String(decoding: table, as: UTF8.self).split(separator: "\n").dropFirst().compactMap {
+          state(ofSocket: $0, to: port, among: own)
+        }
+        open += states.count { $0 == "01" }
+        // A name with two addresses is connected to over both protocols at a time.
+        halfOpen = max(halfOpen, states.count { $0 == "02" })
+      }
+      return open > 0 && halfOpen < max(1, waiting)
+    #else
+      return true
+    #endif
+  }
+
+  #if os(Linux)
+    /// The state of a socket in a line of the table, if it is the process' own and goes to the port.
+    private static func state(ofSocket line: Substring, to port: Int, among own: Set<Substring>) -> Substring? {
+      let columns = line.split(separator: " ", maxSplits: 10)
+      guard columns.count > 9, let remote = columns[2].split(separator: ":").last, Int(remote, radix: 16) == port,
+        own.contains(columns[9])
+      else { return nil }
+      return columns[3]
+    }
+
+    /// The inodes of the sockets that the process has open.
+    private static func ownSockets() -> Set<Substring> {
+      let manager = FileManager.default
+      let names = (try? manager.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+      return Set(
+        names.compactMap { name in
+          let link = (try? manager.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")) ?? ""
+          return link.hasPrefix("socket:[") ? link.dropFirst(8).dropLast() : nil
+        })
+    }
+  #endif
+}

@@ -1,0 +1,74 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Makes header fields of what a session tells of them.
+enum ResponseFields {
+  /// The header fields of a response, and the length of its body after decoding if that is known.
+  static func convert(_ response: HTTPURLResponse, method: HTTPMethod) -> (headers: HTTPHeaders, length: Int64?) {
+    var headers = HTTPHeaders()
+    // Their order is lost; the alphabet is at least the same each time.
+    let fields = response.allHeaderFields.compactMap { key, value in
+      (key as? String).map { (name: $0, value: value as? String ?? String(describing: value)) }
+    }
+    for field in fields.sorted(by: { $0.name < $1.name }) {
+      if FieldSyntax.isSameName(field.name, "Set-Cookie") {
+        for cookie in splitCookies(field.value) { headers.append(cookie, for: field.name) }
+      } else {
+        headers.append(field.value, for: field.name)
+      }
+    }
+    let hasBody = method != .head && response.statusCode != 204 && response.statusCode != 304
+    guard hasBody else { return (headers, nil) }
+    if isCoded(headers) {
+      // They describe what came over the wire, and the loader has decoded it.
+      headers.remove("Content-Encoding")
+      headers.remove("Content-Length")
+      return (headers, nil)
+    }
+    guard !headers.contains("Transfer-Encoding"), let length = headers["Content-Length"] else { return (headers, nil) }
+    return (headers, FieldSyntax.parseDigits(length).flatMap { Int64(exactly: $0) })
+  }
+
+  private static func isCoded(_ headers: HTTPHeaders) -> Bool {
+    headers.values(of: "Content-Encoding").contains { !FieldSyntax.isSameName($0, "identity") }
+  }
+
+  /// Takes apart `Set-Cookie` lines that were joined by `, `.
+  ///
+  /// A line begins where `name=` follows a comma and a blank; the comma of `Expires=Wed, 21 Oct 2026 07:28:00 GMT` is
+  /// followed by something else. A value that itself contains `, name=` is cut: it cannot be told from two cookies.
+  static func splitCookies(_ value: String) -> [String] {
+    let bytes = Array(value.utf8)
+    var parts: [String] = []
+    var start = 0
+    func cut(at end: Int) {
+      let part = FieldSyntax.trimmed(String(decoding: bytes[start..<end], as: UTF8.self))
+      if !part.isEmpty { parts.append(String(part)) }
+    }
+    var index = 0
+    while index < bytes.count {
+      defer { index += 1 }
+      guard bytes[index] == UInt8(ascii: ","), index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: " ") else {
+        continue
+      }
+      let rest = bytes[(index + 2)...].drop { $0 == UInt8(ascii: " ") }
+      let name = rest.prefix { !isEndOfName($0) }
+      guard !name.isEmpty, name.endIndex < bytes.count, bytes[name.endIndex] == UInt8(ascii: "=") else { continue }
+      cut(at: index)
+      start = index + 1
+      index = name.endIndex
+    }
+    cut(at: bytes.count)
+    return parts
+  }
+
+  private static func isEndOfName(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "="), UInt8(ascii: ";"), UInt8(ascii: ","), UInt8(ascii: "\""), 0...0x20, 0x7F: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Says what the errors of a session mean.
+///
+/// On Linux most of them have the code -1, and only libcurl's text tells them apart.
+enum URLSessionErrors {
+  /// The meaning of codes that have one.
+  private static let codes: [URLError.Code: HTTPError.Kind] = [
+    .cannotConnectToHost: .cannotConnect, .cannotFindHost: .cannotConnect, .dnsLookupFailed: .cannotConnect,
+    .notConnectedToInternet: .cannotConnect, .internationalRoamingOff: .cannotConnect, .dataNotAllowed: .cannotConnect,
+    .callIsActive: .cannotConnect, .networkConnectionLost: .connectionLost, .cancelled: .connectionLost,
+    .timedOut: .timedOut, .secureConnectionFailed: .tls, .serverCertificateHasBadDate: .tls,
+    .serverCertificateUntrusted: .tls, .serverCertificateHasUnknownRoot: .tls, .serverCertificateNotYetValid: .tls,
+    .clientCertificateRejected: .tls, .clientCertificateRequired: .tls, .badURL: .unsupported,
+    .dataLengthExceedsMaximum: .unsupported, .badServerResponse: .protocolViolation,
+    .cannotParseResponse: .protocolViolation, .cannotDecodeRawData: .protocolViolation,
+    .cannotDecodeContentData: .protocolViolation, .zeroByteResource: .protocolViolation,
+    // The scheme was checked, so it is the server's: HTTP/0.9, or something that is not HTTP.
+    .unsupportedURL: .protocolViolation,
+  ]
+
+  /// Parts of libcurl's texts, the first one that occurs decides.
+  private static let texts: [(String, HTTPError.Kind)] = [
+    ("Empty reply", .connectionLost), ("CONNECT tunnel", .cannotConnect), ("proxy CONNECT", .cannotConnect),
+    ("Failed to connect", .cannotConnect), ("Couldn't connect", .cannotConnect), ("Could not resolve", .cannotConnect),
+    ("Couldn't resolve", .cannotConnect), ("Connection refused", .cannotConnect), ("unreachable", .cannotConnect),
+    ("resolve host", .cannotConnect),
+    // A refused client certificate is reported by a read.
+    (" alert ", .tls), ("certificate", .tls),
+    ("SSL_read", .connectionLost), ("SSL_write", .connectionLost), ("SSL", .tls), ("TLS", .tls), ("handshake", .tls),
+    ("transfer closed", .connectionLost), ("Recv failure", .connectionLost), ("Send failure", .connectionLost),
+    ("reset by peer", .connectionLost), ("Broken pipe", .connectionLost), ("connection closed", .connectionLost),
+    ("closed connection", .connectionLost), ("not closed cleanly", .connectionLost), ("rewind", .connectionLost),
+    ("REFUSED_STREAM", .connectionLost), ("bytes missing", .connectionLost), ("bytes remaining", .connectionLost),
+    ("aborted by callback", .connectionLost), ("Connection died", .connectionLost),
+    ("timed out", .timedOut), ("Timeout was reached", .timedOut),
+  ]
+
+  /// The error for a task that failed.
+  ///
+  /// - Parameters:
+  ///   - error: What the session reported.
+  ///   - phase: How far the exchange had come, as far as known.
+  ///   - hasHead: Whether the head of the response was handed over.
+  ///   - hasMoved: Whether anything of a response had come.
+  ///   - upload: What was wrong with the request body.
+  /// - Returns: The error to throw.
+  static func map(
+    _ error: any Error, phase: HTTPError.Phase, hasHead: Bool, hasMoved: Bool, upload: UploadSource.Problem?
+  ) -> HTTPError {
+    switch upload {
+    case .file(let message): return made(.file, message, .sending, error, isStale: false)
+    case .repetition where !hasHead:
+      let message = "the server closed the connection without an answer, and the request must not be sent twice"
+      return made(.connectionLost, message, .waiting, error, isStale: true)
+    case .repetition, nil: break
+    }
+    guard let error = error as? URLError else {
+      let message = InvalidInput.printable(String(describing: error), limit: 300)
+      return made(.protocolViolation, message, hasHead ? .receiving : phase, error, isStale: false)
+    }
+    let text = error.userInfo[NSLocalizedDescriptionKey] as? String ?? ""
+    let kind = kind(error.code, text)
+    let message = text.isEmpty ? "URLError \(error.code.rawValue)" : InvalidInput.printable(text, limit: 300)
+    let shown: HTTPError.Phase =
+      switch kind {
+      case .cannotConnect, .tls: .connecting
+      case _ where hasHead: .receiving
+      // It was connected all the same: the loader does not tell when.
+      case .connectionLost where phase == .connecting: .waiting
+      default: phase
+      }
+    return made(kind, message, shown, error, isStale: kind == .connectionLost && !hasMoved)
+  }
+
+  /// The kind of an error with a code and libcurl's text.
+  static func kind(_ code: URLError.Code, _ text: String) -> HTTPError.Kind {
+    if code == .unknown || code == .badServerResponse {
+      if let known = texts.first(where: { text.contains($0.0) }) { return known.1 }
+    }
+    return codes[code] ?? .protocolViolation
+  }
+
+  private static func made(
+    _ kind: HTTPError.Kind, _ message: String, _ phase: HTTPError.Phase, _ error: any Error, isStale: Bool
+  ) -> HTTPError {
+    var result = HTTPError(kind, message, phase: phase, underlying: error)
+    // Part of the body may have been sent before the file was found to be wrong.
+    result.mayHaveReachedServer = kind != .cannotConnect && kind != .tls && kind != .unsupported
+    result.mayBeStaleConnection = isStale
+    return result
+  }
+}

@@ -1,0 +1,92 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The working side of ``URLSessionTransport``: one session for the life of a client, with a limiter of our own.
+final class URLSessionLoader: AbortAwareTransport {
+  private struct State {
+    var session: URLSession?
+    /// The exchanges without a head, by the port they go to.
+    var pending: [Int: Int] = [:]
+  }
+
+  /// Serial: the delegate's calls, the start and the cancellation of tasks keep one order (see ``URLSessionExchange``).
+  private let queue = OperationQueue()
+  private let bridge = URLSessionBridge()
+  private let limiter: ConnectionLimiter
+  private let state = Locked(State())
+
+  init(_ settings: TransportSettings) {
+    limiter = ConnectionLimiter(
+      perOrigin: settings.maximumConnectionsPerHost, total: settings.maximumConnections)
+    queue.maxConcurrentOperationCount = 1
+    queue.name = "Martlet.URLSession"
+  }
+
+  deinit {
+    // Responses that are still being read keep their tasks, and are not ended by this.
+    state.withLock { $0.session }?.finishTasksAndInvalidate()
+  }
+
+  func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+    let control = context.exchange
+    let wire = try URLSessionWire(request)
+    try control.abortSource.check()
+    var hasWaited = false
+    let slot = try await limiter.acquire(for: wire.origin, abort: control.abortSource) {
+      hasWaited = true
+      context.call.report(.waiting(.connectionSlot))
+    }
+    if hasWaited { context.call.report(.running) }
+
+    let port = wire.origin.port
+    control.connectIsUnknown { [weak self] in
+      ConnectionProbe.isConnected(to: port, waiting: self?.state.withLock { $0.pending[port] ?? 0 } ?? 0)
+    }
+    count(1, port)
+    defer { count(-1, port) }
+    control.enter(.connecting)
+    let exchange = URLSessionExchange(wire, context, slot: slot, queue: queue)
+    exchange.watchForAbort()
+    // Creating, resuming and cancelling a task block while the process' one loading queue is busy, for seconds during a
+    // name lookup: that must not hold up the caller.
+    queue.addOperation { [self] in
+      exchange.start(in: openSession(), bridge)
+    }
+    return try await exchange.head.value()
+  }
+
+  private func count(_ change: Int, _ port: Int) {
+    state.withLock { state in
+      let count = (state.pending[port] ?? 0) + change
+      state.pending[port] = count == 0 ? nil : count
+    }
+  }
+
+  private func openSession() -> URLSession {
+    state.withLock { state in
+      if let session = state.session { return session }
+      let session = URLSession(configuration: Self.configuration, delegate: bridge, delegateQueue: queue)
+      state.session = session
+      return session
+    }
+  }
+
+  private static var configuration: URLSessionConfiguration {
+    let configuration = URLSessionConfiguration.default
+    configuration.urlCache = nil
+    configuration.httpCookieStorage = nil
+    // Only this keeps the Linux loader from parsing cookies, which can crash it.
+    configuration.httpCookieAcceptPolicy = .never
+    configuration.httpShouldSetCookies = false
+    configuration.urlCredentialStorage = nil
+    // The limits are ours: the loader's are whole seconds, and infinity crashes it.
+    configuration.timeoutIntervalForRequest = 1e6
+    configuration.timeoutIntervalForResource = 1e6
+    // The limiter's business. Requests that queue inside the loader cannot be told from slow ones.
+    configuration.httpMaximumConnectionsPerHost = 10_000
+    return configuration
+  }
+}

@@ -1,0 +1,102 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// A request in the form that a session sends as it was meant.
+struct URLSessionWire: Sendable {
+  let request: HTTPRequest
+  let origin: Origin
+  /// The body, unless it is empty.
+  let upload: UploadSource?
+  private let url: URL
+  private let fields: [String: String]
+
+  var method: HTTPMethod { request.method }
+
+  /// Whether a response could be a proxy's to the CONNECT that precedes the request, and not the server's.
+  var mayMeetProxyResponse: Bool { origin.scheme == "https" && ConnectionProbe.hasProxy }
+
+  /// Checks that a session can send it.
+  ///
+  /// - Throws: ``HTTPError/Kind/unsupported``, or what is wrong with the body.
+  init(_ request: HTTPRequest) throws {
+    do {
+      let target = try request.target.resolve(against: nil, adding: request.query)
+      let length = try request.body?.check() ?? 0
+      self.request = request
+      origin = target.origin
+      url = target.url
+      upload = request.body.flatMap { body in
+        length > 0 ? UploadSource(body.content, length: length, mayRepeat: request.isIdempotent) : nil
+      }
+      fields = Self.fields(of: request, length: length)
+      try checkSupport(host: target.host)
+    } catch let error as InvalidInput {
+      throw HTTPError(.invalidRequest, error.message, request: request)
+    } catch let error as InvalidBody {
+      throw HTTPRequest.error(error, of: request)
+    }
+  }
+
+  private func checkSupport(host: String) throws {
+    if upload != nil && (method == .get || method == .head) {
+      throw HTTPError(.unsupported, "URLSession cannot send a \(method.rawValue) with a body", request: request)
+    }
+    var probe = URLRequest(url: url)
+    probe.httpMethod = method.rawValue
+    guard probe.httpMethod == method.rawValue else {
+      // Methods are case-sensitive (RFC 9110 §9.1), but not here.
+      throw HTTPError(
+        .unsupported, "URLSession would send the method '\(method.rawValue)' as '\(probe.httpMethod ?? "GET")'",
+        request: request)
+    }
+    #if canImport(FoundationNetworking)
+      if host.hasPrefix("[") {
+        throw HTTPError(
+          .unsupported, "URLSession on Linux cannot connect to the IPv6 literal \(host); use a name", request: request)
+      }
+    #endif
+  }
+
+  /// The request for a task; each one has a body stream of its own.
+  func urlRequest() -> URLRequest {
+    var result = URLRequest(url: url)
+    result.httpMethod = method.rawValue
+    result.timeoutInterval = 1e6
+    // The other ways to set fields change the case of their names.
+    result.allHTTPHeaderFields = fields
+    if let upload { result.httpBodyStream = upload.stream() }
+    return result
+  }
+
+  private static func fields(of request: HTTPRequest, length: Int64) -> [String: String] {
+    var headers = request.headers
+    // Of a part of a coded body the loader could decode nothing.
+    if headers.contains("Range") && !headers.contains("Accept-Encoding") { headers["Accept-Encoding"] = "identity" }
+    var names: [String: String] = [:]
+    var fields: [String: String] = [:]
+    for field in headers {
+      let folded = FieldSyntax.lowercased(field.name)
+      let value = String(FieldSyntax.trimmed(field.value))
+      if let name = names[folded], let first = fields[name] {
+        // Only one line for each name can be sent (RFC 9110 §5.3, RFC 6265bis §5.8.3).
+        fields[name] = first + (folded == "cookie" ? "; " : ", ") + value
+      } else {
+        names[folded] = field.name
+        fields[field.name] = value
+      }
+    }
+    if length > 0 { fields["Content-Length"] = String(length) }
+    #if canImport(FoundationNetworking)
+      // A single space removes a field that the loader would add; an empty value would be sent as such.
+      var unwanted = ["Accept", "Accept-Language", "User-Agent", "Expect"]
+      if request.method != .get && request.method != .head { unwanted.append("Content-Type") }
+      for name in unwanted where names[FieldSyntax.lowercased(name)] == nil { fields[name] = " " }
+      // With this one it would send the body in chunks, in spite of the length.
+      if length > 0 { fields["Transfer-Encoding"] = " " }
+    #endif
+    return fields
+  }
+}

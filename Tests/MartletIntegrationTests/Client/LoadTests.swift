@@ -1,0 +1,125 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Testing
+
+/// Many requests over real sockets leave nothing behind.
+///
+/// Each test runs in a process of its own, so that descriptors and memory are those of its requests.
+@Suite struct LoadTests {
+  #if os(Linux)
+    @Test func `10,000 requests, half of them cancelled at random moments, leave nothing and end`() async {
+      let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        let server = try MockServer { (request: RecordedRequest) in
+          if request.path == "/slow" { try? await Task.sleep(for: .milliseconds(15)) }
+          return .ok("hello")
+        }
+        let client = HTTPClient { $0.maximumConnectionsPerHost = 16 }
+        await Load.run(2_000, client, server)
+        let memory = Load.residentBytes
+
+        let answers = await Load.run(10_000, client, server)
+
+        #expect(answers.right + answers.cancelled == 10_000)
+        #expect(answers.wrong.isEmpty, "\(answers.wrong.first ?? "")")
+        #expect(answers.right > 4_000)
+        #expect(answers.cancelled > 1_000)
+        #expect(client.core.entryCount == 0)
+        #expect(client.activity.current.totals.started == 12_000)
+        let areClosed = await server.waitForOpenConnections(atMost: 16, timeout: .seconds(5))
+        #expect(areClosed)
+        // Both ends of the pool's connections are in this process.
+        #expect(Load.descriptorCount < 32 + 40)
+        #expect(Load.residentBytes - memory < 16 << 20)
+        server.stop()
+      }
+      if let child, child.exitStatus != .success {
+        Issue.record("\(String(decoding: child.standardErrorContent, as: UTF8.self))")
+      }
+    }
+  #endif
+
+  @Test func `20 parallel requests share a few connections and keep their bodies apart`() async throws {
+    let server = try MockServer(answering: { .ok("you asked for \($0.target)") })
+    defer { server.stop() }
+    let client = HTTPClient { $0.maximumConnectionsPerHost = 4 }
+
+    let texts = try await withThrowingTaskGroup(of: (Int, String).self) { group in
+      for number in 0..<20 { group.addTask { (number, try await client.get("\(raw: server.url)/\(number)").text) } }
+      return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+    }
+
+    #expect(texts == Dictionary(uniqueKeysWithValues: (0..<20).map { ($0, "you asked for /\($0)") }))
+    #expect(server.maximumConcurrentRequests <= 4)
+  }
+
+  @Test func `100 requests at once wait for a connection, and say so`() async throws {
+    let server = try MockServer { (_: RecordedRequest) in
+      try? await Task.sleep(for: .milliseconds(20))
+      return .ok("x")
+    }
+    defer { server.stop() }
+    let client = HTTPClient()
+    let handles = (0..<100).map { client.start(.get("\(raw: server.url)/\($0)")) }
+
+    var reasons: Set<WaitReason> = []
+    for await snapshot in client.activity.snapshots {
+      for waiting in snapshot.waiting { reasons.insert(waiting.reason) }
+      if snapshot.running.isEmpty && snapshot.waiting.isEmpty { break }
+    }
+
+    for handle in handles { #expect(try await handle.value.text == "x") }
+    #expect(server.maximumConcurrentRequests == 6)
+    #expect(reasons == [.connectionSlot])
+  }
+}
+
+#if os(Linux)
+  private enum Load {
+    struct Answers: Sendable {
+      var right = 0
+      var cancelled = 0
+      var wrong: [String] = []
+    }
+
+    /// Sends requests, a hundred at a time, and cancels every second one after 0 to 10 ms.
+    @discardableResult
+    static func run(_ count: Int, _ client: HTTPClient, _ server: MockServer) async -> Answers {
+      var answers = Answers()
+      for _ in 0..<(count / 100) {
+        server.forgetRequests()
+        await withTaskGroup(of: Result<String, any Error>.self) { group in
+          for number in 0..<100 {
+            group.addTask {
+              let path = number % 10 == 0 ? "/slow" : "/fast"
+              let task = Task { try await client.get("\(raw: server.url)\(raw: path)").text }
+              if number % 2 == 1 {
+                try? await Task.sleep(for: .microseconds(Int.random(in: 0...10_000)))
+                task.cancel()
+              }
+              return await task.result
+            }
+          }
+          for await result in group {
+            switch result {
+            case .success("hello"): answers.right += 1
+            case .failure(is CancellationError): answers.cancelled += 1
+            case .success(let text): answers.wrong.append(text)
+            case .failure(let error): answers.wrong.append("\(error)")
+            }
+          }
+        }
+      }
+      return answers
+    }
+
+    static var descriptorCount: Int {
+      (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? .max
+    }
+
+    static var residentBytes: Int {
+      let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
+      return fields.count > 1 ? (Int(fields[1]) ?? 0) * 4096 : 0
+    }
+  }
+#endif

@@ -1,0 +1,106 @@
+import Martlet
+import Testing
+
+@testable import MartletTool
+
+@Suite struct ArgumentsTests {
+  private func request(_ arguments: String...) throws -> RequestCommand {
+    let command = try Arguments.parse(arguments)
+    guard case .request(let request) = command else {
+      Issue.record("not a request: \(command)")
+      return RequestCommand(url: "")
+    }
+    return request
+  }
+
+  @Test(arguments: [
+    (["--help"], Command.help), (["-h"], .help), (["--version"], .version), (["demo"], .demo),
+    (["--version", "--help"], .help), (["GET", "--help"], .help),
+  ])
+  func `knows the commands without a request`(arguments: [String], command: Command) throws {
+    #expect(try Arguments.parse(arguments) == command)
+  }
+
+  @Test(arguments: [
+    (["http://a.test"], "GET"), (["get", "http://a.test"], "GET"), (["PURGE", "http://a.test"], "PURGE"),
+    (["http://a.test", "a=b"], "POST"), (["http://a.test", "a:=1"], "POST"), (["http://a.test", "a==b"], "GET"),
+    (["http://a.test", "A:b"], "GET"), (["http://a.test", "--body", "x"], "POST"),
+    (["put", "http://a.test", "a=b"], "PUT"), (["M-SEARCH", "http://a.test"], "M-SEARCH"),
+    (["--", "DELETE", "http://a.test"], "DELETE"), (["http://a.test", "--form"], "GET"),
+  ])
+  func `chooses the method by the content`(arguments: [String], method: String) throws {
+    guard case .request(let command) = try Arguments.parse(arguments) else { return }
+    #expect(command.request.method.rawValue == method)
+    #expect(command.url == "http://a.test")
+  }
+
+  @Test(arguments: [
+    (":8080/x", "http://localhost:8080/x"), (":/x", "http://localhost/x"), (":", "http://localhost"),
+    ("localhost/x", "http://localhost/x"), ("LOCALHOST:1", "http://LOCALHOST:1"), ("127.0.0.1:9", "http://127.0.0.1:9"),
+    ("api.localhost", "http://api.localhost"), ("[::1]:80/", "http://[::1]:80/"), ("a.test", "https://a.test"),
+    ("a.test:8080/x?y", "https://a.test:8080/x?y"), ("localhost.evil.test", "https://localhost.evil.test"),
+    ("127.evil@a.test", "https://127.evil@a.test"), ("u@localhost", "http://u@localhost"),
+    ("http://a.test", "http://a.test"), ("ftp://a.test", "ftp://a.test"),
+  ])
+  func `completes URLs`(text: String, url: String) throws {
+    #expect(try Arguments.absolute(text) == url)
+  }
+
+  @Test(arguments: [
+    ("q==swift", Item.query(name: "q", value: "swift")), ("q==", .query(name: "q", value: "")),
+    ("q==a=b:c", .query(name: "q", value: "a=b:c")), ("Accept:text/html", .header(name: "Accept", value: "text/html")),
+    ("Accept: text/html", .header(name: "Accept", value: "text/html")),
+    ("X:a=b", .header(name: "X", value: "a=b")), ("X;", .header(name: "X", value: "")),
+    ("a=b", .field(.init(name: "a", value: .text("b")))), ("a=", .field(.init(name: "a", value: .text("")))),
+    ("a;b=c", .field(.init(name: "a;b", value: .text("c")))),
+    ("a:=[1, 2]", .field(.init(name: "a", value: .json("[1, 2]")))),
+    ("a\\:b=c", .field(.init(name: "a:b", value: .text("c")))),
+    ("a\\=b==c", .query(name: "a=b", value: "c")), ("a\\\\=c", .field(.init(name: "a\\", value: .text("c")))),
+    ("a\\b=c\\=d", .field(.init(name: "a\\b", value: .text("c\\=d")))),
+  ])
+  func `reads items`(word: String, item: Item) throws {
+    #expect(try Item.parse(word) == item)
+  }
+
+  @Test func `reads options wherever they stand`() throws {
+    let command = try request(
+      "-iv", "PUT", "--timeout", "0.5", "http://a.test", "--retry=3", "a=b", "--no-follow", "-o", "file", "--form")
+
+    #expect(command.method == "PUT" && command.timeout == .milliseconds(500) && command.retries == 3)
+    #expect(command.isVerbose && command.includesHead && !command.followsRedirects && command.output == "file")
+    #expect(command.content == .form([.init(name: "a", value: .text("b"))]))
+  }
+
+  @Test func `takes everything after two hyphens as it is`() throws {
+    let command = try request("http://a.test", "--", "--body=x")
+
+    #expect(command.content == .json([.init(name: "--body", value: .text("x"))]))
+  }
+
+  @Test func `keeps repeated headers and query items`() throws {
+    let command = try request("http://a.test", "A:1", "A:2", "q==1", "q==2")
+
+    #expect(command.headers[all: "A"] == ["1", "2"])
+    #expect(command.query.encoded == "q=1&q=2")
+  }
+
+  @Test(arguments: [
+    ([], "URL"), (["GET"], "GET"), ([""], "URL"), (["--nope"], "--nope"), (["-x", "http://a.test"], "-x"),
+    (["http://a.test", "--timeout"], "--timeout"), (["http://a.test", "--timeout", "soon"], "soon"),
+    (["http://a.test", "--timeout", "0"], "'0'"), (["http://a.test", "--timeout", "-1"], "-1"),
+    (["http://a.test", "--timeout", "nan"], "nan"), (["http://a.test", "--timeout", "1e999"], "1e999"),
+    (["http://a.test", "--retry", "x"], "'x'"), (["http://a.test", "--retry", "-1"], "-1"),
+    (["http://a.test", "--form=1"], "--form"), (["http://a.test", "a:={"], "a:="),
+    (["http://a.test", "plain"], "plain"),
+    (["http://a.test", "=b"], "=b"), (["http://a.test", "http://b.test"], "http://b.test"),
+    (["http://a.test", "X:"], "X:"),
+    (["http://a.test", "a=b", "--body", "c"], "--body"), (["http://a.test", "a:=1", "--form"], "a:="),
+    (["http://a.test", "--form", "--body", "c"], "--form"), (["demo", "x=1"], "x=1"),
+    (["http://a.test", "-o", ""], "-o"),
+  ])
+  func `names what is wrong`(arguments: [String], culprit: String) {
+    let error = #expect(throws: UsageError.self) { try Arguments.parse(arguments) }
+
+    #expect(error?.description.contains(culprit) ?? false)
+  }
+}

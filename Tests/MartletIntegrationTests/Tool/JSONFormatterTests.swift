@@ -1,0 +1,70 @@
+import Testing
+
+@testable import MartletTool
+
+@Suite struct JSONFormatterTests {
+  @Test func `indents and keeps order, numbers and escapes as they are`() {
+    let text = #"{"z":1.0,"a":[1e400,-0,{"b":null,"a":[]}],"é\u00e9":"x\/y","e":{} , "z":true}"#
+
+    let formatted = JSONFormatter().format(text)
+
+    #expect(
+      formatted == #"""
+        {
+          "z": 1.0,
+          "a": [
+            1e400,
+            -0,
+            {
+              "b": null,
+              "a": []
+            }
+          ],
+          "é\u00e9": "x\/y",
+          "e": {},
+          "z": true
+        }
+        """#)
+  }
+
+  @Test(arguments: ["12", "\"a\"", "null", " [ ] ", "{}"])
+  func `a value without members stays on one line`(text: String) {
+    #expect(JSONFormatter().format(text) == text.filter { $0 != " " })
+  }
+
+  @Test(arguments: [
+    "", " ", "{", "}", "[1,]", "[,1]", "{\"a\"}", "{\"a\":}", "{a:1}", "{\"a\":1,}", "[1 2]", "01", "1.", ".5", "+1",
+    "1e",
+    "-", "tru", "nul", "NaN", "\"", "\"\\x\"", "\"\\u12g4\"", "\"\n\"", "1 2", "[1]]", "{\"a\":1]", "[1}", "'a'",
+    "// x",
+    "\u{FEFF}1",
+  ])
+  func `leaves alone what is not JSON`(text: String) {
+    #expect(JSONFormatter().format(text) == nil)
+    #expect(JSONScanner.problem(in: text) != nil)
+  }
+
+  @Test(arguments: [("[1 2]", 3), ("{\"a\":}", 5), ("[1", 2), ("\"\\q\"", 2)])
+  func `says where a text stops being JSON`(text: String, offset: Int) {
+    #expect(JSONScanner.problem(in: text)?.offset == offset)
+  }
+
+  @Test func `neither recursion nor indentation is a way to exhaust it`() {
+    let deep = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
+
+    #expect(JSONScanner.problem(in: deep) == nil)
+    #expect(JSONFormatter().format(deep) == nil)
+    #expect(JSONFormatter(maximumDepth: 2).format("[[[]]]") == nil)
+    #expect(JSONFormatter(maximumDepth: 3).format("[[[]]]") != nil)
+  }
+
+  @Test func `colours keys and values differently`() {
+    let text = JSONFormatter(palette: .colored).format(#"{"a":"b"}"#)
+
+    #expect(text == "{\n  \u{1B}[34;1m\"a\"\u{1B}[0m: \u{1B}[32;22m\"b\"\u{1B}[0m\n}")
+  }
+
+  @Test func `shows control characters that JSON allows in strings`() {
+    #expect(JSONFormatter().format("[\"a\u{9B}31m\u{202E}\u{7F}\"]") == "[\n  \"a\\u{9b}31m\\u{202e}\\u{7f}\"\n]")
+  }
+}

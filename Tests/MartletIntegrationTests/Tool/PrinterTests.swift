@@ -1,0 +1,79 @@
+import Foundation
+import Martlet
+import Testing
+
+@testable import MartletTool
+
+@Suite struct PrinterTests {
+  private func response(_ type: String?, status: HTTPStatus = .ok) -> StreamedResponse {
+    var headers = HTTPHeaders()
+    headers["Content-Type"] = type
+    return StreamedResponse(status: status, headers: headers, request: .get("http://a.test/"))
+  }
+
+  private func body(_ text: String, _ type: String?) -> String {
+    Printer().body(Data(text.utf8), of: response(type))
+  }
+
+  @Test func `a head has a line for the status and one for each field`() {
+    var response = response("text/html", status: 404)
+    response.httpVersion = "1.1"
+
+    #expect(Printer().head(of: response) == "HTTP/1.1 404 Not Found\nContent-Type: text/html\n")
+  }
+
+  @Test func `nothing in a head acts on the terminal`() {
+    var response = response("a\u{1B}]0;x\u{7}")
+    response.reasonPhrase = "\u{1B}[2J"
+
+    #expect(Printer().head(of: response) == "HTTP 200 \\u{1b}[2J\nContent-Type: a\\u{1b}]0;x\\u{7}\n")
+    #expect(Printer(isForTerminal: false).head(of: response).contains("\u{1B}[2J"))
+  }
+
+  @Test func `masks the secrets of a request`() {
+    let request = HTTPRequest(
+      .post, "http://u:p@a.test:81/x?y=1#z",
+      headers: ["authorization": "Bearer s", "Cookie": "s=1", "Cookie": "t=2", "Proxy-Authorization": "s", "A": "b"],
+      body: .text("abc"))
+
+    let lines = Printer().head(of: request).split(separator: "\n")
+
+    #expect(
+      lines == [
+        "POST /x?y=1", "Host: a.test:81", "authorization: ***", "Cookie: ***", "Cookie: ***",
+        "Proxy-Authorization: ***", "A: b", "Content-Length: 3",
+      ])
+  }
+
+  @Test func `indents JSON, also without a type, and shows broken JSON as it is`() {
+    #expect(body("{\"a\":1}", "application/problem+json") == "{\n  \"a\": 1\n}\n")
+    #expect(body("{\"a\":1}", nil) == "{\n  \"a\": 1\n}\n")
+    #expect(body("{\"a\":1}", "text/plain") == "{\"a\":1}\n")
+    #expect(body("{\"a\":1", "application/json") == "{\"a\":1\n")
+  }
+
+  @Test func `keeps lines and shows what would act on the terminal`() {
+    #expect(body("a\r\n\tb\n", "text/plain") == "a\r\n\tb\n")
+    #expect(body("ok\rno \u{1B}[31m\u{8}\u{9B}1m", "text/plain") == "ok\\u{d}no \\u{1b}[31m\\u{8}\\u{9b}1m\n")
+  }
+
+  @Test(
+    arguments: [
+      ("image/png", [0x89, 0x50, 0, 1], "(4 bytes of image/png, not shown: use -o file or a pipe)\n"),
+      (nil, [0xFF, 0xFE, 0xFD], "(3 bytes of an unknown type, not shown: use -o file or a pipe)\n"),
+      ("text/plain", [0x61, 0], "(2 bytes of text/plain, not shown: use -o file or a pipe)\n"),
+      ("text/plain; charset=iso-8859-1", [0x61, 0xE9], "aé\n"), ("application/octet-stream", [0x61], "a\n"),
+      (nil, [], ""),
+    ] as [(String?, [UInt8], String)])
+  func `describes what is not text`(type: String?, bytes: [UInt8], shown: String) {
+    #expect(Printer().body(Data(bytes), of: response(type)) == shown)
+  }
+
+  @Test(arguments: [
+    ([:], false), (["TERM": "xterm"], true), (["TERM": "dumb"], false), (["TERM": "xterm", "NO_COLOR": "1"], false),
+    (["TERM": "xterm", "NO_COLOR": ""], true),
+  ])
+  func `colours are a choice of the user`(environment: [String: String], isColored: Bool) {
+    #expect(Terminal.allowsColor(environment) == isColored)
+  }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import Martlet
+import Testing
+
+@testable import MartletTool
+
+@Suite struct RequestCommandTests {
+  private func command(_ items: String...) throws -> RequestCommand {
+    let command = try Arguments.parse(["http://a.test"] + items)
+    guard case .request(let request) = command else { throw UsageError("not a request") }
+    return request
+  }
+
+  @Test func `makes an object of the fields, in their order`() throws {
+    let command = try command("name=Ada", "age:=36", #"tags:=["x", {"y": null}]"#, "name=Grace", "note=a\"b\\c\n\u{1}é")
+
+    let expected = #"{"name": "Grace", "age": 36, "tags": ["x", {"y": null}], "note": "a\"b\\c\n\u0001é"}"#
+    #expect(command.request.body == .text(expected, contentType: "application/json"))
+  }
+
+  @Test func `encodes a form`() throws {
+    #expect(try command("--form", "a=1 2", "b=&", "a=3").request.body == .form(["a": "1 2", "b": "&", "a": "3"]))
+  }
+
+  @Test(arguments: [
+    ("{\"a\": 1}", "application/json"), (" [1]", "application/json"), ("{a}", "text/plain; charset=utf-8"),
+    ("12", "text/plain; charset=utf-8"), ("", "text/plain; charset=utf-8"),
+  ])
+  func `sees whether a text is a JSON document`(text: String, type: String) throws {
+    #expect(try command("--body", text).request.body?.contentType == type)
+  }
+
+  @Test(arguments: [
+    ("a.JSON", "application/json"), ("a.txt", "text/plain; charset=utf-8"), ("a.bin", "application/octet-stream"),
+    ("a", "application/octet-stream"),
+  ])
+  func `takes the type of a file from its name`(name: String, type: String) throws {
+    let body = try command("--body", "@/tmp/\(name)").request.body
+
+    #expect(body == .file(URL(fileURLWithPath: "/tmp/\(name)"), contentType: type))
+  }
+
+  @Test func `a limit is for the whole call, silence included`() throws {
+    let options = try command("--timeout", "90", "--retry", "2").options
+
+    #expect(options.timeout?.total == .seconds(90) && options.timeout?.idle == nil)
+    #expect(options.retry?.maximumAttempts == 3)
+  }
+
+  @Test(arguments: [
+    (200, ExitCode.success), (304, .success), (404, .clientError), (503, .serverError), (799, .noResponse),
+  ])
+  func `tells statuses apart`(status: Int, code: ExitCode) {
+    #expect(RunRequest.code(of: HTTPStatus(status)) == code)
+  }
+}

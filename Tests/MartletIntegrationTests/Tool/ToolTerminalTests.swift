@@ -1,0 +1,52 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  /// What a person sees: `script` of util-linux runs the tool on a pseudo terminal.
+  @Suite(
+    .serialized,
+    .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/script"), "util-linux is not installed"))
+  struct ToolTerminalTests {
+    private func shown(_ arguments: String..., environment: [String: String] = [:]) async throws -> String {
+      let words = [try ToolProcess.martlet().path] + arguments
+      let line = words.map { "'\($0)'" }.joined(separator: " ")
+      let process = try ToolProcess(
+        URL(fileURLWithPath: "/usr/bin/script"), ["-qec", line, "/dev/null"],
+        environment: ["TERM": "xterm", "NO_COLOR": ""].merging(environment) { $1 })
+      return try await process.end().text.replacingOccurrences(of: "\r\n", with: "\n")
+    }
+
+    @Test func `status, header and indented JSON`() async throws {
+      let server = try MockServer(.json(#"{"z":1,"a":"b"}"#))
+
+      let text = try await shown(server.url("/"), environment: ["NO_COLOR": "1"])
+
+      #expect(text.contains("200 OK\n") && text.contains("Content-Type: application/json\n"))
+      #expect(text.hasSuffix("\n\n{\n  \"z\": 1,\n  \"a\": \"b\"\n}\n"))
+      #expect(!text.contains("\u{1B}"))
+    }
+
+    @Test func `colours, but none that the server sends`() async throws {
+      let server = try MockServer(.ok("a\u{1B}[31mb", headers: ["X-Evil": "\u{9B}2J"]))
+
+      let text = try await shown(server.url("/"))
+
+      #expect(text.contains("\u{1B}[32m200 OK\u{1B}[0m"))
+      #expect(text.contains("a\\u{1b}[31mb\n"))
+      #expect(!text.contains("\u{1B}[31m") && !text.contains("\u{9B}"))
+    }
+
+    @Test func `no colours on a dumb terminal`() async throws {
+      let server = try MockServer(.json("[true]"))
+
+      #expect(try await !shown(server.url("/"), environment: ["TERM": "dumb"]).contains("\u{1B}"))
+    }
+
+    @Test func `a note instead of bytes`() async throws {
+      let server = try MockServer(.data(Data([0, 1, 2]), headers: ["Content-Type": "image/png"]))
+
+      #expect(try await shown(server.url("/")).contains("(3 bytes of image/png, not shown: use -o file or a pipe)"))
+    }
+  }
+#endif

@@ -1,0 +1,224 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@Suite(.serialized) struct ToolTests {
+  // MARK: Output
+
+  @Test func `a pipe gets the bytes of the body and nothing else`() async throws {
+    let bytes = Data([0, 1, 0xFF, 0x1B, 0x5B, 0x0A])
+    let server = try MockServer(.data(bytes, headers: ["Content-Type": "application/json"]))
+
+    let result = try await ToolProcess.martlet("GET", server.url("/x"))
+
+    #expect(result.status == 0 && result.output == bytes && result.errors.isEmpty)
+    #expect(server.requests.map(\.target) == ["/x"])
+    #expect(server.requests.first?.header("User-Agent")?.hasPrefix("martlet/") ?? false)
+  }
+
+  @Test func `-i puts status and header before the body`() async throws {
+    let server = try MockServer(.ok("hello", headers: ["X-One": "1"]))
+
+    let result = try await ToolProcess.martlet("-i", server.url("/"))
+
+    let parts = result.text.components(separatedBy: "\n\n")
+    #expect(parts.count == 2 && parts.last == "hello")
+    #expect(parts.first?.contains("200 OK\n") ?? false)
+    #expect(parts.first?.contains("\nX-One: 1") ?? false)
+  }
+
+  @Test func `--verbose shows what was sent on standard error, without secrets`() async throws {
+    let server = try MockServer(.ok("hello"))
+
+    let result = try await ToolProcess.martlet("-v", server.url("/x"), "Authorization:Bearer s3cret", "A:b")
+
+    #expect(result.text == "hello")
+    #expect(result.errors.contains("> GET /x\n> Host: 127.0.0.1:\(server.port)\n"))
+    #expect(result.errors.contains("> Authorization: ***\n") && result.errors.contains("> A: b\n"))
+    #expect(result.errors.contains("200 OK\n"))
+    #expect(!result.errors.contains("s3cret"))
+    #expect(server.requests.first?.header("Authorization") == "Bearer s3cret")
+  }
+
+  @Test func `-o writes the file and nothing else`() async throws {
+    let server = try MockServer(.repeating(Data("0123456789".utf8), count: 300_000))
+    let folder = try TemporaryFolder()
+
+    let result = try await ToolProcess.martlet(server.url("/"), "-o", folder.path("a"))
+
+    #expect(result.status == 0 && result.output.isEmpty)
+    #expect(folder.names == ["a"])
+    #expect(try folder.contents("a").count == 3_000_000)
+  }
+
+  @Test func `a transfer that breaks off leaves no file`() async throws {
+    let server = try MockServer(.steps([.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"), .cut]))
+    let folder = try TemporaryFolder()
+
+    let result = try await ToolProcess.martlet(server.url("/"), "-o", folder.path("a"))
+
+    #expect(result.status == 3)
+    #expect(folder.names == [])
+  }
+
+  @Test func `an error page is shown, not put in the file`() async throws {
+    let server = try MockServer(.status(404, body: "no such thing"))
+    let folder = try TemporaryFolder()
+
+    let result = try await ToolProcess.martlet(server.url("/"), "-o", folder.path("a"))
+
+    #expect(result.status == 4 && result.text == "no such thing")
+    #expect(folder.names == [])
+  }
+
+  @Test func `a reader that goes away ends it quietly`() async throws {
+    let server = try MockServer(.repeating(Data("0123456789".utf8), count: 10_000_000))
+    let script = #""$1" "$2" | head -c 5"#
+
+    let process = try ToolProcess(
+      URL(fileURLWithPath: "/bin/sh"), ["-c", script, "sh", try ToolProcess.martlet().path, server.url("/")])
+    let result = try await process.end()
+
+    #expect(result.text == "01234" && result.errors.isEmpty)
+  }
+
+  @Test func `an interrupt ends it at once, and removes the unfinished file`() async throws {
+    let server = try MockServer(.steps([.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"), .hang]))
+    let folder = try TemporaryFolder()
+    let tool = try ToolProcess(try ToolProcess.martlet(), [server.url("/"), "-o", folder.path("a")])
+    #expect(await server.waitForRequests(1, timeout: .seconds(20)))
+
+    tool.send(SIGINT)
+    let result = try await tool.end(within: .seconds(10))
+
+    #expect(result.status == 130)
+    #expect(folder.names == [])
+  }
+
+  // MARK: Requests
+
+  @Test func `composes JSON, query and header fields`() async throws {
+    let server = try MockServer(.empty(204))
+
+    let result = try await ToolProcess.martlet(
+      server.url("/users?a=1"), "name=Ada", "tags:=[\"x\", 2]", "page==2 3", "X-Trace:7", "X-Empty;", "a\\:b=c")
+
+    let request = try #require(server.requests.first)
+    #expect(result.status == 0)
+    #expect(request.method == "POST" && request.target == "/users?a=1&page=2%203")
+    #expect(request.text == #"{"name": "Ada", "tags": ["x", 2], "a:b": "c"}"#)
+    #expect(request.header("Content-Type") == "application/json" && request.header("X-Trace") == "7")
+    #expect(request.header("X-Empty") == "")
+  }
+
+  @Test func `sends a form`() async throws {
+    let server = try MockServer(.empty(204))
+
+    _ = try await ToolProcess.martlet("PUT", server.url("/"), "--form", "a=1 2", "b=é")
+
+    let request = try #require(server.requests.first)
+    #expect(request.method == "PUT" && request.text == "a=1+2&b=%C3%A9")
+    #expect(request.header("Content-Type") == "application/x-www-form-urlencoded")
+  }
+
+  @Test func `sends a text or a file as it is`() async throws {
+    let server = try MockServer(.empty(204))
+    let folder = try TemporaryFolder()
+    try folder.write("{\"from\": \"file\"}\n", to: "body.json")
+
+    _ = try await ToolProcess.martlet(server.url("/"), "--body", "plain")
+    _ = try await ToolProcess.martlet(server.url("/"), "--body", "@" + folder.path("body.json"), "Content-Type:a/b")
+
+    #expect(server.requests.map(\.text) == ["plain", "{\"from\": \"file\"}\n"])
+    #expect(server.requests.map { $0.header("Content-Type") } == ["text/plain; charset=utf-8", "a/b"])
+  }
+
+  @Test func `follows redirects, or shows them`() async throws {
+    let server = try MockServer { $0.path == "/old" ? .redirect(to: "/new") : .ok("there") }
+
+    let followed = try await ToolProcess.martlet(server.url("/old"))
+    let shown = try await ToolProcess.martlet("--no-follow", "-i", server.url("/old"))
+
+    #expect(followed.status == 0 && followed.text == "there")
+    #expect(shown.status == 0 && shown.text.contains("302 Found\n") && shown.text.contains("Location: /new\n"))
+    #expect(server.requests.map(\.target) == ["/old", "/new", "/old"])
+  }
+
+  @Test func `repeats as often as it is told`() async throws {
+    let server = try MockServer(script: [.status(503, headers: ["Retry-After": "1"]), .status(503), .ok("now")])
+
+    let result = try await ToolProcess.martlet(server.url("/"), "--retry", "2", "--verbose")
+
+    #expect(result.status == 0 && result.text == "now")
+    #expect(server.requests.count == 3)
+    #expect(result.errors.contains("retrying in 1.00 s (attempt 2)\n"))
+  }
+
+  // MARK: Exit codes
+
+  @Test(arguments: [(201, 0), (304, 0), (404, 4), (418, 4), (500, 5), (503, 5)])
+  func `the exit code follows the status, and the body is printed`(status: Int, code: Int32) async throws {
+    let server = try MockServer(.status(status, body: status == 304 ? "" : "body"))
+
+    let result = try await ToolProcess.martlet(server.url("/"))
+
+    #expect(result.status == code && result.text == (status == 304 ? "" : "body"))
+  }
+
+  @Test func `no connection is 3`() async throws {
+    let result = try await ToolProcess.martlet("http://127.0.0.1:\(try MockServer.refusedPort())/")
+
+    #expect(result.status == 3 && result.output.isEmpty)
+    #expect(result.errors.hasPrefix("martlet: cannotConnect") && result.errors.split(separator: "\n").count == 1)
+  }
+
+  @Test func `a timeout is 6, with fractions of a second`() async throws {
+    let server = try MockServer(.hang)
+
+    let result = try await ToolProcess.martlet(server.url("/"), "--timeout", "0.3")
+
+    #expect(result.status == 6)
+    #expect(result.errors.hasPrefix("martlet: timedOut") && result.errors.split(separator: "\n").count == 1)
+  }
+
+  @Test(arguments: [
+    ["--nope"], ["--timeout", "never"], ["a:={"], ["Bad Name:x"], ["X:a\nb"], ["a=b", "--body", "c"],
+    ["--body", "@/does/not/exist"], ["-o", "/does/not/exist"], ["Content-Length:5"],
+  ])
+  func `what is wrong with the command line is 2, before anything is sent`(arguments: [String]) async throws {
+    let server = try MockServer(.ok())
+
+    let result = try await ToolProcess(try ToolProcess.martlet(), [server.url("/")] + arguments).end()
+
+    #expect(result.status == 2 && result.output.isEmpty)
+    #expect(result.errors.hasPrefix("martlet: ") && result.errors.split(separator: "\n").count == 1, "\(result.errors)")
+    #expect(server.connectionCount == 0)
+  }
+
+  @Test(arguments: ["", "http://", "http://a b/", "ftp://127.0.0.1/", "http://127.0.0.1:99999/", "http://[::1/"])
+  func `a URL that is none is 2`(url: String) async throws {
+    let result = try await ToolProcess.martlet("GET", url)
+
+    #expect(result.status == 2 && result.errors.split(separator: "\n").count == 1, "\(result.errors)")
+  }
+
+  @Test func `help fits on one screen and names every exit code`() async throws {
+    let help = try await ToolProcess.martlet("--help")
+    let version = try await ToolProcess.martlet("--version")
+
+    let lines = help.text.split(separator: "\n", omittingEmptySubsequences: false)
+    #expect(help.status == 0 && lines.count <= 45 && lines.allSatisfy { $0.count <= 80 })
+    for code in ["0", "1", "2", "3", "4", "5", "6", "130"] { #expect(help.text.contains(" \(code)  ")) }
+    #expect(version.status == 0 && version.text.hasPrefix("martlet "))
+  }
+
+  // MARK: Demo
+
+  @Test func `the demo shows every step and that it worked`() async throws {
+    let result = try await ToolProcess.martlet("demo")
+
+    let steps = result.text.split(separator: "\n").filter { $0.hasPrefix("✓ ok") }
+    #expect(result.status == 0 && steps.count == 8, "\(result.text)\(result.errors)")
+    #expect(!result.text.contains("FAILED") && result.text.contains("8 of 8 steps ok"))
+  }
+}

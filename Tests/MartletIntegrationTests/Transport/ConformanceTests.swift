@@ -1,0 +1,121 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Testing
+
+/// Why a case cannot pass with the loader that Foundation has on Linux, whatever is built above it.
+///
+/// Those that end the process are repeated in processes of their own.
+private let systemLoaderExclusions: [String: String] = {
+  #if canImport(FoundationNetworking)
+    [
+      "is not disturbed by trailer fields": "crashes the process: trailers are taken for a head without a status line",
+      "reports a connection that ends in the head": "crashes the process: a head is taken to be whole at the end",
+      "reports a connection that ends in the head after an interim response": "crashes the process: the same",
+      "does not trust a Content-Length of 2⁶³ − 1": "crashes the process: the length overflows",
+      "delivers a redirect to what is no URL": "crashes the process before any delegate is asked",
+      "refuses 100 000 header fields": "takes time by the square of their number, with all loading of the process",
+
+      "keeps the case of header names": "names are capitalised",
+      "keeps the order of header fields": "fields come as a dictionary",
+      "keeps repeated header fields apart and in order": "joined with commas; of different spellings one is lost",
+      "keeps header fields whose value is blanks only": "the response fails: \"Failed writing header\"",
+      "accepts a header field without a space after the colon": "the response fails: \"Failed writing header\"",
+      "accepts a status line without the space before the reason phrase":
+        "the response fails: \"Failed writing header\"",
+      "reads header bytes that are not UTF-8 as Latin-1": "the response fails: \"Failed writing header\"",
+
+      "connects to an IPv6 address": "literals are refused: the loader compares hosts with and without brackets",
+      "refuses two different values of Content-Length": "the last one wins, and nobody is told of the first",
+      "sends a POST without a body once when its connection dies": "libcurl sends it again without asking",
+      "delivers a redirect without a Location": "the body is not handed over",
+    ]
+  #else
+    [:]
+  #endif
+}()
+
+@Suite(.serialized) struct ConformanceTests {
+  @Test(arguments: TransportConformance.cases(excluding: systemLoaderExclusions))
+  func `URLSession with the system loader`(_ conformance: TransportConformance.Case) async throws {
+    try await conformance.run { .urlSession }
+  }
+}
+
+@Suite struct TransportConformanceTests {
+  private static let caseCount = 106
+
+  @Test func `has all its cases, each with a name of its own`() {
+    let names = TransportConformance.cases.map(\.name)
+
+    #expect(names.count == Self.caseCount)
+    #expect(Set(names).count == names.count)
+  }
+
+  @Test func `leaves out what is excluded`() {
+    let rest = TransportConformance.cases(excluding: ["follows no redirect": "a test"]).map(\.name)
+
+    #expect(rest.count == Self.caseCount - 1)
+    #expect(!rest.contains("follows no redirect"))
+  }
+
+  @Test func `fails a transport that delivers another body`() async throws {
+    let broken: @Sendable () -> any Transport = { CorruptingTransport() }
+
+    let failures = try await failures(of: broken, in: ["delivers an empty body", "delivers a body with a length"])
+
+    #expect(failures.map(\.caseName) == ["delivers a body with a length"])
+    #expect(failures.map(\.expected) == ["the body is \"hello\""])
+    #expect(failures.map(\.got) == ["\"olleh\""])
+    #expect(failures.first?.description.contains("delivers a body with a length") == true)
+  }
+
+  @Test func `fails a transport that asks nobody`() async throws {
+    let broken: @Sendable () -> any Transport = { StubTransport { _ in .status(200) } }
+
+    let failures = try await failures(of: broken, in: ["delivers an empty body"])
+
+    #expect(failures.map(\.expected) == ["the number of requests is 1"])
+  }
+
+  /// The cases that hold for a transport that fails are those that want a failure of that kind, and no others.
+  @Test(arguments: [HTTPError.Kind.connectionLost, .protocolViolation, .cannotConnect, .timedOut])
+  func `fails a transport that always fails`(kind: HTTPError.Kind) async throws {
+    let broken: @Sendable () -> any Transport = { StubTransport { _ in .failure(HTTPError(kind, "stubbed")) } }
+
+    let held: [HTTPError.Kind: String] = [
+      .connectionLost: "reports a connection that ends at once", .protocolViolation: "refuses what is not HTTP",
+      .cannotConnect: "reports a refused connection",
+    ]
+    let names = held.values + ["delivers an empty body"]
+
+    let failed = try await failures(of: broken, in: names).map(\.caseName)
+
+    #expect(Set(failed) == Set(names).subtracting([held[kind] ?? ""]))
+  }
+
+  private func failures(
+    of transport: @Sendable () -> any Transport, in names: [String]
+  ) async throws -> [ConformanceFailure] {
+    var failures: [ConformanceFailure] = []
+    for conformance in TransportConformance.cases where names.contains(conformance.name) {
+      do { try await conformance.run(transport) } catch let failure as ConformanceFailure { failures.append(failure) }
+    }
+    return failures
+  }
+}
+
+/// Delivers every body backwards.
+private struct CorruptingTransport: Transport {
+  var base: any Transport = .urlSession
+
+  func prepared(for settings: TransportSettings) -> any Transport {
+    CorruptingTransport(base: base.prepared(for: settings))
+  }
+
+  func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+    var response = try await base.send(request, context: context)
+    response.body = ResponseBody(Data(try await response.body.collect(upTo: 1 << 20).reversed()))
+    return response
+  }
+}

@@ -1,0 +1,77 @@
+import Martlet
+import MartletTesting
+import Testing
+
+@Suite struct EventRecorderTests {
+  private let recorder = EventRecorder<Int>()
+
+  @Test func `keeps elements in order`() {
+    for number in 1...3 { recorder.record(number) }
+
+    #expect(recorder.elements == [1, 2, 3])
+  }
+
+  @Test func `waits for elements that are there already`() async {
+    recorder.record(1)
+
+    #expect(await recorder.wait(for: 1, timeout: .zero))
+    #expect(await recorder.wait(for: 0, timeout: .zero))
+  }
+
+  @Test func `wakes a waiter when its element comes`() async {
+    async let isThere = recorder.wait(for: 3)
+    async let isSeven = recorder.wait { $0.last == 7 }
+
+    for number in 5...7 {
+      await Task.yield()
+      recorder.record(number)
+    }
+
+    #expect(await isThere)
+    #expect(await isSeven)
+  }
+
+  @Test func `gives up after the timeout`() async {
+    recorder.record(1)
+
+    #expect(await recorder.wait(for: 2, timeout: .milliseconds(10)) == false)
+    #expect(await recorder.wait(timeout: .milliseconds(10)) { $0.contains(2) } == false)
+  }
+
+  @Test func `gives up when its task is cancelled`() async {
+    let task = Task { [recorder] in await recorder.wait(for: 1, timeout: .seconds(60)) }
+
+    task.cancel()
+
+    #expect(await task.value == false)
+  }
+
+  @Test func `can wait again after a timeout`() async {
+    _ = await recorder.wait(for: 1, timeout: .milliseconds(1))
+
+    async let isThere = recorder.wait(for: 1)
+    recorder.record(1)
+
+    #expect(await isThere)
+  }
+
+  @Test func `follows a stream to its end`() async {
+    let (stream, continuation) = AsyncStream<Int>.makeStream()
+
+    let task = recorder.follow(stream)
+    for number in 1...3 { continuation.yield(number) }
+    continuation.finish()
+    await task.value
+
+    #expect(recorder.elements == [1, 2, 3])
+  }
+
+  @Test func `counts what many tasks record`() async {
+    await withTaskGroup(of: Void.self) { [recorder] group in
+      for number in 0..<100 { group.addTask { recorder.record(number) } }
+      group.addTask { _ = await recorder.wait(for: 100) }
+    }
+
+    #expect(recorder.elements.sorted() == Array(0..<100))
+  }
+}

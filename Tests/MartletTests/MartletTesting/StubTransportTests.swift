@@ -1,0 +1,181 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Testing
+
+@Suite struct StubTransportTests {
+  private func client(_ transport: StubTransport, retry: RetryPolicy = .none) -> HTTPClient {
+    HTTPClient {
+      $0.transport = transport
+      $0.retry = retry
+      $0.accepts = .any
+    }
+  }
+
+  @Test func `answers from its closure and keeps the requests`() async throws {
+    let transport = StubTransport { request in .text("asked \(request.method) \(request.url?.path() ?? "")") }
+
+    let response = try await client(transport).get("http://example.test/user")
+
+    #expect(response.text == "asked GET /user")
+    #expect(response.status == .ok)
+    #expect(transport.requests.map { $0.url?.absoluteString } == ["http://example.test/user"])
+    #expect(transport.requests.first?.headers["User-Agent"]?.hasPrefix("Martlet/") == true)
+  }
+
+  @Test func `shows the context to a closure that wants it`() async throws {
+    let transport = StubTransport(withContext: { _, context in
+      .text("\(context.attempt) \(context.options.tag ?? "")")
+    })
+
+    let response = try await client(transport).get("http://example.test/", options: .tag("mine"))
+
+    #expect(response.text == "1 mine")
+  }
+
+  @Test func `plays a script and repeats its end`() async throws {
+    let transport = StubTransport(script: [.text("one"), .status(404), .text("three")])
+    let client = client(transport)
+
+    var texts: [String] = []
+    for _ in 0..<4 { texts.append(try await client.get("http://example.test/").text) }
+
+    #expect(texts == ["one", "", "three", "three"])
+    #expect(transport.requests.count == 4)
+  }
+
+  @Test func `answers 500 from an empty script`() async throws {
+    let response = try await client(StubTransport(script: [])).get("http://example.test/")
+
+    #expect(response.status == 500)
+  }
+
+  @Test func `fails a number of times before it answers`() async throws {
+    let transport = StubTransport(failing: 2, with: .connectionLost, then: .text("at last"))
+    let client = client(transport)
+
+    for _ in 0..<2 {
+      let error = await #expect(throws: HTTPError.self) { try await client.get("http://example.test/") }
+      #expect(error?.kind == .connectionLost)
+    }
+
+    #expect(try await client.get("http://example.test/").text == "at last")
+  }
+
+  @Test(arguments: [0, -1]) func `answers at once if it is not to fail`(count: Int) async throws {
+    let transport = StubTransport(failing: count, with: .connectionLost, then: .text("at once"))
+
+    #expect(try await client(transport).get("http://example.test/").text == "at once")
+  }
+
+  @Test func `answers by method and path`() async throws {
+    let client = client(StubTransport(routes: ["GET /a%20b": .text("got"), "POST /a%20b": .status(201)]))
+
+    #expect(try await client.get("http://example.test/a%20b?c=d").text == "got")
+    #expect(try await client.send(.post("http://example.test/a%20b")).status == 201)
+    #expect(try await client.get("http://example.test/other").status == 404)
+  }
+
+  @Test func `throws what its closure throws`() async {
+    struct Odd: Error {}
+    let client = client(StubTransport { _ in throw Odd() })
+
+    await #expect(throws: Odd.self) { try await client.get("http://example.test/") }
+  }
+
+  @Test func `throws a failure of any type`() async {
+    struct Odd: Error {}
+    let client = client(StubTransport { _ in .failure(Odd()) })
+
+    await #expect(throws: Odd.self) { try await client.get("http://example.test/") }
+  }
+
+  @Test func `has no body for HEAD`() async throws {
+    let transport = StubTransport { _ in .text("body", headers: ["X-A": "1"]) }
+
+    let response = try await client(transport).head("http://example.test/")
+
+    #expect(response.body.isEmpty)
+    #expect(response.headers["X-A"] == "1")
+  }
+
+  @Test func `sets a media type that its caller can replace`() async throws {
+    let transport = StubTransport(script: [
+      .text("a"), .json("{}"), .json("{}", headers: ["content-type": "application/problem+json"]), .status(200),
+    ])
+    let client = client(transport)
+
+    var types: [String?] = []
+    for _ in 0..<4 { types.append(try await client.get("http://example.test/").headers["Content-Type"]) }
+
+    #expect(types == ["text/plain; charset=utf-8", "application/json", "application/problem+json", nil])
+  }
+
+  @Test func `redirects`() async throws {
+    let transport = StubTransport(routes: [
+      "GET /old": .redirect(to: "/new", status: .movedPermanently), "GET /new": .text("new"),
+    ])
+
+    let response = try await client(transport).get("http://example.test/old")
+
+    #expect(response.text == "new")
+    #expect(transport.requests.count == 2)
+  }
+
+  @Test func `streams pieces until there are none`() async throws {
+    let pieces = EventRecorder<Int>()
+    let transport = StubTransport { _ in
+      .streamed(headers: ["X-A": "1"]) {
+        let count = pieces.elements.count
+        pieces.record(count)
+        return count < 3 ? Data("\(count)".utf8) : nil
+      }
+    }
+
+    let response = try await client(transport).get("http://example.test/")
+
+    #expect(response.text == "012")
+    #expect(response.headers["X-A"] == "1")
+  }
+
+  @Test func `breaks off a streamed body with an error`() async {
+    let client = client(StubTransport { _ in .streamed { throw HTTPError(.connectionLost, "stubbed") } })
+
+    let error = await #expect(throws: HTTPError.self) { try await client.get("http://example.test/") }
+    #expect(error?.kind == .connectionLost)
+  }
+
+  @Test func `lets a call be cancelled while its closure waits`() async {
+    let entered = EventRecorder<Bool>()
+    let client = client(
+      StubTransport { _ in
+        entered.record(true)
+        try await Task.sleep(for: .seconds(60))
+        return .status(200)
+      })
+
+    let task = Task { try await client.get("http://example.test/") }
+    #expect(await entered.wait(for: 1))
+    task.cancel()
+
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @Test func `serves several clients at a time`() async throws {
+    let transport = StubTransport.stub { request in .text(request.url?.path() ?? "") }
+    let clients = (0..<4).map { _ in client(transport) }
+
+    let texts = try await withThrowingTaskGroup(of: String.self) { group in
+      for number in 0..<100 {
+        group.addTask {
+          let target = RequestTarget("http://example.test/\(number)")
+          return try await clients[number % 4].get(target).text
+        }
+      }
+      return try await group.reduce(into: Set()) { $0.insert($1) }
+    }
+
+    #expect(texts.count == 100)
+    #expect(transport.requests.count == 100)
+  }
+}
