@@ -9,7 +9,7 @@ import Testing
 @Suite struct LoadTests {
   #if os(Linux)
     @Test func `10,000 requests, half of them cancelled at random moments, leave nothing and end`() async {
-      await #expect(processExitsWith: .success) {
+      let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         let server = try MockServer { (request: RecordedRequest) in
           if request.path == "/slow" { try? await Task.sleep(for: .milliseconds(15)) }
           return .ok("hello")
@@ -26,12 +26,18 @@ import Testing
         #expect(answers.cancelled > 1_000)
         #expect(client.core.entryCount == 0)
         #expect(client.activity.current.totals.started == 12_000)
+        // What a failure was about is seen only through the child's standard error.
+        let facts = "descriptors \(Load.descriptorCount), bytes more \(Load.residentBytes - memory), \(answers)"
+        FileHandle.standardError.write(Data(facts.utf8))
         let areClosed = await server.waitForOpenConnections(atMost: 16, timeout: .seconds(5))
         #expect(areClosed)
         // Both ends of the pool's connections are in this process.
         #expect(Load.descriptorCount < 32 + 40)
         #expect(Load.residentBytes - memory < 16 << 20)
         server.stop()
+      }
+      if let child, child.exitStatus != .exitCode(EXIT_SUCCESS) {
+        Issue.record("\(String(decoding: child.standardErrorContent, as: UTF8.self))")
       }
     }
   #endif
