@@ -171,7 +171,7 @@ package final class Call: Watched {
 
   private func currentPhase() -> HTTPError.Phase {
     if case .waiting(.retryPause) = stage { return .pausing }
-    return exchange.withLock { $0.control }?.phase ?? .queued
+    return exchange.withLock { $0.control }?.observedPhase ?? .queued
   }
 
   /// Says which exchange is on its way, so that the total limit can name its phase.

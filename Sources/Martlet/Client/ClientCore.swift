@@ -61,8 +61,10 @@ package final class ClientCore: Sendable {
   ) throws -> Call {
     let settings = settings
     let resolved = ResolvedOptions(options.over(settings.configuration.options))
-    let (request, host) = try RequestGate.admit(asked, settings: settings, options: resolved)
     let id = ClientCore.nextID()
+    var asked = asked
+    if let name = settings.configuration.requestIDHeader { asked.headers[name] = "\(id)" }
+    let (request, host) = try RequestGate.admit(asked, settings: settings, options: resolved)
     let call = Call(
       id: id, core: self, settings: settings, request: request, host: host, options: resolved, endpoint: endpoint,
       retryOf: retryOf, isManaged: isManaged)

@@ -25,6 +25,12 @@ extension HTTPClient {
     /// The `User-Agent` field; `Martlet/` and the version by default.
     public var userAgent = "Martlet/\(Configuration.version)"
 
+    /// The name of a header field that carries the number of the call, such as `X-Request-ID`; `nil`, the default, sends
+    /// none.
+    ///
+    /// The number is the same for all attempts and redirects of a call, and unique in the process only.
+    public var requestIDHeader: String?
+
     /// The options of every request, where a scope, an endpoint or the request itself says nothing.
     public var options = RequestOptions()
 

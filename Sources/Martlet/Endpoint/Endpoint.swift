@@ -68,23 +68,28 @@ extension Endpoint {
 }
 
 extension Endpoint where Output: Decodable {
+  /// Decodes the body as JSON, with ``decoder`` or the client's decoder.
   public func decode(_ response: HTTPResponse) throws -> Output {
     try response.json(Output.self, decoder: decoder)
   }
 }
 
 extension Endpoint where Output == Data {
+  /// The body as it is.
   public func decode(_ response: HTTPResponse) throws -> Data { response.body }
 }
 
 extension Endpoint where Output == String {
+  /// The body as text.
   public func decode(_ response: HTTPResponse) throws -> String { response.text }
 }
 
 extension Endpoint where Output == Void {
+  /// Nothing: an accepted response is enough.
   public func decode(_ response: HTTPResponse) throws {}
 }
 
 extension Endpoint where Output == HTTPResponse {
+  /// The response itself.
   public func decode(_ response: HTTPResponse) throws -> HTTPResponse { response }
 }

@@ -4,7 +4,8 @@ struct ExchangeStage: Stage {
 
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
-    let request = try RequestGate.checkAgain(request, settings: call.settings)
+    // Our own stages send on what passed the gate; only middleware can have put in something else.
+    let request = call.settings.isAbortAware ? request : try RequestGate.checkAgain(request, settings: call.settings)
     var context = context
     let control = ExchangeControl(call: call)
     context.exchange = control

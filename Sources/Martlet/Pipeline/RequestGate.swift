@@ -3,7 +3,7 @@ import Foundation
 /// The one gate between what was asked and the wire: what does not pass it sends no byte.
 enum RequestGate {
   /// Field names whose values are the transport's to set: setting them could contradict the framing (RFC 9112 §6).
-  private static let framing: Set<String> = [
+  private static let framing = [
     "content-length", "transfer-encoding", "connection", "te", "trailer", "upgrade", "keep-alive", "proxy-connection",
   ]
 
@@ -65,19 +65,21 @@ enum RequestGate {
       throw InvalidInput("the method '\(InvalidInput.printable(request.method.rawValue))' is not a token")
     }
     guard request.method != .connect else { throw InvalidInput("CONNECT is not a request that a client can send") }
-    for field in request.headers {
-      let name = InvalidInput.printable(field.name)
-      guard FieldSyntax.isToken(field.name) else { throw InvalidInput("the header name '\(name)' is not a token") }
-      guard FieldSyntax.isFieldValue(field.value) else {
-        let octet = FieldSyntax.firstIllegalOctet(inValue: field.value).map { String($0, radix: 16) } ?? "?"
-        throw InvalidInput("the value of the header '\(name)' has the illegal octet 0x\(octet)")
-      }
-      guard !framing.contains(field.name.lowercased()) else {
-        throw InvalidInput("the header '\(name)' is set by the client itself")
-      }
-    }
+    for field in request.headers { try check(field) }
     if request.headers[all: "Host"].count > 1 { throw InvalidInput("the header 'Host' is set more than once") }
     _ = try request.body?.check()
+  }
+
+  private static func check(_ field: HTTPHeaders.Field) throws(InvalidInput) {
+    var name: String { InvalidInput.printable(field.name) }
+    guard FieldSyntax.isToken(field.name) else { throw InvalidInput("the header name '\(name)' is not a token") }
+    guard FieldSyntax.isFieldValue(field.value) else {
+      let octet = FieldSyntax.firstIllegalOctet(inValue: field.value).map { String($0, radix: 16) } ?? "?"
+      throw InvalidInput("the value of the header '\(name)' has the illegal octet 0x\(octet)")
+    }
+    guard !framing.contains(where: { FieldSyntax.isSameName($0, field.name) }) else {
+      throw InvalidInput("the header '\(name)' is set by the client itself")
+    }
   }
 }
 

@@ -36,6 +36,12 @@ package final class ExchangeControl: Watched {
   /// How far it has come.
   package var phase: HTTPError.Phase { state.withLock { $0.phase } }
 
+  /// How far it has come, as an error names it; where the transport cannot tell, the probe is asked.
+  var observedPhase: HTTPError.Phase {
+    let (phase, probe) = state.withLock { ($0.phase, $0.probe) }
+    return phase == .connecting && probe?() == true ? .waiting : phase
+  }
+
   /// Starts the clock of a phase.
   package func enter(_ phase: HTTPError.Phase) {
     let now = call.core.timeline.now()

@@ -5,7 +5,8 @@ import Testing
 
 /// The code of the articles in `Martlet.docc`, compiled and run.
 ///
-/// The first test compares the articles with this file line by line, so that neither can change without the other.
+/// The first test compares the articles with the files of this folder line by line, so that neither can change without
+/// the other.
 @Suite struct SamplesTests {
   struct User: Codable, Equatable, Sendable {
     var id: Int
@@ -16,14 +17,9 @@ import Testing
 
   struct Problem: Decodable { var title: String }
 
-  struct Repo: Codable, Equatable, Sendable {
-    var name: String
-    var stars: Int
-  }
+  static let ada = #"{"id":1,"name":"Ada"}"#
 
-  private static let ada = #"{"id":1,"name":"Ada"}"#
-
-  private static func client(_ transport: StubTransport) -> HTTPClient {
+  static func client(_ transport: StubTransport) -> HTTPClient {
     HTTPClient {
       $0.transport = transport
       $0.baseURL = "http://example.test"
@@ -31,20 +27,19 @@ import Testing
     }
   }
 
-  private static func client(_ response: StubResponse) -> HTTPClient { client(StubTransport { _ in response }) }
+  static func client(_ response: StubResponse) -> HTTPClient { client(StubTransport { _ in response }) }
 
-  @Test func `every sample of the articles stands in this file`() throws {
-    let own = Self.trimmedLines(try String(contentsOfFile: #filePath, encoding: .utf8)).joined(separator: "\n")
+  @Test func `every sample of the articles stands in these files`() throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../../Sources/Martlet/Martlet.docc").standardizedFileURL
-    let articles = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-      .filter { $0.pathExtension == "md" }
+    let tests = try Self.files(of: folder, "swift").map { Self.trimmed($0.text) }
+    let articles = try Self.files(of: folder.appending(path: "../../../Sources/Martlet/Martlet.docc"), "md")
 
     var count = 0
     for article in articles {
-      for sample in Self.samples(of: try String(contentsOf: article, encoding: .utf8)) {
+      for sample in Self.samples(of: article.text) {
         count += 1
-        #expect(own.contains(sample), "\(article.lastPathComponent) has a sample that is not tested")
+        let isTested = tests.contains { $0.contains(sample) }
+        #expect(isTested, "\(article.name) has a sample that is not tested: \(sample)")
       }
     }
 
@@ -53,12 +48,19 @@ import Testing
 
   private static func samples(of article: String) -> [String] {
     article.components(separatedBy: "```swift\n").dropFirst().compactMap {
-      $0.components(separatedBy: "```").first.map { trimmedLines($0).joined(separator: "\n") }
+      $0.components(separatedBy: "```").first.map { trimmed($0) }
     }
   }
 
-  private static func trimmedLines(_ text: String) -> [Substring] {
-    text.split(separator: "\n").map { $0.drop { $0 == " " } }
+  /// The text without indentation and blank lines.
+  private static func trimmed(_ text: String) -> String {
+    text.split(separator: "\n").map { $0.drop { $0 == " " } }.joined(separator: "\n")
+  }
+
+  private static func files(of folder: URL, _ kind: String) throws -> [(name: String, text: String)] {
+    try FileManager.default.contentsOfDirectory(at: folder.standardizedFileURL, includingPropertiesForKeys: nil)
+      .filter { $0.pathExtension == kind }
+      .map { ($0.lastPathComponent, try String(contentsOf: $0, encoding: .utf8)) }
   }
 
   // MARK: Getting started
@@ -136,100 +138,6 @@ import Testing
     #expect(transport.requests.first?.headers["X-Role"] == "admin")
   }
 
-  // MARK: Lifetimes
-
-  @Test func `starts requests of three lifetimes`() async throws {
-    let client = Self.client(.text("x"))
-    let requests = RequestScope(client: client)
-    let text = "swift"
-
-    let news = try await client.get("/news")
-    let read = client.start(.post("/news/1872/read"))
-    let search = requests.start(.get("/search", query: ["q": text]), replacing: "search")
-
-    #expect(news.text == "x")
-    #expect(try await read.value.text == "x")
-    #expect(try await search.value.request.url?.query() == "q=swift")
-  }
-
-  @Test func `starts and waits later`() async throws {
-    let client = Self.client(.text("x"))
-
-    let handle = client.start(.post("/news/1872/read"), options: .retry(.backoff(attempts: 5)))
-    let response = try await handle.value
-
-    #expect(response.text == "x")
-  }
-
-  @MainActor final class NewsModel {
-    var isBusy = false
-    var news = ""
-    var failure: HTTPError?
-
-    func load(_ client: HTTPClient) {
-      client.get(
-        "/news", onStart: { self.isBusy = true },
-        onSuccess: { self.news = $0.text },
-        onError: { self.failure = $0 })
-    }
-  }
-
-  @MainActor @Test func `is called back on the main actor`() async {
-    let model = NewsModel()
-
-    model.load(Self.client(.text("new")))
-
-    await eventually("called back") { model.news == "new" }
-    #expect(model.isBusy)
-    #expect(model.failure == nil)
-  }
-
-  @MainActor final class SearchModel {
-    private let requests: RequestScope
-    private(set) var results = ""
-
-    init(client: HTTPClient) { requests = RequestScope(client: client) }
-
-    func search(for text: String) {
-      requests.start(.get("/search", query: ["q": text]), replacing: "search", for: self) { model, response in
-        model.results = response.text
-      }
-    }
-  }
-
-  @MainActor @Test func `passes the owner to a callback`() async {
-    let model = SearchModel(client: Self.client(.text("found")))
-
-    model.search(for: "s")
-    model.search(for: "sw")
-
-    await eventually("the newest one wins") { model.results == "found" }
-  }
-
-  @Test func `ends requests with a function`() async throws {
-    let client = Self.client(
-      StubTransport { request in
-        if request.url?.path() == "/slow" { try await Task.sleep(for: .seconds(60)) }
-        return .text("fast")
-      })
-
-    let text = try await withRequestScope(client: client) { scope in
-      scope.start(.get("/slow"))
-      return try await scope.start(.get("/fast")).value.text
-    }
-
-    #expect(text == "fast")
-    #expect(client.activity.current.totals.cancelled == 1)
-  }
-
-  @Test func `drains`() async {
-    let client = Self.client(.text("x"))
-
-    await client.drain(timeout: .seconds(10))
-
-    await #expect(throws: HTTPError.self) { try await client.get("/") }
-  }
-
   // MARK: Errors and statuses
 
   private func greet(_ client: HTTPClient) async throws {
@@ -255,8 +163,10 @@ import Testing
     } catch let error as HTTPError {
       let problem = error.decoded(as: Problem.self)
       print(problem?.title ?? error.description)
-      #expect(problem?.title == "a name is needed")
     }
+    let error = try await #require(throws: HTTPError.self) { try await client.get("/users") }
+
+    #expect(error.decoded(as: Problem.self)?.title == "a name is needed")
   }
 
   @Test func `chooses which statuses are a success`() async throws {
@@ -353,185 +263,6 @@ import Testing
     #expect(response.status == (location == "/new" ? .ok : .found))
   }
 
-  // MARK: Endpoints
-
-  struct GetRepo: Endpoint {
-    typealias Output = Repo
-    var owner: String
-    var name: String
-    var target: RequestTarget { "/repos/\(owner)/\(name)" }
-  }
-
-  struct ListRepos: PagedEndpoint {
-    typealias Output = [Repo]
-    var page = 1
-    var target: RequestTarget { "/repos" }
-    var query: Query { ["page": page] }
-
-    func next(after repos: [Repo], response: HTTPResponse) -> ListRepos? {
-      repos.isEmpty ? nil : ListRepos(page: page + 1)
-    }
-  }
-
-  struct GetArticle: ShopEndpoint {
-    typealias Output = User
-    var target: RequestTarget { "/articles/1" }
-  }
-
-  private static let repos = StubTransport { request in
-    .json(#"{"name":"\#(request.url?.lastPathComponent ?? "")","stars":3}"#)
-  }
-
-  @Test func `sends an endpoint`() async throws {
-    let client = Self.client(Self.repos)
-
-    let repo = try await client.send(GetRepo(owner: "apple", name: "swift"))
-
-    #expect(repo == Repo(name: "swift", stars: 3))
-  }
-
-  @Test func `shares header fields and errors between endpoints`() async throws {
-    let transport = StubTransport { _ in .json(#"{"code":5}"#, status: 400) }
-
-    let problem = try await #require(throws: ShopProblem.self) { try await Self.client(transport).send(GetArticle()) }
-
-    #expect(problem.code == 5)
-    #expect(transport.requests.first?.headers["Accept"] == "application/vnd.shop+json")
-  }
-
-  @Test func `sends many endpoints`() async throws {
-    let client = Self.client(Self.repos)
-    let names = ["swift", "swift-nio", "swift-log"]
-
-    let repos = try await client.all(names.map { GetRepo(owner: "apple", name: $0) }, limit: 4)
-    for await (index, result) in client.results(names.map { GetRepo(owner: "apple", name: $0) }) {
-      print(names[index], (try? result.get().stars) ?? 0)
-    }
-
-    #expect(repos.map(\.name) == names)
-    #expect(client.activity.current.totals.succeeded == 6)
-  }
-
-  @Test func `reads pages`() async throws {
-    let transport = StubTransport(script: [.json(#"[{"name":"a","stars":1}]"#), .json("[]")])
-    let client = Self.client(transport)
-
-    for try await repos in client.pages(of: ListRepos()) { print(repos.count) }
-
-    #expect(transport.requests.compactMap { $0.url?.query() } == ["page=1", "page=2"])
-  }
-
-  @Test func `ends requests by type`() async throws {
-    let client = Self.client(
-      StubTransport { _ in
-        try await Task.sleep(for: .seconds(60))
-        return .text("late")
-      })
-    let handle = client.start(GetRepo(owner: "apple", name: "swift"))
-
-    if client.activity.isInUse(GetRepo.self) { client.cancelAll(of: GetRepo.self) }
-
-    await #expect(throws: CancellationError.self) { try await handle.value }
-  }
-
-  // MARK: Watching activity
-
-  @Test func `watches a client`() async throws {
-    let client = Self.client(.text("x"))
-
-    let watcher = Task {
-      for await now in client.activity.snapshots {
-        print(now.running.count, now.waiting.count, now.bytesPerSecond.received)
-      }
-    }
-    _ = try await client.get("/")
-    watcher.cancel()
-    await watcher.value
-
-    #expect(client.activity.current.totals.succeeded == 1)
-  }
-
-  @MainActor final class Lamp { var isOn: Bool? }
-
-  @MainActor @Test func `shows an indicator`() async {
-    let client = Self.client(.text("x"))
-    let lamp = Lamp()
-
-    let watcher = Task {
-      for await isOn in client.activity.indicator(hideAfter: .milliseconds(250)) { lamp.isOn = isOn }
-    }
-    await eventually("shown") { lamp.isOn == false }
-    watcher.cancel()
-    await watcher.value
-  }
-
-  @Test func `finds requests by tag`() {
-    let client = Self.client(.text("x"))
-
-    let uploads = client.activity.requests(tagged: "upload")
-    print(uploads.map { "\($0.method) \($0.redactedURL) \($0.elapsed)" })
-    client.cancelAll { $0.tag == "upload" && $0.elapsed > .seconds(30) }
-
-    #expect(uploads.isEmpty)
-  }
-
-  @Test func `counts work of others`() async throws {
-    let client = Self.client(.text("x"))
-    @Sendable func importArchive() async throws -> Int { client.activity.current.adopted.count }
-
-    let size = try await client.activity.adopt("import") { try await importArchive() }
-
-    #expect(size == 1)
-  }
-
-  @Test func `follows one request`() async throws {
-    let client = Self.client(.text("x"))
-
-    let handle = client.start(.get("/news"))
-    for await event in handle.events { print(event) }
-    let archive = try await client.get("/archive", options: .onProgress { print($0.fraction ?? 0) })
-
-    #expect(archive.text == "x")
-    #expect(!handle.isAlive)
-  }
-
-  // MARK: Middleware
-
-  struct RequestNumbers: Middleware {
-    func intercept(
-      _ request: HTTPRequest, context: RequestContext,
-      next: @Sendable (HTTPRequest) async throws -> StreamedResponse
-    ) async throws -> StreamedResponse {
-      var request = request
-      request.headers["X-Request-ID"] = "\(context.id)-\(context.hop)-\(context.attempt)"
-      let response = try await next(request)
-      print(request.method, request.target, response.status)
-      return response
-    }
-  }
-
-  @Test func `numbers requests`() async throws {
-    let transport = StubTransport { _ in .text("x") }
-
-    let client = HTTPClient { $0.attemptMiddleware = [RequestNumbers()] }
-    await client.update { $0.transport = transport }
-    _ = try await client.get("http://example.test/")
-
-    #expect(transport.requests.first?.headers["X-Request-ID"]?.hasSuffix("-0-1") == true)
-  }
-
-  enum Tenant: RequestOptionKey { typealias Value = String }
-
-  @Test func `carries a value to middleware`() async throws {
-    let client = Self.client(StubTransport(withContext: { _, context in .text(context.options[Tenant.self] ?? "") }))
-
-    var options = RequestOptions()
-    options[Tenant.self] = "north"
-    let news = try await client.get("/news", options: options)
-
-    #expect(news.text == "north")
-  }
-
   // MARK: Testing
 
   @Test func `answers by method and path`() async throws {
@@ -576,16 +307,3 @@ import Testing
     #expect(server.requests.map(\.target) == ["/greeting", "/greeting"])
   }
 }
-
-protocol ShopEndpoint: Endpoint {}
-
-extension ShopEndpoint {
-  var headers: HTTPHeaders { ["Accept": "application/vnd.shop+json"] }
-
-  func recover(from error: HTTPError) throws -> Output {
-    if let problem = error.decoded(as: ShopProblem.self) { throw problem }
-    throw error
-  }
-}
-
-struct ShopProblem: Error, Decodable { var code: Int }

@@ -17,7 +17,7 @@ enum ResponseFields {
       if FieldSyntax.isSameName(field.name, "Set-Cookie") {
         for cookie in splitCookies(field.value) { headers.append(cookie, for: field.name) }
       } else {
-        headers.append(field.value, for: field.name)
+        headers.append(String(FieldSyntax.trimmed(field.value)), for: field.name)
       }
     }
     let hasBody = method != .head && response.statusCode != 204 && response.statusCode != 304

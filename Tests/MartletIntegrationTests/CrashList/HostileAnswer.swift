@@ -1,0 +1,104 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import Testing
+
+  /// One answer that the system's loader of Linux does not bear, or did not without our care.
+  struct HostileAnswer: Sendable, CustomTestStringConvertible {
+    /// How a process ends that has asked for it.
+    enum End: Sendable {
+      case survives
+      /// A trap of Swift's in the loader.
+      case crashes
+      /// The process lives on, but no other request of it was answered meanwhile.
+      case freezes
+
+      var condition: ExitTest.Condition {
+        switch self {
+        case .survives: .success
+        #if arch(x86_64) || arch(i386)
+          case .crashes: .signal(SIGILL)
+        #else
+          case .crashes: .signal(SIGTRAP)
+        #endif
+        case .freezes: .exitCode(HostileAnswer.frozen)
+        }
+      }
+    }
+
+    static let frozen: CInt = 75
+
+    let id: String
+    let end: End
+    let bytes: String
+
+    var testDescription: String { id }
+
+    /// The crash list of `Docs/LinuxNotes.md`.
+    static let all: [HostileAnswer] = [
+      /// The connection ends inside the header block. URLSession/NativeProtocol.swift, `didReceive(headerData:)`.
+      HostileAnswer(id: "C1", end: .crashes, bytes: "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"),
+      /// A trailer field after a chunked body. As C1.
+      HostileAnswer(
+        id: "C2", end: .crashes,
+        bytes: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX-T: 1\r\n\r\n"),
+      /// A length of 2⁶³ - 1. URLSession/libcurl/EasyHandle.swift, the arithmetic of the progress.
+      HostileAnswer(
+        id: "C3", end: .crashes, bytes: "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nhi"),
+      /// A cookie whose name is not one ASCII letter after the other. HTTPCookie.swift; the policy `.never` avoids it.
+      HostileAnswer(
+        id: "C4", end: .survives, bytes: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nSet-Cookie: 😀😀=a\r\n\r\n"),
+      /// A redirect to a host in brackets. URLSession/HTTP/HTTPURLProtocol.swift, `redirectRequest(for:fromRequest:)`.
+      redirect("C5 address", to: "//[::1]/x"),
+      /// A redirect to a host with an encoded slash. As above.
+      redirect("C5 slash", to: "//h%2f/x"),
+      /// A redirect to a host with an encoded zero. As above.
+      redirect("C5 zero", to: "//%00/"),
+      /// C1 after an informational response. As C1.
+      HostileAnswer(
+        id: "C6", end: .crashes,
+        bytes: "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"),
+      /// A challenge that nobody answers. URLSession/URLSessionTask.swift waits for ever; a session delegate avoids it.
+      HostileAnswer(
+        id: "H1", end: .survives,
+        bytes: "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"a\"\r\nContent-Length: 0\r\n\r\n"),
+      /// Many small header fields: the loader's one thread is busy with them, in the square of their number.
+      HostileAnswer(
+        id: "H2", end: .freezes,
+        bytes: "HTTP/1.1 200 OK\r\n" + String(repeating: "A: \r\n", count: 20_000) + "Content-Length: 0\r\n\r\n"),
+    ]
+
+    private static func redirect(_ id: String, to location: String) -> HostileAnswer {
+      HostileAnswer(
+        id: id, end: .crashes, bytes: "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: \(location)\r\n\r\n")
+    }
+
+    /// Asks a server for the answer; to be called in a process that may end by it.
+    static func meet(_ id: String) async {
+      // Without these a crash prints pages.
+      signal(SIGILL, SIG_DFL)
+      signal(SIGTRAP, SIG_DFL)
+      do {
+        guard let answer = all.first(where: { $0.id == id }) else { exit(EX_USAGE) }
+        let server = try MockServer(.raw(answer.bytes))
+        let client = HTTPClient {
+          $0.transport = URLSessionTransport()
+          $0.retry = .none
+        }
+        let handle = client.start(.get(RequestTarget(server.url)), options: .accepts(.any).timeout(.seconds(20)))
+        _ = await server.waitForRequests(1)
+        // Another request of the same process to a server that answers at once.
+        let other = try MockServer(.ok("x"))
+        let start = ContinuousClock.now
+        _ = try await client.get(RequestTarget(other.url))
+        if ContinuousClock.now - start > .seconds(1) { exit(frozen) }
+        do { _ = try await handle.value } catch let error as HTTPError where error.isTimeout { exit(EX_TEMPFAIL + 1) }
+      } catch let error as HTTPError where error.isTimeout {
+        exit(frozen)
+      } catch {
+        // An error is a way to survive.
+      }
+    }
+  }
+#endif

@@ -1,0 +1,89 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+extension URLSessionTests {
+  @Suite struct CancellationTests {
+    private enum Peer: CaseIterable, CustomTestStringConvertible {
+      case fast, slow, redirecting, streaming, challenging
+
+      var testDescription: String { "\(self)" }
+
+      var response: MockResponse {
+        switch self {
+        case .fast: .ok("x")
+        case .slow: .ok("x").delayed(by: .milliseconds(12))
+        case .redirecting: .redirect(to: "/again", status: 307)
+        case .streaming: .repeating(Data(count: 1 << 14), count: 1 << 8)
+        case .challenging: .status(401, headers: ["WWW-Authenticate": "Basic realm=\"a\""])
+        }
+      }
+    }
+
+    private func client() -> HTTPClient {
+      HTTPClient {
+        $0.transport = URLSessionTransport()
+        $0.retry = .none
+        $0.maximumConnectionsPerHost = 16
+      }
+    }
+
+    @Test func `ends a request at once`() async throws {
+      let server = try MockServer(.hang)
+      let client = client()
+      let task = Task { try await client.get(RequestTarget(server.url)) }
+      _ = await server.waitForRequests(1)
+
+      let start = ContinuousClock.now
+      task.cancel()
+      let result = await task.result
+
+      #expect(throws: CancellationError.self) { try result.get() }
+      #expect(ContinuousClock.now - start < .milliseconds(200))
+      #expect(await server.waitForOpenConnections(atMost: 0))
+    }
+
+    /// Cancelling at the wrong moment crashes the loader of Linux, or leaves it hanging.
+    @Test(arguments: Peer.allCases)
+    private func `survives a thousand cancellations`(_ peer: Peer) async throws {
+      let server = try MockServer(peer.response)
+      let client = client()
+      var generator = SystemRandomNumberGenerator()
+
+      let ends = await withTaskGroup(of: Bool.self) { group in
+        var ends = 0
+        for number in 0..<1_000 {
+          if number >= 20, await group.next() != nil { ends += 1 }
+          let delay = Duration.microseconds(Int.random(in: 0..<20_000, using: &generator))
+          group.addTask {
+            let task = Task { try await client.get(RequestTarget(server.url), options: .accepts(.any)) }
+            try? await Task.sleep(for: delay)
+            task.cancel()
+            _ = await task.result
+            return true
+          }
+        }
+        for await _ in group { ends += 1 }
+        return ends
+      }
+
+      #expect(ends == 1_000)
+      let after = try MockServer(.ok("alive"))
+      #expect(try await client.get(RequestTarget(after.url)).text == "alive")
+    }
+
+    @Test func `cancels all that wait for a connection`() async throws {
+      let server = try MockServer(.hang)
+      let client = client()
+
+      let handles = (0..<200).map { _ in client.start(.get(RequestTarget(server.url))) }
+      _ = await server.waitForRequests(16)
+      client.cancelAll()
+      for handle in handles { await #expect(throws: CancellationError.self) { try await handle.value } }
+
+      #expect(await server.waitForOpenConnections(atMost: 0))
+    }
+  }
+}

@@ -1,0 +1,268 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+extension URLSessionTests {
+  @Suite struct TransportTests {
+    private let client = HTTPClient {
+      $0.transport = URLSessionTransport()
+      $0.retry = .none
+    }
+
+    @Test func `gets a response with its header fields and body`() async throws {
+      let server = try MockServer(.ok("hello", headers: ["X-One": "1"]))
+
+      let response = try await client.get(RequestTarget(server.url("/a?b=c")))
+
+      #expect(response.status == .ok)
+      #expect(response.text == "hello")
+      #expect(response.headers["x-one"] == "1")
+      #expect(server.requests.map(\.target) == ["/a?b=c"])
+    }
+
+    @Test func `sends the header fields as they are given, and none of the loader's`() async throws {
+      let server = try MockServer(.ok())
+
+      _ = try await client.send(
+        HTTPRequest(
+          .post, RequestTarget(server.url("/")),
+          headers: [
+            "x-api-KEY": "a", "X-List": "1", "x-list": "2", "Cookie": "a=1", "cookie": "b=2", "X-Empty": "",
+            "Accept": "a/b",
+          ]))
+
+      let sent = try #require(server.requests.first)
+      let expected = [
+        "Accept", "Accept-Encoding", "Connection", "Content-Length", "Cookie", "Host", "User-Agent", "X-Empty",
+        "X-List",
+        "x-api-KEY",
+      ]
+      #expect(sent.headers.map(\.name).sorted() == expected)
+      #expect(sent.header("x-api-key") == "a")
+      #expect(sent.header("X-List") == "1, 2")
+      #expect(sent.header("Cookie") == "a=1; b=2")
+      #expect(sent.header("X-Empty") == "")
+      #expect(sent.header("Accept") == "a/b")
+      #expect(sent.header("User-Agent") == "Martlet/\(HTTPClient.Configuration.version)")
+    }
+
+    @Test func `asks for no coding of a part`() async throws {
+      let server = try MockServer(.ok())
+
+      _ = try await client.get(RequestTarget(server.url), headers: ["Range": "bytes=1-"])
+
+      #expect(server.requests.first?.header("Accept-Encoding") == "identity")
+    }
+
+    /// H1: the loader waits for ever for somebody to answer the challenge.
+    @Test(arguments: ["Basic realm=\"a\"", "basic realm=a", "Digest realm=\"a\", nonce=\"b\"", "Bearer", "Basic"])
+    func `returns a 401 with its body`(_ challenge: String) async throws {
+      let server = try MockServer(.status(401, headers: ["WWW-Authenticate": challenge], body: "who are you?"))
+
+      let response = try await client.get(RequestTarget(server.url), options: .accepts(.any))
+
+      #expect(response.status == .unauthorized)
+      #expect(response.text == "who are you?")
+      #expect(response.headers["WWW-Authenticate"] == challenge)
+      #expect(server.requests.count == 1)
+    }
+
+    @Test func `streams the body of a 401`() async throws {
+      let body = Data(repeating: 1, count: 300_000)
+      let server = try MockServer(.data(body, status: 401, headers: ["WWW-Authenticate": "Basic realm=\"a\""]))
+
+      let count = try await client.stream(.get(RequestTarget(server.url)), options: .accepts(.any)) { response in
+        var count = 0
+        for try await piece in response.body { count += piece.count }
+        return count
+      }
+
+      #expect(count == 300_000)
+    }
+
+    /// C4: the loader parses cookies although nobody wants them, and an emoji as a name crashes it.
+    @Test func `survives cookies with odd names, and keeps their lines apart`() async throws {
+      let server = try MockServer(
+        .ok(headers: [
+          "Set-Cookie": "😀😀=a", "Set-Cookie": "e\u{301}=b; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "Set-Cookie": "c=d",
+        ]))
+
+      let response = try await client.get(RequestTarget(server.url))
+
+      #expect(
+        response.headers[all: "Set-Cookie"] == ["😀😀=a", "e\u{301}=b; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "c=d"])
+    }
+
+    @Test func `neither stores nor sends cookies`() async throws {
+      let server = try MockServer(.ok(headers: ["Set-Cookie": "a=1"]))
+
+      _ = try await client.get(RequestTarget(server.url))
+      _ = try await client.get(RequestTarget(server.url))
+
+      #expect(server.requests.map { $0.header("Cookie") } == [nil, nil])
+    }
+
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func `follows a redirect itself, with the body where it belongs`(_ status: Int) async throws {
+      let server = try MockServer { request in
+        request.path == "/from" ? .redirect(to: "/to", status: status) : MockResponse.echo(request)
+      }
+
+      let response = try await client.post(RequestTarget(server.url("/from")), body: .text("hello"))
+
+      #expect(response.headers["X-Target"] == "/to")
+      #expect(response.headers["X-Method"] == (status < 304 ? "GET" : "POST"))
+      #expect(response.text == (status < 304 ? "" : "hello"))
+    }
+
+    @Test(arguments: ["", "https://", "http://[", "ftp://a.test/", "mailto:x"])
+    func `returns a redirect with an odd target`(_ location: String) async throws {
+      let server = try MockServer(.status(302, headers: ["Location": location], body: "moved"))
+
+      let response = try await client.get(RequestTarget(server.url), options: .accepts(.any).redirects(.none))
+
+      #expect(response.status == .found)
+      #expect(response.headers["Location"] == location || location.isEmpty)
+    }
+
+    @Test func `returns a redirect without a target`() async throws {
+      let server = try MockServer(.status(302, body: "moved"))
+
+      let response = try await client.get(RequestTarget(server.url), options: .accepts(.any))
+
+      #expect(response.status == .found)
+    }
+
+    @Test func `waits for the final response after informational ones`() async throws {
+      let server = try MockServer(
+        .raw(
+          """
+          HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n\
+          HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi
+          """))
+
+      let response = try await client.get(RequestTarget(server.url))
+
+      #expect(response.status == .ok)
+      #expect(response.text == "hi")
+      #expect(response.headers["Link"] == nil)
+    }
+
+    @Test func `drops the framing of a body that the loader decoded`() async throws {
+      // "hello" as gzip made it.
+      let coded = Data(base64Encoded: "H4sIAAAAAAAAA8tIzcnJBwCGphA2BQAAAA==") ?? Data()
+      let server = try MockServer(.data(coded, headers: ["Content-Encoding": "gzip", "ETag": "\"a\""]))
+
+      let response = try await client.get(RequestTarget(server.url))
+      let head = try await client.send(.head(RequestTarget(server.url)))
+
+      #expect(response.text == "hello")
+      #expect(response.headers["Content-Encoding"] == nil)
+      #expect(response.headers["Content-Length"] == nil)
+      #expect(response.headers["ETag"] == "\"a\"")
+      #expect(head.headers["Content-Encoding"] == "gzip")
+    }
+
+    @Test func `refuses what the loader cannot send, before it sends anything`() async throws {
+      let server = try MockServer(.ok())
+      let requests = [
+        HTTPRequest(.get, RequestTarget(server.url), body: .text("x")),
+        HTTPRequest(.head, RequestTarget(server.url), body: .text("x")),
+        HTTPRequest("get", RequestTarget(server.url)), HTTPRequest(.get, "http://[::1]:\(server.port)/"),
+      ]
+
+      for request in requests {
+        let error = await #expect(throws: HTTPError.self) { try await client.send(request) }
+        #expect(error?.kind == .unsupported)
+      }
+
+      #expect(server.connectionCount == 0)
+    }
+
+    @Test func `opens no more connections than it may, and serves all`() async throws {
+      let server = try MockServer { _ in .ok("x").delayed(by: .milliseconds(5)) }
+      let client = HTTPClient {
+        $0.transport = URLSessionTransport()
+        $0.maximumConnectionsPerHost = 3
+      }
+
+      let texts = try await withThrowingTaskGroup(of: String.self) { group in
+        for _ in 0..<60 { group.addTask { try await client.get(RequestTarget(server.url)).text } }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+
+      #expect(texts == Array(repeating: "x", count: 60))
+      #expect(server.maximumConcurrentRequests <= 3)
+      #expect(server.connectionCount <= 3)
+    }
+
+    @Test func `says that it waits for a connection`() async throws {
+      let server = try MockServer(.ok().delayed(by: .milliseconds(100)))
+      let client = HTTPClient {
+        $0.transport = URLSessionTransport()
+        $0.maximumConnectionsPerHost = 1
+      }
+
+      let first = client.start(.get(RequestTarget(server.url)))
+      _ = await server.waitForRequests(1)
+      let second = client.start(.get(RequestTarget(server.url)))
+      var sawWait = false
+      for await event in second.events {
+        if case .waiting(.connectionSlot) = event { sawWait = true }
+      }
+
+      #expect(sawWait)
+      _ = try await first.value
+      #expect(try await second.value.timing.queued > .milliseconds(20))
+    }
+
+    @Test func `ends a body that is dropped, and takes its slot back`() async throws {
+      let server = try MockServer(.repeating(Data(count: 1 << 16), count: 1 << 20))
+      let client = HTTPClient {
+        $0.transport = URLSessionTransport()
+        $0.maximumConnectionsPerHost = 1
+      }
+
+      for _ in 0..<5 {
+        let status = try await client.stream(.get(RequestTarget(server.url))) { $0.status }
+        #expect(status == .ok)
+      }
+
+      #expect(await server.waitForOpenConnections(atMost: 0))
+    }
+
+    @Test func `ends a reader that lets too much pile up`() async throws {
+      let server = try MockServer(.repeating(Data(count: 1 << 16), count: 1 << 15))
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await client.stream(.get(RequestTarget(server.url))) { response in
+          var iterator = response.body.makeAsyncIterator()
+          _ = try await iterator.next()
+          _ = await server.wait { $0.openConnections == 0 }
+          while try await iterator.next() != nil {}
+        }
+      }
+
+      #expect(error?.kind == .unsupported)
+      #expect(error?.message.contains("too slow") == true)
+    }
+
+    @Test func `reads a whole body that is larger than what may pile up`() async throws {
+      let server = try MockServer(.repeating(Data(count: 1 << 16), count: 1 << 11))
+
+      let response = try await client.get(RequestTarget(server.url), options: .maximumBodyBytes(1 << 28))
+
+      #expect(response.body.count == 1 << 27)
+    }
+
+    @Test func `serves a transport that was not prepared, and a client that is gone`() async throws {
+      let server = try MockServer(.ok("x").delayed(by: .milliseconds(20)))
+
+      let handle = HTTPClient { $0.transport = URLSessionTransport() }.start(.get(RequestTarget(server.url)))
+
+      #expect(try await handle.value.text == "x")
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+extension URLSessionTests {
+  @Suite struct UploadTests {
+    private let client = HTTPClient {
+      $0.transport = URLSessionTransport()
+      $0.retry = .none
+    }
+
+    private static func file(_ count: Int, byte: UInt8 = 7) throws -> URL {
+      let url = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
+      try Data(repeating: byte, count: count).write(to: url)
+      return url
+    }
+
+    @Test(arguments: [0, 1, 16_384, 16_385, 65_536, 1_000_003])
+    func `sends bodies with their length`(_ count: Int) async throws {
+      let server = try MockServer(answering: MockResponse.echo)
+      let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+      let file = try Self.file(0)
+      try data.write(to: file)
+      defer { try? FileManager.default.removeItem(at: file) }
+
+      let fromData = try await client.put(RequestTarget(server.url), body: .data(data))
+      let fromFile = try await client.post(RequestTarget(server.url), body: .file(file))
+
+      #expect(fromData.body == data)
+      #expect(fromFile.body == data)
+      for request in server.requests {
+        #expect(request.headers(named: "Content-Length") == ["\(count)"])
+        #expect(request.header("Transfer-Encoding") == nil)
+        #expect(request.header("Expect") == nil)
+      }
+    }
+
+    @Test func `reports what is sent`() async throws {
+      let server = try MockServer(.ok())
+
+      let handle = client.start(.post(RequestTarget(server.url), body: .data(Data(count: 500_000))))
+      _ = try await handle.value
+
+      var last = TransferProgress()
+      for await progress in handle.progress { last = progress }
+      #expect(last.sent == 500_000)
+      #expect(last.expectedToSend == 500_000)
+    }
+
+    @Test func `returns an answer that comes before the end of the upload`() async throws {
+      let options = MockServer.Options(earlyAnswer: { _ in .status(413, body: "too much") })
+      let server = try MockServer(.ok(), options: options)
+
+      let response = try await client.post(
+        RequestTarget(server.url), body: .data(Data(count: 20_000_000)), options: .accepts(.any))
+
+      #expect(response.status == .contentTooLarge)
+    }
+
+    /// libcurl sends a request again when a connection dies under it, POST too.
+    @Test func `does not send a POST twice`() async throws {
+      let server = try MockServer(connectionScripts: [[.ok("warm"), .steps([.cut])], [.ok("twice")]])
+      _ = try await client.get(RequestTarget(server.url("/warm")))
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await client.post(RequestTarget(server.url("/order")), body: .text("one beer"))
+      }
+
+      #expect(error?.kind == .connectionLost)
+      #expect(error?.mayBeStaleConnection == true)
+      _ = await server.waitForOpenConnections(atMost: 0)
+      let whole = server.requests.filter { $0.path == "/order" && $0.isComplete }
+      #expect(whole.count == 1)
+    }
+
+    @Test func `sends a PUT again, whole, when a kept connection was dead`() async throws {
+      let server = try MockServer(connectionScripts: [[.ok("warm"), .steps([.cut])], [.ok("again")]])
+      _ = try await client.get(RequestTarget(server.url("/warm")))
+      let body = Data(repeating: 5, count: 100_000)
+
+      let response = try await client.put(RequestTarget(server.url("/order")), body: .data(body))
+
+      #expect(response.text == "again")
+      #expect(server.requests.last?.body == body)
+    }
+
+    @Test func `survives resets while files are sent`() async throws {
+      let file = try Self.file(3_000_000)
+      defer { try? FileManager.default.removeItem(at: file) }
+      let early = MockResponse.steps([.delay(.milliseconds(1)), .reset]).withoutReadingBody()
+      let server = try MockServer(.ok(), options: MockServer.Options(earlyAnswer: { _ in early }))
+
+      for _ in 0..<50 {
+        let error = await #expect(throws: HTTPError.self) {
+          try await client.post(RequestTarget(server.url), body: .file(file))
+        }
+        #expect(error?.kind == .connectionLost)
+      }
+    }
+
+    /// The length is taken when the request starts; the stall holds the sender in the middle of the file.
+    @Test(arguments: [-1_000_000, 1_000_000])
+    func `fails when a file changes its length while it is sent`(_ change: Int) async throws {
+      let size = 30_000_000
+      let file = try Self.file(size)
+      defer { try? FileManager.default.removeItem(at: file) }
+      let options = MockServer.Options(onConnect: { _ in .slowReading(bytes: 1 << 20, every: .milliseconds(10)) })
+      let server = try MockServer(.ok(), options: options)
+      let client = client
+
+      let upload = Task { try await client.post(RequestTarget(server.url), body: .file(file)) }
+      _ = await server.waitForRequests(1)
+      let handle = try FileHandle(forUpdating: file)
+      try handle.truncate(atOffset: UInt64(size + change))
+      try handle.close()
+
+      let error = await #expect(throws: HTTPError.self) { try await upload.value }
+      #expect(error?.kind == .file)
+      _ = await server.waitForOpenConnections(atMost: 0)
+      #expect(server.requests.allSatisfy { !$0.isComplete })
+    }
+  }
+}
