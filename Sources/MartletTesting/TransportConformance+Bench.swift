@@ -4,7 +4,7 @@ import Martlet
 /// What a conformance case works with: a client on the transport under test, and checks that say what is wrong.
 struct ConformanceBench: Sendable {
   /// How soon a server has to see that a client gave up.
-  static let promptly = Duration.seconds(1)
+  static let promptly = Duration.seconds(5)
 
   let name: String
   /// Repeats nothing, follows nothing and accepts every status, so that the transport's own doing shows.

@@ -1,0 +1,281 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The client's promises with a real server at the other end.
+@Suite struct ClientOverSocketsTests {
+  @Test func `a failing response keeps 64 KiB of its body and ends the connection`() async throws {
+    let part = String(repeating: "A", count: 100_000)
+    let server = try MockServer(answering: { _ in
+      .steps([.text("HTTP/1.1 500 No\r\nContent-Length: 1000000\r\n\r\n"), .text(part), .hang])
+    })
+    defer { server.stop() }
+    let client = HTTPClient()
+
+    let kept = try await #require(throws: HTTPError.self) { try await client.get("\(raw: server.url)/") }
+    let none = try await #require(throws: HTTPError.self) {
+      try await client.get("\(raw: server.url)/", options: .errorBodyBytes(0))
+    }
+
+    #expect(kept.response?.body.count == 64 << 10)
+    #expect(none.response?.body.isEmpty == true)
+    let areClosed = await server.waitForOpenConnections(atMost: 0)
+    #expect(areClosed)
+  }
+
+  @Test func `without a wanted body the error comes as soon as the head`() async throws {
+    let server = try MockServer(answering: { _ in
+      .steps([.text("HTTP/1.1 500 No\r\nContent-Length: 10\r\n\r\n"), .hang])
+    })
+    defer { server.stop() }
+    let client = HTTPClient { $0.errorBodyLimit = 0 }
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await client.get("\(raw: server.url)/", options: .timeout(.seconds(20)))
+    }
+
+    #expect(error.kind == .status)
+  }
+
+  @Test func `a managed request arrives whole although handle and client are gone`() async throws {
+    let server = try MockServer(answering: { _ in .ok("x") })
+    defer { server.stop() }
+    let body = Data(repeating: 66, count: 1 << 20)
+    var client: HTTPClient? = HTTPClient()
+
+    client?.start(.post("\(raw: server.url)/read", body: .data(body)))
+    client = nil
+
+    let hasArrived = await server.wait { $0.requests.first?.body.count == 1 << 20 }
+    #expect(hasArrived)
+    #expect(server.requests.first?.body == body)
+  }
+
+  @Test func `a scope that goes away closes the connection`() async throws {
+    let server = try MockServer(answering: { _ in .hang })
+    defer { server.stop() }
+    var scope: RequestScope? = RequestScope(client: HTTPClient())
+    let handle = scope?.start(.get("\(raw: server.url)/"))
+    let hasArrived = await server.waitForRequests(1)
+    #expect(hasArrived)
+
+    scope = nil
+
+    await #expect(throws: CancellationError.self) { try await handle?.value }
+    let areClosed = await server.waitForOpenConnections(atMost: 0)
+    #expect(areClosed)
+  }
+
+  @Test(arguments: ["get", "head", "delete", "post", "put", "patch"])
+  func `each verb reaches the server in block style, start before success`(verb: String) async throws {
+    let server = try MockServer(answering: { _ in .ok("x") })
+    defer { server.stop() }
+    let target: RequestTarget = "\(raw: server.url)/"
+
+    let calls = await withCheckedContinuation { (done: CheckedContinuation<[String], Never>) in
+      let recorder = EventRecorder<String>()
+      let onStart = { recorder.record("start") }
+      let onSuccess = { (_: HTTPResponse) in
+        recorder.record("success")
+        done.resume(returning: recorder.elements)
+      }
+      let onError = { (_: HTTPError) in
+        recorder.record("error")
+        done.resume(returning: recorder.elements)
+      }
+      let client = HTTPClient()
+      switch verb {
+      case "get": client.get(target, onStart: onStart, onSuccess: onSuccess, onError: onError)
+      case "head": client.head(target, onStart: onStart, onSuccess: onSuccess, onError: onError)
+      case "delete": client.delete(target, onStart: onStart, onSuccess: onSuccess, onError: onError)
+      case "post": client.post(target, onStart: onStart, onSuccess: onSuccess, onError: onError)
+      case "put": client.put(target, onStart: onStart, onSuccess: onSuccess, onError: onError)
+      default: client.patch(target, onStart: onStart, onSuccess: onSuccess, onError: onError)
+      }
+    }
+
+    #expect(calls == ["start", "success"])
+    #expect(server.requests.map(\.method) == [verb.uppercased()])
+  }
+
+  @Test func `the static verbs use the shared client`() async throws {
+    let server = try MockServer(answering: { request in .json(#"{"method":"\#(request.method)"}"#) })
+    defer { server.stop() }
+    struct Seen: Decodable, Sendable { var method: String }
+    let target: RequestTarget = "\(raw: server.url)/"
+
+    let seen = try await [
+      HTTPClient.get(target).json(Seen.self).method, HTTPClient.get(target, as: Seen.self).method,
+      HTTPClient.post(target, body: .text("x"), as: Seen.self).method, HTTPClient.put(target, as: Seen.self).method,
+      HTTPClient.patch(target, as: Seen.self).method, HTTPClient.delete(target, as: Seen.self).method,
+    ]
+    let head = try await HTTPClient.head(target)
+
+    #expect(seen == ["GET", "GET", "POST", "PUT", "PATCH", "DELETE"])
+    #expect(head.status == .ok)
+  }
+
+  @Test func `query and form body are apart, whatever the verb`() async throws {
+    let server = try MockServer(answering: { _ in .ok("x") })
+    defer { server.stop() }
+    let client = HTTPClient()
+
+    _ = try await client.post("\(raw: server.url)/?z=0", query: ["a": "1 2"], body: .form(["b": "3 4", "c": ["5", "6"]]))
+    _ = try await client.delete("\(raw: server.url)/", query: ["a": "1+2"])
+
+    #expect(server.requests.map(\.target) == ["/?z=0&a=1%202", "/?a=1%2B2"])
+    #expect(server.requests.first.map { String(decoding: $0.body, as: UTF8.self) } == "b=3+4&c=5&c=6")
+    #expect(server.requests.first?.header("content-type") == "application/x-www-form-urlencoded")
+  }
+
+  @Test func `a URLRequest goes through the migration door`() async throws {
+    let server = try MockServer(answering: { _ in .status(404, headers: ["X-A": "1"], body: "gone") })
+    defer { server.stop() }
+    let url = try #require(URL(string: server.url("/path?q=1")))
+    var request = URLRequest(url: url)
+    request.httpMethod = "PUT"
+    request.setValue("v", forHTTPHeaderField: "X-Test")
+    request.httpBody = Data("body".utf8)
+
+    let (data, response) = try await HTTPClient().data(for: request)
+
+    #expect(String(decoding: data, as: UTF8.self) == "gone")
+    #expect(response.statusCode == 404)
+    #expect(response.value(forHTTPHeaderField: "X-A") == "1")
+    #expect(response.url == url)
+    let seen = try #require(server.requests.first)
+    #expect(seen.method == "PUT")
+    #expect(seen.target == "/path?q=1")
+    #expect(seen.header("X-Test") == "v")
+    #expect(seen.body == Data("body".utf8))
+  }
+
+  @Test func `a URLRequest becomes a request field by field`() throws {
+    let url = try #require(URL(string: "https://example.test/a?b=c"))
+    var request = URLRequest(url: url)
+    request.httpMethod = "PATCH"
+    request.setValue("1", forHTTPHeaderField: "X-One")
+    request.httpBody = Data("x".utf8)
+
+    let converted = try HTTPRequest(request)
+
+    #expect(converted.method == .patch)
+    #expect(converted.url == url)
+    #expect(converted.headers["x-one"] == "1")
+    #expect(converted.body == .data(Data("x".utf8), contentType: nil))
+  }
+
+  @Test func `middleware that does nothing changes no byte`() async throws {
+    struct Identity: Middleware {
+      func intercept(
+        _ request: HTTPRequest, context: RequestContext,
+        next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      ) async throws -> StreamedResponse { try await next(request) }
+    }
+    let server = try MockServer(answering: { _ in .ok("answer") })
+    defer { server.stop() }
+    let plain = HTTPClient()
+    let watched = HTTPClient {
+      $0.middleware = [Identity(), Identity()]
+      $0.attemptMiddleware = [Identity()]
+    }
+
+    var texts: [String] = []
+    for client in [plain, watched] {
+      texts.append(
+        try await client.post("\(raw: server.url)/a?b=c", headers: ["X-A": "1"], body: .text("body")).text)
+    }
+
+    #expect(texts == ["answer", "answer"])
+    let heads = server.requests.map { $0.headers.map { "\($0.name): \($0.value)" }.sorted() }
+    #expect(heads.first == heads.last)
+    #expect(server.requests.map(\.body) == [Data("body".utf8), Data("body".utf8)])
+  }
+
+  @Test func `retry sends an identical request`() async throws {
+    let server = try MockServer(script: [.status(500), .ok("x")])
+    defer { server.stop() }
+    let client = HTTPClient { $0.requestIDHeader = "X-Request-ID" }
+    let first = client.start(.post("\(raw: server.url)/a", headers: ["X-A": "1"], body: .json(["k": "v"])))
+    await #expect(throws: HTTPError.self) { try await first.value }
+
+    let second = first.retry()
+    _ = try await second.value
+
+    let seen = server.requests
+    #expect(seen.map(\.target) == ["/a", "/a"])
+    #expect(seen.first?.body == seen.last?.body)
+    #expect(seen.map { $0.header("X-A") } == ["1", "1"])
+    #expect(seen.map { $0.header("X-Request-ID") } == ["\(first.id)", "\(second.id)"])
+  }
+
+  @Test func `a chain of redirects over two servers keeps credentials at home`() async throws {
+    let other = try MockServer(answering: { _ in .ok("other") })
+    defer { other.stop() }
+    let home = try MockServer { [url = other.url] (request: RecordedRequest) in
+      request.path == "/start" ? .redirect(to: "next", status: 302) : .redirect(to: "\(url)/end", status: 307)
+    }
+    defer { home.stop() }
+
+    let response = try await HTTPClient().get(
+      "\(raw: home.url)/start", headers: ["Authorization": "Bearer secret", "Cookie": "a=b", "X-Kept": "1"])
+
+    #expect(response.text == "other")
+    #expect(response.redirects.count == 2)
+    #expect(response.url.absoluteString == other.url("/end"))
+    #expect(response.request.url?.absoluteString == home.url("/start"))
+    #expect(home.requests.map { $0.header("Authorization") } == ["Bearer secret", "Bearer secret"])
+    let seen = try #require(other.requests.first)
+    #expect(seen.header("Authorization") == nil)
+    #expect(seen.header("Cookie") == nil)
+    #expect(seen.header("X-Kept") == "1")
+  }
+
+  @Test func `a body file that does not exist fails before connecting`() async throws {
+    let server = try MockServer(answering: { _ in .ok("x") })
+    defer { server.stop() }
+    let missing = FileManager.default.temporaryDirectory.appending(path: "no such file \(UUID())")
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await HTTPClient().post("\(raw: server.url)/", body: .file(missing))
+    }
+
+    #expect(error.kind == .file)
+    #expect(error.message.contains("no such file"))
+    #expect(server.connectionCount == 0)
+  }
+
+  @Test func `sends a file as it is`() async throws {
+    let server = try MockServer(answering: { _ in .ok("x") })
+    defer { server.stop() }
+    let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID())")
+    let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    try content.write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+
+    _ = try await HTTPClient().put("\(raw: server.url)/", body: .file(file, contentType: "image/png"))
+
+    let seen = try #require(server.requests.first)
+    #expect(seen.body == content)
+    #expect(seen.header("Content-Length") == "300000")
+    #expect(seen.header("Content-Type") == "image/png")
+  }
+
+  @Test func `backoff tries again after failures and records each attempt`() async throws {
+    let server = try MockServer(script: [.status(503), .status(503, headers: ["Retry-After": "0"]), .ok("third")])
+    defer { server.stop() }
+
+    let response = try await HTTPClient().get(
+      "\(raw: server.url)/", options: .retry(.backoff(attempts: 3, base: .milliseconds(10))))
+
+    #expect(response.text == "third")
+    #expect(response.attempts.count == 3)
+    #expect(response.attempts.map(\.number) == [1, 2, 3])
+    #expect(server.requests.count == 3)
+  }
+}
