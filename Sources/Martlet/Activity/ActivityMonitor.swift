@@ -27,7 +27,7 @@ public actor ActivityMonitor {
         if snapshot.bytesPerSecond == Bandwidth() {
           await core.changes.wait(after: version)
         } else {
-          try await core.timeline.watch(.milliseconds(900))
+          try await core.changes.wait(after: version, orFor: .milliseconds(900), core.timeline)
         }
       }
     }
@@ -43,10 +43,12 @@ public actor ActivityMonitor {
       watch(continuation) { core in
         let version = core.changes.version
         let isInUse = core.snapshot().isNetworkInUse
-        let rest = core.lastUse + hideAfter - core.timeline.now()
+        let rest = max(core.lastUse, shown.lastUse) + hideAfter - core.timeline.now()
         if isInUse {
           if shown.change(to: true) { continuation.yield(true) }
           await core.changes.wait(after: version)
+          // A call that begins to pause stops using the network without ending.
+          shown.lastUse = core.timeline.now()
         } else if shown.isOn && rest > .zero {
           // Another use in the meantime moves `lastUse`, and the rest is waited for again.
           try await core.timeline.watch(rest)
@@ -61,6 +63,7 @@ public actor ActivityMonitor {
   /// Whether requests of an endpoint type are under way.
   ///
   /// - Parameter type: The type; requests of other types do not count.
+  /// - Returns: Whether there is one.
   public nonisolated func isInUse<E: Endpoint>(_ type: E.Type) -> Bool {
     core.calls.contains { $0.endpoint == type }
   }
@@ -68,16 +71,19 @@ public actor ActivityMonitor {
   /// The requests of an endpoint type that are under way.
   ///
   /// - Parameter type: The type.
+  /// - Returns: The requests, the oldest first.
   public nonisolated func requests<E: Endpoint>(of type: E.Type) -> [RequestInfo] { requests { $0.endpoint == type } }
 
   /// The requests with a tag that are under way.
   ///
   /// - Parameter tag: The tag.
+  /// - Returns: The requests, the oldest first.
   public nonisolated func requests(tagged tag: String) -> [RequestInfo] { requests { $0.tag == tag } }
 
   /// The requests to a host that are under way.
   ///
   /// - Parameter host: The host in lower case.
+  /// - Returns: The requests, the oldest first.
   public nonisolated func requests(to host: String) -> [RequestInfo] { requests { $0.host == host } }
 
   /// Counts work that the client does not do itself as use of the network.

@@ -83,7 +83,8 @@ public struct RequestInfo: Sendable, Identifiable {
     redactedURL = request.target.description
     endpoint = call.endpoint
     tag = call.tag
-    attempt = call.attempts.count + 1
+    // An attempt without a pause after it is the last one, whose response is being read.
+    attempt = call.attempts.last.map { $0.pause == nil ? $0.number : $0.number + 1 } ?? 1
     state = call.stage
     progress = call.progress
     elapsed = call.elapsed

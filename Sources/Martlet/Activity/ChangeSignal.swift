@@ -48,4 +48,14 @@ final class ChangeSignal: Sendable {
       state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
     }
   }
+
+  /// Waits until there is a change after `version`, or `limit` has passed.
+  func wait(after version: Int, orFor limit: Duration, _ timeline: Timeline) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await self.wait(after: version) }
+      group.addTask { try await timeline.watch(limit) }
+      try await group.next()
+      group.cancelAll()
+    }
+  }
 }

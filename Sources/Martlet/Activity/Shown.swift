@@ -1,11 +1,24 @@
-import Synchronization
-
-/// What an indicator showed last.
+/// What an indicator showed last, and when it last saw the network in use.
 final class Shown: Sendable {
-  private let state = Atomic<Int>(-1)
+  private struct State {
+    var isOn: Bool?
+    var lastUse = Duration.zero
+  }
 
-  var isOn: Bool { state.load(ordering: .relaxed) == 1 }
+  private let state = Locked(State())
+
+  var isOn: Bool { state.withLock { $0.isOn == true } }
+
+  var lastUse: Duration {
+    get { state.withLock { $0.lastUse } }
+    set { state.withLock { $0.lastUse = newValue } }
+  }
 
   /// - Returns: Whether this is a change.
-  func change(to isOn: Bool) -> Bool { state.exchange(isOn ? 1 : 0, ordering: .relaxed) != (isOn ? 1 : 0) }
+  func change(to isOn: Bool) -> Bool {
+    state.withLock { state in
+      defer { state.isOn = isOn }
+      return state.isOn != isOn
+    }
+  }
 }

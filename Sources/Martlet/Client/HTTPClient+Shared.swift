@@ -9,6 +9,7 @@ extension HTTPClient {
   ///   - options: What is different for this one.
   /// - Returns: An accepted response.
   /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  @discardableResult
   public static func get(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions()
@@ -42,6 +43,7 @@ extension HTTPClient {
   ///   - options: What is different for this one.
   /// - Returns: An accepted response.
   /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  @discardableResult
   public static func head(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions()
@@ -58,6 +60,7 @@ extension HTTPClient {
   ///   - options: What is different for this one.
   /// - Returns: An accepted response.
   /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  @discardableResult
   public static func delete(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions()
@@ -92,6 +95,7 @@ extension HTTPClient {
   ///   - options: What is different for this one.
   /// - Returns: An accepted response.
   /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  @discardableResult
   public static func post(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions()
@@ -127,6 +131,7 @@ extension HTTPClient {
   ///   - options: What is different for this one.
   /// - Returns: An accepted response.
   /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  @discardableResult
   public static func put(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions()
@@ -162,6 +167,7 @@ extension HTTPClient {
   ///   - options: What is different for this one.
   /// - Returns: An accepted response.
   /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  @discardableResult
   public static func patch(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions()

@@ -8,6 +8,7 @@ extension HTTPClient {
   ///   - options: What is different for this one.
   /// - Returns: An accepted response.
   /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  @discardableResult
   public nonisolated func get(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions()
@@ -41,6 +42,7 @@ extension HTTPClient {
   ///   - options: What is different for this one.
   /// - Returns: An accepted response.
   /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  @discardableResult
   public nonisolated func head(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions()
@@ -57,6 +59,7 @@ extension HTTPClient {
   ///   - options: What is different for this one.
   /// - Returns: An accepted response.
   /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  @discardableResult
   public nonisolated func delete(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions()
@@ -91,6 +94,7 @@ extension HTTPClient {
   ///   - options: What is different for this one.
   /// - Returns: An accepted response.
   /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  @discardableResult
   public nonisolated func post(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions()
@@ -126,6 +130,7 @@ extension HTTPClient {
   ///   - options: What is different for this one.
   /// - Returns: An accepted response.
   /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  @discardableResult
   public nonisolated func put(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions()
@@ -161,6 +166,7 @@ extension HTTPClient {
   ///   - options: What is different for this one.
   /// - Returns: An accepted response.
   /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  @discardableResult
   public nonisolated func patch(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions()

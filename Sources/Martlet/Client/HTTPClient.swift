@@ -65,6 +65,7 @@ public actor HTTPClient {
   ///   - options: What is different for this one.
   /// - Returns: A response that is accepted (``RequestOptions/accepts``).
   /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  @discardableResult
   public nonisolated func send(
     _ request: HTTPRequest, options: RequestOptions = RequestOptions()
   ) async throws -> HTTPResponse {

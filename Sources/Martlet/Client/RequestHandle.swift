@@ -11,12 +11,8 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   private let origin: Origin
   private let result: SharedResult<Output>
   private let again: @Sendable (RequestID?) -> RequestHandle<Output>
-  private let delivery = Locked(Delivery())
-
-  /// What `retry()` has to do for callbacks.
-  private struct Delivery {
-    var restart: (@Sendable (RequestHandle<Output>) -> Void)?
-  }
+  /// What joins a repetition to what belongs to this request: its callbacks, its scope.
+  private let followers = Locked<[@Sendable (RequestHandle<Output>) -> Void]>([])
 
   init(
     _ call: Call, _ result: SharedResult<Output>, _ again: @escaping @Sendable (RequestID?) -> RequestHandle<Output>
@@ -110,23 +106,22 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
     call?.cancel()
   }
 
-  /// Sends the same request again, with the same options and callbacks, whatever became of this one.
+  /// Sends the same request again, with the same options, callbacks and scope, whatever became of this one.
   ///
   /// - Returns: The handle of the new request; its ``retryOf`` is this one's ``id``.
   @discardableResult
   public func retry() -> RequestHandle<Output> {
     let handle = again(id)
-    let restart = delivery.withLock { $0.restart }
-    if let restart {
-      handle.onRetry(restart)
-      restart(handle)
+    for follow in followers.withLock({ $0 }) {
+      handle.onRetry(follow)
+      follow(handle)
     }
     return handle
   }
 
-  /// Sets what attaches this handle's callbacks to the handle of a repetition.
-  func onRetry(_ restart: @escaping @Sendable (RequestHandle<Output>) -> Void) {
-    delivery.withLock { $0.restart = restart }
+  /// Sets something that joins each repetition to what belongs to this request.
+  func onRetry(_ follow: @escaping @Sendable (RequestHandle<Output>) -> Void) {
+    followers.withLock { $0.append(follow) }
   }
 
   /// Whether callbacks may still be called; nothing is delivered after `cancel()`.

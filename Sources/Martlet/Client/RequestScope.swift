@@ -16,8 +16,8 @@ public final class RequestScope: Sendable {
     var isEnded = false
   }
 
-  private let client: HTTPClient
-  private let options: RequestOptions
+  let client: HTTPClient
+  let options: RequestOptions
   private let state = Locked(State())
 
   /// Makes a scope.
@@ -84,12 +84,7 @@ public final class RequestScope: Sendable {
     onSuccess: @escaping (Owner, HTTPResponse) -> Void, onError: @escaping (Owner, HTTPError) -> Void = { _, _ in }
   ) -> RequestHandle<HTTPResponse> {
     let handle = client.start(request, options: options.over(self.options))
-    let callbacks = Callbacks<HTTPResponse>(
-      onSuccess: { [weak owner] in if let owner { onSuccess(owner, $0) } },
-      onError: { [weak owner] in if let owner { onError(owner, $0) } })
-    callbacks.attach(to: handle, isolation: isolation)
-    join(handle, key)
-    return handle
+    return join(handle, key, owner, isolation, onSuccess, onError)
   }
 
   /// Takes a request that was started elsewhere into the scope.
@@ -115,7 +110,26 @@ public final class RequestScope: Sendable {
     cancelAll()
   }
 
+  func join<Output: Sendable, Owner: AnyObject>(
+    _ handle: RequestHandle<Output>, _ key: String?, _ owner: Owner, _ isolation: isolated (any Actor)?,
+    _ onSuccess: @escaping (Owner, Output) -> Void, _ onError: @escaping (Owner, HTTPError) -> Void
+  ) -> RequestHandle<Output> {
+    let callbacks = Callbacks<Output>(
+      onSuccess: { [weak owner] in if let owner { onSuccess(owner, $0) } },
+      onError: { [weak owner] in if let owner { onError(owner, $0) } })
+    callbacks.attach(to: handle, isolation: isolation)
+    join(handle, key)
+    return handle
+  }
+
   private func join<Output: Sendable>(_ handle: RequestHandle<Output>, _ key: String?) {
+    admit(handle, key)
+    handle.onRetry { [weak self] next in
+      if let self { admit(next, key) } else { next.cancel() }
+    }
+  }
+
+  private func admit<Output: Sendable>(_ handle: RequestHandle<Output>, _ key: String?) {
     guard let call = handle.call else { return }
     let id = handle.id
     let (replaced, isEnded): ((@Sendable () -> Void)?, Bool) = state.withLock {

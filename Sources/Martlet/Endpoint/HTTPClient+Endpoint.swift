@@ -181,6 +181,13 @@ extension ClientCore {
 extension Endpoint {
   func output(of response: HTTPResponse) throws -> Output {
     try validate(response)
-    return try decode(response)
+    do {
+      return try decode(response)
+    } catch let error as DecodingError {
+      // What a decoder of the endpoint's own throws is the same failure as that of the default one.
+      throw HTTPError(
+        .decoding, "the body is not the JSON of \(Output.self): \(DecodingProblem.describe(error))",
+        request: response.finalRequest, response: response, underlying: error)
+    }
   }
 }

@@ -11,7 +11,7 @@ struct CollectMiddleware: Stage {
     var response = try await next(request, context)
     let call = context.call
     guard let (limit, isHard) = limit(for: response, call.options) else { return response }
-    guard limit > 0 else {
+    guard limit > 0 || isHard else {
       response.body = ResponseBody()
       return response
     }
@@ -25,7 +25,9 @@ struct CollectMiddleware: Stage {
 
   /// How much to read, and whether more than that is an error; `nil` leaves the body to the caller.
   private func limit(for response: StreamedResponse, _ options: ResolvedOptions) -> (Int, isHard: Bool)? {
-    if options.redirects.isFollowing && Redirection.isRedirect(response.status) {
+    let redirects = options.redirects
+    // Who is asked may want the redirect itself, whole.
+    if redirects.isFollowing, redirects.ask == nil, Redirection.location(response.status, response.headers) != nil {
       return (Self.redirectBodyBytes, false)
     }
     switch (options.accepts.accepts(response.status), delivery) {

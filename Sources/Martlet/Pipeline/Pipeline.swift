@@ -14,14 +14,13 @@ enum Pipeline {
   /// the watchdog aborts the call.
   static func stages(_ call: Call, _ delivery: Delivery) -> [any Stage] {
     let configuration = call.settings.configuration
-    let options = call.options
     return [
       // 1 yours, once per call
       configuration.middleware.map(MiddlewareStage.init),
       // 2 once per hop: drops credentials when the origin changes (RFC 9110 §15.4)
       [RedirectMiddleware()],
-      // 3 once per attempt (RFC 9110 §9.2.2, §10.2.3)
-      options.retry.maximumAttempts > 1 ? [RetryMiddleware()] : [],
+      // 3 once per attempt (RFC 9110 §9.2.2, §10.2.3); also where nothing is repeated: it records the one attempt
+      [RetryMiddleware()],
       //   a body that breaks off is an attempt lost
       [CollectMiddleware(delivery: delivery)],
       // 4 AuthMiddleware: credentials; on 401 one refresh shared by all, then one replay
@@ -36,7 +35,15 @@ enum Pipeline {
 
   /// Sends the call's request down the stages.
   static func run(_ call: Call, _ delivery: Delivery) async throws -> StreamedResponse {
-    var response = try await Next(stages: stages(call, delivery))(call.request, RequestContext(call: call))
+    let first = Next(stages: stages(call, delivery))
+    let context = RequestContext(call: call)
+    var response: StreamedResponse
+    if delivery == .stream && !call.settings.isAbortAware {
+      // Middleware is code that we cannot end: the wait for it is. A whole response is waited for like that further up.
+      response = try await withAbort(call.abortSource) { try await first(call.request, context) }
+    } else {
+      response = try await first(call.request, context)
+    }
     response.redirects = call.redirects
     response.attempts = call.attempts
     response.timing.total = call.elapsed

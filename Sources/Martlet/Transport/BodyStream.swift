@@ -23,7 +23,6 @@ package final class BodyStream: Sendable {
     var buffer = Data()
     var end: End?
     var waiter: Waiter?
-    var isAbandoned = false
     var isStreamed = false
     var onAbandon: (@Sendable () -> Void)?
     var onDrain: (@Sendable () -> Void)?
@@ -50,7 +49,7 @@ package final class BodyStream: Sendable {
   ///
   /// - Parameters:
   ///   - capacity: The bytes to reserve; a peer's number must be limited before it gets here.
-  ///   - onDrain: Called after the buffer was emptied.
+  ///   - onDrain: Called after the buffer was emptied, and when somebody begins to collect and so has room for all.
   ///   - onAbandon: Called once if the reader goes away, or has enough, before the end.
   package init(
     reserving capacity: Int = 0, onDrain: (@Sendable () -> Void)? = nil, onAbandon: @escaping @Sendable () -> Void
@@ -70,11 +69,9 @@ package final class BodyStream: Sendable {
   @discardableResult
   package func append(_ data: Data) -> Int? {
     let (action, waiting): (Action, Int?) = state.withLock {
-      guard $0.end == nil, !$0.isAbandoned else { return (.none, nil) }
+      guard $0.end == nil else { return (.none, nil) }
       if $0.buffer.isEmpty && $0.buffer.count < data.count { $0.buffer = data } else { $0.buffer.append(data) }
-      let action = $0.serve()
-      if case .whole? = $0.waiter { return (action, 0) }
-      return (action, $0.buffer.count)
+      return ($0.serve(), $0.isCollecting ? 0 : $0.buffer.count)
     }
     finish(action)
     return waiting
@@ -105,17 +102,17 @@ package final class BodyStream: Sendable {
     finish(action)
   }
 
-  /// The reader has gone away.
+  /// The reader has gone away; one that comes back, or still waits, gets an error.
   package func abandon() {
-    let callback: (@Sendable () -> Void)? = state.withLock { state in
-      state.isAbandoned = true
-      state.buffer = Data()
+    let (action, callback): (Action, (@Sendable () -> Void)?) = state.withLock { state in
       defer {
         state.onAbandon = nil
         state.onDrain = nil
       }
-      return state.onAbandon
+      state.giveUp()
+      return (state.serve(), state.onAbandon)
     }
+    action.run()
     callback?()
   }
 
@@ -137,19 +134,21 @@ package final class BodyStream: Sendable {
   }
 
   private func wait(_ waiter: Waiter) {
-    let action: Action = state.withLock {
+    let (action, onDrain): (Action, (@Sendable () -> Void)?) = state.withLock {
       guard $0.waiter == nil else {
-        // Two readers at once: the second one gets nothing rather than a part.
+        // Two readers at once: the second one gets an error rather than a part.
         switch waiter {
-        case .piece(let continuation): return .piece(continuation, .success(nil))
-        case .whole(_, let continuation): return .whole(continuation, .success((Data(), false)))
+        case .piece(let continuation): return (.piece(continuation, .failure(CancellationError())), nil)
+        case .whole(_, let continuation): return (.whole(continuation, .failure(CancellationError())), nil)
         }
       }
       if case .piece = waiter { $0.isStreamed = true }
       $0.waiter = waiter
-      return $0.serve()
+      let action = $0.serve()
+      return (action, $0.isCollecting ? $0.onDrain : nil)
     }
     finish(action)
+    onDrain?()
   }
 
   private func finish(_ action: Action) {
@@ -163,6 +162,18 @@ package final class BodyStream: Sendable {
 }
 
 extension BodyStream.State {
+  fileprivate var isCollecting: Bool { if case .whole? = waiter { true } else { false } }
+
+  /// Drops what nobody will read, so that what is lost never looks like an end.
+  fileprivate mutating func giveUp() {
+    switch end {
+    case .failed?: break
+    case .finished? where buffer.isEmpty: break
+    default: end = .failed(CancellationError())
+    }
+    buffer = Data()
+  }
+
   /// Gives the waiting reader what is there.
   fileprivate mutating func serve() -> BodyStream.Action {
     switch waiter {
@@ -191,7 +202,7 @@ extension BodyStream.State {
   ) -> BodyStream.Action {
     if buffer.count > limit {
       waiter = nil
-      defer { buffer = Data() }
+      defer { giveUp() }
       return .whole(continuation, .success((buffer.prefix(limit), false)))
     }
     guard let end else { return .none }

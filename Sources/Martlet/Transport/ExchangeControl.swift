@@ -226,7 +226,7 @@ public struct TransferProgress: Sendable, Hashable {
 
   /// The part of the response that has arrived, from 0 to 1, or `nil` if its length is unknown.
   public var fraction: Double? {
-    guard let expectedToReceive else { return nil }
+    guard let expectedToReceive, expectedToReceive >= 0 else { return nil }
     guard expectedToReceive > 0 else { return 1 }
     return min(1, max(0, Double(received) / Double(expectedToReceive)))
   }

@@ -39,8 +39,17 @@ public struct ResponseBody: AsyncSequence, Sendable {
       self.lifetime = lifetime
     }
 
-    /// The next piece, never empty, or `nil` at the end.
+    /// The next piece, never empty, or `nil` at the end and after an error.
     public mutating func next() async throws -> Data? {
+      do {
+        return try await piece()
+      } catch {
+        end()
+        throw error
+      }
+    }
+
+    private mutating func piece() async throws -> Data? {
       switch storage {
       case nil: return nil
       case .data(let data):

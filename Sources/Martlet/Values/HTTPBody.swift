@@ -52,7 +52,7 @@ public struct HTTPBody: Sendable, Hashable {
     do {
       return HTTPBody(.data(try encoder.encode(value)), contentType: "application/json")
     } catch {
-      let message = "the JSON body cannot be encoded: \(InvalidInput.printable(String(describing: error)))"
+      let message = "the JSON body cannot be encoded: \(EncodingProblem.describe(error))"
       return HTTPBody(.invalid(InvalidInput(message)), contentType: nil)
     }
   }
@@ -102,7 +102,7 @@ public struct HTTPBody: Sendable, Hashable {
 
   private static func fileSize(_ url: URL) throws(InvalidBody) -> Int64 {
     guard url.isFileURL else {
-      throw .invalid(InvalidInput("a file body needs a file URL, not '\(InvalidInput.printable(url.absoluteString))'"))
+      throw .invalid(InvalidInput("a file body needs a file URL, not '\(URLRedaction.printable(url.absoluteString))'"))
     }
     let path = url.path(percentEncoded: false)
     let name = InvalidInput.printable(path)
@@ -123,4 +123,16 @@ public struct HTTPBody: Sendable, Hashable {
 package enum InvalidBody: Error {
   case invalid(InvalidInput)
   case file(String)
+}
+
+enum EncodingProblem {
+  /// One line of what an encoder found wrong, with the path to it and without the value, which may be a secret.
+  static func describe(_ error: any Error) -> String {
+    guard case EncodingError.invalidValue(let value, let context)? = error as? EncodingError else {
+      return InvalidInput.printable(String(describing: type(of: error)))
+    }
+    let keys = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
+    let place = keys.isEmpty ? "the top level" : InvalidInput.printable(keys)
+    return "a value of type \(type(of: value)) at \(place)"
+  }
 }

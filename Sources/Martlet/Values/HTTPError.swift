@@ -112,8 +112,9 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
   public var description: String {
     var line = "\(kind)"
     if let method { line += ": \(InvalidInput.printable(method.rawValue))" }
-    if let redactedURL { line += " \(redactedURL)" }
-    line += ": \(message)"
+    // Both may come from elsewhere: a transport quotes its peer.
+    if let redactedURL { line += " \(InvalidInput.printable(redactedURL, limit: .max))" }
+    line += ": \(InvalidInput.printable(message, limit: .max))"
     var notes: [String] = []
     if let phase { notes.append("while \(phase.rawValue)") }
     if attempts.count > 1 { notes.append("after \(attempts.count) attempts") }

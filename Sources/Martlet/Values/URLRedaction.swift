@@ -11,7 +11,9 @@ enum URLRedaction {
     if let scheme = parts.scheme { result += "\(string(scheme)):" }
     if let authority = parts.authority {
       if hasDoubtfulPort(authority), bytes.contains(UInt8(ascii: "@")) { return "\(result)//***" }
-      result += "//" + string(afterLastAt(authority)) + string(parts.path)
+      // One slash too many makes a path of what was meant as the authority.
+      let path = authority.isEmpty ? afterLastAt(parts.path) : parts.path
+      result += "//" + string(afterLastAt(authority)) + string(path)
     } else if parts.scheme != nil || parts.hasColonInFirstSegment {
       result += string(afterLastAt(parts.path))
     } else {

@@ -278,4 +278,19 @@ import Testing
     #expect(response.attempts.map(\.number) == [1, 2, 3])
     #expect(server.requests.count == 3)
   }
+
+  @Test func `a request made on a bare thread is sent from another`() async throws {
+    let server = try MockServer(answering: { _ in .ok("x") })
+    defer { server.stop() }
+    let made = EventRecorder<HTTPRequest>()
+    Thread { [url = server.url] in made.record(.get("\(raw: url)/made")) }.start()
+    let isMade = await made.wait(for: 1)
+    #expect(isMade)
+    #expect(server.connectionCount == 0)
+
+    let response = try await HTTPClient().send(try #require(made.elements.first))
+
+    #expect(response.text == "x")
+    #expect(server.requests.map(\.target) == ["/made"])
+  }
 }

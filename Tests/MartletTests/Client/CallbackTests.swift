@@ -158,4 +158,41 @@ import Testing
 
     await eventually("called") { kinds == [.middleware] }
   }
+
+  private struct GetNumber: Endpoint {
+    typealias Output = Int
+    var target: RequestTarget { "http://example.test/number" }
+  }
+
+  @MainActor @Test func `an endpoint calls back with its typed output`() async throws {
+    let client = Self.client(.json("42"))
+    var numbers: [Int] = []
+
+    client.start(GetNumber(), onStart: { numbers.append(0) }, onSuccess: { numbers.append($0) })
+
+    await eventually("called") { numbers == [0, 42] }
+  }
+
+  @MainActor @Test func `an endpoint in a scope calls back with its owner`() async throws {
+    let box = Box()
+    let scope = RequestScope(client: Self.client(.json("42")))
+
+    scope.start(GetNumber(), for: box, onSuccess: { box, number in box.values.append("\(number)") })
+
+    await eventually("called") { box.values == ["42"] }
+  }
+
+  @MainActor @Test func `callback, events and value see the same end`() async throws {
+    let client = Self.client()
+    var texts: [String] = []
+    let handle = client.get("http://example.test/", onSuccess: { texts.append($0.text) })
+    var ends: [String] = []
+    for await event in handle.events {
+      if case .ended(.succeeded(let status)) = event { ends.append("\(status.rawValue)") }
+    }
+
+    #expect(try await handle.value.text == "x")
+    #expect(ends == ["200"])
+    await eventually("called") { texts == ["x"] }
+  }
 }

@@ -242,6 +242,25 @@ import Testing
     #expect(transport.requests.first == transport.requests.last)
   }
 
+  @Test func `the repetition of a request in a scope ends with the scope`() async throws {
+    let transport = StubTransport { request in
+      if request.headers["X-Once"] == nil { try await Task.sleep(for: .seconds(600)) }
+      return .status(500)
+    }
+    let client = HTTPClient { $0.transport = transport }
+    var scope: RequestScope? = RequestScope(client: client)
+    let first = scope?.start(.get("http://example.test/"))
+    first?.cancel()
+    let second = first?.retry()
+    #expect(second?.isAlive == true)
+
+    scope = nil
+
+    await #expect(throws: CancellationError.self) { try await second?.value }
+    let third = first?.retry()
+    await #expect(throws: CancellationError.self) { try await third?.value }
+  }
+
   @Test func `what is wrong with a started request is its handle's error`() async throws {
     let client = HTTPClient()
 

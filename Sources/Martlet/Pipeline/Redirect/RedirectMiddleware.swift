@@ -13,14 +13,16 @@ struct RedirectMiddleware: Stage {
       case .none: return response
       case .refused(let kind, let message): throw try await error(kind, message, response, request, context)
       case .next(let proposed):
-        guard let following = try await decide(proposed, request, response, context, policy) else { return response }
         guard context.hop < policy.maximumHops else {
           let message = "more than \(policy.maximumHops) redirects"
           throw try await error(.tooManyRedirects, message, response, request, context)
         }
+        guard let following = try await decide(proposed, request, response, context, policy) else { return response }
         guard seen.insert(Place(following)).inserted else {
           throw try await error(.tooManyRedirects, "a loop of redirects", response, request, context)
         }
+        // A file that was there for the hop before may be gone.
+        if following.body != nil { _ = try RequestGate.checkAgain(following, settings: context.call.settings) }
         record(response.status, from: request, to: following, context.call)
         request = following
         context.hop += 1
@@ -52,20 +54,27 @@ struct RedirectMiddleware: Stage {
     case .follow: return proposed
     case .stop: return nil
     case .replace(let replacement):
-      var checked = try RequestGate.checkAgain(replacement, settings: context.call.settings)
-      let old = try? request.target.resolve(against: nil).origin
-      let new = try? checked.target.resolve(against: nil).origin
-      if old != new {
-        // What the program set anew is meant; what it only carried over is not.
-        let kept = ["Authorization", "Cookie", "Proxy-Authorization"].filter {
-          checked.headers[$0] != request.headers[$0]
-        }
-        let values = kept.map { ($0, checked.headers[$0]) }
-        Redirection.dropCredentials(of: &checked)
-        for (name, value) in values { checked.headers[name] = value }
+      let checked = try RequestGate.checkAgain(replacement, settings: context.call.settings)
+      let old = try? request.target.resolve(against: nil)
+      let new = try? checked.target.resolve(against: nil)
+      if old?.isSecure == true, new?.isSecure == false, !policy.allowsDowngrade {
+        let message = "a redirect from https to http (\(checked.target)) is not followed"
+        throw try await error(.redirectRefused, message, response, request, context)
       }
-      return checked
+      return old?.origin == new?.origin ? checked : Self.strip(checked, comingFrom: request)
     }
+  }
+
+  /// Drops what a replacement only carried over to another origin, and keeps what the program set anew.
+  private static func strip(_ replacement: HTTPRequest, comingFrom request: HTTPRequest) -> HTTPRequest {
+    var stripped = replacement
+    Redirection.dropCredentials(of: &stripped)
+    stripped.headers.remove("Host")
+    for name in ["Authorization", "Cookie", "Proxy-Authorization", "Host"] {
+      guard let value = replacement.headers[name], value != request.headers[name] else { continue }
+      stripped.headers[name] = value
+    }
+    return stripped
   }
 
   private func record(_ status: HTTPStatus, from: HTTPRequest, to: HTTPRequest, _ call: Call) {

@@ -13,6 +13,15 @@ enum Redirection {
   /// The statuses that redirect; 300, 304, 305 and 306 never do.
   static func isRedirect(_ status: HTTPStatus) -> Bool { [301, 302, 303, 307, 308].contains(status.rawValue) }
 
+  /// The longest URL that is followed, in bytes.
+  private static let maximumURLBytes = 64 << 10
+
+  /// The URL that a response redirects to as it is written, if it redirects at all.
+  static func location(_ status: HTTPStatus, _ headers: HTTPHeaders) -> String? {
+    guard isRedirect(status), let location = headers["Location"], !location.isEmpty else { return nil }
+    return location
+  }
+
   /// The next step.
   ///
   /// - Parameters:
@@ -22,18 +31,29 @@ enum Redirection {
   ///   - policy: The policy.
   /// - Returns: What follows.
   static func step(status: HTTPStatus, headers: HTTPHeaders, request: HTTPRequest, policy: RedirectPolicy) -> Step {
-    guard policy.isFollowing, isRedirect(status), let location = headers["Location"], !location.isEmpty,
+    guard policy.isFollowing, let location = location(status, headers),
       let current = try? request.target.resolve(against: nil, adding: request.query)
     else { return .none }
     let next: AbsoluteURL
-    do { next = try current.resolving(location) } catch { return .refused(.redirectRefused, error.message) }
+    do {
+      // Read a second time without its userinfo: a server does not choose the credentials of a request.
+      next = try AbsoluteURL.parse(try current.resolving(location).string)
+    } catch {
+      return .refused(.redirectRefused, error.message)
+    }
+    guard next.string.utf8.count <= maximumURLBytes else {
+      return .refused(.redirectRefused, "a redirect to a URL longer than \(maximumURLBytes) bytes is not followed")
+    }
     if current.isSecure && !next.isSecure && !policy.allowsDowngrade {
       return .refused(.redirectRefused, "a redirect from https to http (\(next.redacted)) is not followed")
     }
     var following = request
     following.target = RequestTarget(next)
     following.query = [:]
-    if becomesGet(status, request.method, policy) { dropBody(of: &following) }
+    if becomesGet(status, request.method, policy) {
+      if following.method != .head { following.method = .get }
+      dropBody(of: &following)
+    }
     if following.body?.isReplayable == false {
       return .refused(.bodyNotReplayable, "the redirect wants the body again, which can be sent only once")
     }
@@ -49,9 +69,10 @@ enum Redirection {
     }
   }
 
+  /// Whether the next request reads: a `GET`, or a `HEAD` that stays one.
   private static func becomesGet(_ status: HTTPStatus, _ method: HTTPMethod, _ policy: RedirectPolicy) -> Bool {
     switch status.rawValue {
-    case 303: method != .head && method != .get
+    case 303: true
     case 301, 302: method == .post && !policy.keepsMethod
     default: false
     }
@@ -59,13 +80,12 @@ enum Redirection {
 
   /// RFC 9110 §15.4: the fields that describe the content go with it.
   private static func dropBody(of request: inout HTTPRequest) {
-    request.method = .get
     request.body = nil
-    for name in [
-      "Content-Encoding", "Content-Language", "Content-Location", "Content-Type", "Content-Length", "Digest",
-      "Content-Digest", "Last-Modified", "Transfer-Encoding",
-    ] {
-      request.headers.remove(name)
-    }
+    let others = ["digest", "expect", "last-modified", "repr-digest", "transfer-encoding"]
+    request.headers = HTTPHeaders(
+      request.headers.filter {
+        let name = FieldSyntax.lowercased($0.name)
+        return !name.hasPrefix("content-") && !others.contains(name)
+      })
   }
 }

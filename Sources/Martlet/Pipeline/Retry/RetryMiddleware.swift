@@ -1,4 +1,4 @@
-/// Repeats an attempt as the call's policy says.
+/// Repeats an attempt as the call's policy says, and records every one.
 struct RetryMiddleware: Stage {
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
@@ -42,8 +42,12 @@ struct RetryMiddleware: Stage {
   ) -> Duration? {
     let configuration = call.settings.configuration
     let policy = call.options.retry
+    guard attempt < policy.maximumAttempts, outcome.isFailure else { return nil }
+    // Attempt middleware may have made something else of the request: it must be safe as it came and as it was sent.
+    let sent = call.currentRequest
     let decided = policy.pause(
-      after: attempt, of: request, outcome: outcome, now: configuration.now(), random: configuration.random())
+      after: attempt, of: sent.isIdempotent ? request : sent, outcome: outcome, now: configuration.now(),
+      random: configuration.random())
     guard let pause = decided else { return nil }
     // A pause that outlasts the call is given up at once: the error in hand says more than a timeout.
     if let total = call.timeouts.total, call.elapsed + pause >= total { return nil }

@@ -21,6 +21,9 @@ public struct RetryPolicy: Sendable {
     }
 
     init(error: HTTPError) { self.error = error }
+
+    /// Whether there is anything to repeat: no response, or one with a status of 400 or more.
+    var isFailure: Bool { error != nil || (status?.rawValue ?? 0) >= 400 }
   }
 
   enum Rule: Sendable {
@@ -78,8 +81,8 @@ public struct RetryPolicy: Sendable {
   ///
   /// - Parameters:
   ///   - attempts: The most attempts, the first included.
-  ///   - decide: Gets the number of the attempt that failed and its outcome; returns the pause before the next one, or
-  ///     `nil` to give up.
+  ///   - decide: Gets the number of the attempt that failed, which is one without a response or with a status of 400 or
+  ///     more, and its outcome; returns the pause before the next one, or `nil` to give up.
   /// - Returns: The policy.
   public static func custom(
     attempts: Int = 10, _ decide: @escaping @Sendable (Int, Outcome) -> Duration?
@@ -126,7 +129,7 @@ public struct RetryPolicy: Sendable {
   func pause(
     after attempt: Int, of request: HTTPRequest, outcome: Outcome, now: Date, random: Double
   ) -> Duration? {
-    guard attempt < maximumAttempts, isSafe(request, outcome) else { return nil }
+    guard attempt < maximumAttempts, outcome.isFailure, isSafe(request, outcome) else { return nil }
     switch rule {
     case .none: return nil
     case .standard: return outcome.error?.mayBeStaleConnection == true ? .zero : nil
@@ -137,10 +140,20 @@ public struct RetryPolicy: Sendable {
       if let asked = RetryAfter.delay(outcome.headers, now: now) {
         return asked <= maximumRetryAfter ? asked : nil
       }
-      // 30 doublings pass any sane cap; more would overflow the shift.
-      let longest = min(cap, base * (1 << min(attempt - 1, 30)))
-      return longest * min(max(random, 0), 1)
+      return RetryPolicy.longestPause(after: attempt, base: base, cap: cap) * (random > 0 ? min(random, 1) : 0)
     }
+  }
+
+  /// Doubles `base` after each attempt but the first, up to `cap`.
+  private static func longestPause(after attempt: Int, base: Duration, cap: Duration) -> Duration {
+    var longest = min(base, cap)
+    var attempt = attempt
+    // It stops at the cap, so that no number of attempts and no base overflows.
+    while attempt > 1, longest > .zero, longest < cap {
+      longest = longest > cap / 2 ? cap : longest * 2
+      attempt -= 1
+    }
+    return longest
   }
 
   private func isTransient(_ outcome: Outcome) -> Bool {

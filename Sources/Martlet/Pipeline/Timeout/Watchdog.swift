@@ -1,4 +1,3 @@
-
 /// Something whose limits have to be looked at.
 protocol Watched: AnyObject, Sendable {
   /// Acts on a limit that has passed.
@@ -72,17 +71,18 @@ final class Watchdog: Sendable {
   /// Looks at everything that is due.
   private func look(generation: Int) {
     let now = timeline.now()
-    let due: [any Watched]? = state.withLock { state in
+    let due: [(next: Duration, object: any Watched)]? = state.withLock { state in
       guard state.generation == generation else { return nil }
       state.wake = nil
-      return state.watched.values.lazy.filter { $0.next <= now + Watchdog.grain }.map(\.object)
+      return state.watched.values.lazy.filter { $0.next <= now + Watchdog.grain }.map { $0 }
     }
     guard let due else { return }
-    for object in due {
+    for (seen, object) in due {
       let next = object.checkLimits(now: now)
       state.withLock { state in
         let id = ObjectIdentifier(object)
-        guard state.watched[id] != nil else { return }
+        // Gone, or moved meanwhile by what it watches over: the newer word counts.
+        guard let current = state.watched[id], current.next == seen else { return }
         if let next {
           // Never at once again: a limit that was not reached by a hair must not spin.
           state.watched[id]?.next = max(next, now + Watchdog.grain)

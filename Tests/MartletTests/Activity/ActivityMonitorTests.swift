@@ -1,0 +1,225 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite(.timeLimit(.minutes(1))) struct ActivityMonitorTests {
+  struct Broken: Error, Equatable {}
+
+  private static func client(
+    _ clock: TestClock, retry: RetryPolicy = .none, _ transport: StubTransport
+  ) -> HTTPClient {
+    Forge.client(transport) {
+      $0.clock = clock
+      $0.retry = retry
+    }
+  }
+
+  private static func client(_ transport: StubTransport) -> HTTPClient {
+    client(TestClock(advancing: .manually), transport)
+  }
+
+  // MARK: The state now
+
+  @Test func `is idle at first`() {
+    let now = Self.client(StubTransport { _ in .text("x") }).activity.current
+
+    #expect(now.running.isEmpty && now.waiting.isEmpty && now.adopted.isEmpty && now.byHost.isEmpty)
+    #expect(!now.isNetworkInUse)
+    #expect(now.bytesPerSecond == Bandwidth())
+    #expect(now.totals == ActivityTotals())
+  }
+
+  @Test func `counts what was started and what came of it`() async throws {
+    let gate = Gate()
+    let client = Self.client(
+      StubTransport { request in
+        switch request.url?.path() {
+        case "/bad": return .status(500)
+        case "/slow":
+          await gate.wait()
+          return .text("late")
+        default: return .text("x")
+        }
+      })
+
+    _ = try await client.get("/good")
+    _ = try await client.start(.get("/good")).value
+    _ = try? await client.get("/bad")
+    _ = try? await client.send(Forge.GetUser())
+    let cancelled = client.start(.get("/slow"))
+    client.start(.get("/slow"))
+    cancelled.cancel()
+
+    let totals = client.activity.current.totals
+    let counts: [Int] = [totals.started, totals.succeeded, totals.failed, totals.cancelled]
+    #expect(counts == [6, 2, 2, 1])
+    #expect(client.activity.current.running.count == 1)
+    await gate.open()
+    await client.activity.waitUntilIdle()
+    #expect(client.activity.current.totals.succeeded == 3)
+  }
+
+  @Test func `shows a pause as waiting, with its reason, and not as use of the network`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let transport = StubTransport(script: [.status(503), .text("x")])
+    let client = Self.client(clock, retry: .custom { attempt, _ in attempt < 2 ? .seconds(3) : nil }, transport)
+
+    let handle = client.start(.get("/"))
+    await clock.waitForSleepers(1)
+    let during = client.activity.current
+    clock.advance(by: .seconds(3))
+    _ = try await handle.value
+
+    #expect(during.running.isEmpty)
+    #expect(during.waiting.map(\.reason) == [.retryPause(.seconds(3))])
+    #expect(during.waiting.first?.request.id == handle.id)
+    #expect(during.waiting.first?.request.attempt == 2)
+    #expect(!during.isNetworkInUse)
+    #expect(during.byHost == ["example.test": 1])
+    #expect(client.activity.current.byHost.isEmpty)
+  }
+
+  // S116
+  @Test func `has exact rates in both directions, which decay to nothing`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let client = Self.client(
+      clock,
+      StubTransport(withContext: { _, context in
+        context.didSend(100, of: 100)
+        context.didReceive(1000)
+        return .text("x")
+      }))
+    var rates: [[Double]] = []
+
+    for _ in 0..<5 {
+      _ = try await client.get("/")
+      rates.append([client.activity.current.bytesPerSecond.received, client.activity.current.bytesPerSecond.sent])
+      clock.advance(by: .seconds(1))
+    }
+    for _ in 0..<5 {
+      rates.append([client.activity.current.bytesPerSecond.received, client.activity.current.bytesPerSecond.sent])
+      clock.advance(by: .seconds(1))
+    }
+
+    #expect(rates.map { $0[0] } == [200, 400, 600, 800, 1000, 800, 600, 400, 200, 0])
+    #expect(rates.map { $0[1] } == [20, 40, 60, 80, 100, 80, 60, 40, 20, 0])
+    #expect(client.activity.current.totals.bytesReceived == 5000)
+    #expect(client.activity.current.totals.bytesSent == 500)
+  }
+
+  // MARK: Foreign work
+
+  // C8
+  @Test func `counts adopted work while it runs, also if it fails`() async throws {
+    let client = Self.client(StubTransport { _ in .text("x") })
+    let monitor = client.activity
+
+    let value = await monitor.adopt("upload") {
+      #expect(monitor.current.isNetworkInUse)
+      #expect(monitor.current.adopted == ["upload"])
+      return 5
+    }
+    let between = monitor.current.isNetworkInUse
+    await #expect(throws: Broken()) {
+      try await monitor.adopt("other") {
+        #expect(monitor.current.adopted == ["other"])
+        throw Broken()
+      }
+    }
+
+    #expect(value == 5)
+    #expect(!between)
+    #expect(!monitor.current.isNetworkInUse)
+    #expect(monitor.current.adopted.isEmpty)
+  }
+
+  @MainActor @Test func `adopted work stays on its actor`() async {
+    await Self.client(StubTransport { _ in .text("x") }).activity.adopt("work") { MainActor.assertIsolated() }
+  }
+
+  // MARK: Waiting for the end
+
+  @Test func `waits until requests and adopted work are over`() async throws {
+    let gates = [Gate(), Gate()]
+    let client = Self.client(
+      StubTransport { _ in
+        await gates[0].wait()
+        return .text("x")
+      })
+    let done = Log<String>()
+    let handle = client.start(.get("/"))
+    let foreign = Task { await client.activity.adopt("foreign") { await gates[1].wait() } }
+    await eventually("both run") { client.activity.current.adopted == ["foreign"] }
+    let waiting = Task {
+      await client.activity.waitUntilIdle()
+      done.add("idle")
+    }
+
+    await gates[0].open()
+    _ = try await handle.value
+    done.add("request")
+    await gates[1].open()
+    await foreign.value
+    await waiting.value
+
+    #expect(done.elements == ["request", "idle"])
+    await client.activity.waitUntilIdle()
+  }
+
+  @Test func `a cancelled task waits no longer`() async {
+    let client = Self.client(StubTransport { _ in try await Forge.hang() })
+    let handle = client.start(.get("/"))
+    let waiting = Task { await client.activity.waitUntilIdle() }
+
+    waiting.cancel()
+
+    await waiting.value
+    #expect(handle.isAlive)
+    client.cancelAll()
+  }
+
+  // MARK: The registry
+
+  // C12
+  @Test(arguments: [1, 2, 3]) func `two thousand requests that end in any order leave nothing`(seed: UInt64) async {
+    var generator = SeededGenerator(seed: seed)
+    let board = Board()
+    let client = Self.client(StubTransport { try await board.answer(to: Forge.number($0)) })
+    let handles = (0..<2000).map { client.start(Forge.GetItem(number: $0)) }
+    var ends: [(Int, End)] = []
+    for index in handles.indices { ends.append((index, End.allCases.randomElement(using: &generator) ?? .finish)) }
+    let started = client.activity.current.byHost["example.test"]
+
+    let shuffled = ends.shuffled(using: &generator)
+    let act: @Sendable (Int, End) -> Void = { index, end in
+      switch end {
+      case .finish: board.resolve(index, .success(.text("x")))
+      case .fail: board.resolve(index, .failure(Broken()))
+      case .cancel: handles[index].cancel()
+      }
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for part in 0..<4 {
+        group.addTask {
+          for (index, end) in shuffled[(part * 500)..<(part * 500 + 500)] { act(index, end) }
+        }
+      }
+    }
+    for handle in handles { _ = try? await handle.value }
+    await client.activity.waitUntilIdle()
+    for index in handles.indices { board.resolve(index, .failure(Broken())) }
+
+    let now = client.activity.current
+    #expect(started == 2000)
+    #expect(client.core.entryCount == 0)
+    #expect(now.running.isEmpty && now.waiting.isEmpty && now.byHost.isEmpty)
+    let expected: [Int] = End.allCases.map { kind in ends.count { $0.1 == kind } }
+    let counts: [Int] = [now.totals.succeeded, now.totals.failed, now.totals.cancelled]
+    #expect(counts == expected)
+    #expect(handles.allSatisfy { !$0.isAlive })
+  }
+
+  enum End: CaseIterable { case finish, fail, cancel }
+}

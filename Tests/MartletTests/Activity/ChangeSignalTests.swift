@@ -1,0 +1,75 @@
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite(.timeLimit(.minutes(1))) struct ChangeSignalTests {
+  @Test func `does nothing while nobody watches`() {
+    let signal = ChangeSignal()
+
+    for _ in 0..<1000 { signal.signal() }
+
+    #expect(signal.version == 0)
+  }
+
+  @Test func `stops counting when the last watcher has gone`() {
+    let signal = ChangeSignal()
+    signal.addWatcher()
+    signal.addWatcher()
+    signal.removeWatcher()
+    signal.signal()
+    signal.removeWatcher()
+
+    signal.signal()
+
+    #expect(signal.version == 1)
+  }
+
+  @Test func `wakes everybody who waits, and who comes late does not wait`() async {
+    let signal = ChangeSignal()
+    signal.addWatcher()
+    let version = signal.version
+    let waiting = (0..<10).map { _ in Task { await signal.wait(after: version) } }
+
+    signal.signal()
+
+    for task in waiting { await task.value }
+    await signal.wait(after: version)
+    #expect(signal.version == version + 1)
+  }
+
+  @Test func `a cancelled task does not wait`() async {
+    let signal = ChangeSignal()
+    let waiting = Task { await signal.wait(after: 0) }
+
+    waiting.cancel()
+
+    await waiting.value
+  }
+
+  @Test func `waits no longer than its limit`() async throws {
+    let signal = ChangeSignal()
+    let clock = TestClock(advancing: .manually)
+    signal.addWatcher()
+    let waiting = Task { try await signal.wait(after: 0, orFor: .seconds(1), Timeline(clock)) }
+    await clock.waitForSleepers(1)
+
+    clock.advance(by: .seconds(1))
+
+    try await waiting.value
+    #expect(signal.version == 0)
+  }
+
+  @Test func `a change ends a wait with a limit`() async throws {
+    let signal = ChangeSignal()
+    let clock = TestClock(advancing: .manually)
+    signal.addWatcher()
+    let waiting = Task { try await signal.wait(after: 0, orFor: .seconds(1), Timeline(clock)) }
+    await clock.waitForSleepers(1)
+
+    signal.signal()
+
+    try await waiting.value
+    #expect(clock.sleeperCount == 0)
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Testing
+
+// W24
+@Suite(.timeLimit(.minutes(1))) struct EndpointEventTests {
+  private static func client() -> HTTPClient {
+    Forge.client(
+      StubTransport { request in
+        switch request.url?.path() {
+        case "/user": .json(#"{"id":1}"#)
+        case "/items/404": .status(404)
+        default: .text(request.url?.lastPathComponent ?? "")
+        }
+      })
+  }
+
+  private static func text(_ event: EndpointEvent<String>?) -> String {
+    switch event {
+    case .succeeded(let output): output
+    case .failed(let error): "failed \((error as? HTTPError)?.status?.rawValue ?? 0)"
+    case .missed(let count): "missed \(count)"
+    case nil: "end"
+    }
+  }
+
+  @Test func `every listener gets every success and failure of its type, whoever sends`() async throws {
+    let client = Self.client()
+    var first = client.events(of: Forge.GetItem.self).makeAsyncIterator()
+    var second = client.events(of: Forge.GetItem.self).makeAsyncIterator()
+
+    _ = try await client.send(Forge.GetItem(number: 1))
+    _ = try await client.send(Forge.GetUser())
+    _ = try? await client.start(Forge.GetItem(number: 404)).value
+    _ = try await client.all([Forge.GetItem(number: 2)])
+    let scope = RequestScope(client: client)
+    _ = try await scope.start(Forge.GetItem(number: 3)).value
+
+    for expected in ["1", "failed 404", "2", "3"] {
+      #expect(await Self.text(first.next()) == expected)
+      #expect(await Self.text(second.next()) == expected)
+    }
+  }
+
+  @Test func `a slow listener loses the oldest and is told how many`() async throws {
+    let client = Self.client()
+    var slow = client.events(of: Forge.GetItem.self, keeping: 2).makeAsyncIterator()
+    var patient = client.events(of: Forge.GetItem.self, keeping: 10).makeAsyncIterator()
+
+    for number in 1...5 { _ = try await client.send(Forge.GetItem(number: number)) }
+
+    for expected in ["missed 3", "4", "5"] { #expect(await Self.text(slow.next()) == expected) }
+    for expected in ["1", "2", "3", "4", "5"] { #expect(await Self.text(patient.next()) == expected) }
+    _ = try await client.send(Forge.GetItem(number: 6))
+    #expect(await Self.text(slow.next()) == "6")
+  }
+
+  @Test func `tells what the endpoint made of an error`() async throws {
+    struct Forgiving: Endpoint {
+      typealias Output = String
+      var target: RequestTarget { "/items/404" }
+      func recover(from error: HTTPError) throws -> String { "nothing" }
+    }
+    let client = Self.client()
+    var events = client.events(of: Forgiving.self).makeAsyncIterator()
+
+    _ = try await client.send(Forgiving())
+    _ = try await client.start(Forgiving()).value
+
+    for _ in 0..<2 { #expect(await Self.text(events.next()) == "nothing") }
+  }
+
+  @Test func `does not tell of cancelled requests`() async throws {
+    let gate = Gate()
+    let client = Forge.client(
+      StubTransport { request in
+        await gate.wait()
+        return .text(request.url?.lastPathComponent ?? "")
+      })
+    var events = client.events(of: Forge.GetItem.self).makeAsyncIterator()
+    let cancelled = client.start(Forge.GetItem(number: 1))
+    let awaited = Task { try await client.send(Forge.GetItem(number: 2)) }
+    await eventually("both run") { client.activity.current.running.count == 2 }
+
+    cancelled.cancel()
+    awaited.cancel()
+    _ = try? await awaited.value
+    await gate.open()
+    _ = try await client.send(Forge.GetItem(number: 3))
+
+    #expect(await Self.text(events.next()) == "3")
+  }
+
+  @Test func `a listener whose task is cancelled ends`() async throws {
+    let client = Self.client()
+    let seen = Log<String>()
+    let listening = Task {
+      for await event in client.events(of: Forge.GetItem.self) { seen.add(Self.text(event)) }
+      return "ended"
+    }
+    await eventually("it listens") {
+      _ = try? await client.send(Forge.GetItem(number: 1))
+      return !seen.elements.isEmpty
+    }
+
+    listening.cancel()
+
+    #expect(await listening.value == "ended")
+  }
+}

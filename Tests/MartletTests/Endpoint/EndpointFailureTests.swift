@@ -1,0 +1,193 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Testing
+
+/// What an endpoint makes of responses and errors it does not want.
+@Suite(.timeLimit(.minutes(1))) struct EndpointFailureTests {
+  struct Refusal: Error, Equatable { var reason: String }
+
+  // W8
+  @Test func `a body of another shape is a decoding error with what is underneath`() async throws {
+    let client = Forge.client(StubTransport { _ in .json(#"{"id":"secret"}"#) })
+
+    let error = try await #require(throws: HTTPError.self) { try await client.send(Forge.GetUser()) }
+
+    #expect(error.kind == .decoding)
+    #expect(error.underlying is DecodingError)
+    #expect(error.response?.text == #"{"id":"secret"}"#)
+    #expect(error.description.contains(".id"))
+    #expect(!error.description.contains("secret"))
+  }
+
+  // W8
+  @Test func `a decoder of the endpoint's own fails in the same way`() async throws {
+    struct Wrapped: Endpoint {
+      typealias Output = Int
+      var target: RequestTarget { "/user" }
+      func decode(_ response: HTTPResponse) throws -> Int {
+        try JSONDecoder().decode([String: Int].self, from: response.body)["id"] ?? 0
+      }
+    }
+    let client = Forge.client(StubTransport { _ in .json(#"{"id":"secret"}"#) })
+
+    let error = try await #require(throws: HTTPError.self) { try await client.send(Wrapped()) }
+    let managed = try await #require(throws: HTTPError.self) { try await client.start(Wrapped()).value }
+
+    #expect(error.kind == .decoding)
+    #expect(error.underlying is DecodingError)
+    #expect(error.url?.absoluteString == "http://example.test/user")
+    #expect(!error.description.contains("secret"))
+    #expect(managed.kind == .decoding)
+  }
+
+  struct Picky: Endpoint {
+    typealias Output = String
+    var failsInValidate: Bool
+    var target: RequestTarget { "/" }
+    func validate(_ response: HTTPResponse) throws {
+      if failsInValidate { throw Refusal(reason: "validate") }
+    }
+    func decode(_ response: HTTPResponse) throws -> String { throw Refusal(reason: "decode") }
+  }
+
+  // W8, N22
+  @Test func `what the endpoint throws itself passes unchanged`() async throws {
+    let client = Forge.client(StubTransport { _ in .json(#"{"ok":false}"#) })
+
+    await #expect(throws: Refusal(reason: "validate")) { try await client.send(Picky(failsInValidate: true)) }
+    await #expect(throws: Refusal(reason: "decode")) { try await client.send(Picky(failsInValidate: false)) }
+    await #expect(throws: Refusal(reason: "decode")) { try await client.start(Picky(failsInValidate: false)).value }
+    #expect(client.activity.current.totals.failed == 3)
+  }
+
+  // W9, W10
+  @Test func `may make an output of an error`() async throws {
+    struct Find: Endpoint {
+      typealias Output = Forge.User?
+      var target: RequestTarget { "/user" }
+      func recover(from error: HTTPError) throws -> Forge.User? {
+        guard error.status == .notFound else { throw error }
+        return nil
+      }
+    }
+    let client = Forge.client(StubTransport(script: [.status(404), .json(#"{"id":1}"#), .status(500)]))
+
+    let missing = try await client.send(Find())
+    let found = try await client.start(Find()).value
+    let error = try await #require(throws: HTTPError.self) { try await client.send(Find()) }
+
+    #expect(missing == nil)
+    #expect(found == Forge.User(id: 1))
+    #expect(error.status == 500)
+  }
+
+  // W9
+  @Test func `may make another error of an error, and a substitute of a decoding error`() async throws {
+    struct Friendly: Endpoint {
+      typealias Output = Forge.User
+      var target: RequestTarget { "/user" }
+      func recover(from error: HTTPError) throws -> Forge.User {
+        if error.kind == .decoding { return Forge.User(id: 0) }
+        throw Refusal(reason: error.decoded(as: Forge.Item.self)?.name ?? "\(error.kind)")
+      }
+    }
+    let client = Forge.client(
+      StubTransport(script: [
+        .json(#"{"name":"too many"}"#, status: 429), .failure(HTTPError(.cannotConnect, "refused")), .text("[]"),
+      ]))
+
+    await #expect(throws: Refusal(reason: "too many")) { try await client.send(Friendly()) }
+    await #expect(throws: Refusal(reason: "cannotConnect")) { try await client.start(Friendly()).value }
+    #expect(try await client.send(Friendly()) == Forge.User(id: 0))
+  }
+
+  @Test func `is asked about requests that were never sent, too`() async throws {
+    struct Broken: Endpoint {
+      typealias Output = String
+      var target: RequestTarget { "/" }
+      var headers: HTTPHeaders { ["X-A": "a\r\nb"] }
+      func recover(from error: HTTPError) throws -> String { "\(error.kind)" }
+    }
+    let transport = StubTransport { _ in .text("x") }
+    let client = Forge.client(transport)
+
+    #expect(try await client.send(Broken()) == "invalidRequest")
+    #expect(try await client.start(Broken()).value == "invalidRequest")
+    #expect(transport.requests.isEmpty)
+  }
+
+  // W27
+  @Test func `is not asked about a cancellation`() async throws {
+    struct Stubborn: Endpoint {
+      typealias Output = String
+      let log: Log<String>
+      var target: RequestTarget { "/" }
+      func recover(from error: HTTPError) throws -> String {
+        log.add("\(error.kind)")
+        return "recovered"
+      }
+    }
+    let log = Log<String>()
+    let client = Forge.client(StubTransport { _ in try await Forge.hang() })
+    let awaited = Task { try await client.send(Stubborn(log: log)) }
+    let managed = client.start(Stubborn(log: log))
+    await eventually("both run") { client.activity.current.running.count == 2 }
+
+    client.cancelAll()
+
+    await #expect(throws: CancellationError.self) { try await awaited.value }
+    await #expect(throws: CancellationError.self) { try await managed.value }
+    #expect(log.elements.isEmpty)
+  }
+
+  // W1
+  @Test func `endpoints of one API share header fields, decoding and errors`() async throws {
+    let transport = StubTransport { request in
+      switch request.url?.path() {
+      case "/user": .json(#"{"data":{"id":3}}"#)
+      case "/items/a%20b": .json(#"{"data":{"name":"x"}}"#)
+      default: .json(#"{"data":{"name":"no"}}"#, status: 422)
+      }
+    }
+    let client = Forge.client(transport)
+
+    let user = try await client.send(SharedUser())
+    let item = try await client.send(SharedItem(name: "a b"))
+
+    #expect(user == Forge.User(id: 3))
+    #expect(item == Forge.Item(name: "x"))
+    #expect(transport.requests.map { $0.headers["X-Api-Version"] } == ["3", "3"])
+    await #expect(throws: Refusal(reason: "no")) { try await client.send(SharedItem(name: "c")) }
+  }
+}
+
+private protocol SharedEndpoint: Endpoint {}
+
+extension SharedEndpoint {
+  fileprivate var headers: HTTPHeaders { ["X-Api-Version": "3"] }
+
+  fileprivate func recover(from error: HTTPError) throws -> Output {
+    guard let problem = error.decoded(as: Envelope<Forge.Item>.self)?.data else { throw error }
+    throw EndpointFailureTests.Refusal(reason: problem.name)
+  }
+}
+
+extension SharedEndpoint where Output: Decodable {
+  fileprivate func decode(_ response: HTTPResponse) throws -> Output {
+    try response.json(Envelope<Output>.self).data
+  }
+}
+
+private struct Envelope<Value: Decodable>: Decodable { var data: Value }
+
+private struct SharedUser: SharedEndpoint {
+  typealias Output = Forge.User
+  var target: RequestTarget { "/user" }
+}
+
+private struct SharedItem: SharedEndpoint {
+  typealias Output = Forge.Item
+  var name: String
+  var target: RequestTarget { "/items/\(name)" }
+}

@@ -1,0 +1,271 @@
+import Dispatch
+import Foundation
+import Martlet
+import MartletTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct EndpointTests {
+  // MARK: What is sent
+
+  // W1, W2, W14
+  @Test func `three lines are an endpoint`() async throws {
+    let transport = StubTransport { _ in .json(#"{"id":7}"#) }
+
+    let user = try await Forge.client(transport).send(Forge.GetUser())
+
+    #expect(user == Forge.User(id: 7))
+    #expect(transport.requests.map(\.method) == [.get])
+    #expect(transport.requests.first?.url?.absoluteString == "http://example.test/user")
+    #expect(transport.requests.first?.body == nil)
+  }
+
+  // W3, W5
+  @Test func `sends a method of its own, its query and its header fields`() async throws {
+    struct Find: Endpoint {
+      typealias Output = String
+      var target: RequestTarget { "/dav" }
+      var method: HTTPMethod { "PROPFIND" }
+      var query: Query { ["depth": "1 + 1"] }
+      var headers: HTTPHeaders { ["Depth": "1", "Accept": "text/xml"] }
+    }
+    let transport = StubTransport { _ in .text("found") }
+
+    let text = try await Forge.client(transport) { $0.headers["Accept"] = "*/*" }.send(Find())
+
+    let request = try #require(transport.requests.first)
+    #expect(text == "found")
+    #expect(request.method.rawValue == "PROPFIND")
+    #expect(request.url?.query(percentEncoded: true) == "depth=1%20%2B%201")
+    #expect(request.headers["Depth"] == "1")
+    #expect(request.headers[all: "Accept"] == ["text/xml"])
+  }
+
+  // W4
+  @Test func `lets prepare have the last word on the request`() async throws {
+    struct Signed: Endpoint {
+      typealias Output = String
+      var target: RequestTarget { "/signed" }
+      var headers: HTTPHeaders { ["X-A": "headers"] }
+      var body: HTTPBody? { .text("body") }
+      func prepare(_ request: inout HTTPRequest) {
+        request.headers["X-Seen"] = "\(request.headers["X-A"] ?? "") \(request.body?.length ?? 0)"
+        request.headers["X-A"] = "prepare"
+        request.method = .put
+      }
+    }
+    let transport = StubTransport { _ in .text("") }
+
+    _ = try await Forge.client(transport).send(Signed())
+
+    let request = try #require(transport.requests.first)
+    #expect(request.method == .put)
+    #expect(request.headers["X-A"] == "prepare")
+    #expect(request.headers["X-Seen"] == "headers 4")
+  }
+
+  // W6
+  @Test(arguments: ["POST", "PUT", "PATCH", "DELETE", "GET", "REPORT"])
+  func `sends a body with any method and never changes the method`(name: String) async throws {
+    struct Send: Endpoint {
+      typealias Output = String
+      var method: HTTPMethod
+      var target: RequestTarget { "/" }
+      var body: HTTPBody? { .json(["a": 1]) }
+    }
+    let transport = StubTransport { _ in .text("") }
+
+    _ = try await Forge.client(transport).send(Send(method: HTTPMethod(rawValue: name)))
+
+    #expect(transport.requests.first?.method.rawValue == name)
+    #expect(transport.requests.first?.body == .json(["a": 1]))
+    #expect(transport.requests.first?.headers["Content-Type"] == "application/json")
+  }
+
+  @Test func `puts its options between those of the client and those of the call`() async throws {
+    struct Tagged: Endpoint {
+      typealias Output = String
+      var target: RequestTarget { "/" }
+      var options: RequestOptions { .tag("endpoint").accepts(.any) }
+    }
+    let tags = Log<String?>()
+    let transport = StubTransport(withContext: { _, context in
+      tags.add(context.options.tag)
+      return .text("no", status: 500)
+    })
+    let client = Forge.client(transport) { $0.options.tag = "client" }
+
+    _ = try await client.send(Tagged())
+    let text = try await client.send(Tagged(), options: .tag("call"))
+
+    #expect(tags.elements == ["endpoint", "call"])
+    #expect(text == "no")
+  }
+
+  // MARK: What comes back
+
+  // W7
+  @Test func `has a decoding of its own for data, text, nothing and whole responses`() async throws {
+    struct Bytes: Endpoint {
+      typealias Output = Data
+      var target: RequestTarget { "/" }
+    }
+    struct Words: Endpoint {
+      typealias Output = String
+      var target: RequestTarget { "/" }
+    }
+    struct Nothing: Endpoint {
+      typealias Output = Void
+      var target: RequestTarget { "/" }
+    }
+    struct Everything: Endpoint {
+      typealias Output = HTTPResponse
+      var target: RequestTarget { "/" }
+    }
+    let client = Forge.client(StubTransport { _ in .text(#""é""#, status: 201) })
+
+    #expect(try await client.send(Bytes()) == Data(#""é""#.utf8))
+    #expect(try await client.send(Words()) == #""é""#)
+    try await client.send(Nothing())
+    #expect(try await client.send(Everything()).status == 201)
+    #expect(try await client.start(Everything()).value.text == #""é""#)
+  }
+
+  // W7: parsing must not load the actor that asks.
+  @MainActor @Test func `decodes off the main actor`() async throws {
+    struct Watched: Endpoint {
+      typealias Output = String
+      let isMainFree: Log<Bool>
+      var target: RequestTarget { "/" }
+      func validate(_ response: HTTPResponse) throws { look() }
+      func decode(_ response: HTTPResponse) throws -> String {
+        look()
+        return response.text
+      }
+
+      /// The main actor can only do something meanwhile if this does not run on it.
+      private func look() {
+        let semaphore = DispatchSemaphore(value: 0)
+        Task { @MainActor in semaphore.signal() }
+        isMainFree.add(semaphore.wait(timeout: .now() + 5) == .success)
+      }
+    }
+    let log = Log<Bool>()
+    let client = Forge.client(StubTransport { _ in .text("x") })
+
+    _ = try await client.send(Watched(isMainFree: log))
+    _ = try await client.start(Watched(isMainFree: log)).value
+    _ = try await client.all([Watched(isMainFree: log)])
+    for await _ in client.results([Watched(isMainFree: log)]) {}
+
+    #expect(log.elements == Array(repeating: true, count: 8))
+  }
+
+  struct Dated: Endpoint {
+    struct Event: Codable, Equatable, Sendable { var date: Date }
+
+    typealias Output = Event
+    var hasDecoder: Bool
+    var target: RequestTarget { "/event" }
+    var decoder: JSONDecoder? { hasDecoder ? Self.decoder(.secondsSince1970) : nil }
+
+    static func decoder(_ strategy: JSONDecoder.DateDecodingStrategy) -> JSONDecoder {
+      let decoder = JSONDecoder()
+      decoder.dateDecodingStrategy = strategy
+      return decoder
+    }
+  }
+
+  // W15
+  @Test func `takes the decoder of the endpoint, else that of the client`() async throws {
+    let client = Forge.client(StubTransport { _ in .json(#"{"date":1000}"#) }) {
+      $0.decoder = Dated.decoder(.millisecondsSince1970)
+    }
+
+    let ofClient = try await client.send(Dated(hasDecoder: false))
+    let ofEndpoint = try await client.send(Dated(hasDecoder: true))
+
+    #expect(ofClient.date == Date(timeIntervalSince1970: 1))
+    #expect(ofEndpoint.date == Date(timeIntervalSince1970: 1000))
+  }
+
+  // W23
+  @Test func `keeps its number over all attempts and gets a new one when it is repeated`() async throws {
+    let numbers = Log<RequestID>()
+    let transport = StubTransport(withContext: { _, context in
+      numbers.add(context.id)
+      return numbers.elements.count == 1 ? .status(503) : .text("x")
+    })
+    let client = Forge.client(transport) {
+      $0.retry = .custom { _, outcome in outcome.status == 503 ? .zero : nil }
+    }
+
+    let first = client.start(Forge.GetItem())
+    _ = try await first.value
+    let second = first.retry()
+    _ = try await second.value
+
+    #expect(numbers.elements == [first.id, first.id, second.id])
+    #expect(first.id != second.id)
+    #expect(second.retryOf == first.id)
+    #expect(first.retryOf == nil)
+  }
+
+  // W22
+  @Test func `measures with the client's clock, exactly`() async throws {
+    struct Timed: Endpoint {
+      typealias Output = HTTPResponse
+      var target: RequestTarget { "/" }
+    }
+    let clock = TestClock()
+    let transport = StubTransport { _ in
+      let attempt = clock.sleeps.count + 1
+      clock.advance(by: .milliseconds(10 * attempt))
+      guard attempt == 2 else { return .status(503) }
+      let pieces = Log<Int>()
+      return .streamed {
+        clock.advance(by: .milliseconds(5))
+        pieces.add(1)
+        return pieces.elements.count < 3 ? Data("x".utf8) : nil
+      }
+    }
+    let client = Forge.client(transport) {
+      $0.clock = clock
+      $0.retry = .custom { attempt, _ in attempt < 2 ? .milliseconds(100) : nil }
+    }
+
+    let response = try await client.send(Timed())
+
+    #expect(response.timing.total == .milliseconds(145))
+    #expect(response.timing.firstByte == .milliseconds(20))
+    #expect(response.timing.queued == .zero)
+    #expect(response.timing.connect == nil)
+    #expect(response.attempts.map(\.number) == [1, 2])
+    #expect(response.attempts.map(\.duration) == [.milliseconds(10), .milliseconds(35)])
+    #expect(response.attempts.map(\.pause) == [.milliseconds(100), nil])
+  }
+
+  // W13
+  @Test func `tells the progress, with a fraction only if the length is known`() async throws {
+    struct Large: Endpoint {
+      typealias Output = String
+      var length: Int64?
+      var target: RequestTarget { "/" }
+      var headers: HTTPHeaders { length.map { ["X-Length": "\($0)"] } ?? [:] }
+    }
+    let transport = StubTransport(withContext: { request, context in
+      let length = request.headers["X-Length"].flatMap { Int64($0) }
+      for _ in 0..<4 { context.didReceive(25, of: length) }
+      return .text("x")
+    })
+    let client = Forge.client(transport)
+    let known = Log<TransferProgress>()
+    let unknown = Log<TransferProgress>()
+
+    _ = try await client.send(Large(length: 100), options: .onProgress { known.add($0) })
+    _ = try await client.send(Large(), options: .onProgress { unknown.add($0) })
+
+    #expect(known.elements.map(\.fraction) == [0.25, 0.5, 0.75, 1])
+    #expect(unknown.elements.map(\.fraction) == [nil, nil, nil, nil])
+    #expect(unknown.elements.map(\.received) == [25, 50, 75, 100])
+  }
+}

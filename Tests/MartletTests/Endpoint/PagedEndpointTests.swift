@@ -1,0 +1,116 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct PagedEndpointTests {
+  struct Page: Codable, Equatable, Sendable { var items: [Int] }
+
+  struct GetPages: PagedEndpoint {
+    typealias Output = Page
+    var number = 1
+    var recoversFrom: HTTPStatus?
+    var target: RequestTarget { "/pages" }
+    var query: Query { ["page": number] }
+
+    func next(after page: Page, response: HTTPResponse) -> GetPages? {
+      guard response.headers["X-Next"] != nil else { return nil }
+      var following = self
+      following.number += 1
+      return following
+    }
+
+    func recover(from error: HTTPError) throws -> Page {
+      guard error.status == recoversFrom else { throw error }
+      return Page(items: [])
+    }
+  }
+
+  private static func transport(
+    pages: Int, _ special: [Int: @Sendable () async throws -> StubResponse] = [:]
+  ) -> StubTransport {
+    StubTransport { request in
+      let number = Int(request.url?.query()?.dropFirst("page=".count) ?? "") ?? 0
+      if let special = special[number] { return try await special() }
+      return .json(#"{"items":[\#(number)]}"#, headers: number < pages ? ["X-Next": "1"] : [:])
+    }
+  }
+
+  @Test func `gives the pages in order, to the last one`() async throws {
+    let transport = Self.transport(pages: 4)
+    var items: [Int] = []
+
+    for try await page in Forge.client(transport).pages(of: GetPages()) { items += page.items }
+
+    #expect(items == [1, 2, 3, 4])
+    #expect(transport.requests.count == 4)
+  }
+
+  @Test func `asks for a page only when the one before was taken`() async throws {
+    let transport = Self.transport(pages: 4)
+    let pages = Forge.client(transport).pages(of: GetPages())
+    #expect(transport.requests.isEmpty)
+
+    var iterator = pages.makeAsyncIterator()
+    _ = try await iterator.next()
+    for _ in 0..<100 { await Task.yield() }
+    let afterFirst = transport.requests.count
+    _ = try await iterator.next()
+
+    #expect(afterFirst == 1)
+    #expect(transport.requests.count == 2)
+  }
+
+  @Test func `leaving the loop asks for nothing more`() async throws {
+    let transport = Self.transport(pages: 4)
+
+    for try await page in Forge.client(transport).pages(of: GetPages()) where page.items == [2] { break }
+
+    #expect(transport.requests.count == 2)
+  }
+
+  @Test func `an error ends the pages`() async throws {
+    let transport = Self.transport(pages: 4, [2: { .status(500) }])
+    let client = Forge.client(transport)
+    let seen = Log<Page?>()
+
+    let error = await #expect(throws: HTTPError.self) {
+      var iterator = client.pages(of: GetPages()).makeAsyncIterator()
+      seen.add(try await iterator.next())
+      do { seen.add(try await iterator.next()) } catch {
+        seen.add(try await iterator.next())
+        throw error
+      }
+    }
+
+    #expect(error?.status == 500)
+    #expect(seen.elements == [Page(items: [1]), nil])
+    #expect(transport.requests.count == 2)
+  }
+
+  @Test func `a page made of an error is the last one`() async throws {
+    let transport = Self.transport(pages: 4, [2: { .status(404) }])
+    var pages: [Page] = []
+
+    for try await page in Forge.client(transport).pages(of: GetPages(recoversFrom: .notFound)) { pages.append(page) }
+
+    #expect(pages == [Page(items: [1]), Page(items: [])])
+  }
+
+  @Test func `cancelling the task cancels the request of the page`() async throws {
+    let client = Forge.client(Self.transport(pages: 4, [2: { try await Forge.hang() }]))
+    let seen = Log<Page>()
+    let reading = Task {
+      for try await page in client.pages(of: GetPages()) { seen.add(page) }
+    }
+    await eventually("the second page is asked for") {
+      !seen.elements.isEmpty && client.activity.isInUse(GetPages.self)
+    }
+
+    reading.cancel()
+
+    await #expect(throws: CancellationError.self) { try await reading.value }
+    #expect(seen.elements == [Page(items: [1])])
+    #expect(client.activity.current.totals.cancelled == 1)
+  }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import Martlet
+import MartletTesting
+
+/// An API of a few endpoints, as a program would write it.
+enum Forge {
+  struct User: Codable, Equatable, Sendable { var id = 1 }
+  struct Item: Codable, Equatable, Sendable { var name: String }
+
+  /// The least that an endpoint is.
+  struct GetUser: Endpoint {
+    typealias Output = User
+    var target: RequestTarget { "/user" }
+  }
+
+  struct GetItem: FeedEndpoint {
+    typealias Output = String
+    var number = 0
+    var target: RequestTarget { "/items/\(number)" }
+  }
+
+  struct GetNews: FeedEndpoint {
+    typealias Output = Data
+    var target: RequestTarget { "/news" }
+  }
+
+  /// Each specialisation is a type of its own.
+  struct List<Element: Decodable & Sendable>: Endpoint {
+    typealias Output = [Element]
+    var target: RequestTarget { "/list" }
+  }
+
+  static func client(
+    _ transport: StubTransport, _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
+  ) -> HTTPClient {
+    HTTPClient {
+      $0.transport = transport
+      $0.baseURL = "http://example.test"
+      $0.timeout = .unlimited
+      change(&$0)
+    }
+  }
+
+  /// Never answers; ends when it is cancelled.
+  static func hang() async throws -> StubResponse {
+    let (stream, continuation) = AsyncStream<Never>.makeStream()
+    for await _ in stream {}
+    continuation.finish()
+    throw CancellationError()
+  }
+}
+
+/// A family of endpoints.
+protocol FeedEndpoint: Endpoint {}

@@ -1,0 +1,190 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct HTTPBodyTests {
+  private static func client(_ transport: StubTransport) -> HTTPClient { HTTPClient { $0.transport = transport } }
+
+  /// Sends a body that must be refused before anything is sent.
+  private static func refusal(_ body: HTTPBody) async throws -> HTTPError {
+    let transport = StubTransport { _ in .text("x") }
+    let client = client(transport)
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await client.post("http://example.test/", body: body)
+    }
+    let managed = await #expect(throws: HTTPError.self) {
+      try await client.start(.post("http://example.test/", body: body)).value
+    }
+
+    #expect(transport.requests.isEmpty)
+    #expect(managed?.kind == error.kind)
+    return error
+  }
+
+  private static func withFile<R>(_ data: Data, _ work: (URL) async throws -> R) async throws -> R {
+    let url = FileManager.default.temporaryDirectory.appending(path: "martlet body % é \(UUID().uuidString).bin")
+    try data.write(to: url)
+    defer { try? FileManager.default.removeItem(at: url) }
+    return try await work(url)
+  }
+
+  // MARK: Making one
+
+  @Test(
+    arguments: [
+      (HTTPBody.data(Data(count: 3)), "application/octet-stream", 3), (.data(Data(), contentType: nil), nil, 0),
+      (.data(Data(count: 1), contentType: "image/png"), "image/png", 1),
+      (.text("é"), "text/plain; charset=utf-8", 2), (.text("<a/>", contentType: "text/xml"), "text/xml", 4),
+      (.json([1, 2]), "application/json", 5),
+      (.form(["a": "x y", "b": ["1", "2"]]), "application/x-www-form-urlencoded", 13),
+    ] as [(HTTPBody, String?, Int64)])
+  func `each factory has its type and its length`(body: HTTPBody, type: String?, length: Int64) async throws {
+    let transport = StubTransport { _ in .text("x") }
+
+    _ = try await Self.client(transport).post("http://example.test/", body: body)
+
+    #expect(body.contentType == type)
+    #expect(body.length == length)
+    #expect(body.isReplayable)
+    #expect(transport.requests.first?.headers["Content-Type"] == type)
+    #expect(transport.requests.first?.body == body)
+  }
+
+  @Test func `bodies are values`() {
+    #expect(HTTPBody.text("a") == .text("a"))
+    #expect(HTTPBody.text("a") != .text("b"))
+    #expect(HTTPBody.text("a") != .text("a", contentType: "text/html"))
+    #expect(Set([HTTPBody.json([1]), .json([1]), .data(Data([1]))]).count == 2)
+  }
+
+  @Test func `a content type of the request wins`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let request = HTTPRequest.post(
+      "http://example.test/", headers: ["content-type": "application/vnd.api+json"], body: .json([1]))
+
+    _ = try await Self.client(transport).send(request)
+
+    #expect(transport.requests.first?.headers[all: "Content-Type"] == ["application/vnd.api+json"])
+  }
+
+  @Test func `encodes JSON with the encoder given`() async throws {
+    struct Order: Encodable { var itemCount = 1 }
+    let encoder = JSONEncoder()
+    encoder.keyEncodingStrategy = .convertToSnakeCase
+
+    let body = HTTPBody.json(Order(), encoder: encoder)
+
+    #expect(body == .data(Data(#"{"item_count":1}"#.utf8), contentType: "application/json"))
+  }
+
+  // MARK: What cannot be sent
+
+  @Test func `a value that JSON cannot hold is refused at sending`() async throws {
+    struct Order: Encodable { var prices: [Double] }
+    let body = HTTPBody.json(Order(prices: [1, .infinity]))
+
+    let error = try await Self.refusal(body)
+
+    #expect(body.length == nil)
+    #expect(error.kind == .invalidRequest)
+    #expect(error.message == "the JSON body cannot be encoded: a value of type Double at .prices[1]")
+  }
+
+  @Test func `the message about a value that cannot be encoded does not show it`() async throws {
+    struct Login: Encodable {
+      var password = "hunter2"
+      func encode(to encoder: any Encoder) throws {}
+    }
+    struct Failing: Encodable {
+      struct Broken: Error { var password = "hunter2" }
+      func encode(to encoder: any Encoder) throws { throw Broken() }
+    }
+
+    let empty = try await Self.refusal(.json(Login()))
+    let failing = try await Self.refusal(.json(Failing()))
+
+    #expect(!empty.description.contains("hunter2"))
+    #expect(!failing.description.contains("hunter2"))
+  }
+
+  @Test func `a content type that is no header value is refused`() async throws {
+    let error = try await Self.refusal(.text("x", contentType: "text/plain\r\nX-A: b"))
+
+    #expect(error.kind == .invalidRequest)
+  }
+
+  // MARK: Files
+
+  @Test func `a file has the length it has now`() async throws {
+    try await Self.withFile(Data(count: 1234)) { url in
+      let transport = StubTransport { _ in .text("x") }
+      let body = HTTPBody.file(url)
+
+      _ = try await Self.client(transport).post("http://example.test/", body: body)
+      let before = body.length
+      try Data(count: 5).write(to: url)
+
+      #expect(before == 1234)
+      #expect(body.length == 5)
+      #expect(transport.requests.first?.headers["Content-Type"] == "application/octet-stream")
+    }
+  }
+
+  @Test func `follows a link to a file`() async throws {
+    try await Self.withFile(Data(count: 7)) { url in
+      let link = url.deletingLastPathComponent().appending(path: "martlet link \(UUID().uuidString)")
+      try FileManager.default.createSymbolicLink(at: link, withDestinationURL: url)
+      defer { try? FileManager.default.removeItem(at: link) }
+
+      #expect(HTTPBody.file(link).length == 7)
+    }
+  }
+
+  @Test func `a file that does not exist is refused`() async throws {
+    let url = FileManager.default.temporaryDirectory.appending(path: "martlet-missing-\(UUID().uuidString)")
+
+    let error = try await Self.refusal(.file(url))
+
+    #expect(error.kind == .file)
+    #expect(error.message.contains("does not exist"))
+    #expect(HTTPBody.file(url).length == nil)
+  }
+
+  @Test func `a folder is refused`() async throws {
+    let error = try await Self.refusal(.file(FileManager.default.temporaryDirectory))
+
+    #expect(error.kind == .file)
+    #expect(error.message.contains("not a regular file"))
+  }
+
+  @Test(.enabled(if: geteuid() != 0, "root may read every file"))
+  func `a file that may not be read is refused`() async throws {
+    try await Self.withFile(Data(count: 1)) { url in
+      try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: url.path(percentEncoded: false))
+
+      let error = try await Self.refusal(.file(url))
+
+      #expect(error.kind == .file)
+      #expect(error.message.contains("cannot be read"))
+    }
+  }
+
+  @Test(arguments: ["https://example.test/file", "relative", "data:,x"])
+  func `a URL that is no file URL is refused`(text: String) async throws {
+    let error = try await Self.refusal(.file(try #require(URL(string: text))))
+
+    #expect(error.kind == .invalidRequest)
+    #expect(error.message.contains("needs a file URL"))
+  }
+
+  @Test func `the message about a URL that is no file URL shows no secrets`() async throws {
+    let url = try #require(URL(string: "https://ada:hunter2@example.test/?token=abc123"))
+
+    let error = try await Self.refusal(.file(url))
+
+    #expect(!error.description.contains("hunter2"))
+    #expect(!error.description.contains("abc123"))
+  }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite(.timeLimit(.minutes(1))) struct HTTPErrorTests {
+  private static let secrets = ["hunter2", "abc123", "top-secret", "body text"]
+
+  private static func client(_ clock: TestClock, _ transport: some Transport) -> HTTPClient {
+    HTTPClient {
+      $0.transport = transport
+      $0.clock = clock
+      $0.timeout = .unlimited
+      $0.retry = .custom { attempt, outcome in
+        attempt < 2 && outcome.status == 503 ? .milliseconds(100) : nil
+      }
+    }
+  }
+
+  // MARK: The description
+
+  // C2
+  @Test func `is one line with what, where, cause, attempts and time`() async throws {
+    let clock = TestClock()
+    let transport = StubTransport { _ in
+      clock.advance(by: .milliseconds(15))
+      return .text("body text", status: 503, headers: ["Set-Cookie": "top-secret"])
+    }
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await Self.client(clock, transport).get(
+        "https://ada:hunter2@example.test/a/b?token=abc123&page=2#top-secret",
+        headers: ["X-Key": "top-secret"])
+    }
+
+    #expect(
+      error.description
+        == "status: GET https://example.test/a/b?token=***&page=***: 503 Service Unavailable (after 2 attempts, 130.0 ms)"
+    )
+    #expect(error.method == .get)
+    #expect(error.redactedURL == "https://example.test/a/b?token=***&page=***")
+    #expect(
+      error.url?.absoluteString == "https://example.test/a/b?token=abc123&page=2#top-secret"
+        || error.url?.absoluteString == "https://example.test/a/b?token=abc123&page=2")
+    #expect(error.attempts.count == 2)
+    #expect(error.elapsed == .milliseconds(130))
+  }
+
+  @Test func `names the phase where there is one`() async throws {
+    let clock = TestClock()
+    let transport = StubTransport { _ in
+      .streamed { throw HTTPError(.connectionLost, "the server closed the connection", phase: .receiving) }
+    }
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await Self.client(clock, transport).post("http://example.test/", body: .text("body text"))
+    }
+
+    #expect(
+      error.description
+        == "connectionLost: POST http://example.test/: the server closed the connection (while receiving, 0.0 ms)")
+  }
+
+  @Test(arguments: [
+    (Duration.zero, "0.0 ms"), (.microseconds(1250), "1.3 ms"), (.milliseconds(999), "999.0 ms"),
+    (.seconds(1), "1.0 s"),
+    (.milliseconds(12_345), "12.35 s"), (.seconds(3600), "3600.0 s"),
+  ])
+  func `writes times in milliseconds or seconds`(duration: Duration, expected: String) {
+    #expect(HTTPError.text(duration) == expected)
+  }
+
+  @Test func `says only what it knows`() {
+    #expect(HTTPError(.tls, "expired").description == "tls: expired")
+    #expect(HTTPError(.timedOut, "late", phase: .connecting).description == "timedOut: late (while connecting)")
+  }
+
+  /// The many ways in which a secret gets into a request or comes back in a response.
+  @Test(arguments: [
+    "https://ada:hunter2@example.test/?token=abc123", "https://hunter2@example.test/", "/a?token=abc123",
+    "https://ada:hunter2@exa mple.test/?token=abc123", "https://ada:hunter2@example.test:99999/",
+    "https://ada:hun/hunter2@example.test/", "ftp://ada:hunter2@example.test/", "https:///ada:hunter2@x",
+    "//ada:hunter2@example.test/",
+  ])
+  func `holds no credentials, query values, header values or bodies`(target: String) async throws {
+    let transport = StubTransport { _ in .text("body text", status: 500, headers: ["X-Back": "top-secret"]) }
+    let request = HTTPRequest(
+      .post, RequestTarget(target), query: ["q": "abc123"], headers: ["Authorization": "top-secret"],
+      body: .text("body text"))
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await Self.client(TestClock(), transport).send(request)
+    }
+
+    for secret in Self.secrets {
+      #expect(!error.description.contains(secret))
+      #expect(error.redactedURL?.contains(secret) == false)
+    }
+    #expect(error.url?.user() == nil && error.url?.password() == nil)
+    #expect(!error.description.contains("\n"))
+  }
+
+  /// Answers with what a hostile server writes after the status code.
+  struct Hostile: Transport {
+    let reason: String
+
+    func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+      var response = StreamedResponse(status: 418, request: request)
+      response.reasonPhrase = reason
+      return response
+    }
+  }
+
+  @Test(arguments: ["\u{1B}[31mred\u{7}", "a\r\nERROR forged", "\u{202E}txet", "\u{9B}31m", "\0"])
+  func `shows control characters of a server as escapes`(text: String) async throws {
+    let refused = StubResponse.failure(HTTPError(.protocolViolation, "not HTTP: \(text)"))
+    let redirect = StubResponse.redirect(to: "http://example.test/\(text)")
+    let transports: [any Transport] = [
+      Hostile(reason: text), StubTransport { _ in refused }, StubTransport { _ in redirect },
+    ]
+    let targets: [RequestTarget] = ["http://example.test/", RequestTarget("http://example.test/\(text)?\(text)")]
+
+    var errors: [HTTPError] = []
+    for transport in transports {
+      for target in targets {
+        let client = Self.client(TestClock(), transport)
+        errors.append(try await #require(throws: HTTPError.self) { try await client.get(target) })
+      }
+    }
+
+    let harmful: Set<Unicode.GeneralCategory> = [.control, .format, .lineSeparator, .paragraphSeparator]
+    for error in errors {
+      let line = error.description.unicodeScalars
+      #expect(line.allSatisfy { !harmful.contains($0.properties.generalCategory) }, "\(error.description)")
+    }
+  }
+
+  // MARK: Questions
+
+  // C4
+  @Test func `decodes the body of the response`() async throws {
+    struct Problem: Decodable, Equatable { var title: String }
+    let transport = StubTransport { _ in .json(#"{"title":"no"}"#, status: 422) }
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await Self.client(TestClock(), transport).get("http://example.test/")
+    }
+
+    #expect(error.decoded(as: Problem.self) == Problem(title: "no"))
+    #expect(error.decoded(as: [Int].self) == nil)
+    #expect(HTTPError(.timedOut, "late").decoded(as: Problem.self) == nil)
+    #expect(error.status == 422)
+  }
+
+  @Test(arguments: kinds) func `knows what might go better later`(kind: HTTPError.Kind) {
+    let error = HTTPError(kind, "x")
+
+    #expect(error.isTransient == [.cannotConnect, .connectionLost, .timedOut].contains(kind))
+    #expect(error.isConnectivity == [.cannotConnect, .connectionLost].contains(kind))
+    #expect(error.isTimeout == (kind == .timedOut))
+  }
+
+  @Test func `knows which statuses might go better later`() {
+    let transient = (100..<600).filter { status in
+      var error = HTTPError(.status, "x")
+      error.response = HTTPResponse(status: HTTPStatus(rawValue: status))
+      return error.isTransient
+    }
+
+    #expect(transient == [408, 425, 429, 500, 502, 503, 504])
+  }
+
+  private static let kinds: [HTTPError.Kind] = [
+    .invalidRequest, .cannotConnect, .tls, .timedOut, .connectionLost, .protocolViolation, .status, .tooManyRedirects,
+    .redirectRefused, .authenticationFailed, .decoding, .notCached, .bodyTooLarge, .bodyNotReplayable, .file, .queue,
+    .unsupported, .clientClosed, .middleware, .cancelled,
+  ]
+
+  @Test func `kinds have names of their own`() {
+    #expect(Set(Self.kinds.map(\.description)).count == Self.kinds.count)
+    #expect(Set(Self.kinds).count == Self.kinds.count)
+    #expect("\(HTTPError.Kind.bodyTooLarge)" == "bodyTooLarge")
+  }
+
+  // MARK: Cancellation
+
+  @Test func `cancellation is never an HTTPError`() async {
+    let client = Self.client(TestClock(), StubTransport { _ in try await Forge.hang() })
+    let awaited = Task { try await client.get("http://example.test/") }
+    let streamed = Task { try await client.stream(.get("http://example.test/")) { $0.status } }
+    let managed = client.start(.get("http://example.test/"))
+    await eventually("all run") { client.activity.current.running.count == 3 }
+
+    awaited.cancel()
+    streamed.cancel()
+    managed.cancel()
+
+    await #expect(throws: CancellationError.self) { try await awaited.value }
+    await #expect(throws: CancellationError.self) { try await streamed.value }
+    await #expect(throws: CancellationError.self) { try await managed.value }
+  }
+}
