@@ -29,11 +29,11 @@ package final class ClientCore: Sendable {
   let changes = ChangeSignal()
   private let state: Locked<State>
 
-  init(_ settings: ClientSettings, budget: RetryBudget = RetryBudget()) {
+  init(_ settings: ClientSettings, budget: RetryBudget? = nil) {
     timeline = Timeline(settings.configuration.clock)
     watchdog = Watchdog(timeline)
     meter = BandwidthMeter()
-    self.budget = budget
+    self.budget = budget ?? RetryBudget(timeline)
     state = Locked(State(settings: settings))
   }
 
@@ -80,7 +80,7 @@ package final class ClientCore: Sendable {
       watchdog.forget(call)
       throw HTTPError(.clientClosed, "the client is drained and takes no new requests", request: request)
     }
-    budget.countRequest(at: call.startedAt)
+    budget.countRequest()
     call.emit(.started)
     activityChanged()
     return call

@@ -74,7 +74,7 @@ public struct RequestOptions: Sendable {
     merged.reportsCancellation = reportsCancellation ?? other.reportsCancellation
     merged.onProgress = onProgress ?? other.onProgress
     merged.timeouts = timeouts.over(other.timeouts)
-    if !values.isEmpty { merged.values.merge(values) { own, _ in own } }
+    if !values.isEmpty { merged.values.merge(values) { _, own in own } }
     return merged
   }
 }

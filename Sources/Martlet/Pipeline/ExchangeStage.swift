@@ -37,7 +37,7 @@ struct ExchangeStage: Stage {
     var response = try await withAbort(context.exchange.abortSource) {
       try await transport.send(request, context: context)
     }
-    response.body = response.body.abortable(context.exchange.abortSource)
+    response.body = response.body.abortable(context.exchange)
     return response
   }
 }

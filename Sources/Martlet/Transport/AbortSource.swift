@@ -1,4 +1,3 @@
-
 /// Something that can be ended from outside, once: a call, or one exchange of it.
 ///
 /// Cancelling a task would not do: `cancelAll()` must end a request without cancelling the task that awaits it, and a

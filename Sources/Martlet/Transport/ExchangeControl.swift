@@ -1,4 +1,3 @@
-
 /// The life of one exchange: its phase, its limits, what moved, and how to end it.
 ///
 /// The transport reports, the watchdog compares with the limits, and whoever aborts the call ends the exchange through
@@ -18,6 +17,7 @@ package final class ExchangeControl: Watched {
     var probe: (@Sendable () -> Bool)?
     var lastProbe: Duration?
     var isConnectKnown = true
+    var isOver = false
   }
 
   /// Ends this exchange; aborting the call aborts it too.
@@ -126,6 +126,8 @@ package final class ExchangeControl: Watched {
   package func end() {
     let wasWatched = state.withLock { state in
       defer { state.isWatched = false }
+      // A transport that was given up may still report; nothing would end the watch over it.
+      state.isOver = true
       return state.isWatched
     }
     if wasWatched { call.core.watchdog.forget(self) }
@@ -192,6 +194,7 @@ package final class ExchangeControl: Watched {
 
   /// When to look next; a paused exchange is looked at again after its idle limit.
   private func nextLook(_ state: State) -> Duration? {
+    if state.isOver { return nil }
     if let limit = limit(state) { return limit.end }
     return state.isPaused ? call.timeouts.idle.map { state.lastMove + $0 } : nil
   }

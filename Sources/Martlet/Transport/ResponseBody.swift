@@ -118,10 +118,17 @@ public struct ResponseBody: AsyncSequence, Sendable {
     return copy
   }
 
-  /// The same body for a transport that knows nothing of `source`: each wait ends when it aborts.
-  func abortable(_ source: AbortSource) -> ResponseBody {
+  /// The same body for a transport that knows nothing of `exchange`: each wait ends when it is aborted.
+  ///
+  /// Only these waits count as silence: each piece starts the idle limit again, and the time that the reader takes is
+  /// not the network's.
+  func abortable(_ exchange: ExchangeControl) -> ResponseBody {
     guard case .pull(let pull) = storage else { return self }
-    return ResponseBody { try await withAbort(source, pull) }
+    return ResponseBody {
+      exchange.setPaused(false)
+      defer { exchange.setPaused(true) }
+      return try await withAbort(exchange.abortSource, pull)
+    }
   }
 }
 

@@ -257,7 +257,21 @@ extension URLSessionTests {
       #expect(response.body.count == 1 << 27)
     }
 
-    @Test func `serves a transport that was not prepared, and a client that is gone`() async throws {
+    @Test func `serves a transport that was not prepared`() async throws {
+      struct Wrapper: Transport {
+        func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+          try await URLSessionTransport().send(request, context: context)
+        }
+      }
+      let server = try MockServer(.repeating(Data(count: 1 << 16), count: 100))
+      let client = HTTPClient { $0.transport = Wrapper() }
+
+      let response = try await client.get(RequestTarget(server.url))
+
+      #expect(response.body.count == 100 << 16)
+    }
+
+    @Test func `serves a client that is gone`() async throws {
       let server = try MockServer(.ok("x").delayed(by: .milliseconds(20)))
 
       let handle = HTTPClient { $0.transport = URLSessionTransport() }.start(.get(RequestTarget(server.url)))

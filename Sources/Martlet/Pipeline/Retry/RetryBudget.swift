@@ -1,4 +1,3 @@
-
 /// Keeps the repetitions of a client to a share of its requests, so that a server in trouble is not drowned.
 ///
 /// Allowed are 20 % of the requests of the last ten seconds, and three a second on top, so that a quiet client can retry.
@@ -10,7 +9,18 @@ final class RetryBudget: Sendable {
   }
 
   private static let window = 10
+
+  /// Its own time: clients that share it are of different age.
+  private let timeline: Timeline
   private let seconds = Locked([Second](repeating: Second(), count: RetryBudget.window))
+
+  init(_ timeline: Timeline = Timeline(ContinuousClock())) { self.timeline = timeline }
+
+  /// Counts a request made now.
+  func countRequest() { countRequest(at: timeline.now()) }
+
+  /// Takes one repetition now, if there is one left.
+  func takeRetry() -> Bool { takeRetry(at: timeline.now()) }
 
   /// Counts a request.
   func countRequest(at time: Duration) {

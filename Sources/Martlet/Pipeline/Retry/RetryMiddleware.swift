@@ -51,7 +51,7 @@ struct RetryMiddleware: Stage {
     guard let pause = decided else { return nil }
     // A pause that outlasts the call is given up at once: the error in hand says more than a timeout.
     if let total = call.timeouts.total, call.elapsed + pause >= total { return nil }
-    if policy.usesBudget && !call.core.budget.takeRetry(at: call.core.timeline.now()) { return nil }
+    if policy.usesBudget && !call.core.budget.takeRetry() { return nil }
     return pause
   }
 

@@ -1,26 +1,26 @@
-import Foundation
+#if os(Linux)
+  import Foundation
 
-/// Guesses whether the loader has connected, which it does not tell.
-///
-/// Asked only when a limit is about to pass. It looks at the process' own sockets: a guess that is too kind costs the
-/// caller the idle limit instead of the connect limit; one that is too strict would end a request that is well.
-enum ConnectionProbe {
-  /// Whether the environment names a proxy, as the loader of Linux sees it; connections then go elsewhere.
-  static let hasProxy: Bool = {
-    let names: Set<String> = ["http_proxy", "https_proxy", "all_proxy"]
-    return ProcessInfo.processInfo.environment.contains { names.contains($0.key.lowercased()) && !$0.value.isEmpty }
-  }()
-
-  /// Whether a request to a port is, or may be, connected.
+  /// Guesses whether the loader has connected, which it does not tell.
   ///
-  /// - Parameters:
-  ///   - port: The port of the server.
-  ///   - waiting: The number of requests to that port that have no response yet: while there are more of them than
-  ///     half-open connections, some are connected, and it is not known which.
-  /// - Returns: `false` only if it is not connected.
-  static func isConnected(to port: Int, waiting: Int) -> Bool {
-    guard !hasProxy else { return true }
-    #if os(Linux)
+  /// Asked only when a limit is about to pass. It looks at the process' own sockets: a guess that is too kind costs the
+  /// caller the idle limit instead of the connect limit; one that is too strict would end a request that is well.
+  enum ConnectionProbe {
+    /// Whether the environment names a proxy, as the loader of Linux sees it; connections then go elsewhere.
+    static let hasProxy: Bool = {
+      let names: Set<String> = ["http_proxy", "https_proxy", "all_proxy"]
+      return ProcessInfo.processInfo.environment.contains { names.contains($0.key.lowercased()) && !$0.value.isEmpty }
+    }()
+
+    /// Whether a request to a port is, or may be, connected.
+    ///
+    /// - Parameters:
+    ///   - port: The port of the server.
+    ///   - waiting: The number of requests to that port that have no response yet: while there are more of them than
+    ///     half-open connections, some are connected, and it is not known which.
+    /// - Returns: `false` only if it is not connected.
+    static func isConnected(to port: Int, waiting: Int) -> Bool {
+      guard !hasProxy else { return true }
       let own = ownSockets()
       var open = 0
       var halfOpen = 0
@@ -35,12 +35,8 @@ enum ConnectionProbe {
         halfOpen = max(halfOpen, states.count { $0 == "02" })
       }
       return open > 0 && halfOpen < max(1, waiting)
-    #else
-      return true
-    #endif
-  }
+    }
 
-  #if os(Linux)
     /// The state of a socket in a line of the table, if it is the process' own and goes to the port.
     private static func state(ofSocket line: Substring, to port: Int, among own: Set<Substring>) -> Substring? {
       let columns = line.split(separator: " ", maxSplits: 10)
@@ -60,5 +56,5 @@ enum ConnectionProbe {
           return link.hasPrefix("socket:[") ? link.dropFirst(8).dropLast() : nil
         })
     }
-  #endif
-}
+  }
+#endif

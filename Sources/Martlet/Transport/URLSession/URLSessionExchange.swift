@@ -72,10 +72,13 @@ final class URLSessionExchange: Sendable {
   /// Ends it from outside: with a reason, or because nobody reads it any more.
   private func cancel(_ error: (any Error)? = nil) {
     guard let stage = end(cancelling: true) else { return }
-    queue.addOperation { [self] in
+    let cancellation = BlockOperation { [self] in
       state.withLock { $0.task }?.cancel()
       slot.release()
     }
+    // Before what a fast server has piled up there. If this overtakes the start, the start sees the flag.
+    cancellation.queuePriority = .veryHigh
+    queue.addOperation(cancellation)
     guard let error else { return }
     head.resolve(.failure(error))
     if case .body(let stream) = stage { stream.abort(error) }

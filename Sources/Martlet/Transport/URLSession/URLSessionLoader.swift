@@ -42,9 +42,13 @@ final class URLSessionLoader: AbortAwareTransport {
     if hasWaited { context.call.report(.running) }
 
     let port = wire.origin.port
-    control.connectIsUnknown { [weak self] in
-      ConnectionProbe.isConnected(to: port, waiting: self?.state.withLock { $0.pending[port] ?? 0 } ?? 0)
-    }
+    #if os(Linux)
+      control.connectIsUnknown { [weak self] in
+        ConnectionProbe.isConnected(to: port, waiting: self?.state.withLock { $0.pending[port] ?? 0 } ?? 0)
+      }
+    #else
+      control.connectIsUnknown()
+    #endif
     count(1, port)
     defer { count(-1, port) }
     control.enter(.connecting)

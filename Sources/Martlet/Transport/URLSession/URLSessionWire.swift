@@ -16,7 +16,13 @@ struct URLSessionWire: Sendable {
   var method: HTTPMethod { request.method }
 
   /// Whether a response could be a proxy's to the CONNECT that precedes the request, and not the server's.
-  var mayMeetProxyResponse: Bool { origin.scheme == "https" && ConnectionProbe.hasProxy }
+  var mayMeetProxyResponse: Bool {
+    #if os(Linux)
+      origin.scheme == "https" && ConnectionProbe.hasProxy
+    #else
+      false
+    #endif
+  }
 
   /// Checks that a session can send it.
   ///

@@ -1,0 +1,268 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+/// The levels: global default < client < scope < endpoint < request, field by field.
+@Suite struct OptionsTests {
+  enum Level: Int, CaseIterable, Sendable { case global, client, scope, endpoint, request }
+
+  /// A field, with two values that can be told apart.
+  struct Field: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// Sets the value with this number, 1 or 2.
+    let set: @Sendable (inout RequestOptions, Int) -> Void
+    /// The number of the value in force; 0 for the default.
+    let get: @Sendable (RequestOptions) -> Int
+  }
+
+  enum OwnKey: RequestOptionKey { typealias Value = Int }
+  enum GlobalKey: RequestOptionKey { typealias Value = String }
+
+  private static func limit(
+    _ name: String, _ path: any WritableKeyPath<TimeoutOverrides, TimeoutOverrides.Limit> & Sendable,
+    _ value: any KeyPath<TimeoutPolicy, Duration?> & Sendable
+  ) -> [Field] {
+    let fallback = TimeoutPolicy()[keyPath: value]
+    return [
+      Field(
+        testDescription: name, set: { $0.timeouts[keyPath: path] = .set(.seconds(1000 + $1)) },
+        get: {
+          let limit = ResolvedOptions($0).timeouts[keyPath: value]
+          return limit == fallback ? 0 : limit.map { Int($0.components.seconds) - 1000 } ?? -1
+        }),
+      Field(
+        testDescription: "\(name) nil",
+        set: { $0.timeouts[keyPath: path] = $1 == 1 ? .set(.seconds(1001)) : .set(nil) },
+        get: {
+          let limit = ResolvedOptions($0).timeouts[keyPath: value]
+          if limit == .seconds(1001) { return 1 }
+          // Unset and none are the same for the first byte.
+          if case .inherited = $0.timeouts[keyPath: path] { return 0 }
+          return limit == nil ? 2 : -1
+        }),
+    ]
+  }
+
+  static let fields =
+    [
+      Field(
+        testDescription: "retry", set: { $0.retry = .timeouts(10 + $1) },
+        get: { max(0, ResolvedOptions($0).retry.maximumAttempts - 11) }),
+      Field(
+        testDescription: "redirects", set: { $0.redirects = .follow(upTo: 10 + $1) },
+        get: { ResolvedOptions($0).redirects.maximumHops - 10 }),
+      Field(
+        testDescription: "accepts", set: { $0.accepts = .statuses(0..<(400 + $1)) },
+        get: {
+          ResolvedOptions($0).accepts.accepts(401) == true
+            ? 2 : ResolvedOptions($0).accepts.accepts(400) == true ? 1 : 0
+        }),
+      Field(
+        testDescription: "maximumBodyBytes", set: { $0.maximumBodyBytes = (100 << 20) + $1 },
+        get: { ResolvedOptions($0).maximumBodyBytes - (100 << 20) }),
+      Field(
+        testDescription: "errorBodyBytes", set: { $0.errorBodyBytes = (64 << 10) + $1 },
+        get: { ResolvedOptions($0).errorBodyBytes - (64 << 10) }),
+      Field(testDescription: "tag", set: { $0.tag = "\($1)" }, get: { Int($0.tag ?? "0") ?? -1 }),
+      Field(
+        testDescription: "reportsCancellation", set: { $0.reportsCancellation = $1 == 1 },
+        get: { $0.reportsCancellation.map { $0 ? 1 : 2 } ?? 0 }),
+      Field(
+        testDescription: "onProgress",
+        set: { options, number in
+          options.onProgress = {
+            reported.withLock { $0 = number }; _ = $0
+          }
+        },
+        get: { options in
+          reported.withLock { $0 = 0 }
+          options.onProgress?(TransferProgress())
+          return reported.withLock { $0 }
+        }),
+      Field(testDescription: "own key", set: { $0[OwnKey.self] = $1 }, get: { $0[OwnKey.self] ?? 0 }),
+    ]
+    + limit("connect", \.connect, \.connect) + limit("idle", \.idle, \.idle)
+    + limit("firstByte", \.firstByte, \.firstByte) + limit("total", \.total, \.total)
+
+  /// What the progress closure of the last look was.
+  private static let reported = Locked(0)
+
+  struct Probe: Endpoint {
+    typealias Output = String
+    let options: RequestOptions
+    var target: RequestTarget { "http://example.test/" }
+  }
+
+  /// Sends one request with options at some levels, and returns those that arrived.
+  private static func arrived(_ levels: [Level: RequestOptions]) async throws -> RequestOptions {
+    let seen = Log<RequestOptions>()
+    var configuration = HTTPClient.Configuration()
+    configuration.transport = StubTransport(withContext: { _, context in
+      seen.add(context.options)
+      return .text("x")
+    })
+    // The limits here are not to pass, however slow the machine.
+    configuration.clock = TestClock(advancing: .manually)
+    // A client starts from a copy of the global default.
+    configuration.options = levels[.global] ?? RequestOptions()
+    if let options = levels[.client] { configuration.options = options.over(configuration.options) }
+    let client = HTTPClient { [configuration] in $0 = configuration }
+    let request = levels[.request] ?? RequestOptions()
+    switch (levels[.scope], levels[.endpoint]) {
+    case (let scope?, let endpoint?):
+      let scope = RequestScope(client: client, options: scope)
+      _ = try await scope.start(Probe(options: endpoint)).value
+      // A scope that goes away ends its requests.
+      withExtendedLifetime(scope) {}
+    case (let scope?, nil):
+      let scope = RequestScope(client: client, options: scope)
+      _ = try await scope.start(.get("http://example.test/"), options: request).value
+      withExtendedLifetime(scope) {}
+    case (nil, let endpoint?): _ = try await client.send(Probe(options: endpoint), options: request)
+    case (nil, nil): _ = try await client.get("http://example.test/", options: request)
+    }
+    return try #require(seen.elements.first)
+  }
+
+  @Test func `a higher level wins, and what it leaves out is inherited`() async throws {
+    for field in Self.fields {
+      for lower in Level.allCases {
+        for upper in Level.allCases where upper.rawValue > lower.rawValue {
+          for (low, high) in [(1, 2), (2, 1)] {
+            var lowerOptions = RequestOptions()
+            var upperOptions = RequestOptions()
+            field.set(&lowerOptions, low)
+            field.set(&upperOptions, high)
+
+            let both = try await Self.arrived([lower: lowerOptions, upper: upperOptions])
+            let inherited = try await Self.arrived([lower: lowerOptions, upper: RequestOptions()])
+            let own = try await Self.arrived([lower: RequestOptions(), upper: upperOptions])
+
+            let name = field.testDescription
+            #expect(field.get(both) == high, "\(name): \(upper) over \(lower)")
+            #expect(field.get(inherited) == low, "\(name): \(upper) inherits from \(lower)")
+            #expect(field.get(own) == high, "\(name): \(upper) alone")
+          }
+        }
+      }
+    }
+  }
+
+  @Test(arguments: fields.indices) func `one field set above leaves the others alone`(index: Int) async throws {
+    // The first of the two fields of each limit is enough.
+    let others = Self.fields.indices.filter {
+      $0 != index && !Self.fields[$0].testDescription.hasSuffix("nil")
+        && Self.fields[index].testDescription != Self.fields[$0].testDescription + " nil"
+    }
+    var lower = RequestOptions()
+    for other in others { Self.fields[other].set(&lower, 1) }
+    var upper = RequestOptions()
+    Self.fields[index].set(&upper, 2)
+
+    for level in Level.allCases.dropFirst() {
+      let options = try await Self.arrived([.global: lower, level: upper])
+
+      #expect(Self.fields[index].get(options) == 2)
+      for other in others {
+        let name = Self.fields[other].testDescription
+        #expect(Self.fields[other].get(options) == 1, "\(name) below \(level)")
+      }
+    }
+  }
+
+  @Test func `each level of five gives its own field`() async throws {
+    var scope = RequestOptions.tag("scope")
+    scope.errorBodyBytes = 3
+    let options = try await Self.arrived([
+      .global: RequestOptions.maximumBodyBytes(1).tag("global").errorBodyBytes(1).timeout(idle: .seconds(1)),
+      .client: RequestOptions.tag("client").errorBodyBytes(2).timeout(connect: .seconds(2)),
+      .scope: scope, .endpoint: RequestOptions.timeout(.seconds(4)).tag("endpoint"),
+    ])
+
+    #expect(options.maximumBodyBytes == 1)
+    #expect(options.errorBodyBytes == 3)
+    #expect(options.tag == "endpoint")
+    #expect(
+      ResolvedOptions(options).timeouts
+        == TimeoutPolicy(connect: .seconds(2), idle: .seconds(1), firstByte: nil, total: .seconds(4)))
+  }
+
+  @Test func `a value set to nil is inherited`() async throws {
+    var options = RequestOptions.tag("t").retry(.none)
+    options.tag = nil
+    options.retry = nil
+    options.timeout = .unlimited
+    options.timeout = nil
+    options[OwnKey.self] = 1
+    options[OwnKey.self] = nil
+    let lower = RequestOptions.tag("lower").timeout(.seconds(7))
+
+    let merged = try await Self.arrived([.client: lower, .request: options])
+
+    #expect(merged.tag == "lower")
+    #expect(ResolvedOptions(merged).timeouts.total == .seconds(7))
+    #expect(ResolvedOptions(merged).retry.maximumAttempts == 2)
+  }
+
+  @Test func `the limits are one value only if all are set`() {
+    #expect(RequestOptions().timeout == nil)
+    #expect(RequestOptions.timeout(.seconds(1)).timeout == nil)
+    let all = RequestOptions.timeout(connect: nil).timeout(idle: nil).timeout(firstByte: nil).timeout(.seconds(1))
+    #expect(all.timeout == TimeoutPolicy(connect: nil, idle: nil, firstByte: nil, total: .seconds(1)))
+  }
+
+  @Test func `a new client starts from the global default, and one that exists keeps its own`() async throws {
+    let seen = Log<String?>()
+    let transport = StubTransport(withContext: { _, context in
+      seen.add(context.options[GlobalKey.self])
+      return .text("x")
+    })
+    let before = HTTPClient { $0.transport = transport }
+    // A key that only this test knows: other tests make clients at the same time.
+    HTTPClient.Configuration.default.options[GlobalKey.self] = "global"
+    let after = HTTPClient { $0.transport = transport }
+    HTTPClient.Configuration.default.options[GlobalKey.self] = nil
+    let last = HTTPClient { $0.transport = transport }
+
+    for client in [before, after, last] { _ = try await client.get("http://example.test/") }
+
+    #expect(seen.elements == [nil, "global", nil])
+  }
+
+  @Test func `a change of the client affects later requests only`() async throws {
+    let gate = Gate()
+    let sent = Log<String?>()
+    let client = HTTPClient {
+      $0.options.tag = "old"
+      $0.transport = StubTransport(withContext: { _, context in
+        sent.add(context.options.tag)
+        await gate.wait()
+        return .text("x")
+      })
+    }
+    let first = client.start(.get("http://example.test/"))
+    await eventually("sent") { sent.elements.count == 1 }
+
+    await client.update { $0.options.tag = "new" }
+    await gate.open()
+    _ = try await first.value
+    _ = try await client.get("http://example.test/")
+
+    #expect(sent.elements == ["old", "new"])
+    #expect(first.call?.options.source.tag == "old")
+  }
+
+  @Test(arguments: [RequestOptions.maximumBodyBytes(-1), .errorBodyBytes(-1)])
+  func `refuses a negative size`(options: RequestOptions) async throws {
+    let transport = StubTransport { _ in .text("x") }
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await HTTPClient { $0.transport = transport }.get("http://example.test/", options: options)
+    }
+
+    #expect(error.kind == .invalidRequest)
+    #expect(transport.requests.isEmpty)
+  }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite struct CollectMiddlewareTests {
+  /// A body in pieces, and how many were asked for.
+  private static func response(
+    _ status: HTTPStatus, headers: HTTPHeaders = [:], pieces: Int, of size: Int = 10, asked: Log<Int> = Log()
+  ) -> StubResponse {
+    .streamed(status, headers: headers) {
+      asked.add(1)
+      return asked.elements.count <= pieces ? Data(repeating: 65, count: size) : nil
+    }
+  }
+
+  private static func client(_ response: StubResponse) -> HTTPClient {
+    HTTPClient {
+      $0.transport = .stub { _ in response }
+      $0.retry = .none
+    }
+  }
+
+  @Test(arguments: [(100, true), (101, true), (99, false), (10, false), (0, false)])
+  func `reads a whole body up to its limit`(limit: Int, isRead: Bool) async throws {
+    for response in [Self.response(200, pieces: 10), .status(200, body: Data(count: 100))] {
+      let client = Self.client(response)
+
+      let result = try? await client.get("http://example.test/", options: .maximumBodyBytes(limit))
+
+      #expect(result?.body.count == (isRead ? 100 : nil))
+      #expect(client.core.entryCount == 0)
+    }
+  }
+
+  @Test func `says that a body is too large`() async throws {
+    for limit in [0, 99] {
+      let error = try await #require(throws: HTTPError.self) {
+        try await Self.client(Self.response(200, pieces: 10)).get(
+          "http://example.test/", options: .maximumBodyBytes(limit))
+      }
+      #expect(error.kind == .bodyTooLarge)
+      #expect(error.phase == .receiving)
+    }
+  }
+
+  @Test func `takes an empty body where nothing is allowed`() async throws {
+    let response = try await Self.client(.status(204)).get("http://example.test/", options: .maximumBodyBytes(0))
+
+    #expect(response.body.isEmpty)
+  }
+
+  @Test(arguments: [(0, 0, 0), (1, 1, 1), (25, 25, 3), (100, 100, 11), (1000, 100, 11)])
+  func `keeps no more of an error's body than asked`(limit: Int, kept: Int, reads: Int) async throws {
+    let asked = Log<Int>()
+    let client = Self.client(Self.response(500, pieces: 10, asked: asked))
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await client.get("http://example.test/", options: .errorBodyBytes(limit))
+    }
+
+    #expect(error.response?.body.count == kept)
+    #expect(asked.elements.count == reads)
+    #expect(client.core.entryCount == 0)
+  }
+
+  @Test func `reads a little of a redirect's body only`() async throws {
+    let asked = Log<Int>()
+    let client = HTTPClient {
+      $0.transport = .stub { request in
+        request.url?.path() == "/a"
+          ? Self.response(302, headers: ["Location": "/b"], pieces: 1000, of: 1 << 10, asked: asked) : .text("x")
+      }
+    }
+
+    let response = try await client.get("http://example.test/a")
+
+    #expect(response.text == "x")
+    #expect(asked.elements.count <= 66)
+    #expect(client.core.entryCount == 0)
+  }
+
+  @Test func `leaves the body of a stream to its reader`() async throws {
+    let asked = Log<Int>()
+    let client = Self.client(Self.response(200, pieces: 10, asked: asked))
+
+    let early = try await client.stream(.get("http://example.test/"), options: .maximumBodyBytes(5)) { _ in
+      asked.elements.count
+    }
+
+    #expect(early == 0)
+    #expect(asked.elements.isEmpty)
+    #expect(client.core.entryCount == 0)
+  }
+
+  @Test func `reads a streamed body where a closure judges it`() async throws {
+    let client = Self.client(Self.response(200, pieces: 10))
+    let options = RequestOptions.accepts(.when { $0.body.count == 100 })
+
+    let count = try await client.stream(.get("http://example.test/"), options: options) { response in
+      try await response.body.collect(upTo: 1000).count
+    }
+
+    #expect(count == 100)
+  }
+}

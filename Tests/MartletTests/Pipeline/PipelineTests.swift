@@ -1,0 +1,234 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+/// The stages and their order (Docs/Decisions/0003).
+@Suite struct PipelineTests {
+  /// Notes what passes, down and up.
+  private struct Noting: Middleware {
+    let name: String
+    let log: Log<String>
+
+    func intercept(
+      _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+    ) async throws -> StreamedResponse {
+      let place = "\(name) \(request.url?.path() ?? "") attempt \(context.attempt) hop \(context.hop)"
+      log.add("> \(place)")
+      do {
+        let response = try await next(request)
+        log.add("< \(place) \(response.status.rawValue)")
+        return response
+      } catch {
+        log.add("! \(place) \((error as? HTTPError)?.kind.description ?? "\(error)")")
+        throw error
+      }
+    }
+  }
+
+  @Test func `passes middleware once per call and attempt middleware once per exchange`() async throws {
+    let log = Log<String>()
+    let transport = StubTransport(script: [
+      .failure(HTTPError(.connectionLost, "lost")), .redirect(to: "/b"), .text("x"),
+    ])
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.middleware = [Noting(name: "outer", log: log), Noting(name: "inner", log: log)]
+      $0.attemptMiddleware = [Noting(name: "attempt", log: log), Noting(name: "wire", log: log)]
+    }
+
+    _ = try await client.get("http://example.test/a")
+
+    #expect(
+      log.elements == [
+        "> outer /a attempt 1 hop 0", "> inner /a attempt 1 hop 0",
+        "> attempt /a attempt 1 hop 0", "> wire /a attempt 1 hop 0",
+        "! wire /a attempt 1 hop 0 connectionLost", "! attempt /a attempt 1 hop 0 connectionLost",
+        "> attempt /a attempt 2 hop 0", "> wire /a attempt 2 hop 0",
+        "< wire /a attempt 2 hop 0 302", "< attempt /a attempt 2 hop 0 302",
+        "> attempt /b attempt 1 hop 1", "> wire /b attempt 1 hop 1",
+        "< wire /b attempt 1 hop 1 200", "< attempt /b attempt 1 hop 1 200",
+        "< inner /a attempt 1 hop 0 200", "< outer /a attempt 1 hop 0 200",
+      ])
+  }
+
+  @Test func `has its stages in this order`() throws {
+    let log = Log<String>()
+    let client = HTTPClient {
+      $0.transport = .stub { _ in .text("x") }
+      $0.middleware = [Noting(name: "call", log: log)]
+      $0.attemptMiddleware = [Noting(name: "attempt", log: log)]
+    }
+    let call = try client.core.begin(.get("http://example.test/"), options: RequestOptions(), isManaged: false)
+    defer { call.cancel() }
+
+    let names = Pipeline.stages(call, .whole).map { String(describing: type(of: $0)) }
+
+    #expect(
+      names == [
+        "MiddlewareStage", "RedirectMiddleware", "RetryMiddleware", "CollectMiddleware", "MiddlewareStage",
+        "ExchangeStage",
+      ])
+  }
+
+  /// Does what a closure does.
+  private struct Custom: Middleware {
+    let work:
+      @Sendable (HTTPRequest, RequestContext, (HTTPRequest) async throws -> StreamedResponse) async throws
+        -> StreamedResponse
+
+    func intercept(
+      _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+    ) async throws -> StreamedResponse { try await work(request, context, next) }
+  }
+
+  @Test func `lets middleware change the request and the response`() async throws {
+    let transport = StubTransport { request in .text(request.headers["X-A"] ?? "none") }
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.middleware = [
+        Custom { request, _, next in
+          var request = request
+          request.headers["X-A"] = "changed"
+          var response = try await next(request)
+          response.headers["X-B"] = "added"
+          response.status = 299
+          return response
+        }
+      ]
+    }
+
+    let response = try await client.get("http://example.test/")
+
+    #expect(response.text == "changed")
+    #expect(response.headers["X-B"] == "added")
+    #expect(response.status == 299)
+  }
+
+  @Test func `lets middleware answer by itself`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    for isAttempt in [false, true] {
+      let own = Custom { request, _, _ in
+        StreamedResponse(status: 200, body: ResponseBody(Data("own".utf8)), request: request)
+      }
+      let client = HTTPClient {
+        $0.transport = transport
+        if isAttempt { $0.attemptMiddleware = [own] } else { $0.middleware = [own] }
+      }
+
+      #expect(try await client.get("http://example.test/").text == "own")
+      #expect(client.core.entryCount == 0)
+    }
+    #expect(transport.requests.isEmpty)
+  }
+
+  @Test func `lets middleware send twice`() async throws {
+    let transport = StubTransport(script: [.status(401), .text("x")])
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.middleware = [
+        Custom { request, _, next in
+          let response = try await next(request)
+          guard response.status == 401 else { return response }
+          var request = request
+          request.headers["Authorization"] = "again"
+          return try await next(request)
+        }
+      ]
+    }
+
+    let response = try await client.get("http://example.test/")
+
+    #expect(response.text == "x")
+    #expect(transport.requests.map { $0.headers["Authorization"] } == [nil, "again"])
+    #expect(client.core.entryCount == 0)
+  }
+
+  @Test func `passes the errors of middleware on unchanged`() async throws {
+    struct Own: Error, Equatable { var number: Int }
+    for isAttempt in [false, true] {
+      let failing = Custom { _, _, _ in throw Own(number: 7) }
+      let client = HTTPClient {
+        $0.transport = .stub { _ in .text("x") }
+        $0.retry = .backoff()
+        if isAttempt { $0.attemptMiddleware = [failing] } else { $0.middleware = [failing] }
+      }
+
+      await #expect(throws: Own(number: 7)) { try await client.get("http://example.test/") }
+      #expect(client.core.entryCount == 0)
+    }
+  }
+
+  @Test func `tells middleware about the call`() async throws {
+    let ids = Log<RequestID>()
+    let tags = Log<String?>()
+    let noting = Custom { request, context, next in
+      ids.add(context.id)
+      tags.add(context.options.tag)
+      return try await next(request)
+    }
+    let client = HTTPClient {
+      $0.transport = StubTransport(script: [.redirect(to: "/b"), .text("x")])
+      $0.middleware = [noting]
+      $0.attemptMiddleware = [noting]
+    }
+
+    _ = try await client.get("http://example.test/", options: .tag("mine"))
+
+    #expect(ids.elements.count == 3 && Set(ids.elements).count == 1)
+    #expect(tags.elements == ["mine", "mine", "mine"])
+  }
+
+  // MARK: Many calls
+
+  private static func request(_ number: Int) -> HTTPRequest {
+    let text = "http://example.test/" + String(repeating: "a", count: number % 7)
+    return .get(RequestTarget(text))
+  }
+
+  private static func crowded() -> HTTPClient {
+    HTTPClient {
+      $0.transport = .stub { request in
+        switch (request.url?.path().utf8.count ?? 0) % 4 {
+        case 0: .text("x")
+        case 1: .status(404)
+        case 2: .failure(HTTPError(.connectionLost, "lost"))
+        default:
+          request.url?.query() == nil ? .redirect(to: "?r") : .streamed { nil }
+        }
+      }
+    }
+  }
+
+  @Test func `leaves nothing behind after ten thousand calls in a row`() async throws {
+    let client = Self.crowded()
+
+    for number in 0..<10_000 { _ = try? await client.send(Self.request(number)) }
+
+    #expect(client.core.entryCount == 0)
+    #expect(client.activity.current.totals.started == 10_000)
+    #expect(client.activity.current.totals.succeeded + client.activity.current.totals.failed == 10_000)
+  }
+
+  @Test func `leaves nothing behind after ten thousand calls at the same time`() async throws {
+    let client = Self.crowded()
+
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<10_000 {
+        group.addTask {
+          let request = Self.request(number)
+          if number % 3 == 0 {
+            _ = try? await client.start(request).value
+          } else {
+            _ = try? await client.send(request)
+          }
+        }
+      }
+    }
+
+    await eventually("all are gone") { client.core.entryCount == 0 }
+    #expect(client.core.watchdog.count == 0)
+    #expect(client.activity.current.totals.started == 10_000)
+  }
+}

@@ -1,0 +1,291 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite struct RetryMiddlewareTests {
+  private static func client(
+    _ transport: StubTransport, _ policy: RetryPolicy, clock: TestClock = TestClock(), random: Double = 0.5
+  ) -> HTTPClient {
+    HTTPClient {
+      $0.transport = transport
+      $0.retry = policy
+      $0.clock = clock
+      $0.random = { random }
+      $0.now = { RetryAfterTests.now }
+      // Its sleeps would be among those of the pauses.
+      $0.timeout = .unlimited
+    }
+  }
+
+  @Test(arguments: [(0.5, [100, 200, 400]), (0.25, [50, 100, 200]), (0, [])] as [(Double, [Int])])
+  func `waits as the policy says`(random: Double, milliseconds: [Int]) async throws {
+    let clock = TestClock()
+    let transport = StubTransport(failing: 3, with: .connectionLost, then: .text("x"))
+    let client = Self.client(transport, .backoff(attempts: 4), clock: clock, random: random)
+
+    let response = try await client.get("http://example.test/")
+
+    #expect(response.text == "x")
+    #expect(clock.sleeps == milliseconds.map { .milliseconds($0) })
+    #expect(response.attempts.count == 4)
+  }
+
+  @Test(arguments: ["30", "Sun, 06 Nov 1994 08:50:07 GMT"])
+  func `waits as the server says`(value: String) async throws {
+    let clock = TestClock()
+    let transport = StubTransport(script: [.status(503, headers: ["Retry-After": value]), .text("x")])
+
+    _ = try await Self.client(transport, .backoff(), clock: clock).get("http://example.test/")
+
+    #expect(clock.sleeps == [.seconds(30)])
+  }
+
+  @Test func `delivers the answer of a server that asks for too long a wait`() async throws {
+    let clock = TestClock()
+    let transport = StubTransport { _ in .text("later", status: 503, headers: ["Retry-After": "61"]) }
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await Self.client(transport, .backoff(), clock: clock).get("http://example.test/")
+    }
+
+    #expect(error.kind == .status)
+    #expect(error.response?.text == "later")
+    #expect(transport.requests.count == 1)
+    #expect(clock.sleeps.isEmpty)
+  }
+
+  @Test func `records each attempt in the response`() async throws {
+    let clock = TestClock()
+    let transport = StubTransport(script: [
+      .status(503), .failure(HTTPError(.connectionLost, "gone")), .text("x"),
+    ])
+
+    let response = try await Self.client(transport, .backoff(), clock: clock).get("http://example.test/")
+
+    #expect(response.attempts.map(Self.text) == ["1 503 100 ms", "2 connectionLost gone 200 ms", "3 200 -"])
+    #expect(response.timing.total == .milliseconds(300))
+  }
+
+  @Test func `records each attempt in the error`() async throws {
+    let transport = StubTransport(script: [.status(503), .failure(HTTPError(.cannotConnect, "refused"))])
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await Self.client(transport, .backoff()).get("http://example.test/")
+    }
+
+    #expect(error.kind == .cannotConnect)
+    #expect(
+      error.attempts.map(Self.text) == ["1 503 100 ms", "2 cannotConnect refused 200 ms", "3 cannotConnect refused -"])
+    #expect(error.description.contains("after 3 attempts"))
+    #expect(error.elapsed == .milliseconds(300))
+  }
+
+  @Test func `records each attempt in the error of a status`() async throws {
+    let transport = StubTransport { _ in .status(503) }
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await Self.client(transport, .backoff(attempts: 2)).get("http://example.test/")
+    }
+
+    #expect(error.attempts.map(Self.text) == ["1 503 100 ms", "2 503 -"])
+    #expect(error.response?.attempts.count == 2)
+  }
+
+  @Test func `records the one attempt of a call that is not repeated`() async throws {
+    let client = Self.client(StubTransport(script: [.text("x"), .status(500)]), .none)
+
+    let response = try await client.get("http://example.test/")
+    let error = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/") }
+
+    #expect(response.attempts.map(Self.text) == ["1 200 -"])
+    #expect(error.attempts.map(Self.text) == ["1 500 -"])
+  }
+
+  /// The number, what came of it and the pause.
+  private static func text(_ attempt: Attempt) -> String {
+    let outcome =
+      switch attempt.outcome {
+      case .status(let status): "\(status.rawValue)"
+      case .failure(let kind, let message): "\(kind) \(message)"
+      }
+    let pause = attempt.pause.map { "\(Int($0 / .milliseconds(1))) ms" } ?? "-"
+    return "\(attempt.number) \(outcome) \(pause)"
+  }
+
+  @Test(
+    arguments: [
+      StubResponse.status(503), .failure(HTTPError(.connectionLost, "lost")), .failure(HTTPError(.timedOut, "late")),
+      .failure(HTTPError(.tls, "bad")),
+    ], [RetryPolicy.standard, .timeouts(3), .backoff(), .custom { _, _ in .zero }])
+  func `never repeats a POST that may have reached the server`(
+    response: StubResponse, policy: RetryPolicy
+  ) async throws {
+    let transport = StubTransport { _ in response }
+    let client = Self.client(transport, policy)
+
+    _ = try? await client.post("http://example.test/", body: .text("t"))
+
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func `repeats a POST that cannot have reached the server`() async throws {
+    let transport = StubTransport(failing: 2, with: .cannotConnect, then: .text("x"))
+
+    let response = try await Self.client(transport, .backoff()).post("http://example.test/", body: .text("t"))
+
+    #expect(response.text == "x")
+    #expect(transport.requests.map(\.body) == [.text("t"), .text("t"), .text("t")])
+  }
+
+  @Test func `repeats a POST with a key, the same each time`() async throws {
+    let transport = StubTransport(failing: 2, with: .connectionLost, then: .text("x"))
+
+    let response = try await Self.client(transport, .backoff()).post(
+      "http://example.test/", headers: ["Idempotency-Key": "k"], body: .text("t"))
+
+    #expect(response.text == "x")
+    #expect(transport.requests.map { $0.headers["Idempotency-Key"] } == ["k", "k", "k"])
+  }
+
+  @Test func `judges by what attempt middleware made of the request`() async throws {
+    struct Posting: Middleware {
+      func intercept(
+        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      ) async throws -> StreamedResponse { try await next(request.with(method: .post)) }
+    }
+    let transport = StubTransport { _ in .failure(HTTPError(.connectionLost, "lost")) }
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.attemptMiddleware = [Posting()]
+    }
+
+    _ = try? await client.get("http://example.test/")
+
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func `repeats after timeouts as often as asked`() async throws {
+    let transport = StubTransport(failing: 2, with: .timedOut, then: .text("x"))
+    let clock = TestClock()
+
+    let response = try await Self.client(transport, .timeouts(2), clock: clock).get("http://example.test/")
+
+    #expect(response.attempts.count == 3)
+    #expect(clock.sleeps.isEmpty)
+  }
+
+  @Test func `repeats a body that broke off`() async throws {
+    let transport = StubTransport(script: [Self.breaking(), .text("whole")])
+
+    let response = try await Self.client(transport, .backoff()).get("http://example.test/")
+
+    #expect(response.text == "whole")
+    #expect(response.attempts.map(Self.text) == ["1 connectionLost broke off 100 ms", "2 200 -"])
+  }
+
+  @Test func `does not repeat a POST whose answer broke off`() async throws {
+    let transport = StubTransport { _ in Self.breaking() }
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await Self.client(transport, .backoff()).post("http://example.test/")
+    }
+
+    #expect(error.kind == .connectionLost)
+    #expect(transport.requests.count == 1)
+  }
+
+  /// A body that ends in an error after its first piece.
+  private static func breaking() -> StubResponse {
+    let counter = Counter()
+    return .streamed {
+      if await counter.next() == 1 { return Data("half".utf8) }
+      throw HTTPError(.connectionLost, "broke off", phase: .receiving)
+    }
+  }
+
+  @Test func `does not repeat after an error of middleware`() async throws {
+    struct Own: Error {}
+    struct Failing: Middleware {
+      func intercept(
+        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      ) async throws -> StreamedResponse {
+        _ = try await next(request)
+        throw Own()
+      }
+    }
+    let transport = StubTransport { _ in .text("x") }
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.retry = .custom { _, _ in .zero }
+      $0.attemptMiddleware = [Failing()]
+    }
+
+    await #expect(throws: Own.self) { try await client.get("http://example.test/") }
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func `does not ask a closure about a success or a redirect`() async throws {
+    let transport = StubTransport(script: [.redirect(to: "/b"), .text("x")])
+    let client = Self.client(transport, .custom { _, _ in .zero })
+
+    _ = try await client.get("http://example.test/")
+
+    #expect(transport.requests.count == 2)
+  }
+
+  @Test func `gives up at once when the pause would pass the total limit`() async throws {
+    let clock = TestClock()
+    let transport = StubTransport { _ in .status(503, headers: ["Retry-After": "5"]) }
+    let client = Self.client(transport, .backoff(), clock: clock)
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await client.get("http://example.test/", options: .timeout(.seconds(5)))
+    }
+
+    #expect(error.kind == .status)
+    #expect(transport.requests.count == 1)
+    #expect(clock.sleeps.isEmpty)
+  }
+
+  @Test func `ends a pause at once when cancelled`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let client = Self.client(StubTransport { _ in .status(503) }, .backoff(), clock: clock)
+    let handle = client.start(.get("http://example.test/"), options: .timeout(nil))
+    await clock.waitForSleepers(1)
+    guard case .waiting(.retryPause(let pause)) = handle.state else {
+      Issue.record("not waiting")
+      return
+    }
+
+    handle.cancel()
+
+    await #expect(throws: CancellationError.self) { try await handle.value }
+    #expect(pause == .milliseconds(100))
+    #expect(clock.sleeps.isEmpty)
+    await eventually("nobody sleeps") { clock.sleeperCount == 0 }
+  }
+
+  @Test func `ends a pause at once when its task is cancelled`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let client = Self.client(StubTransport { _ in .status(503) }, .backoff(), clock: clock)
+    let task = Task { try await client.get("http://example.test/", options: .timeout(nil)) }
+    await clock.waitForSleepers(1)
+
+    task.cancel()
+
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(client.core.entryCount == 0)
+  }
+
+  @Test func `refuses an impossible policy before anything is sent`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = Self.client(transport, .backoff(attempts: 0))
+
+    let error = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/") }
+
+    #expect(error.kind == .invalidRequest)
+    #expect(transport.requests.isEmpty)
+  }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import Testing
+
+@testable import Martlet
+
+@Suite struct RetryPolicyTests {
+  static let get = HTTPRequest.get("http://example.test/")
+  static let post = HTTPRequest.post("http://example.test/", body: .text("t"))
+  static let keyedPost = HTTPRequest.post(
+    "http://example.test/", headers: ["idempotency-key": "k"], body: .text("t"))
+
+  typealias Outcome = RetryPolicy.Outcome
+
+  static let status503 = Outcome(status: 503, headers: [:])
+  static let lost = Outcome(error: HTTPError(.connectionLost, "lost"))
+  static let refused = Outcome(error: HTTPError(.cannotConnect, "refused"))
+  static let timedOut = Outcome(error: HTTPError(.timedOut, "late", phase: .waiting))
+  static let timedOutConnecting: Outcome = {
+    var error = HTTPError(.timedOut, "late", phase: .connecting)
+    error.mayHaveReachedServer = false
+    return Outcome(error: error)
+  }()
+
+  static func pause(
+    _ policy: RetryPolicy, after attempt: Int = 1, of request: HTTPRequest = get, _ outcome: Outcome,
+    now: Date = RetryAfterTests.now, random: Double = 0.5
+  ) -> Duration? {
+    policy.pause(after: attempt, of: request, outcome: outcome, now: now, random: random)
+  }
+
+  // MARK: Pauses
+
+  @Test(arguments: [0, 0.5, 0.999] as [Double]) func `doubles the longest pause up to its cap`(random: Double) throws {
+    let policy = RetryPolicy.backoff(attempts: 1000, base: .milliseconds(200), cap: .seconds(20))
+    let longest = [200, 400, 800, 1600, 3200, 6400, 12800, 20000, 20000]
+
+    for (index, milliseconds) in longest.enumerated() {
+      let pause = try #require(Self.pause(policy, after: index + 1, Self.status503, random: random))
+      #expect(abs(pause / .milliseconds(1) - Double(milliseconds) * random) < 1e-6)
+    }
+    let late = try #require(Self.pause(policy, after: 999, Self.status503, random: random))
+    #expect(abs(late / .seconds(1) - 20 * random) < 1e-9)
+  }
+
+  @Test(arguments: [-1, 1, 7, .infinity, .nan] as [Double]) func `keeps a bad source of chance within its bounds`(
+    random: Double
+  ) throws {
+    let pause = try #require(Self.pause(.backoff(base: .seconds(1)), Self.status503, random: random))
+
+    #expect(pause == (random > 0 ? .seconds(1) : .zero))
+  }
+
+  @Test func `survives absurd numbers`() throws {
+    let policy = RetryPolicy.backoff(attempts: .max, base: .seconds(Int.max), cap: .seconds(Int.max))
+
+    for attempt in [1, 2, 5, 31, 63, 64, 1000, Int.max - 1] {
+      let pause = try #require(Self.pause(policy, after: attempt, Self.status503, random: 1))
+      #expect(pause >= .seconds(Int64.max - 4096))
+    }
+    #expect(Self.pause(.backoff(base: .zero), Self.status503) == .zero)
+    #expect(Self.pause(.backoff(attempts: .max, base: .nanoseconds(1)), after: Int.max - 1, Self.status503) != nil)
+  }
+
+  @Test func `spreads pauses evenly`() throws {
+    var generator = SeededGenerator(seed: 7)
+    let policy = RetryPolicy.backoff(attempts: 3, base: .seconds(1))
+    var bins = [Int](repeating: 0, count: 20)
+
+    for _ in 0..<10_000 {
+      let random = Double.random(in: 0..<1, using: &generator)
+      let pause = try #require(Self.pause(policy, Self.status503, random: random))
+      bins[min(19, Int(pause / .milliseconds(50)))] += 1
+    }
+
+    let chiSquared = bins.map { pow(Double($0) - 500, 2) / 500 }.reduce(0, +)
+    // 19 degrees of freedom, p = 0.01.
+    #expect(chiSquared < 36.19)
+  }
+
+  @Test func `waits as long as the server asks, up to a limit`() {
+    func pause(_ value: String, now: Date = RetryAfterTests.now) -> Duration? {
+      Self.pause(.backoff(base: .seconds(2)), Outcome(status: 503, headers: ["Retry-After": value]), now: now)
+    }
+    let year = 365.25 * 86_400
+
+    #expect(pause("0") == .zero)
+    #expect(pause("60") == .seconds(60))
+    #expect(pause("61") == nil)
+    #expect(pause("99999999999999999999") == nil)
+    #expect(pause("nonsense") == .seconds(1))
+    #expect(pause("Sun, 06 Nov 1994 08:50:07 GMT") == .seconds(30))
+    #expect(pause("Sun, 06 Nov 1994 08:50:37 GMT") == .seconds(60))
+    #expect(pause("Sun, 06 Nov 1994 08:50:38 GMT") == nil)
+    #expect(pause("Sun, 06 Nov 1994 08:50:07 GMT", now: RetryAfterTests.now + 10 * year) == .zero)
+    #expect(pause("Sun, 06 Nov 1994 08:50:07 GMT", now: RetryAfterTests.now - 10 * year) == nil)
+  }
+
+  @Test func `takes another limit for what the server asks`() {
+    var policy = RetryPolicy.backoff()
+    policy.maximumRetryAfter = .seconds(3600)
+
+    #expect(Self.pause(policy, Outcome(status: 429, headers: ["Retry-After": "3600"])) == .seconds(3600))
+    #expect(Self.pause(policy, Outcome(status: 429, headers: ["Retry-After": "3601"])) == nil)
+  }
+
+  // MARK: What is repeated
+
+  @Test func `takes eight statuses for transient`() {
+    for code in 100...999 {
+      let isRepeated = Self.pause(.backoff(), Outcome(status: HTTPStatus(rawValue: code), headers: [:])) != nil
+      #expect(isRepeated == [408, 425, 429, 500, 502, 503, 504].contains(code), "\(code)")
+    }
+  }
+
+  struct Row: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let outcome: Outcome
+    /// Which policies repeat: standard, timeouts, backoff, and custom, which always wants to.
+    let get: String
+    let post: String
+    let keyed: String
+  }
+
+  static let rows = [
+    Row(testDescription: "503", outcome: status503, get: "..BC", post: "....", keyed: "..BC"),
+    Row(testDescription: "404", outcome: Outcome(status: 404, headers: [:]), get: "...C", post: "....", keyed: "...C"),
+    Row(testDescription: "302", outcome: Outcome(status: 302, headers: [:]), get: "....", post: "....", keyed: "...."),
+    Row(testDescription: "200", outcome: Outcome(status: 200, headers: [:]), get: "....", post: "....", keyed: "...."),
+    Row(testDescription: "lost", outcome: lost, get: "S.BC", post: "....", keyed: "S.BC"),
+    Row(testDescription: "cannotConnect", outcome: refused, get: "..BC", post: "..BC", keyed: "..BC"),
+    Row(testDescription: "timedOut", outcome: timedOut, get: ".TBC", post: "....", keyed: ".TBC"),
+    Row(testDescription: "timedOut connecting", outcome: timedOutConnecting, get: ".TBC", post: ".TBC", keyed: ".TBC"),
+    Row(
+      testDescription: "tls", outcome: Outcome(error: HTTPError(.tls, "bad")), get: "...C", post: "....", keyed: "...C"),
+    Row(
+      testDescription: "protocolViolation", outcome: Outcome(error: HTTPError(.protocolViolation, "bad")), get: "...C",
+      post: "....", keyed: "...C"),
+    Row(
+      testDescription: "bodyTooLarge", outcome: Outcome(error: HTTPError(.bodyTooLarge, "big")), get: "...C",
+      post: "....", keyed: "...C"),
+  ]
+
+  @Test(arguments: rows) func `repeats what is safe and may help`(row: Row) {
+    let policies: [(Character, RetryPolicy)] = [
+      ("S", .standard), ("T", .timeouts(2)), ("B", .backoff()), ("C", .custom { _, _ in .seconds(1) }),
+    ]
+    func repeated(_ request: HTTPRequest) -> String {
+      String(policies.map { Self.pause($1, of: request, row.outcome) == nil ? "." : $0 })
+    }
+
+    #expect(repeated(Self.get) == row.get)
+    #expect(repeated(Self.post) == row.post)
+    #expect(repeated(Self.keyedPost) == row.keyed)
+  }
+
+  @Test(arguments: ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "POST", "PATCH", "LOCK", "get"])
+  func `repeats idempotent methods only`(method: String) {
+    let request = HTTPRequest(HTTPMethod(method), "http://example.test/")
+    let isIdempotent = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
+
+    #expect((Self.pause(.standard, of: request, Self.lost) != nil) == isIdempotent)
+    #expect((Self.pause(.backoff(), of: request, Self.status503) != nil) == isIdempotent)
+  }
+
+  @Test func `stops after its attempts`() {
+    #expect(Self.pause(.standard, after: 1, Self.lost) == .zero)
+    #expect(Self.pause(.standard, after: 2, Self.lost) == nil)
+    #expect(Self.pause(.backoff(attempts: 3), after: 2, Self.lost) != nil)
+    #expect(Self.pause(.backoff(attempts: 3), after: 3, Self.lost) == nil)
+    #expect(Self.pause(.timeouts(2), after: 2, Self.timedOut) == .zero)
+    #expect(Self.pause(.timeouts(2), after: 3, Self.timedOut) == nil)
+    #expect(Self.pause(.timeouts(0), after: 1, Self.timedOut) == nil)
+    #expect(Self.pause(.timeouts(.max), after: 1_000_000, Self.timedOut) == .zero)
+    #expect(Self.pause(.none, after: 1, Self.lost) == nil)
+  }
+
+  @Test func `shows a closure the attempt and its outcome`() {
+    let seen = Log<String>()
+    let policy = RetryPolicy.custom(attempts: 5) { attempt, outcome in
+      seen.add(
+        "\(attempt) \(outcome.status?.rawValue ?? 0) \(outcome.headers["X-A"] ?? "") \(outcome.error?.message ?? "")")
+      return attempt == 1 ? .seconds(-3) : nil
+    }
+
+    let first = Self.pause(policy, after: 1, Outcome(status: 500, headers: ["X-A": "1"]))
+    let second = Self.pause(policy, after: 2, Self.lost)
+    let last = Self.pause(policy, after: 5, Self.lost)
+
+    #expect(first == .zero)
+    #expect(second == nil && last == nil)
+    #expect(seen.elements == ["1 500 1 ", "2 0  lost"])
+  }
+
+  @Test(arguments: [
+    RetryPolicy.backoff(attempts: 0), .backoff(attempts: -1), .timeouts(-1), .timeouts(.min),
+    .custom(attempts: 0) { _, _ in nil },
+    .backoff(base: .seconds(-1)), .backoff(cap: .seconds(-1)),
+  ]) func `finds impossible numbers`(policy: RetryPolicy) {
+    #expect(policy.problem != nil)
+  }
+
+  @Test(arguments: [RetryPolicy.none, .standard, .timeouts(0), .timeouts(.max), .backoff(), .backoff(base: .zero)])
+  func `finds nothing wrong with possible numbers`(policy: RetryPolicy) {
+    #expect(policy.problem == nil)
+  }
+}

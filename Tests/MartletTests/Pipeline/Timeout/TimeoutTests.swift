@@ -1,0 +1,401 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite struct TimeoutTests {
+  /// One limit, where it applies, and what its error says.
+  struct Limit: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let policy: TimeoutPolicy
+    let phase: HTTPError.Phase
+    let text: String
+    var enter: @Sendable (RequestContext) -> Void = { _ in }
+  }
+
+  static let limits = [
+    Limit(
+      testDescription: "connect", policy: TimeoutPolicy(connect: .seconds(7), idle: nil, total: nil),
+      phase: .connecting, text: "connect limit of 7.0 s", enter: { $0.exchange.enter(.connecting) }),
+    Limit(
+      testDescription: "idle while waiting", policy: TimeoutPolicy(connect: nil, idle: .seconds(7), total: nil),
+      phase: .waiting, text: "idle limit of 7.0 s"),
+    Limit(
+      testDescription: "first byte", policy: TimeoutPolicy(connect: nil, idle: nil, firstByte: .seconds(7), total: nil),
+      phase: .waiting, text: "first byte limit of 7.0 s"),
+    Limit(
+      testDescription: "first byte before idle",
+      policy: TimeoutPolicy(connect: nil, idle: .seconds(30), firstByte: .seconds(7), total: nil),
+      phase: .waiting, text: "first byte limit of 7.0 s"),
+    Limit(
+      testDescription: "first byte instead of idle",
+      policy: TimeoutPolicy(connect: nil, idle: .seconds(2), firstByte: .seconds(7), total: nil),
+      phase: .waiting, text: "first byte limit of 7.0 s"),
+    Limit(
+      testDescription: "idle while sending",
+      policy: TimeoutPolicy(connect: nil, idle: .seconds(7), firstByte: .seconds(2), total: nil),
+      phase: .sending, text: "idle limit of 7.0 s", enter: { $0.didSend(1, of: 10) }),
+    Limit(
+      testDescription: "first byte once sent",
+      policy: TimeoutPolicy(connect: nil, idle: .seconds(2), firstByte: .seconds(7), total: nil),
+      phase: .waiting, text: "first byte limit of 7.0 s", enter: { $0.didSend(10, of: 10) }),
+    Limit(
+      testDescription: "total", policy: TimeoutPolicy(connect: nil, idle: nil, total: .seconds(7)),
+      phase: .waiting, text: "total limit of 7.0 s"),
+    Limit(
+      testDescription: "total before the others",
+      policy: TimeoutPolicy(connect: .seconds(10), idle: .seconds(8), firstByte: .seconds(9), total: .seconds(7)),
+      phase: .waiting, text: "total limit of 7.0 s"),
+    Limit(
+      testDescription: "total while connecting",
+      policy: TimeoutPolicy(connect: .seconds(10), idle: .seconds(1), total: .seconds(7)),
+      phase: .connecting, text: "total limit of 7.0 s", enter: { $0.exchange.enter(.connecting) }),
+  ]
+
+  @Test(arguments: limits) func `ends a call at its limit and not before`(limit: Limit) async throws {
+    let clock = TestClock(advancing: .manually)
+    let entered = Log<Int>()
+    let client = HTTPClient {
+      $0.clock = clock
+      $0.timeout = limit.policy
+      $0.transport = StubTransport(withContext: { _, context in
+        limit.enter(context)
+        entered.add(1)
+        try await Task.sleep(for: .seconds(600))
+        return .text("never")
+      })
+    }
+    let handle = client.start(.get("http://example.test/a?t=secret"))
+    await eventually("entered") { entered.elements.count == 1 }
+    await clock.waitForSleepers(1)
+
+    clock.advance(by: .milliseconds(6999))
+    await clock.waitForSleepers(1)
+    for _ in 0..<100 { await Task.yield() }
+    #expect(handle.isAlive)
+    clock.advance(by: .milliseconds(1))
+    // A limit that was looked at too early by a hair is looked at again a little later.
+    for _ in 0..<100 where handle.isAlive { try await Task.sleep(for: .milliseconds(1)) }
+    if handle.isAlive { clock.advance(by: .milliseconds(5)) }
+
+    let error = try await #require(throws: HTTPError.self) { try await handle.value }
+    let elapsed = try #require(error.elapsed)
+    #expect(error.kind == .timedOut && error.isTimeout)
+    #expect(error.phase == limit.phase)
+    #expect(elapsed >= .seconds(7) && elapsed <= .milliseconds(7010))
+    #expect(error.description.contains(limit.text))
+    #expect(error.description.contains("while \(limit.phase.rawValue)"))
+    #expect(error.description.contains("GET http://example.test/a"))
+    #expect(error.description.hasSuffix("7.0 s)") || error.description.hasSuffix("7.01 s)"))
+    #expect(!error.description.contains("secret"))
+    await eventually("nothing is watched") { client.core.entryCount == 0 }
+  }
+
+  @Test(arguments: [0, 1, 2, 3]) func `has no limit where none is set`(index: Int) async throws {
+    let clock = TestClock(advancing: .manually)
+    let entered = Log<Int>()
+    let gate = Gate()
+    let client = HTTPClient {
+      $0.clock = clock
+      $0.timeout = .unlimited
+      $0.transport = StubTransport(withContext: { _, context in
+        switch index {
+        case 0: context.exchange.enter(.connecting)
+        case 1: context.didSend(1, of: 10)
+        case 2: context.didSend(10, of: 10)
+        default: break
+        }
+        entered.add(1)
+        await gate.wait()
+        return .text("late")
+      })
+    }
+    let handle = client.start(.get("http://example.test/"))
+    await eventually("entered") { entered.elements.count == 1 }
+
+    clock.advance(by: .seconds(1_000_000))
+    #expect(client.core.watchdog.count == 0)
+    await gate.open()
+
+    #expect(try await handle.value.text == "late")
+  }
+
+  /// A body whose pieces a test hands over.
+  private final class Pieces: Sendable {
+    private let stream: AsyncStream<Data>
+    private let source: AsyncStream<Data>.Continuation
+    /// How often the body was asked for its next piece.
+    let asked = Log<Int>()
+
+    init() { (stream, source) = AsyncStream.makeStream() }
+
+    func add(_ count: Int) { source.yield(Data(count: count)) }
+    func finish() { source.finish() }
+
+    func response(_ context: RequestContext, reporting: Bool = true) -> StubResponse {
+      .streamed {
+        self.asked.add(1)
+        var iterator = self.stream.makeAsyncIterator()
+        guard let piece = await iterator.next(isolation: nil) else {
+          try Task.checkCancellation()
+          return nil
+        }
+        if reporting { context.didReceive(piece.count) }
+        return piece
+      }
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `starts the idle limit again with each piece, reported or not`(isReported: Bool) async throws {
+    let clock = TestClock(advancing: .manually)
+    let pieces = Pieces()
+    let client = HTTPClient {
+      $0.clock = clock
+      $0.timeout = TimeoutPolicy(connect: nil, idle: .seconds(30), total: nil)
+      $0.transport = StubTransport(withContext: { _, context in pieces.response(context, reporting: isReported) })
+    }
+    let handle = client.start(.get("http://example.test/"))
+    for number in 1...5 {
+      pieces.add(10)
+      await eventually("asked again") { pieces.asked.elements.count == number + 1 }
+      await clock.waitForSleepers(1)
+      clock.advance(by: .seconds(20))
+      await clock.waitForSleepers(1)
+    }
+    #expect(handle.isAlive)
+
+    clock.advance(by: .milliseconds(9_900))
+    await clock.waitForSleepers(1)
+    #expect(handle.isAlive)
+    clock.advance(by: .milliseconds(100))
+
+    let error = try await #require(throws: HTTPError.self) { try await handle.value }
+    #expect(error.kind == .timedOut)
+    #expect(error.phase == .receiving)
+    #expect(error.elapsed == .seconds(110))
+    await eventually("nothing is watched") { client.core.entryCount == 0 }
+  }
+
+  @Test func `ends a body at the total limit, however fast it comes`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let pieces = Pieces()
+    let client = HTTPClient {
+      $0.clock = clock
+      $0.timeout = TimeoutPolicy(connect: nil, idle: .seconds(30), total: .seconds(60))
+      $0.transport = StubTransport(withContext: { _, context in pieces.response(context) })
+    }
+    let handle = client.start(.get("http://example.test/"))
+    for number in 1...6 {
+      pieces.add(10)
+      await eventually("asked again") { pieces.asked.elements.count == number + 1 }
+      await clock.waitForSleepers(1)
+      clock.advance(by: .seconds(10))
+      if number < 6 { await clock.waitForSleepers(1) }
+    }
+
+    let error = try await #require(throws: HTTPError.self) { try await handle.value }
+    #expect(error.message.contains("total limit"))
+    #expect(error.phase == .receiving)
+    #expect(error.elapsed == .seconds(60))
+  }
+
+  @Test func `gives each attempt its own limits`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let attempts = Log<Int>()
+    let client = HTTPClient {
+      $0.clock = clock
+      $0.retry = .timeouts(2)
+      $0.timeout = TimeoutPolicy(connect: nil, idle: .seconds(10), total: nil)
+      $0.transport = StubTransport(withContext: { _, context in
+        attempts.add(context.attempt)
+        try await Task.sleep(for: .seconds(600))
+        return .text("never")
+      })
+    }
+    let handle = client.start(.get("http://example.test/"))
+    for number in 1...3 {
+      await eventually("sent") { attempts.elements.count == number }
+      await clock.waitForSleepers(1)
+      clock.advance(by: .seconds(10))
+    }
+
+    let error = try await #require(throws: HTTPError.self) { try await handle.value }
+    #expect(error.elapsed == .seconds(30))
+    #expect(error.attempts.map(\.duration) == [.seconds(10), .seconds(10), .seconds(10)])
+    #expect(attempts.elements == [1, 2, 3])
+  }
+
+  @Test(arguments: [Duration.milliseconds(1), .seconds(Int.max), .seconds(Int64.max / 2), .milliseconds(1.5)])
+  func `takes any limit from one millisecond`(limit: Duration) async throws {
+    for policy in Self.policies(limit) {
+      let client = HTTPClient {
+        $0.clock = TestClock(advancing: .manually)
+        $0.transport = .stub { _ in .text("x") }
+        $0.timeout = policy
+      }
+
+      #expect(try await client.get("http://example.test/").text == "x")
+      #expect(client.core.entryCount == 0)
+    }
+  }
+
+  @Test func `takes the largest limits everywhere at once`() async throws {
+    let limit = Duration.seconds(Int.max)
+    let client = HTTPClient {
+      $0.transport = StubTransport(withContext: { _, context in
+        context.exchange.connectIsUnknown()
+        context.exchange.enter(.connecting)
+        return .text("x")
+      })
+      $0.timeout = TimeoutPolicy(connect: limit, idle: limit, firstByte: limit, total: limit)
+    }
+
+    #expect(try await client.get("http://example.test/").text == "x")
+  }
+
+  @Test(arguments: [
+    Duration.zero, .microseconds(999), .nanoseconds(999_999), .milliseconds(-1), .seconds(-1), .seconds(Int.min),
+  ]) func `refuses a limit below one millisecond`(limit: Duration) async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let names = ["connect", "idle", "firstByte", "total"]
+
+    for (name, policy) in zip(names, Self.policies(limit)) {
+      let client = HTTPClient { $0.transport = transport }
+      let error = try await #require(throws: HTTPError.self) {
+        try await client.get("http://example.test/", options: .timeout(policy))
+      }
+      #expect(error.kind == .invalidRequest)
+      #expect(error.message.contains("the \(name) limit"))
+      #expect(client.core.entryCount == 0)
+    }
+    #expect(transport.requests.isEmpty)
+  }
+
+  /// One limit set, in turn.
+  private static func policies(_ limit: Duration) -> [TimeoutPolicy] {
+    var policies = [TimeoutPolicy](repeating: .unlimited, count: 4)
+    policies[0].connect = limit
+    policies[1].idle = limit
+    policies[2].firstByte = limit
+    policies[3].total = limit
+    return policies
+  }
+
+  @Test func `has limits unless told otherwise`() {
+    let policy = TimeoutPolicy()
+
+    #expect(policy.connect == .seconds(10) && policy.idle == .seconds(30))
+    #expect(policy.firstByte == nil && policy.total == .seconds(120))
+  }
+
+  // MARK: What ignores cancellation
+
+  private struct Stubborn: Middleware {
+    let gate: Gate
+    let entered: Log<Int>
+
+    func intercept(
+      _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+    ) async throws -> StreamedResponse {
+      entered.add(1)
+      await gate.wait()
+      return try await next(request)
+    }
+  }
+
+  enum Place: CaseIterable, Sendable { case transport, body, middleware, attemptMiddleware }
+  enum Way: CaseIterable, Sendable { case awaited, managed, streamed }
+
+  @Test(arguments: Place.allCases, Way.allCases)
+  func `is not kept waiting by code that ignores cancellation`(place: Place, way: Way) async throws {
+    let clock = TestClock(advancing: .manually)
+    let gate = Gate()
+    let entered = Log<Int>()
+    let stubborn = Stubborn(gate: gate, entered: entered)
+    let client = HTTPClient {
+      $0.clock = clock
+      $0.retry = .none
+      switch place {
+      case .transport:
+        $0.transport = .stub { _ in
+          entered.add(1)
+          await gate.wait()
+          return .text("late")
+        }
+      case .body:
+        $0.transport = .stub { _ in
+          .streamed {
+            entered.add(1)
+            await gate.wait()
+            return nil
+          }
+        }
+      case .middleware:
+        $0.middleware = [stubborn]
+        $0.transport = .stub { _ in .text("late") }
+      case .attemptMiddleware:
+        $0.attemptMiddleware = [stubborn]
+        $0.transport = .stub { _ in .text("late") }
+      }
+    }
+    let options = RequestOptions.timeout(TimeoutPolicy(connect: nil, idle: nil, total: .seconds(5)))
+    let task = Task {
+      switch way {
+      case .awaited: try await client.get("http://example.test/", options: options).text
+      case .managed: try await client.start(.get("http://example.test/"), options: options).value.text
+      case .streamed:
+        try await client.stream(.get("http://example.test/"), options: options) { response in
+          for try await _ in response.body {}
+          return "end"
+        }
+      }
+    }
+    await eventually("entered") { entered.elements.count == 1 }
+    await clock.waitForSleepers(1)
+
+    clock.advance(by: .seconds(5))
+
+    let rescues = Log<Int>()
+    let opener = Task {
+      // Only for the case that nothing else ends the wait.
+      try await Task.sleep(for: .seconds(3))
+      rescues.add(1)
+      await gate.open()
+    }
+    let error = try await #require(throws: HTTPError.self) { try await task.value }
+    opener.cancel()
+    #expect(error.kind == .timedOut)
+    #expect(rescues.elements.isEmpty)
+    #expect(client.core.calls.isEmpty)
+    await gate.open()
+    await eventually("nothing is watched") { client.core.entryCount == 0 }
+  }
+
+  @Test func `watches nothing that reports after its end`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let gate = Gate()
+    let reported = Log<Int>()
+    let client = HTTPClient {
+      $0.clock = clock
+      $0.transport = StubTransport(withContext: { _, context in
+        reported.add(0)
+        await gate.wait()
+        context.didSend(1, of: 10)
+        context.exchange.enter(.waiting)
+        reported.add(1)
+        return .text("late")
+      })
+    }
+    let handle = client.start(.get("http://example.test/"))
+    await eventually("sent") { reported.elements.count == 1 }
+
+    handle.cancel()
+    await #expect(throws: CancellationError.self) { try await handle.value }
+    await gate.open()
+    await eventually("reported") { reported.elements.count == 2 }
+
+    await eventually("nothing is watched") { client.core.entryCount == 0 }
+  }
+}

@@ -1,0 +1,192 @@
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite struct WatchdogTests {
+  /// Looks at one limit after the other and notes when.
+  private final class Probe: Watched {
+    let name: Int
+    private let log: Log<Look>
+    private let limits: Locked<[Duration]>
+    private let whileLooking: (@Sendable (Probe) -> Void)?
+
+    init(_ name: Int, _ limits: [Duration], _ log: Log<Look>, whileLooking: (@Sendable (Probe) -> Void)? = nil) {
+      self.name = name
+      self.log = log
+      self.limits = Locked(limits)
+      self.whileLooking = whileLooking
+    }
+
+    func checkLimits(now: Duration) -> Duration? {
+      whileLooking?(self)
+      let (isPassed, next): (Bool, Duration?) = limits.withLock {
+        guard let first = $0.first else { return (false, nil) }
+        guard now >= first else { return (false, first) }
+        $0.removeFirst()
+        return (true, $0.first)
+      }
+      if isPassed { log.add(Look(name: name, time: now)) }
+      return next
+    }
+  }
+
+  private struct Look: Equatable, Sendable { var name: Int; var time: Duration }
+
+  private let clock = TestClock(advancing: .manually)
+  private let log = Log<Look>()
+  private let watchdog: Watchdog
+
+  init() { watchdog = Watchdog(Timeline(clock)) }
+
+  private func watch(_ name: Int, _ limits: [Duration]) {
+    guard let first = limits.first else { return }
+    watchdog.watch(Probe(name, limits, log), next: first)
+  }
+
+  /// Moves the time, and waits until the timer is set again, if there is anything to wait for.
+  private func advance(by duration: Duration, expecting count: Int) async {
+    await clock.waitForSleepers(1)
+    clock.advance(by: duration)
+    await eventually("looked") { log.elements.count >= count }
+    if watchdog.count > 0 { await clock.waitForSleepers(1) }
+  }
+
+  @Test func `looks at each limit at its time, whatever the order they came in`() async {
+    watch(3, [.seconds(3)])
+    watch(1, [.seconds(1)])
+    watch(2, [.seconds(2)])
+
+    await advance(by: .milliseconds(999), expecting: 0)
+    #expect(log.elements.isEmpty)
+    await advance(by: .milliseconds(1), expecting: 1)
+    await advance(by: .milliseconds(999), expecting: 1)
+    #expect(log.elements == [Look(name: 1, time: .seconds(1))])
+    await advance(by: .milliseconds(1), expecting: 2)
+    await advance(by: .seconds(1), expecting: 3)
+
+    #expect(log.elements.map(\.name) == [1, 2, 3])
+    #expect(log.elements.map(\.time) == [.seconds(1), .seconds(2), .seconds(3)])
+    #expect(watchdog.count == 0)
+  }
+
+  @Test func `looks at an object again for its next limit`() async {
+    watch(1, [.seconds(1), .seconds(5)])
+
+    await advance(by: .seconds(1), expecting: 1)
+    #expect(watchdog.count == 1)
+    await advance(by: .milliseconds(3999), expecting: 1)
+    #expect(log.elements.count == 1)
+    await advance(by: .milliseconds(1), expecting: 2)
+
+    #expect(log.elements.map(\.time) == [.seconds(1), .seconds(5)])
+    #expect(watchdog.count == 0)
+  }
+
+  @Test func `forgets what is removed`() async {
+    let removed = Probe(1, [.seconds(1)], log)
+    watchdog.watch(removed, next: .seconds(1))
+    watch(2, [.seconds(2)])
+    watchdog.forget(removed)
+    watchdog.forget(removed)
+    #expect(watchdog.count == 1)
+
+    await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(1))
+    await clock.waitForSleepers(1)
+    await advance(by: .seconds(1), expecting: 1)
+
+    #expect(log.elements == [Look(name: 2, time: .seconds(2))])
+  }
+
+  @Test func `keeps nothing that is over alive`() {
+    var object: Probe? = Probe(1, [.seconds(1)], log)
+    weak let reference = object
+    if let object {
+      watchdog.watch(object, next: .seconds(1))
+      watchdog.forget(object)
+    }
+
+    object = nil
+
+    #expect(reference == nil)
+  }
+
+  @Test func `goes away with its timer`() async {
+    var watchdog: Watchdog? = Watchdog(Timeline(clock))
+    weak let reference = watchdog
+    watchdog?.watch(Probe(1, [.seconds(1000)], log), next: .seconds(1000))
+    await clock.waitForSleepers(1)
+
+    watchdog = nil
+
+    #expect(reference == nil)
+    await eventually("nobody sleeps") { clock.sleeperCount == 0 }
+  }
+
+  @Test func `watches many objects with one timer`() async {
+    var generator = SeededGenerator(seed: 3)
+    let times = (0..<2000).map { _ in Int.random(in: 1...1000, using: &generator) }
+    for (name, time) in times.enumerated() { watch(name, [.milliseconds(time * 10)]) }
+    #expect(watchdog.count == 2000)
+    await clock.waitForSleepers(1)
+    #expect(clock.sleeperCount == 1)
+
+    for step in 1...10 {
+      await advance(by: .seconds(1), expecting: times.count { $0 <= step * 100 })
+    }
+
+    #expect(Set(log.elements.map(\.name)).count == 2000)
+    #expect(log.elements.allSatisfy { $0.time >= .milliseconds(times[$0.name] * 10) })
+    #expect(watchdog.count == 0)
+  }
+
+  @Test func `does not lose a limit that is set while it looks`() async {
+    let watchdog = watchdog
+    let isFirst = Locked(true)
+    let probe = Probe(1, [.seconds(2), .seconds(50)], log) { probe in
+      // As when an exchange enters its next phase on another thread.
+      let isFirst = isFirst.withLock { first in
+        defer { first = false }
+        return first
+      }
+      if isFirst { watchdog.watch(probe, next: .seconds(2)) }
+    }
+    watchdog.watch(probe, next: .seconds(1))
+    let ending = Probe(2, [], log) { probe in
+      if watchdog.count > 0 { watchdog.watch(probe, next: .seconds(60)) }
+    }
+    watchdog.watch(ending, next: .seconds(1))
+
+    await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(1))
+    await eventually("looked") { isFirst.withLock { !$0 } }
+    await clock.waitForSleepers(1)
+    #expect(watchdog.count == 2)
+    await advance(by: .seconds(1), expecting: 1)
+
+    #expect(log.elements == [Look(name: 1, time: .seconds(2))])
+  }
+
+  @Test func `takes limits that never come`() async {
+    watch(1, [.seconds(Int.max)])
+    watch(2, [.seconds(1)])
+
+    await advance(by: .seconds(1), expecting: 1)
+    for _ in 0..<3 {
+      clock.advance(by: .seconds(400 * 86_400))
+      await clock.waitForSleepers(1)
+    }
+
+    #expect(log.elements.map(\.name) == [2])
+    #expect(watchdog.count == 1)
+  }
+
+  @Test func `takes limits that have passed`() async {
+    watch(1, [.seconds(-5)])
+    watch(2, [.zero])
+
+    await eventually("looked") { log.elements.count == 2 }
+    #expect(watchdog.count == 0)
+  }
+}
