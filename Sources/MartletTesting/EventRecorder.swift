@@ -51,20 +51,20 @@ public final class EventRecorder<Element: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - count: How many, counted from the making of the recorder.
-  ///   - timeout: The longest wait, in real time; 5 seconds by default.
+  ///   - timeout: The longest wait, in real time; 30 seconds by default.
   /// - Returns: Whether that happened before the timeout.
-  public func wait(for count: Int, timeout: Duration = .seconds(5)) async -> Bool {
+  public func wait(for count: Int, timeout: Duration = .seconds(30)) async -> Bool {
     await wait(timeout: timeout) { $0.count >= count }
   }
 
   /// Waits until a condition on the elements holds.
   ///
   /// - Parameters:
-  ///   - timeout: The longest wait, in real time; 5 seconds by default.
+  ///   - timeout: The longest wait, in real time; 30 seconds by default.
   ///   - condition: Gets all elements so far; asked at once and then after elements were recorded.
   /// - Returns: Whether the condition held before the timeout.
   public func wait(
-    timeout: Duration = .seconds(5), until condition: @Sendable ([Element]) -> Bool
+    timeout: Duration = .seconds(30), until condition: @Sendable ([Element]) -> Bool
   ) async -> Bool {
     let id = state.withLock { state in
       state.nextID += 1

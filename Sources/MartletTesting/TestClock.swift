@@ -1,6 +1,5 @@
 import Martlet
 
-
 /// A clock that moves only when a test or a sleep moves it.
 ///
 /// By default the clock advances by itself: a task that sleeps is resumed at once, with the time moved to its deadline,
@@ -109,10 +108,10 @@ public final class TestClock: Clock, Sendable {
   ///
   /// - Parameters:
   ///   - count: The number of tasks.
-  ///   - timeout: The longest wait in real time, by default 5 seconds.
+  ///   - timeout: The longest wait in real time, by default 30 seconds.
   /// - Returns: Whether that happened in time.
   @discardableResult
-  public func waitForSleepers(_ count: Int, timeout: Swift.Duration = .seconds(5)) async -> Bool {
+  public func waitForSleepers(_ count: Int, timeout: Swift.Duration = .seconds(30)) async -> Bool {
     let end = ContinuousClock.now + timeout
     while sleeperCount < count {
       guard ContinuousClock.now < end, (try? await Task.sleep(for: .milliseconds(1))) != nil else {

@@ -36,7 +36,7 @@ public struct TransportConformance: Sendable {
   }
 
   /// The longest a case takes; a transport that hangs fails after it.
-  public static let timeLimit = Duration.seconds(10)
+  public static let timeLimit = Duration.seconds(30)
 
   /// All cases, in order.
   public static let cases: [Case] = [

@@ -1,4 +1,3 @@
-
 /// Counts bytes into one-second buckets and gives their mean over the last five.
 final class BandwidthMeter: Sendable {
   private struct Bucket {

@@ -15,7 +15,9 @@ struct Callbacks<Output: Sendable>: @unchecked Sendable {
     deliver(handle, at: place)
   }
 
-  /// Where callbacks run. The actor is held weakly: a request must not keep alive what its scope belongs to.
+  /// Where callbacks run.
+  ///
+  /// The actor is held weakly: a request must not keep alive what its scope belongs to.
   private struct Place: Sendable {
     private weak let actor: (any Actor)?
     private let isAnywhere: Bool

@@ -47,6 +47,7 @@ public actor HTTPClient {
   /// Its requests are its own too: `cancelAll()` of one client leaves those of the other alone.
   ///
   /// - Parameter change: Changes a copy of this client's configuration.
+  /// - Returns: The new client.
   public nonisolated func derived(_ change: @Sendable (inout Configuration) -> Void) -> HTTPClient {
     let settings = core.settings
     var configuration = settings.configuration

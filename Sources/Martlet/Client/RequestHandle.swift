@@ -1,4 +1,3 @@
-
 /// A request that was started: wait for it, watch it, cancel it, repeat it.
 ///
 /// Dropping the handle does nothing to the request.

@@ -63,6 +63,7 @@ public struct RequestOptions: Sendable {
   /// These options where they say something, `other` where they do not.
   ///
   /// - Parameter other: The options of the level above.
+  /// - Returns: The merged options.
   public func over(_ other: RequestOptions) -> RequestOptions {
     var merged = other
     merged.retry = retry ?? other.retry

@@ -1,4 +1,3 @@
-
 /// Requests that live as long as somebody else: a screen, a session, a function.
 ///
 /// Keep it as a property of what the requests belong to. When the scope goes away, or ``cancelAll()`` is called, they

@@ -18,7 +18,7 @@ enum Pipeline {
       // 1 yours, once per call
       configuration.middleware.map(MiddlewareStage.init),
       // 2 once per hop: drops credentials when the origin changes (RFC 9110 §15.4)
-      [RedirectMiddleware()],
+      call.options.redirects.isFollowing ? [RedirectMiddleware()] : [],
       // 3 once per attempt (RFC 9110 §9.2.2, §10.2.3); also where nothing is repeated: it records the one attempt
       [RetryMiddleware()],
       //   a body that breaks off is an attempt lost

@@ -67,6 +67,7 @@ enum RequestGate {
     guard request.method != .connect else { throw InvalidInput("CONNECT is not a request that a client can send") }
     for field in request.headers { try check(field) }
     if request.headers[all: "Host"].count > 1 { throw InvalidInput("the header 'Host' is set more than once") }
+    if request.method == .head && request.body != nil { throw InvalidInput("a HEAD request has no body") }
     _ = try request.body?.check()
   }
 

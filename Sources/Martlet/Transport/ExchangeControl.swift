@@ -196,7 +196,7 @@ package final class ExchangeControl: Watched {
   private func nextLook(_ state: State) -> Duration? {
     if state.isOver { return nil }
     if let limit = limit(state) { return limit.end }
-    return state.isPaused ? call.timeouts.idle.map { state.lastMove + $0 } : nil
+    return state.isPaused ? call.timeouts.idle.map { call.core.timeline.now() + $0 } : nil
   }
 
   private static func progress(_ state: State) -> TransferProgress {

@@ -28,15 +28,15 @@ extension MockServer {
 
   /// Waits until at least `count` requests have arrived.
   ///
-  /// - Returns: Whether that happened before the timeout, which is 5 seconds by default.
-  public func waitForRequests(_ count: Int, timeout: Duration = .seconds(5)) async -> Bool {
+  /// - Returns: Whether that happened before the timeout, which is 30 seconds by default.
+  public func waitForRequests(_ count: Int, timeout: Duration = .seconds(30)) async -> Bool {
     await wait(timeout: timeout) { $0.core.journal.withLock { $0.requests.count >= count } }
   }
 
   /// Waits until at most `count` connections are open.
   ///
-  /// - Returns: Whether that happened before the timeout, which is 5 seconds by default.
-  public func waitForOpenConnections(atMost count: Int, timeout: Duration = .seconds(5)) async -> Bool {
+  /// - Returns: Whether that happened before the timeout, which is 30 seconds by default.
+  public func waitForOpenConnections(atMost count: Int, timeout: Duration = .seconds(30)) async -> Bool {
     await wait(timeout: timeout) { $0.openConnections <= count }
   }
 
@@ -47,7 +47,7 @@ extension MockServer {
   ///   - condition: Whether the wait is over.
   /// - Returns: Whether the condition held before the timeout and before the task was cancelled.
   public func wait(
-    timeout: Duration = .seconds(5), until condition: @Sendable (MockServer) -> Bool
+    timeout: Duration = .seconds(30), until condition: @Sendable (MockServer) -> Bool
   ) async -> Bool {
     let end = ContinuousClock.now + timeout
     while !condition(self) {

@@ -125,7 +125,8 @@ import Testing
     defer { server.stop() }
     let client = HTTPClient()
 
-    _ = try await client.post("\(raw: server.url)/?z=0", query: ["a": "1 2"], body: .form(["b": "3 4", "c": ["5", "6"]]))
+    _ = try await client.post(
+      "\(raw: server.url)/?z=0", query: ["a": "1 2"], body: .form(["b": "3 4", "c": ["5", "6"]]))
     _ = try await client.delete("\(raw: server.url)/", query: ["a": "1+2"])
 
     #expect(server.requests.map(\.target) == ["/?z=0&a=1%202", "/?a=1%2B2"])

@@ -8,7 +8,7 @@
   ///
   /// The bytes are in ``HostileAnswer/all``, and whether they are survived stands there too: that is the one place to
   /// change when a loader of our own is in.
-  @Suite(.serialized, .timeLimit(.minutes(2))) struct CrashListTests {
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct CrashListTests {
     @Test(arguments: HostileAnswer.all)
     func `ends as it is known to`(_ answer: HostileAnswer) async {
       await #expect(processExitsWith: answer.end.condition) { [id = answer.id as String] in

@@ -3,7 +3,7 @@ import MartletTesting
 import Testing
 
 /// The tool against a server that others made.
-@Suite(.serialized) struct ToolNginxTests {
+@Suite(.oneAtATime, .serialized) struct ToolNginxTests {
   /// Where it is installed; in CI it has to be.
   private static let nginx = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx", "/opt/homebrew/bin/nginx"]
     .first { FileManager.default.isExecutableFile(atPath: $0) }

@@ -2,7 +2,7 @@ import Foundation
 import MartletTesting
 import Testing
 
-@Suite(.serialized) struct ToolTests {
+@Suite(.oneAtATime, .serialized) struct ToolTests {
   // MARK: Output
 
   @Test func `a pipe gets the bytes of the body and nothing else`() async throws {

@@ -35,7 +35,7 @@ private let systemLoaderExclusions: [String: String] = {
   #endif
 }()
 
-@Suite(.serialized) struct ConformanceTests {
+@Suite(.oneAtATime, .serialized) struct ConformanceTests {
   @Test(arguments: TransportConformance.cases(excluding: systemLoaderExclusions))
   func `URLSession with the system loader`(_ conformance: TransportConformance.Case) async throws {
     try await conformance.run { .urlSession }

@@ -41,7 +41,7 @@ extension URLSessionTests {
       let result = await task.result
 
       #expect(throws: CancellationError.self) { try result.get() }
-      #expect(ContinuousClock.now - start < .milliseconds(200))
+      #expect(ContinuousClock.now - start < .seconds(5))
       #expect(await server.waitForOpenConnections(atMost: 0))
     }
 

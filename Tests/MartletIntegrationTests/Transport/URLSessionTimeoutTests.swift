@@ -30,7 +30,7 @@ extension URLSessionTests {
       let (error, elapsed) = await timeOut(server.url, .timeout(limit))
 
       #expect(error?.kind == .timedOut)
-      #expect(elapsed >= limit && elapsed < limit + .milliseconds(500))
+      #expect(elapsed >= limit && elapsed < limit + .seconds(5))
     }
 
     @Test func `keeps the connect limit at a host that does not answer`() async throws {
@@ -41,7 +41,7 @@ extension URLSessionTests {
       #expect(error?.kind == .timedOut)
       #expect(error?.phase == .connecting)
       #expect(error?.mayHaveReachedServer == false)
-      #expect(elapsed >= .milliseconds(300) && elapsed < .milliseconds(1300))
+      #expect(elapsed >= .milliseconds(300) && elapsed < .seconds(5))
     }
 
     @Test func `does not hold the connect limit against a slow server`() async throws {
@@ -59,7 +59,7 @@ extension URLSessionTests {
         hole.url, .timeout(connect: .milliseconds(400)).timeout(firstByte: .milliseconds(100)))
 
       #expect(error?.phase == .connecting)
-      #expect(elapsed >= .milliseconds(400) && elapsed < .milliseconds(1400))
+      #expect(elapsed >= .milliseconds(400) && elapsed < .seconds(5))
     }
 
     @Test func `keeps the first byte limit`() async throws {
@@ -70,7 +70,7 @@ extension URLSessionTests {
       #expect(error?.kind == .timedOut)
       #expect(error?.phase == .waiting)
       #expect(error?.mayHaveReachedServer == true)
-      #expect(elapsed >= .milliseconds(200) && elapsed < .milliseconds(1200))
+      #expect(elapsed >= .milliseconds(200) && elapsed < .seconds(5))
     }
 
     @Test(arguments: [false, true])
@@ -82,7 +82,7 @@ extension URLSessionTests {
 
       #expect(error?.kind == .timedOut)
       #expect(error?.phase == .waiting)
-      #expect(elapsed >= .milliseconds(200) && elapsed < .milliseconds(1200))
+      #expect(elapsed >= .milliseconds(200) && elapsed < .seconds(5))
     }
 
     @Test func `keeps the idle limit in the middle of a body`() async throws {
@@ -93,7 +93,7 @@ extension URLSessionTests {
 
       #expect(error?.kind == .timedOut)
       #expect(error?.phase == .receiving)
-      #expect(elapsed >= .milliseconds(200) && elapsed < .milliseconds(1200))
+      #expect(elapsed >= .milliseconds(200) && elapsed < .seconds(5))
     }
 
     @Test func `does not hold the idle limit against a body that moves`() async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite struct FormEncoderTests {
+@Suite(.oneAtATime) struct FormEncoderTests {
   @Test func `writes fields as browsers do`() {
     var query: Query = ["a b": "c+d*-._~", "é": "&=%\r\n'()!", "": "x", "tag": ["1", "2"]]
     query.append("bare")

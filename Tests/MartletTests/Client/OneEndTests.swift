@@ -4,9 +4,11 @@ import MartletTesting
 import Testing
 
 /// Every call ends once, whatever comes together.
-@Suite struct OneEndTests {
+@Suite(.oneAtATime, .serialized) struct OneEndTests {
   /// What happens to one request in one round, in random order and from several tasks.
-  enum Action: CaseIterable, Sendable { case finish, fail, cancel, cancelAll, timeout, endScope, dropClient, dropHandle }
+  enum Action: CaseIterable, Sendable {
+    case finish, fail, cancel, cancelAll, timeout, endScope, dropClient, dropHandle
+  }
 
   struct Outcome: Sendable {
     var results = 0
@@ -93,7 +95,8 @@ import Testing
 
     func start(_ client: HTTPClient) -> RequestHandle<HTTPResponse> {
       client.get(
-        "http://example.test/managed", onSuccess: { _ in self.called("success") }, onError: { _ in self.called("error") })
+        "http://example.test/managed", onSuccess: { _ in self.called("success") },
+        onError: { _ in self.called("error") })
     }
 
     func cancel(_ handle: RequestHandle<HTTPResponse>) {

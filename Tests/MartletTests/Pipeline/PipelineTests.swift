@@ -5,7 +5,7 @@ import Testing
 @testable import Martlet
 
 /// The stages and their order (Docs/Decisions/0003).
-@Suite struct PipelineTests {
+@Suite(.oneAtATime) struct PipelineTests {
   /// Notes what passes, down and up.
   private struct Noting: Middleware {
     let name: String
@@ -70,6 +70,17 @@ import Testing
         "MiddlewareStage", "RedirectMiddleware", "RetryMiddleware", "CollectMiddleware", "MiddlewareStage",
         "ExchangeStage",
       ])
+  }
+
+  @Test func `leaves out what is off`() throws {
+    let client = HTTPClient { $0.transport = .stub { _ in .text("x") } }
+    let options = RequestOptions.redirects(.none).retry(.none)
+    let call = try client.core.begin(.get("http://example.test/"), options: options, isManaged: false)
+    defer { call.cancel() }
+
+    let names = Pipeline.stages(call, .whole).map { String(describing: type(of: $0)) }
+
+    #expect(names == ["RetryMiddleware", "CollectMiddleware", "ExchangeStage"])
   }
 
   /// Does what a closure does.

@@ -1,6 +1,5 @@
 import Martlet
 
-
 /// What a test saw, in order, from any thread.
 final class Log<Element: Sendable>: Sendable {
   private let state = Locked<[Element]>([])

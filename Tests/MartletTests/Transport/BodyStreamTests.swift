@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct BodyStreamTests {
+@Suite(.oneAtATime, .timeLimit(.minutes(2))) struct BodyStreamTests {
   struct Broken: Error, Equatable {}
 
   private static func stream(_ pieces: String..., ending: Bool = true) -> BodyStream {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite struct AbsoluteURLTests {
+@Suite(.oneAtATime) struct AbsoluteURLTests {
   @Test(arguments: [
     ("http://a.com", "http://a.com/"),
     ("HTTP://A.COM:80", "http://a.com/"),

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite struct FieldSyntaxTests {
+@Suite(.oneAtATime) struct FieldSyntaxTests {
   /// Text of one octet, which is UTF-8 only below 0x80.
   private static func text(with octet: UInt8) -> String? {
     octet < 0x80 ? String(decoding: [octet], as: UTF8.self) : nil

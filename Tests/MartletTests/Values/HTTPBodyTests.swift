@@ -187,4 +187,15 @@ import Testing
     #expect(!error.description.contains("hunter2"))
     #expect(!error.description.contains("abc123"))
   }
+
+  @Test func `is refused for a HEAD`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = HTTPClient { $0.transport = transport }
+    let request = HTTPRequest(.head, "http://example.test/", body: .text("x"))
+
+    let error = try await #require(throws: HTTPError.self) { try await client.send(request) }
+
+    #expect(error.kind == .invalidRequest)
+    #expect(transport.requests.isEmpty)
+  }
 }

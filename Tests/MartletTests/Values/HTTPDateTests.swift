@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite struct HTTPDateTests {
+@Suite(.oneAtATime) struct HTTPDateTests {
   private static let first: Int64 = -62_167_219_200
   private static let last: Int64 = 253_402_300_799
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite struct HTTPHeadersTests {
+@Suite(.oneAtATime) struct HTTPHeadersTests {
   @Test func `finds fields whatever the case of their names`() {
     let headers: HTTPHeaders = ["Content-Type": "text/html", "X-A": "1", "x-a": "2"]
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite struct MediaTypeTests {
+@Suite(.oneAtATime) struct MediaTypeTests {
   @Test(arguments: [
     ("text/html", "text/html", []), ("TEXT/Html", "text/html", []), (" text/html\t", "text/html", []),
     ("*/*", "*/*", []), ("text/html;", "text/html", []), ("text/html ; ; ;", "text/html", []),

@@ -7,7 +7,7 @@ private enum Sort: String, QueryValue {
   case newest
 }
 
-@Suite struct QueryTests {
+@Suite(.oneAtATime) struct QueryTests {
   @Test func `takes a dictionary literal of many types, in order`() throws {
     let text = "a b"
     let none: String? = nil

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite struct RequestTargetInterpolationTests {
+@Suite(.oneAtATime) struct RequestTargetInterpolationTests {
   private static let base: RequestTarget = "https://a.test:8443/api"
 
   private func path(_ target: RequestTarget) throws -> String {

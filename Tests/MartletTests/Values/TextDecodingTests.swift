@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite struct TextDecodingTests {
+@Suite(.oneAtATime) struct TextDecodingTests {
   private func decode(_ octets: [UInt8], _ charset: String? = nil) -> (
     text: String, encodingName: String, note: String?
   ) {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite struct URLResolutionTests {
+@Suite(.oneAtATime) struct URLResolutionTests {
   @Test(arguments: [
     // RFC 3986 §5.4.1
     ("//g", "http://g/"), ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"),

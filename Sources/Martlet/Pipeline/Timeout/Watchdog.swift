@@ -49,13 +49,13 @@ final class Watchdog: Sendable {
 
   /// Sets the timer to the earliest limit.
   private func moveTimer() {
-    state.withLock { state in
-      guard let earliest = state.watched.values.map(\.next).min() else {
+    let old: Task<Void, Never>? = state.withLock { state in
+      guard let earliest = state.watched.values.lazy.map(\.next).min() else {
         state.wake = nil
-        return
+        return nil
       }
-      if let wake = state.wake, wake <= earliest { return }
-      state.pump?.cancel()
+      if let wake = state.wake, wake <= earliest { return nil }
+      let old = state.pump
       state.wake = earliest
       state.generation += 1
       let generation = state.generation
@@ -65,7 +65,10 @@ final class Watchdog: Sendable {
         guard (try? await timeline.watch(wait)) != nil else { return }
         self?.look(generation: generation)
       }
+      return old
     }
+    // Not under the lock: cancelling runs code of the clock.
+    old?.cancel()
   }
 
   /// Looks at everything that is due.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite struct RetryBudgetTests {
+@Suite(.oneAtATime) struct RetryBudgetTests {
   /// How many repetitions can be had at one moment.
   private func available(_ budget: RetryBudget, at time: Duration) -> Int {
     var count = 0

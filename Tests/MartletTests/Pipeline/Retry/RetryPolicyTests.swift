@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite struct RetryPolicyTests {
+@Suite(.oneAtATime) struct RetryPolicyTests {
   static let get = HTTPRequest.get("http://example.test/")
   static let post = HTTPRequest.post("http://example.test/", body: .text("t"))
   static let keyedPost = HTTPRequest.post(

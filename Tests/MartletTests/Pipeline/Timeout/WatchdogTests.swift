@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite struct WatchdogTests {
+@Suite(.oneAtATime) struct WatchdogTests {
   /// Looks at one limit after the other and notes when.
   private final class Probe: Watched {
     let name: Int
