@@ -20,7 +20,6 @@ import Testing
     table(
       """
       GET     GET+     GET+     GET-   GET+     GET+
-      HEAD    HEAD+    HEAD+    HEAD-  HEAD+    HEAD+
       POST    GET-     GET-     GET-   POST+    POST+
       PUT     PUT+     PUT+     GET-   PUT+     PUT+
       PATCH   PATCH+   PATCH+   GET-   PATCH+   PATCH+
@@ -31,7 +30,6 @@ import Testing
     + table(
       """
       GET     GET+     GET+     GET-   GET+     GET+
-      HEAD    HEAD+    HEAD+    HEAD-  HEAD+    HEAD+
       POST    POST+    POST+    GET-   POST+    POST+
       PUT     PUT+     PUT+     GET-   PUT+     PUT+
       PATCH   PATCH+   PATCH+   GET-   PATCH+   PATCH+
@@ -71,6 +69,19 @@ import Testing
     #expect(next.headers.contains { $0.name.lowercased().hasPrefix("content-") } == keepsBody)
     #expect(next.headers.contains("Digest") == keepsBody)
     #expect(next.body == (keepsBody ? .text("body") : nil))
+  }
+
+  @Test(arguments: [301, 302, 303, 307, 308], [false, true])
+  func `a HEAD stays a HEAD`(status: Int, isStrict: Bool) async throws {
+    let transport = StubTransport(script: [.redirect(to: "/b", status: HTTPStatus(rawValue: status)), .text("x")])
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.redirects = isStrict ? .strictMethods : .follow
+    }
+
+    _ = try await client.head("http://example.test/a")
+
+    #expect(transport.requests.map(\.method) == [.head, .head])
   }
 
   @Test(arguments: [307, 308]) func `sends the contents of a file again`(status: Int) async throws {
