@@ -16,7 +16,7 @@ public struct HTTPRequest: Sendable, Hashable {
 
   /// What is sent along, or `nil` for nothing.
   ///
-  /// A body never changes the method.
+  /// A body never changes the method. A `HEAD` with one is refused when it is sent.
   public var body: HTTPBody?
 
   /// Makes a request.

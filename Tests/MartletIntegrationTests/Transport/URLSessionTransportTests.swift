@@ -169,7 +169,6 @@ extension URLSessionTests {
       let server = try MockServer(.ok())
       let requests = [
         HTTPRequest(.get, RequestTarget(server.url), body: .text("x")),
-        HTTPRequest(.head, RequestTarget(server.url), body: .text("x")),
         HTTPRequest("get", RequestTarget(server.url)), HTTPRequest(.get, "http://[::1]:\(server.port)/"),
       ]
 

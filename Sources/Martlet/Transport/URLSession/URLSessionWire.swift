@@ -47,8 +47,8 @@ struct URLSessionWire: Sendable {
   }
 
   private func checkSupport(host: String) throws {
-    if upload != nil && (method == .get || method == .head) {
-      throw HTTPError(.unsupported, "URLSession cannot send a \(method.rawValue) with a body", request: request)
+    if upload != nil && method == .get {
+      throw HTTPError(.unsupported, "URLSession cannot send a GET with a body", request: request)
     }
     var probe = URLRequest(url: url)
     probe.httpMethod = method.rawValue
