@@ -68,8 +68,6 @@ package final class ClientCore: Sendable {
     let call = Call(
       id: id, core: self, settings: settings, request: request, host: host, options: resolved, endpoint: endpoint,
       retryOf: retryOf, isManaged: isManaged)
-    // Watched first: once it is in the table it can be ended, and must then be forgotten.
-    if let total = resolved.timeouts.total { watchdog.watch(call, next: call.startedAt + total) }
     let isOpen = state.withLock {
       guard !$0.isClosed else { return false }
       $0.calls[id] = call
@@ -77,8 +75,12 @@ package final class ClientCore: Sendable {
       return true
     }
     guard isOpen else {
-      watchdog.forget(call)
       throw HTTPError(.clientClosed, "the client is drained and takes no new requests", request: request)
+    }
+    if let total = resolved.timeouts.total {
+      watchdog.watch(call, next: call.startedAt + total)
+      // From the table it may have been ended on another thread, and must not be left watched.
+      if call.stage.isEnded { watchdog.forget(call) }
     }
     budget.countRequest()
     call.emit(.started)
