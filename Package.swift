@@ -22,7 +22,8 @@ let package = Package(
     .executable(name: "martlet", targets: ["MartletTool"]),
   ],
   targets: [
-    .target(name: "Martlet", swiftSettings: settings),
+    .target(name: "CMartletShim", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    .target(name: "Martlet", dependencies: ["CMartletShim"], swiftSettings: settings),
     .target(name: "MartletTesting", dependencies: ["Martlet"], swiftSettings: settings),
     // Not named `martlet`: its build folder would be the library's on a file system that ignores case.
     .executableTarget(

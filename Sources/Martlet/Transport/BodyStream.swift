@@ -62,6 +62,9 @@ package final class BodyStream: Sendable {
   /// Whether it is read piece by piece.
   package var isStreamed: Bool { state.withLock { $0.isStreamed } }
 
+  /// The number of bytes that wait for the reader, as ``append(_:)`` returns it, and 0 after an end.
+  package var unreadCount: Int { state.withLock { $0.isCollecting || $0.end != nil ? 0 : $0.buffer.count } }
+
   /// Adds bytes.
   ///
   /// - Returns: The number of bytes that wait for the reader, or `nil` if nobody will read them; 0 for a reader that

@@ -18,6 +18,7 @@ package final class ExchangeControl: Watched {
     var lastProbe: Duration?
     var isConnectKnown = true
     var isOver = false
+    var measured = RequestTiming()
   }
 
   /// Ends this exchange; aborting the call aborts it too.
@@ -55,7 +56,7 @@ package final class ExchangeControl: Watched {
       $0.isWatched = true
       return next
     }
-    if let next { call.core.watchdog.watch(self, next: next) }
+    if let next { watch(next) }
   }
 
   /// Says that this transport cannot see the end of the connection phase.
@@ -88,7 +89,7 @@ package final class ExchangeControl: Watched {
       }
       return (Self.progress($0), next)
     }
-    if let next { call.core.watchdog.watch(self, next: next) }
+    if let next { watch(next) }
     call.didMove(sent: bytes, received: 0, now: now, progress)
   }
 
@@ -113,11 +114,17 @@ package final class ExchangeControl: Watched {
     }
   }
 
+  /// Reports what the transport has measured of the connection phase.
+  package func setMeasured(_ timing: RequestTiming) { state.withLock { $0.measured = timing } }
+
   /// The time spent waiting for a slot, and from the start until now.
   package func timing() -> RequestTiming {
     let now = call.core.timeline.now()
-    var timing = RequestTiming()
-    timing.queued = state.withLock { $0.queued }
+    var timing = state.withLock { state in
+      var timing = state.measured
+      timing.queued = state.queued
+      return timing
+    }
     timing.firstByte = now - start
     return timing
   }
@@ -131,6 +138,12 @@ package final class ExchangeControl: Watched {
       return state.isWatched
     }
     if wasWatched { call.core.watchdog.forget(self) }
+  }
+
+  /// Has the limits compared, unless the end has come since the lock was released.
+  private func watch(_ next: Duration) {
+    call.core.watchdog.watch(self, next: next)
+    if state.withLock({ $0.isOver }) { call.core.watchdog.forget(self) }
   }
 
   func checkLimits(now: Duration) -> Duration? {

@@ -75,7 +75,7 @@
     }
 
     /// Asks a server for the answer; to be called in a process that may end by it.
-    static func meet(_ id: String) async {
+    static func meet(_ id: String, _ transport: any Transport = URLSessionTransport()) async {
       // Without these a crash prints pages.
       signal(SIGILL, SIG_DFL)
       signal(SIGTRAP, SIG_DFL)
@@ -83,7 +83,7 @@
         guard let answer = all.first(where: { $0.id == id }) else { exit(EX_USAGE) }
         let server = try MockServer(.raw(answer.bytes))
         let client = HTTPClient {
-          $0.transport = URLSessionTransport()
+          $0.transport = transport
           $0.retry = .none
         }
         let handle = client.start(.get(RequestTarget(server.url)), options: .accepts(.any).timeout(.seconds(20)))

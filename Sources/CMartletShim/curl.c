@@ -1,0 +1,340 @@
+#include "CMartletShim.h"
+
+#if defined(__linux__)
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+// The numbers are part of libcurl's binary interface and never change.
+enum {
+  kLong = 0, kObject = 10000, kFunction = 20000, kOffset = 30000,
+
+  kOptWriteData = kObject + 1,
+  kOptURL = kObject + 2,
+  kOptReadData = kObject + 9,
+  kOptErrorBuffer = kObject + 10,
+  kOptWriteFunction = kFunction + 11,
+  kOptReadFunction = kFunction + 12,
+  kOptHTTPHeader = kObject + 23,
+  kOptHeaderData = kObject + 29,
+  kOptCustomRequest = kObject + 36,
+  kOptNoProgress = kLong + 43,
+  kOptNoBody = kLong + 44,
+  kOptUpload = kLong + 46,
+  kOptHeaderFunction = kFunction + 79,
+  kOptHTTPVersion = kLong + 84,
+  kOptCAPath = kObject + 97,
+  kOptBufferSize = kLong + 98,
+  kOptNoSignal = kLong + 99,
+  kOptInFileSizeLarge = kOffset + 115,
+  kOptTCPNoDelay = kLong + 121,
+  kOptSockoptFunction = kFunction + 148,
+  kOptSockoptData = kObject + 149,
+  kOptConnectTimeoutMS = kLong + 156,
+  kOptSeekFunction = kFunction + 167,
+  kOptSeekData = kObject + 168,
+  kOptProtocols = kLong + 181,
+  kOptCloseSocketFunction = kFunction + 208,
+  kOptCloseSocketData = kObject + 209,
+  kOptPathAsIs = kLong + 234,
+  kOptPipeWait = kLong + 237,
+  kOptSuppressConnectHeaders = kLong + 265,
+  kOptUploadBufferSize = kLong + 280,
+  kOptHTTP09Allowed = kLong + 285,
+  kOptPrereqFunction = kFunction + 312,
+  kOptPrereqData = kObject + 313,
+  kOptQuickExit = kLong + 322,
+
+  kMultiSocketFunction = kFunction + 1,
+  kMultiSocketData = kObject + 2,
+  kMultiTimerFunction = kFunction + 4,
+  kMultiTimerData = kObject + 5,
+  kMultiMaxConnects = kLong + 6,
+  kMultiMaxHostConnections = kLong + 7,
+  kMultiMaxTotalConnections = kLong + 13,
+
+  kInfoLong = 0x200000, kInfoOffset = 0x600000,
+  kInfoNumConnects = kInfoLong + 26,
+  kInfoNameLookupTime = kInfoOffset + 51,
+  kInfoConnectTime = kInfoOffset + 52,
+  kInfoPretransferTime = kInfoOffset + 53,
+  kInfoAppConnectTime = kInfoOffset + 56,
+
+  kGlobalAll = 3,
+  kFeatureSSL = 1 << 2,
+  kFeatureAsynchDNS = 1 << 7,
+  kVersionNow = 6, // CURLVERSION_SEVENTH, the first with the name of the CA file
+  kHTTPVersion2TLS = 4,
+  kProtocolHTTP = 1, kProtocolHTTPS = 2,
+  kPauseReceive = 1,
+  kMessageDone = 1,
+  kUnknownOption = 48,
+};
+
+struct version_info {
+  int age;
+  const char *version;
+  unsigned int version_num;
+  const char *host;
+  int features;
+  const char *ssl_version;
+  long ssl_version_num;
+  const char *libz_version;
+  const char *const *protocols;
+  const char *ares;
+  int ares_num;
+  const char *libidn;
+  int iconv_ver_num;
+  const char *libssh_version;
+  unsigned int brotli_ver_num;
+  const char *brotli_version;
+  unsigned int nghttp2_ver_num;
+  const char *nghttp2_version;
+  const char *quic_version;
+  const char *cainfo;
+  const char *capath;
+};
+
+struct message {
+  int msg;
+  void *easy;
+  union {
+    void *whatever;
+    int result;
+  } data;
+};
+
+static struct {
+  int (*global_init)(long);
+  struct version_info *(*version_info)(int);
+  void *(*easy_init)(void);
+  void (*easy_cleanup)(void *);
+  void (*easy_reset)(void *);
+  int (*easy_setopt)(void *, int, ...);
+  int (*easy_getinfo)(void *, int, ...);
+  int (*easy_pause)(void *, int);
+  const char *(*easy_strerror)(int);
+  void *(*slist_append)(void *, const char *);
+  void (*slist_free_all)(void *);
+  void *(*multi_init)(void);
+  int (*multi_cleanup)(void *);
+  int (*multi_add_handle)(void *, void *);
+  int (*multi_remove_handle)(void *, void *);
+  int (*multi_setopt)(void *, int, ...);
+  int (*multi_socket_action)(void *, int, int, int *);
+  struct message *(*multi_info_read)(void *, int *);
+} curl;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char problem[200];
+static uint32_t version;
+static const char *version_text;
+static bool has_ca_file;
+
+static void load(void) {
+  void *image = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+  if (!image) image = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
+  if (!image) {
+    snprintf(problem, sizeof problem, "there is neither libcurl.so.4 nor libcurl-gnutls.so.4");
+    return;
+  }
+  const struct {
+    const char *name;
+    void **place;
+  } symbols[] = {
+      {"curl_global_init", (void **)&curl.global_init},
+      {"curl_version_info", (void **)&curl.version_info},
+      {"curl_easy_init", (void **)&curl.easy_init},
+      {"curl_easy_cleanup", (void **)&curl.easy_cleanup},
+      {"curl_easy_reset", (void **)&curl.easy_reset},
+      {"curl_easy_setopt", (void **)&curl.easy_setopt},
+      {"curl_easy_getinfo", (void **)&curl.easy_getinfo},
+      {"curl_easy_pause", (void **)&curl.easy_pause},
+      {"curl_easy_strerror", (void **)&curl.easy_strerror},
+      {"curl_slist_append", (void **)&curl.slist_append},
+      {"curl_slist_free_all", (void **)&curl.slist_free_all},
+      {"curl_multi_init", (void **)&curl.multi_init},
+      {"curl_multi_cleanup", (void **)&curl.multi_cleanup},
+      {"curl_multi_add_handle", (void **)&curl.multi_add_handle},
+      {"curl_multi_remove_handle", (void **)&curl.multi_remove_handle},
+      {"curl_multi_setopt", (void **)&curl.multi_setopt},
+      {"curl_multi_socket_action", (void **)&curl.multi_socket_action},
+      {"curl_multi_info_read", (void **)&curl.multi_info_read},
+  };
+  for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+    *symbols[i].place = dlsym(image, symbols[i].name);
+    if (!*symbols[i].place) {
+      snprintf(problem, sizeof problem, "libcurl has no %s", symbols[i].name);
+      return;
+    }
+  }
+  const struct version_info *info = curl.version_info(kVersionNow);
+  if (!info || info->age < kVersionNow || info->version_num < 0x075000) {
+    snprintf(problem, sizeof problem, "libcurl %s is older than 7.80", info && info->version ? info->version : "?");
+    return;
+  }
+  if (!(info->features & kFeatureAsynchDNS)) {
+    snprintf(problem, sizeof problem, "libcurl %s looks up names without a thread of its own", info->version);
+    return;
+  }
+  if (!(info->features & kFeatureSSL)) {
+    snprintf(problem, sizeof problem, "libcurl %s has no TLS", info->version);
+    return;
+  }
+  int code = curl.global_init(kGlobalAll);
+  if (code) {
+    snprintf(problem, sizeof problem, "libcurl cannot start: %s", curl.easy_strerror(code));
+    return;
+  }
+  version = info->version_num;
+  version_text = info->version;
+  has_ca_file = info->cainfo && access(info->cainfo, R_OK) == 0;
+}
+
+const char *martlet_curl_problem(void) {
+  pthread_once(&once, load);
+  return problem[0] ? problem : NULL;
+}
+
+uint32_t martlet_curl_version(void) { return martlet_curl_problem() ? 0 : version; }
+const char *martlet_curl_version_text(void) { return martlet_curl_problem() ? NULL : version_text; }
+
+// MARK: Easy handles
+
+void *martlet_easy_new(void) { return curl.easy_init(); }
+void martlet_easy_free(void *easy) { curl.easy_cleanup(easy); }
+
+int martlet_easy_prepare(
+    void *easy, const martlet_curl_callbacks *callbacks, void *handle, void *loop, char *error_text) {
+  curl.easy_reset(easy);
+  int code = 0;
+#define SET(option, value) \
+  do { if (!code) code = curl.easy_setopt(easy, (option), (value)); } while (0)
+  SET(kOptNoSignal, 1L);
+  SET(kOptNoProgress, 1L);
+  SET(kOptErrorBuffer, error_text);
+  SET(kOptProtocols, (long)(kProtocolHTTP | kProtocolHTTPS));
+  SET(kOptHTTPVersion, (long)kHTTPVersion2TLS);
+  SET(kOptHTTP09Allowed, 0L);
+  SET(kOptPipeWait, 1L);
+  SET(kOptPathAsIs, 1L);
+  SET(kOptTCPNoDelay, 1L);
+  SET(kOptBufferSize, 256L << 10);
+  // A proxy's answer to CONNECT is not the server's.
+  SET(kOptSuppressConnectHeaders, 1L);
+  SET(kOptHeaderFunction, callbacks->head);
+  SET(kOptHeaderData, handle);
+  SET(kOptWriteFunction, callbacks->body);
+  SET(kOptWriteData, handle);
+  SET(kOptReadFunction, callbacks->read);
+  SET(kOptReadData, handle);
+  SET(kOptSeekFunction, callbacks->seek);
+  SET(kOptSeekData, handle);
+  SET(kOptPrereqFunction, callbacks->ready);
+  SET(kOptPrereqData, handle);
+  SET(kOptSockoptFunction, callbacks->opened);
+  SET(kOptSockoptData, handle);
+  SET(kOptCloseSocketFunction, callbacks->closed);
+  SET(kOptCloseSocketData, loop);
+  // Only without a directory does libcurl keep the parsed certificates (7.87), which take 20 ms for each connection.
+  if (has_ca_file) SET(kOptCAPath, NULL);
+#undef SET
+  // 7.87: a transfer that ends while its name is looked up does not wait for that.
+  if (!code) {
+    int quick = curl.easy_setopt(easy, kOptQuickExit, 1L);
+    if (quick != kUnknownOption) code = quick;
+  }
+  return code;
+}
+
+int martlet_easy_set_url(void *easy, const char *url) { return curl.easy_setopt(easy, kOptURL, url); }
+int martlet_easy_set_fields(void *easy, void *list) { return curl.easy_setopt(easy, kOptHTTPHeader, list); }
+
+int martlet_easy_set_connect_timeout(void *easy, long milliseconds) {
+  return curl.easy_setopt(easy, kOptConnectTimeoutMS, milliseconds);
+}
+
+int martlet_easy_set_method(void *easy, const char *method, bool is_head) {
+  int code = is_head ? curl.easy_setopt(easy, kOptNoBody, 1L) : 0;
+  return code ? code : curl.easy_setopt(easy, kOptCustomRequest, method);
+}
+
+int martlet_easy_set_upload(void *easy, int64_t length) {
+  int code = curl.easy_setopt(easy, kOptUpload, 1L);
+  if (!code) code = curl.easy_setopt(easy, kOptInFileSizeLarge, length);
+  if (!code && length > 64 << 10) code = curl.easy_setopt(easy, kOptUploadBufferSize, 1L << 20);
+  return code;
+}
+
+int martlet_easy_pause(void *easy, bool is_receiving_paused) {
+  return curl.easy_pause(easy, is_receiving_paused ? kPauseReceive : 0);
+}
+
+const char *martlet_easy_error(int code) { return curl.easy_strerror(code); }
+
+static int64_t offset_info(void *easy, int which) {
+  int64_t value = 0;
+  return curl.easy_getinfo(easy, which, &value) ? 0 : value;
+}
+
+int64_t martlet_easy_name_lookup_time(void *easy) { return offset_info(easy, kInfoNameLookupTime); }
+int64_t martlet_easy_connect_time(void *easy) { return offset_info(easy, kInfoConnectTime); }
+int64_t martlet_easy_tls_time(void *easy) { return offset_info(easy, kInfoAppConnectTime); }
+int64_t martlet_easy_ready_time(void *easy) { return offset_info(easy, kInfoPretransferTime); }
+
+long martlet_easy_connection_count(void *easy) {
+  long value = 0;
+  return curl.easy_getinfo(easy, kInfoNumConnects, &value) ? 1 : value;
+}
+
+void *martlet_list_append(void *list, const char *line) { return curl.slist_append(list, line); }
+void martlet_list_free(void *list) { curl.slist_free_all(list); }
+
+// MARK: Multi handles
+
+void *martlet_multi_new(const martlet_multi_callbacks *callbacks, void *loop, long per_host, long total) {
+  void *multi = curl.multi_init();
+  if (!multi) return NULL;
+  if (curl.multi_setopt(multi, kMultiSocketFunction, callbacks->socket) ||
+      curl.multi_setopt(multi, kMultiSocketData, loop) ||
+      curl.multi_setopt(multi, kMultiTimerFunction, callbacks->timer) ||
+      curl.multi_setopt(multi, kMultiTimerData, loop) || curl.multi_setopt(multi, kMultiMaxConnects, total) ||
+      curl.multi_setopt(multi, kMultiMaxHostConnections, per_host) ||
+      curl.multi_setopt(multi, kMultiMaxTotalConnections, total)) {
+    curl.multi_cleanup(multi);
+    return NULL;
+  }
+  return multi;
+}
+
+void martlet_multi_free(void *multi) { curl.multi_cleanup(multi); }
+int martlet_multi_add(void *multi, void *easy) { return curl.multi_add_handle(multi, easy); }
+int martlet_multi_remove(void *multi, void *easy) { return curl.multi_remove_handle(multi, easy); }
+
+int martlet_multi_act(void *multi, int socket, int events) {
+  int running = 0;
+  return curl.multi_socket_action(multi, socket, events, &running);
+}
+
+void *martlet_multi_next_done(void *multi, int *code) {
+  int rest = 0;
+  const struct message *message;
+  while ((message = curl.multi_info_read(multi, &rest))) {
+    if (message->msg != kMessageDone) continue;
+    *code = message->data.result;
+    return message->easy;
+  }
+  return NULL;
+}
+
+#else
+
+const char *martlet_curl_problem(void) { return "libcurl is used on Linux only"; }
+uint32_t martlet_curl_version(void) { return 0; }
+const char *martlet_curl_version_text(void) { return NULL; }
+
+#endif

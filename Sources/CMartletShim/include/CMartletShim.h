@@ -1,0 +1,123 @@
+#ifndef CMARTLETSHIM_H
+#define CMARTLETSHIM_H
+
+// What Swift cannot reach by itself on Linux: libcurl and libz, opened when they are first needed and never linked, and
+// a few system calls. No header of theirs is needed: what is used of their interfaces has not changed for many years,
+// and is declared in the sources of this target.
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma clang assume_nonnull begin
+
+// MARK: libcurl
+
+/// Opens libcurl once and says why it cannot be used, or returns NULL.
+const char *_Nullable martlet_curl_problem(void);
+/// The version as 0xXXYYZZ, or 0.
+uint32_t martlet_curl_version(void);
+/// The version as text, or NULL.
+const char *_Nullable martlet_curl_version_text(void);
+
+/// The callbacks of every easy handle; `handle` and `loop` are what was given to `martlet_easy_prepare`.
+typedef struct {
+  /// One line of a head or trailer, with its line end.
+  size_t (*head)(char *bytes, size_t size, size_t count, void *_Nullable handle);
+  /// Bytes of the body.
+  size_t (*body)(char *bytes, size_t size, size_t count, void *_Nullable handle);
+  /// Bytes of the request body are wanted.
+  size_t (*read)(char *bytes, size_t size, size_t count, void *_Nullable handle);
+  /// The request body is wanted from another place.
+  int (*seek)(void *_Nullable handle, int64_t offset, int origin);
+  /// There is a connection, and the request will be sent.
+  int (*ready)(void *_Nullable handle, char *_Nullable ip, char *_Nullable local_ip, int port, int local_port);
+  /// A socket was made.
+  int (*opened)(void *_Nullable handle, int socket, int purpose);
+  /// A socket has to be closed.
+  int (*closed)(void *_Nullable loop, int socket);
+} martlet_curl_callbacks;
+
+/// The callbacks of a multi handle.
+typedef struct {
+  int (*socket)(void *easy, int socket, int what, void *_Nullable loop, void *_Nullable own);
+  int (*timer)(void *multi, long milliseconds, void *_Nullable loop);
+} martlet_multi_callbacks;
+
+void *_Nullable martlet_easy_new(void);
+void martlet_easy_free(void *easy);
+/// Resets a handle and sets everything that all requests have in common: a GET without a body.
+int martlet_easy_prepare(
+    void *easy, const martlet_curl_callbacks *callbacks, void *handle, void *loop, char *error_text);
+int martlet_easy_set_url(void *easy, const char *url);
+int martlet_easy_set_fields(void *easy, void *_Nullable list);
+int martlet_easy_set_connect_timeout(void *easy, long milliseconds);
+int martlet_easy_set_method(void *easy, const char *method, bool is_head);
+int martlet_easy_set_upload(void *easy, int64_t length);
+int martlet_easy_pause(void *easy, bool is_receiving_paused);
+const char *martlet_easy_error(int code);
+/// Microseconds since the start of the transfer until a moment of it, 0 if it has not come.
+int64_t martlet_easy_name_lookup_time(void *easy);
+int64_t martlet_easy_connect_time(void *easy);
+int64_t martlet_easy_tls_time(void *easy);
+int64_t martlet_easy_ready_time(void *easy);
+/// The number of connections made, which is 0 if one was used again.
+long martlet_easy_connection_count(void *easy);
+
+/// Adds a line to a list, which may be NULL; returns NULL without memory, and the list is as it was.
+void *_Nullable martlet_list_append(void *_Nullable list, const char *line);
+void martlet_list_free(void *_Nullable list);
+
+void *_Nullable martlet_multi_new(
+    const martlet_multi_callbacks *callbacks, void *loop, long per_host, long total);
+void martlet_multi_free(void *multi);
+int martlet_multi_add(void *multi, void *easy);
+int martlet_multi_remove(void *multi, void *easy);
+/// Works on a socket, or on what time has come for with -1; `events` is made of 1 to read, 2 to write, 4 for an error.
+int martlet_multi_act(void *multi, int socket, int events);
+/// The next transfer that has ended, and its code, or NULL.
+void *_Nullable martlet_multi_next_done(void *multi, int *code);
+
+// MARK: libz
+
+/// Opens libz once and says whether it can be used.
+bool martlet_zlib_is_usable(void);
+/// Makes a decoder; `window_bits` as in inflateInit2.
+void *_Nullable martlet_inflater_new(int window_bits);
+void martlet_inflater_free(void *inflater);
+/// Prepares for another stream.
+bool martlet_inflater_reset(void *inflater);
+/// Decodes; the lengths become what was taken and made. 0 for more to do, 1 at the end of the stream, -1 if corrupt.
+int martlet_inflate(
+    void *inflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length);
+
+// MARK: The loop
+
+typedef struct {
+  int socket;
+  /// 1 to read, 2 to write, 4 for an error.
+  int events;
+} martlet_event;
+
+/// Starts a detached thread on which no signal of the process is handled.
+bool martlet_thread_start(const char *name, void (*body)(void *_Nullable), void *context);
+/// A descriptor that `martlet_wake` makes ready, or -1.
+int martlet_wake_new(void);
+void martlet_wake(int descriptor);
+/// A set of watched sockets in which `wake` ends the wait, or -1.
+int martlet_poll_new(int wake);
+/// Watches a socket for 1 to read, 2 to write, in a set that may know it already.
+bool martlet_poll_watch(int poll, int socket, int events, bool is_new);
+void martlet_poll_forget(int poll, int socket);
+/// Waits; a negative time has no end. Returns the number of events.
+int martlet_poll_wait(int poll, martlet_event *events, int maximum, int milliseconds);
+/// A clock that never jumps, in microseconds.
+int64_t martlet_microseconds(void);
+void martlet_close(int descriptor);
+/// Opens a file for reading, or returns -1.
+int martlet_open(const char *path);
+/// Reads from a place of a file; negative for an error.
+int64_t martlet_read(int descriptor, void *buffer, size_t count, int64_t offset);
+
+#pragma clang assume_nonnull end
+#endif

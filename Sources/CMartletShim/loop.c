@@ -1,0 +1,123 @@
+#if defined(__linux__)
+#define _GNU_SOURCE
+#endif
+#include "CMartletShim.h"
+
+#if defined(__linux__)
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+struct start {
+  char name[16];
+  void (*body)(void *);
+  void *context;
+};
+
+static void *run(void *argument) {
+  struct start start = *(struct start *)argument;
+  free(argument);
+  pthread_setname_np(pthread_self(), start.name);
+  start.body(start.context);
+  return NULL;
+}
+
+bool martlet_thread_start(const char *name, void (*body)(void *), void *context) {
+  struct start *start = calloc(1, sizeof *start);
+  if (!start) return false;
+  strncpy(start->name, name, sizeof start->name - 1);
+  start->body = body;
+  start->context = context;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes)) {
+    free(start);
+    return false;
+  }
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  // The program's signals are for its own threads, and writing to a closed connection must not end it. The mask is
+  // inherited, so it holds for libcurl's threads too, and from the first instruction on.
+  sigset_t all, before;
+  sigfillset(&all);
+  const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+  for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) sigdelset(&all, faults[i]);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  pthread_t thread;
+  bool is_started = pthread_create(&thread, &attributes, run, start) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+  if (!is_started) free(start);
+  return is_started;
+}
+
+int martlet_wake_new(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+void martlet_wake(int descriptor) {
+  const uint64_t one = 1;
+  while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) {
+  }
+}
+
+int martlet_poll_new(int wake) {
+  int poll = epoll_create1(EPOLL_CLOEXEC);
+  if (poll < 0) return -1;
+  // By edges: each wake is one, and the count need not be read.
+  struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = wake};
+  if (epoll_ctl(poll, EPOLL_CTL_ADD, wake, &event) == 0) return poll;
+  close(poll);
+  return -1;
+}
+
+bool martlet_poll_watch(int poll, int socket, int events, bool is_new) {
+  struct epoll_event event = {.data.fd = socket};
+  if (events & 1) event.events |= EPOLLIN;
+  if (events & 2) event.events |= EPOLLOUT;
+  if (epoll_ctl(poll, is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event) == 0) return true;
+  if (errno == EEXIST) return epoll_ctl(poll, EPOLL_CTL_MOD, socket, &event) == 0;
+  if (errno == ENOENT) return epoll_ctl(poll, EPOLL_CTL_ADD, socket, &event) == 0;
+  return false;
+}
+
+void martlet_poll_forget(int poll, int socket) {
+  struct epoll_event event = {0};
+  epoll_ctl(poll, EPOLL_CTL_DEL, socket, &event);
+}
+
+int martlet_poll_wait(int poll, martlet_event *events, int maximum, int milliseconds) {
+  struct epoll_event found[64];
+  int count = epoll_wait(poll, found, maximum < 64 ? maximum : 64, milliseconds);
+  for (int i = 0; i < count; i++) {
+    events[i].socket = found[i].data.fd;
+    events[i].events = 0;
+    if (found[i].events & (EPOLLIN | EPOLLHUP)) events[i].events |= 1;
+    if (found[i].events & EPOLLOUT) events[i].events |= 2;
+    if (found[i].events & EPOLLERR) events[i].events |= 4;
+  }
+  return count < 0 ? 0 : count;
+}
+
+int64_t martlet_microseconds(void) {
+  struct timespec now = {0};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+void martlet_close(int descriptor) { close(descriptor); }
+
+int martlet_open(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
+
+int64_t martlet_read(int descriptor, void *buffer, size_t count, int64_t offset) {
+  for (;;) {
+    ssize_t got = pread(descriptor, buffer, count, (off_t)offset);
+    if (got >= 0 || errno != EINTR) return got;
+  }
+}
+
+#endif

@@ -1,0 +1,83 @@
+#include "CMartletShim.h"
+
+#if defined(__linux__)
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+// The interface of zlib 1.x.
+struct stream {
+  const unsigned char *next_in;
+  unsigned int avail_in;
+  unsigned long total_in;
+  unsigned char *next_out;
+  unsigned int avail_out;
+  unsigned long total_out;
+  const char *msg;
+  void *state;
+  void *(*zalloc)(void *, unsigned int, unsigned int);
+  void (*zfree)(void *, void *);
+  void *opaque;
+  int data_type;
+  unsigned long adler;
+  unsigned long reserved;
+};
+
+enum { kOK = 0, kStreamEnd = 1, kBufferError = -5, kNoFlush = 0 };
+
+static int (*inflate_init)(struct stream *, int, const char *, int);
+static int (*inflate_step)(struct stream *, int);
+static int (*inflate_reset)(struct stream *);
+static int (*inflate_end)(struct stream *);
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool is_usable;
+
+static void load(void) {
+  void *image = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!image) return;
+  *(void **)&inflate_init = dlsym(image, "inflateInit2_");
+  *(void **)&inflate_step = dlsym(image, "inflate");
+  *(void **)&inflate_reset = dlsym(image, "inflateReset");
+  *(void **)&inflate_end = dlsym(image, "inflateEnd");
+  is_usable = inflate_init && inflate_step && inflate_reset && inflate_end;
+}
+
+bool martlet_zlib_is_usable(void) {
+  pthread_once(&once, load);
+  return is_usable;
+}
+
+void *martlet_inflater_new(int window_bits) {
+  if (!martlet_zlib_is_usable()) return NULL;
+  struct stream *stream = calloc(1, sizeof *stream);
+  if (!stream) return NULL;
+  if (inflate_init(stream, window_bits, "1.2.11", (int)sizeof *stream) == kOK) return stream;
+  free(stream);
+  return NULL;
+}
+
+void martlet_inflater_free(void *inflater) {
+  inflate_end(inflater);
+  free(inflater);
+}
+
+bool martlet_inflater_reset(void *inflater) { return inflate_reset(inflater) == kOK; }
+
+int martlet_inflate(void *inflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length) {
+  struct stream *stream = inflater;
+  unsigned int input_size = *input_length > UINT_MAX ? UINT_MAX : (unsigned int)*input_length;
+  unsigned int output_size = *output_length > UINT_MAX ? UINT_MAX : (unsigned int)*output_length;
+  stream->next_in = input;
+  stream->avail_in = input_size;
+  stream->next_out = output;
+  stream->avail_out = output_size;
+  int code = inflate_step(stream, kNoFlush);
+  *input_length = input_size - stream->avail_in;
+  *output_length = output_size - stream->avail_out;
+  if (code == kStreamEnd) return 1;
+  return code == kOK || code == kBufferError ? 0 : -1;
+}
+
+#endif

@@ -1,0 +1,105 @@
+#if os(Linux)
+  import Foundation
+  import Synchronization
+
+  /// The body of one response on its way from libcurl, through the decoder if there is one, to the reader.
+  ///
+  /// Belongs to the thread of the loop, but for its stream.
+  final class CurlBody {
+    /// What becomes of bytes.
+    enum Reply {
+      case taken
+      /// They are to come once more, when there is room.
+      case wait
+      /// Nobody reads.
+      case stop
+    }
+
+    /// How much may wait for a reader before the network is slowed down.
+    static let highWater = 256 << 10
+
+    let stream: BodyStream
+    private let decoder: ContentDecoder?
+    /// The number of bytes that wait for the reader, as far as known.
+    private var unread = 0
+    private let room: Room
+
+    /// Makes a body without bytes.
+    ///
+    /// - Parameters:
+    ///   - expected: The announced length, if any.
+    ///   - decoder: What undoes its codings.
+    ///   - onRoom: Called after ``Reply/wait``, and while ``isPending``, when the reader has taken what there was.
+    ///   - onAbandon: Called if the reader goes away.
+    init(
+      expected: Int64?, decoder: ContentDecoder?, onRoom: @escaping @Sendable () -> Void,
+      onAbandon: @escaping @Sendable () -> Void
+    ) {
+      let room = Room()
+      let capacity = decoder == nil ? Int(clamping: min(expected ?? 0, 1 << 20)) : 0
+      stream = BodyStream(
+        reserving: capacity,
+        onDrain: { if room.isAwaited.exchange(false, ordering: .sequentiallyConsistent) { onRoom() } },
+        onAbandon: onAbandon)
+      self.decoder = decoder
+      self.room = room
+    }
+
+    /// Whether there are bytes that are not decoded yet.
+    var isPending: Bool { decoder?.isPending ?? false }
+
+    /// Takes bytes, all or none.
+    func take(_ bytes: UnsafeRawBufferPointer) throws(ResponseHeadReader.Problem) -> Reply {
+      if isPending || unread > Self.highWater {
+        guard try makeRoom() else { return .wait }
+      }
+      if let decoder {
+        decoder.push(bytes.bindMemory(to: UInt8.self))
+        return try decode(decoder) ? .taken : .stop
+      }
+      guard let count = stream.append(Data(bytes)) else { return .stop }
+      unread = count
+      return .taken
+    }
+
+    /// Goes on after the reader has taken what there was.
+    ///
+    /// - Returns: Whether more bytes can be taken.
+    func resume() throws(ResponseHeadReader.Problem) -> Bool { try makeRoom() }
+
+    /// Checks, when there are no more bytes, that the codings are at their ends too.
+    func checkEnd() throws(ResponseHeadReader.Problem) { try decoder?.finish() }
+
+    /// Decodes what waits, as far as the reader has room; if there is no room after that, the reader will say when.
+    private func makeRoom() throws(ResponseHeadReader.Problem) -> Bool {
+      room.isAwaited.store(true, ordering: .sequentiallyConsistent)
+      // The reader may have made room just before it could see that.
+      unread = stream.unreadCount
+      if unread <= Self.highWater, isPending, let decoder { _ = try decode(decoder) }
+      guard unread <= Self.highWater, !isPending else { return false }
+      room.isAwaited.store(false, ordering: .sequentiallyConsistent)
+      return true
+    }
+
+    /// Decodes until there is nothing left, or the reader has enough and will say when it has not.
+    ///
+    /// - Returns: Whether somebody reads.
+    private func decode(_ decoder: ContentDecoder) throws(ResponseHeadReader.Problem) -> Bool {
+      while true {
+        while unread <= Self.highWater {
+          guard let piece = try decoder.pull() else { return true }
+          guard let count = stream.append(piece) else { return false }
+          unread = count
+        }
+        room.isAwaited.store(true, ordering: .sequentiallyConsistent)
+        unread = stream.unreadCount
+        if unread > Self.highWater { return true }
+      }
+    }
+  }
+
+  /// Whether the loop waits for the reader.
+  private final class Room: Sendable {
+    let isAwaited = Atomic(false)
+  }
+#endif

@@ -1,0 +1,72 @@
+#if os(Linux)
+  import CMartletShim
+
+  /// Says what libcurl's codes mean.
+  enum CurlErrors {
+    /// What was known of a transfer when it failed.
+    struct Situation {
+      var phase: HTTPError.Phase
+      /// Whether the request was, or was about to be, sent.
+      var hasConnected = false
+      /// Whether anything of a response had come.
+      var hasMoved = false
+      var hasHead = false
+      /// Whether the connection had served before.
+      var isReused = false
+      /// Whether libcurl wanted to send the request once more.
+      var wasRepeated = false
+    }
+
+    static func map(code: CInt, text: String, _ situation: Situation) -> HTTPError {
+      if situation.wasRepeated {
+        // Whatever became of the second try: it was the first that may have arrived.
+        return made(
+          .connectionLost, "the connection was closed without an answer", .waiting, reached: true, isStale: true)
+      }
+      let kind = kind(code, text, hasConnected: situation.hasConnected)
+      let message = InvalidInput.printable(text.isEmpty ? String(cString: martlet_easy_error(code)) : text, limit: 300)
+      let phase: HTTPError.Phase =
+        if !situation.hasConnected { .connecting } else if situation.hasHead { .receiving } else { situation.phase }
+      return made(
+        kind, message, phase, reached: situation.hasConnected,
+        isStale: kind == .connectionLost && situation.isReused && !situation.hasMoved)
+    }
+
+    private static func made(
+      _ kind: HTTPError.Kind, _ message: String, _ phase: HTTPError.Phase, reached: Bool, isStale: Bool
+    ) -> HTTPError {
+      var error = HTTPError(kind, message, phase: phase)
+      error.mayHaveReachedServer = reached
+      error.mayBeStaleConnection = isStale
+      return error
+    }
+
+    private static func kind(_ code: CInt, _ text: String, hasConnected: Bool) -> HTTPError.Kind {
+      switch code {
+      case 3: .invalidRequest  // URL_MALFORMAT
+      case 2, 4, 41, 48: .unsupported  // FAILED_INIT, NOT_BUILT_IN, FUNCTION_NOT_FOUND, UNKNOWN_OPTION
+      // OUT_OF_MEMORY and BAD_FUNCTION_ARGUMENT; later they stand for lines that are too long or have no name.
+      case 27 where !hasConnected, 43 where !hasConnected: .unsupported
+      // COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST, COULDNT_CONNECT, INTERFACE_FAILED, PROXY, NO_CONNECTION_AVAILABLE
+      case 5, 6, 7, 45, 97, 89: .cannotConnect
+      case 28: .timedOut  // OPERATION_TIMEDOUT
+      // SSL_CONNECT_ERROR, PEER_FAILED_VERIFICATION, and what else is wrong with certificates
+      case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 82, 83, 90, 91, 98: .tls
+      // PARTIAL_FILE, GOT_NOTHING, SEND_ERROR, RECV_ERROR, SEND_FAIL_REWIND, SSL_SHUTDOWN_FAILED, HTTP2_STREAM, HTTP3
+      case 18, 52, 55, 56, 65, 80, 92, 95:
+        // Chunks that are malformed, and a refused client certificate, are reported by a read.
+        if code == 56 && text.contains("chunk") {
+          .protocolViolation
+        } else if text.contains(" alert ") && (text.contains("certificate") || !hasConnected) {
+          .tls
+        } else {
+          // Before the request: by a proxy, or while TLS began.
+          hasConnected ? .connectionLost : .cannotConnect
+        }
+      // UNSUPPORTED_PROTOCOL (HTTP/0.9, or a version that nobody knows), WEIRD_SERVER_REPLY, HTTP2, WRITE_ERROR,
+      // OUT_OF_MEMORY, BAD_FUNCTION_ARGUMENT, BAD_CONTENT_ENCODING, FILESIZE_EXCEEDED, TOO_LARGE, and what is new
+      default: .protocolViolation
+      }
+    }
+  }
+#endif

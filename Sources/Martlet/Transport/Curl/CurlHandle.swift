@@ -1,0 +1,175 @@
+#if os(Linux)
+  import CMartletShim
+
+  /// One easy handle, used for one transfer after the other by the thread of its loop alone.
+  final class CurlHandle {
+    private static let errorSize = 256  // CURL_ERROR_SIZE
+
+    let easy: UnsafeMutableRawPointer
+    unowned let loop: CurlLoop
+    var transfer: CurlTransfer?
+    private let errorText: UnsafeMutablePointer<CChar>
+    private var fields: UnsafeMutableRawPointer?
+    /// Whether it is set up for a request of the plain kind, so that only what differs has to be set.
+    private var isPlain = false
+    private var connectTimeout = 0
+
+    init?(_ loop: CurlLoop) {
+      guard let easy = martlet_easy_new() else { return nil }
+      self.easy = easy
+      self.loop = loop
+      errorText = .allocate(capacity: Self.errorSize)
+      errorText.initialize(repeating: 0, count: Self.errorSize)
+    }
+
+    deinit {
+      martlet_easy_free(easy)
+      martlet_list_free(fields)
+      errorText.deallocate()
+    }
+
+    /// What libcurl said of the last failure.
+    var error: String { String(cString: errorText) }
+
+    /// Whether the transfer uses a connection that has served before.
+    var isReused: Bool { martlet_easy_connection_count(easy) == 0 }
+
+    /// Sets up the handle for a transfer.
+    ///
+    /// - Returns: libcurl's code.
+    func set(_ transfer: CurlTransfer) -> CInt {
+      let wire = transfer.wire
+      errorText[0] = 0
+      var code: CInt = 0
+      func set(_ option: @autoclosure () -> CInt) { if code == 0 { code = option() } }
+      if !(isPlain && wire.isPlain) {
+        isPlain = false
+        set(CurlCallbacks.prepare(self, error: errorText))
+        connectTimeout = 0
+      }
+      set(martlet_easy_set_url(easy, wire.url))
+      freeFields()
+      for line in wire.lines where code == 0 {
+        guard let longer = martlet_list_append(fields, line) else { return 27 }  // OUT_OF_MEMORY
+        fields = longer
+      }
+      set(martlet_easy_set_fields(easy, fields))
+      if transfer.connectTimeout != connectTimeout {
+        set(martlet_easy_set_connect_timeout(easy, transfer.connectTimeout))
+        connectTimeout = transfer.connectTimeout
+      }
+      if !wire.isPlain {
+        if wire.length > 0 { set(martlet_easy_set_upload(easy, wire.length)) }
+        set(martlet_easy_set_method(easy, wire.method.rawValue, wire.method == .head))
+      }
+      isPlain = wire.isPlain && code == 0
+      guard code == 0 else { return code }
+      self.transfer = transfer
+      return 0
+    }
+
+    private func freeFields() {
+      martlet_list_free(fields)
+      fields = nil
+    }
+
+    /// What was measured up to now, as long as the transfer runs.
+    var timing: RequestTiming {
+      var timing = RequestTiming()
+      guard !isReused else { return timing }
+      let name = martlet_easy_name_lookup_time(easy)
+      let connect = martlet_easy_connect_time(easy)
+      let tls = martlet_easy_tls_time(easy)
+      timing.nameLookup = .microseconds(name)
+      timing.connect = .microseconds(connect)
+      if tls > 0 { timing.tls = .microseconds(max(0, tls - connect)) }
+      return timing
+    }
+  }
+
+  /// libcurl's way back into Swift.
+  ///
+  /// What it hands back is the ``CurlHandle`` or the ``CurlLoop``, both of which outlive every call.
+  enum CurlCallbacks {
+    private static let failed = 0  // Any number but the one asked for.
+    private static let pause = 0x1000_0001  // CURL_WRITEFUNC_PAUSE
+    private static let abortReading = 0x1000_0000  // CURL_READFUNC_ABORT
+
+    private static func handle(_ pointer: UnsafeMutableRawPointer) -> CurlHandle {
+      Unmanaged<CurlHandle>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    private static func loop(_ pointer: UnsafeMutableRawPointer) -> CurlLoop {
+      Unmanaged<CurlLoop>.fromOpaque(pointer).takeUnretainedValue()
+    }
+
+    private static let easy = martlet_curl_callbacks(
+      head: { bytes, size, count, pointer in
+        guard let pointer else { return failed }
+        let handle = handle(pointer)
+        let length = size &* count
+        let line = UnsafeRawBufferPointer(start: bytes, count: length).bindMemory(to: UInt8.self)
+        return handle.transfer?.receivedLine(line, handle) == true ? length : failed
+      },
+      body: { bytes, size, count, pointer in
+        guard let pointer else { return failed }
+        let length = size &* count
+        // Nothing is a whole answer to nothing.
+        guard length > 0 else { return 0 }
+        switch handle(pointer).transfer?.receivedBody(UnsafeRawBufferPointer(start: bytes, count: length)) {
+        case .taken: return length
+        case .wait: return pause
+        case .stop, nil: return failed
+        }
+      },
+      read: { bytes, size, count, pointer in
+        guard let pointer else { return abortReading }
+        let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size &* count)
+        return handle(pointer).transfer?.read(into: buffer) ?? abortReading
+      },
+      seek: { pointer, offset, origin in
+        guard let pointer, offset == 0, origin == 0 else { return 1 }  // CURL_SEEKFUNC_FAIL
+        return handle(pointer).transfer?.canRewind == true ? 0 : 1
+      },
+      ready: { pointer, _, _, _, _ in
+        guard let pointer else { return 1 }  // CURL_PREREQFUNC_ABORT
+        return handle(pointer).transfer?.willSend() == true ? 0 : 1
+      },
+      opened: { pointer, socket, _ in
+        guard let pointer else { return 1 }  // CURL_SOCKOPT_ERROR
+        let handle = handle(pointer)
+        handle.loop.opened(socket)
+        // No connection for sending a request once more.
+        return handle.transfer?.mayConnect == false ? 1 : 0
+      },
+      closed: { pointer, socket in
+        if let pointer { loop(pointer).closed(socket) }
+        martlet_close(socket)
+        return 0
+      })
+
+    private static let multi = martlet_multi_callbacks(
+      socket: { _, socket, what, pointer, _ in
+        if let pointer { loop(pointer).watch(socket, what) }
+        return 0
+      },
+      timer: { _, milliseconds, pointer in
+        if let pointer { loop(pointer).setTimer(milliseconds) }
+        return 0
+      })
+
+    static func prepare(_ handle: CurlHandle, error: UnsafeMutablePointer<CChar>) -> CInt {
+      withUnsafePointer(to: easy) {
+        martlet_easy_prepare(
+          handle.easy, $0, Unmanaged.passUnretained(handle).toOpaque(),
+          Unmanaged.passUnretained(handle.loop).toOpaque(), error)
+      }
+    }
+
+    static func makeMulti(_ owner: UnsafeMutableRawPointer, _ settings: TransportSettings) -> UnsafeMutableRawPointer? {
+      withUnsafePointer(to: multi) {
+        martlet_multi_new($0, owner, settings.maximumConnectionsPerHost, settings.maximumConnections)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,66 @@
+#if os(Linux)
+  import CMartletShim
+
+  /// The working side of ``CurlTransport``: one engine for the life of a client, started by its first request.
+  final class CurlLoader: AbortAwareTransport {
+    private let settings: TransportSettings
+    private let limiter: ConnectionLimiter
+    private let engine = Locked<CurlEngine?>(nil)
+
+    init(_ settings: TransportSettings) {
+      self.settings = settings
+      limiter = ConnectionLimiter(
+        perOrigin: settings.maximumConnectionsPerHost, total: settings.maximumConnections)
+    }
+
+    func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+      if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
+      let control = context.exchange
+      let wire = try CurlRequest(request)
+      try control.abortSource.check()
+      var hasWaited = false
+      let slot = try await limiter.acquire(for: wire.origin, abort: control.abortSource) {
+        hasWaited = true
+        context.call.report(.waiting(.connectionSlot))
+      }
+      if hasWaited { context.call.report(.running) }
+
+      let upload = try wire.makeUpload()
+      let mailbox = try openEngine(for: request)
+      control.enter(.connecting)
+      let transfer = CurlTransfer(wire, upload, context, slot: slot, mailbox: mailbox)
+      transfer.watchForAbort()
+      if !mailbox.post(.start(transfer)) { transfer.refuse() }
+      return try await transfer.head.value()
+    }
+
+    private func openEngine(for request: HTTPRequest) throws -> CurlMailbox {
+      let mailbox = engine.withLock { engine -> CurlMailbox? in
+        if engine == nil { engine = CurlEngine(settings) }
+        return engine?.mailbox
+      }
+      guard let mailbox else {
+        throw HTTPError(.unsupported, "there are no descriptors or threads left for the transport", request: request)
+      }
+      return mailbox
+    }
+  }
+
+  /// What is known of the system's libcurl.
+  enum CurlLibrary {
+    /// Why it cannot be used, or `nil`.
+    static let problem: String? = martlet_curl_problem().map { String(cString: $0) }
+
+    /// Its version, such as `7.88.1`.
+    static let version: String? = martlet_curl_version_text().map { String(cString: $0) }
+
+    /// Whether a handle may be used for one transfer after the other.
+    ///
+    /// From 7.83 to 8.1 a used handle keeps a pointer to the last field of its last response, which is freed with it: a
+    /// response whose first header line is folded then writes to freed memory (curl #11103).
+    static let canReuseHandles = martlet_curl_version() >= 0x080101
+
+    /// Whether coded bodies can be decoded.
+    static let canDecode = martlet_zlib_is_usable()
+  }
+#endif

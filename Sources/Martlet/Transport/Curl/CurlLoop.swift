@@ -1,0 +1,193 @@
+#if os(Linux)
+  import CMartletShim
+
+  /// What runs on the engine's thread: waits for sockets, time and operations, and lets libcurl work.
+  ///
+  /// Everything in it, and everything of libcurl, is touched by this thread alone.
+  final class CurlLoop {
+    /// A socket as the system's set knows it, and as libcurl wants it.
+    private struct Watch {
+      var registered: CInt = 0
+      var wanted: CInt = 0
+      /// Whether its end will be told to ``closed(_:)``; then it may stay in the set while it is idle.
+      var isConnection = false
+    }
+
+    private static let maximumEvents = 64
+
+    private let mailbox: CurlMailbox
+    private let poll: CInt
+    private var multi: UnsafeMutableRawPointer?
+    private var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
+    private var free: [CurlHandle] = []
+    private var watches: [Watch] = []
+    private var deadline: Int64?
+    /// The transfers that have a handle, and those whose last bytes wait for the reader.
+    private var running = 0
+    private var lingering: [ObjectIdentifier: CurlTransfer] = [:]
+    private var heads: [CurlTransfer] = []
+    private var isClosing = false
+
+    /// The body of the thread.
+    static func run(_ mailbox: CurlMailbox) {
+      let poll = martlet_poll_new(mailbox.wake)
+      if poll >= 0 {
+        CurlLoop(mailbox, poll).run()
+        martlet_close(poll)
+      }
+      for case .start(let transfer) in mailbox.close() { transfer.refuse() }
+    }
+
+    private init(_ mailbox: CurlMailbox, _ poll: CInt) {
+      self.mailbox = mailbox
+      self.poll = poll
+      multi = CurlCallbacks.makeMulti(Unmanaged.passUnretained(self).toOpaque(), mailbox.settings)
+    }
+
+    private func run() {
+      guard let multi else { return }
+      var events = [martlet_event](repeating: martlet_event(), count: Self.maximumEvents)
+      while true {
+        while true {
+          let operations = mailbox.takeOrSleep()
+          if operations.isEmpty { break }
+          for operation in operations { perform(operation, multi) }
+          endTurn(multi)
+        }
+        if isClosing && running == 0 && lingering.isEmpty { break }
+        let count = martlet_poll_wait(poll, &events, CInt(Self.maximumEvents), milliseconds)
+        mailbox.awoke()
+        for event in events.prefix(Int(count)) where event.socket != mailbox.wake { act(on: event, multi) }
+        endTurn(multi)
+      }
+      // Freed before the multi handle, whose connections call back once more.
+      free = []
+      handles = [:]
+      martlet_multi_free(multi)
+    }
+
+    /// What libcurl has to do by now, and then what its callers are to hear: once for all that came in this turn.
+    private func endTurn(_ multi: UnsafeMutableRawPointer) {
+      // Bounded, for the sake of the sockets.
+      for _ in 0..<8 {
+        guard let deadline, deadline <= martlet_microseconds() else { break }
+        self.deadline = nil
+        _ = martlet_multi_act(multi, -1, 0)
+      }
+      var code: CInt = 0
+      while let easy = martlet_multi_next_done(multi, &code) {
+        guard let handle = handles[easy], let transfer = handle.transfer else { continue }
+        let result = CurlTransfer.Result(code: code, text: code == 0 ? "" : handle.error, isReused: handle.isReused)
+        recycle(handle, multi)
+        if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
+        transfer.slot.release()
+      }
+      guard !heads.isEmpty else { return }
+      for transfer in heads { transfer.deliverHead() }
+      heads.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: Operations
+
+    private func perform(_ operation: CurlMailbox.Operation, _ multi: UnsafeMutableRawPointer) {
+      switch operation {
+      case .start(let transfer): start(transfer, multi)
+      case .cancel(let transfer):
+        lingering[ObjectIdentifier(transfer)] = nil
+        if let handle = transfer.handle { recycle(handle, multi) }
+        transfer.slot.release()
+      case .drained(let transfer):
+        if transfer.drained(), let handle = transfer.handle { _ = martlet_easy_pause(handle.easy, false) }
+        if !transfer.isLingering { lingering[ObjectIdentifier(transfer)] = nil }
+      case .close: isClosing = true
+      }
+    }
+
+    private func start(_ transfer: CurlTransfer, _ multi: UnsafeMutableRawPointer) {
+      guard !transfer.isEnded else { return transfer.slot.release() }
+      guard let handle = free.popLast() ?? newHandle() else { return transfer.refuse() }
+      var code = handle.set(transfer)
+      if code == 0 { code = martlet_multi_add(multi, handle.easy) == 0 ? 0 : 2 }  // FAILED_INIT
+      guard code == 0 else {
+        handle.transfer = nil
+        free.append(handle)
+        _ = transfer.completed(CurlTransfer.Result(code: code, text: handle.error, isReused: false))
+        return transfer.slot.release()
+      }
+      transfer.handle = handle
+      running += 1
+    }
+
+    private func newHandle() -> CurlHandle? {
+      guard let handle = CurlHandle(self) else { return nil }
+      handles[handle.easy] = handle
+      return handle
+    }
+
+    /// Takes a handle off its transfer; a connection in the middle of one is closed by that.
+    private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer) {
+      _ = martlet_multi_remove(multi, handle.easy)
+      handle.transfer?.handle = nil
+      handle.transfer = nil
+      running -= 1
+      if CurlLibrary.canReuseHandles { free.append(handle) } else { handles[handle.easy] = nil }
+    }
+
+    /// The head of the transfer has come; it is handed over at the end of the turn, perhaps with the whole body.
+    func hasHead(_ transfer: CurlTransfer) { heads.append(transfer) }
+
+    // MARK: Sockets and time
+
+    private var milliseconds: CInt {
+      guard let deadline else { return -1 }
+      let rest = max(0, deadline - martlet_microseconds())
+      return CInt(clamping: (rest + 999) / 1000)
+    }
+
+    private func act(on event: martlet_event, _ multi: UnsafeMutableRawPointer) {
+      let index = Int(event.socket)
+      guard watches.indices.contains(index) else { return }
+      guard watches[index].wanted != 0 else {
+        // An idle connection that was closed, or said something unasked: libcurl sees that before it uses it again.
+        martlet_poll_forget(poll, event.socket)
+        watches[index].registered = 0
+        return
+      }
+      _ = martlet_multi_act(multi, event.socket, event.events)
+    }
+
+    func setTimer(_ milliseconds: Int) {
+      deadline = milliseconds < 0 ? nil : martlet_microseconds() + Int64(min(milliseconds, 1 << 31)) * 1000
+    }
+
+    func watch(_ socket: CInt, _ what: CInt) {
+      guard socket >= 0 else { return }
+      let index = Int(socket)
+      while watches.count <= index { watches.append(Watch()) }
+      // CURL_POLL_IN and CURL_POLL_OUT are bits; CURL_POLL_REMOVE is none of them.
+      let wanted = what & 3
+      watches[index].wanted = wanted
+      if wanted == watches[index].registered { return }
+      if wanted == 0 {
+        // Left in the set while it is idle, which saves two system calls for each request.
+        if watches[index].isConnection && watches[index].registered == 1 { return }
+        martlet_poll_forget(poll, socket)
+        watches[index].registered = 0
+      } else {
+        let isWatched = martlet_poll_watch(poll, socket, wanted, watches[index].registered == 0)
+        watches[index].registered = isWatched ? wanted : 0
+      }
+    }
+
+    func opened(_ socket: CInt) {
+      guard socket >= 0 else { return }
+      while watches.count <= Int(socket) { watches.append(Watch()) }
+      watches[Int(socket)] = Watch(isConnection: true)
+    }
+
+    /// The system forgets a closed socket by itself.
+    func closed(_ socket: CInt) {
+      if watches.indices.contains(Int(socket)) { watches[Int(socket)] = Watch() }
+    }
+  }
+#endif

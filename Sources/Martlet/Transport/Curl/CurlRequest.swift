@@ -1,0 +1,79 @@
+#if os(Linux)
+  import Foundation
+
+  /// A request in the form that libcurl sends as it was meant.
+  struct CurlRequest: Sendable {
+    let request: HTTPRequest
+    let origin: Origin
+    /// The URL without userinfo and fragment.
+    let url: String
+    /// The header fields as libcurl takes them: `Name: value`, `Name;` for an empty value, `Name:` against one of its own.
+    let lines: [String]
+    /// The length of the body; 0 for none.
+    let length: Int64
+
+    var method: HTTPMethod { request.method }
+
+    /// Whether a handle that has done such a request needs to know only the URL and the fields.
+    var isPlain: Bool { method == .get && length == 0 }
+
+    /// Checks that it can be sent.
+    ///
+    /// - Throws: ``HTTPError/Kind/unsupported``, or what is wrong with the request.
+    init(_ request: HTTPRequest) throws {
+      do {
+        let target = try request.target.resolve(against: nil, adding: request.query)
+        length = try request.body?.check() ?? 0
+        self.request = request
+        origin = target.origin
+        url = target.requestString
+        lines = Self.lines(of: request, length: length)
+      } catch let error as InvalidInput {
+        throw HTTPError(.invalidRequest, error.message, request: request)
+      } catch let error as InvalidBody {
+        throw HTTPRequest.error(error, of: request)
+      }
+      if length > 0 && method == .head {
+        throw HTTPError(.unsupported, "libcurl cannot send a HEAD with a body", request: request)
+      }
+    }
+
+    /// Opens what the body is read from.
+    func makeUpload() throws -> CurlUpload? {
+      guard length > 0, let content = request.body?.content else { return nil }
+      return try CurlUpload(content, length: length, request: request)
+    }
+
+    private static func lines(of request: HTTPRequest, length: Int64) -> [String] {
+      var lines: [String] = []
+      lines.reserveCapacity(request.headers.count + 3)
+      var hasAccept = false
+      var hasCoding = false
+      var hasExpect = false
+      var hasRange = false
+      for field in request.headers {
+        let value = FieldSyntax.trimmed(field.value)
+        lines.append(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")
+        switch field.name.utf8.count {
+        case 5: hasRange = hasRange || FieldSyntax.isSameName(field.name, "Range")
+        case 6:
+          hasAccept = hasAccept || FieldSyntax.isSameName(field.name, "Accept")
+          hasExpect = hasExpect || FieldSyntax.isSameName(field.name, "Expect")
+        case 15: hasCoding = hasCoding || FieldSyntax.isSameName(field.name, "Accept-Encoding")
+        default: break
+        }
+      }
+      // Of a part of a coded body nothing could be decoded.
+      if !hasCoding && CurlLibrary.canDecode {
+        lines.append(hasRange ? "Accept-Encoding: identity" : "Accept-Encoding: gzip, deflate")
+      }
+      if !hasAccept { lines.append("Accept:") }
+      if length > 0 {
+        if !hasExpect { lines.append("Expect:") }
+      } else if request.body != nil || [.post, .put, .patch].contains(request.method) {
+        lines.append("Content-Length: 0")
+      }
+      return lines
+    }
+  }
+#endif

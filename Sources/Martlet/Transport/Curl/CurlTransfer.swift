@@ -1,0 +1,298 @@
+#if os(Linux)
+  import Foundation
+
+  /// One exchange, from its start to its end.
+  ///
+  /// ```
+  ///   head ──empty line──▶ body ──done──▶ ended ◀── abort, or the body was dropped: from anywhere
+  ///                         │  ▲
+  ///                    full │  │ drained: the reader took what there was
+  ///                         ▼  │
+  ///                        paused
+  /// ```
+  ///
+  /// `@unchecked Sendable`: what is not a constant, locked or atomic belongs to the thread of the loop, and is touched in
+  /// what that thread calls only.
+  final class CurlTransfer: @unchecked Sendable {
+    /// How libcurl says that a transfer has ended.
+    struct Result {
+      var code: CInt
+      var text: String
+      var isReused: Bool
+    }
+
+    private enum Stage {
+      case head
+      case body(BodyStream)
+      case ended
+    }
+
+    private struct State {
+      var stage = Stage.head
+      var token: Int?
+    }
+
+    let wire: CurlRequest
+    let head = OneShot<StreamedResponse>()
+    let slot: ConnectionSlot
+    private let upload: CurlUpload?
+    private let context: RequestContext
+    private let mailbox: CurlMailbox
+    private let state = Locked(State())
+
+    // The loop's.
+    var handle: CurlHandle?
+    /// Whether bytes wait for the reader after the end of the transfer.
+    private(set) var isLingering = false
+    private var reader = ResponseHeadReader()
+    private var response: StreamedResponse?
+    private var body: CurlBody?
+    private var expected: Int64?
+    private var isPaused = false
+    private var sendCount = 0
+    private var problem: HTTPError?
+
+    init(
+      _ wire: CurlRequest, _ upload: CurlUpload?, _ context: RequestContext, slot: ConnectionSlot, mailbox: CurlMailbox
+    ) {
+      self.wire = wire
+      self.upload = upload
+      self.context = context
+      self.slot = slot
+      self.mailbox = mailbox
+    }
+
+    var isEnded: Bool { state.withLock { if case .ended = $0.stage { true } else { false } } }
+
+    /// libcurl's limit of the connection phase in milliseconds, a little after ours, so that ours is the one that counts.
+    ///
+    /// libcurl has 5 minutes otherwise, and tries the next address of a host after a part of its limit.
+    var connectTimeout: Int {
+      guard let limit = context.call.timeouts.connect else { return 1 << 30 }
+      return Int(clamping: min(limit.components.seconds, 1 << 20)) * 1000 + 1000
+    }
+
+    // MARK: From outside
+
+    /// To be called before the start, so that the end of the transfer finds what has to be taken back.
+    func watchForAbort() {
+      let token = context.exchange.abortSource.onAbort { self.cancel($0) }
+      state.withLock { $0.token = token }
+    }
+
+    /// Ends it: with a reason, or because nobody reads it any more.
+    private func cancel(_ error: (any Error)? = nil) {
+      guard let stage = end() else { return }
+      if let error {
+        head.resolve(.failure(error))
+        if case .body(let stream) = stage { stream.abort(error) }
+      }
+      mailbox.post(.cancel(self))
+    }
+
+    /// There is nothing that could do it.
+    func refuse() {
+      slot.release()
+      fail(HTTPError(.unsupported, "there is no memory, or there are no descriptors, for a transfer", phase: .queued))
+    }
+
+    /// Goes to the last stage.
+    ///
+    /// - Returns: The stage before, or `nil` if the end had come already.
+    private func end() -> Stage? {
+      let (stage, token): (Stage?, Int?) = state.withLock { state in
+        if case .ended = state.stage { return (nil, nil) }
+        defer { state = State(stage: .ended) }
+        return (state.stage, state.token)
+      }
+      if let token { context.exchange.abortSource.remove(token) }
+      return stage
+    }
+
+    private func fail(_ error: HTTPError) {
+      guard let stage = end() else { return }
+      switch stage {
+      case .body(let stream): stream.finish(throwing: error)
+      case .head, .ended: head.resolve(.failure(error))
+      }
+    }
+
+    // MARK: The request
+
+    /// Whether a connection may be made: only for sending the first time.
+    var mayConnect: Bool { sendCount == 0 }
+
+    /// The request is about to be sent.
+    ///
+    /// libcurl sends again what a connection took that had served before, whatever the method, if it ended without an
+    /// answer. Whether that is right is for the stages above to say, which know more.
+    func willSend() -> Bool {
+      sendCount += 1
+      guard sendCount == 1 else { return false }
+      context.exchange.enter(upload == nil ? .waiting : .sending)
+      return true
+    }
+
+    var canRewind: Bool { upload?.isAtStart ?? true }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+      guard let upload else { return 0 }
+      switch upload.read(into: buffer) {
+      case .bytes(let count):
+        if count > 0 { context.didSend(count, of: upload.length) }
+        return count
+      case .failed(let message):
+        problem = HTTPError(.file, message, phase: .sending)
+        problem?.mayHaveReachedServer = true
+        return nil
+      }
+    }
+
+    // MARK: The response
+
+    func receivedLine(_ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle) -> Bool {
+      do {
+        switch try reader.read(line) {
+        case .more: break
+        case .interim: context.didReceive(0)
+        case .final(let head): try open(head, handle)
+        }
+        return true
+      } catch {
+        violate(error)
+        return false
+      }
+    }
+
+    private func open(_ head: ResponseHeadReader.Head, _ handle: CurlHandle) throws(ResponseHeadReader.Problem) {
+      var headers = head.headers
+      var decoder: ContentDecoder?
+      if wire.method != .head && head.status != 204 && head.status != 304 {
+        expected = try head.bodyLength()
+        // Of a part of a coded body nothing can be decoded.
+        decoder = try ContentDecoder(head.status == 206 ? [] : headers.values(of: "Content-Encoding"))
+        if decoder != nil {
+          headers.remove("Content-Encoding")
+          headers.remove("Content-Length")
+        }
+      }
+      context.exchange.setMeasured(handle.timing)
+      let body = CurlBody(
+        expected: expected, decoder: decoder, onRoom: { self.mailbox.post(.drained(self)) },
+        onAbandon: { self.cancel() })
+      let isOpen = state.withLock { state in
+        guard case .head = state.stage else { return false }
+        state.stage = .body(body.stream)
+        return true
+      }
+      // Ended meanwhile: the loop will hear of it.
+      guard isOpen else { return }
+      var response = StreamedResponse(
+        status: HTTPStatus(rawValue: head.status), headers: headers, body: ResponseBody(body.stream),
+        request: wire.request)
+      response.reasonPhrase = head.reason
+      response.httpVersion = head.version
+      self.body = body
+      self.response = response
+      handle.loop.hasHead(self)
+    }
+
+    func deliverHead() {
+      guard let response else { return }
+      self.response = nil
+      head.resolve(.success(response))
+    }
+
+    func receivedBody(_ bytes: UnsafeRawBufferPointer) -> CurlBody.Reply {
+      guard let body else { return .stop }
+      do {
+        let reply = try body.take(bytes)
+        switch reply {
+        case .taken: context.didReceive(bytes.count, of: expected)
+        case .wait:
+          isPaused = true
+          context.exchange.setPaused(true)
+        case .stop: break
+        }
+        return reply
+      } catch {
+        violate(error)
+        return .stop
+      }
+    }
+
+    private func violate(_ problem: ResponseHeadReader.Problem) {
+      let phase: HTTPError.Phase = body == nil ? .waiting : .receiving
+      self.problem = self.problem ?? HTTPError(.protocolViolation, problem.message, phase: phase)
+    }
+
+    /// The reader has taken what there was.
+    ///
+    /// - Returns: Whether libcurl has to go on.
+    func drained() -> Bool {
+      guard let body, !isEnded else {
+        isLingering = false
+        return false
+      }
+      do {
+        guard try body.resume() else { return false }
+      } catch {
+        violate(error)
+      }
+      if isLingering {
+        isLingering = false
+        finish(body)
+        return false
+      }
+      guard isPaused else { return false }
+      isPaused = false
+      context.exchange.setPaused(false)
+      return true
+    }
+
+    // MARK: The end
+
+    /// The transfer is over.
+    ///
+    /// - Returns: Whether bytes still wait for the reader.
+    func completed(_ result: Result) -> Bool {
+      if result.code != 0 || problem != nil {
+        let situation = CurlErrors.Situation(
+          phase: context.exchange.phase, hasConnected: sendCount > 0, hasMoved: reader.hasBytes,
+          hasHead: body != nil, isReused: result.isReused, wasRepeated: sendCount > 0 && wantsRepetition(result))
+        fail(problem ?? CurlErrors.map(code: result.code, text: result.text, situation))
+        return false
+      }
+      guard let body else {
+        var error = HTTPError(.connectionLost, "the connection ended in the head of the response", phase: .waiting)
+        error.mayBeStaleConnection = false
+        fail(error)
+        return false
+      }
+      isLingering = body.isPending
+      guard isLingering else {
+        finish(body)
+        return false
+      }
+      context.exchange.setPaused(true)
+      // The reader may have made room meanwhile, and then waits.
+      _ = drained()
+      return isLingering
+    }
+
+    /// Whether libcurl has tried to send the request once more.
+    private func wantsRepetition(_ result: Result) -> Bool {
+      guard !reader.hasBytes else { return false }
+      // ABORTED_BY_CALLBACK, by `willSend` or by the making of a socket; COULDNT_CONNECT, by the latter.
+      return sendCount > 1 || result.code == 42 || result.code == 7
+    }
+
+    private func finish(_ body: CurlBody) {
+      if problem == nil {
+        do { try body.checkEnd() } catch { violate(error) }
+      }
+      if let problem { return fail(problem) }
+      if end() != nil { body.stream.finish() }
+    }
+  }
+#endif

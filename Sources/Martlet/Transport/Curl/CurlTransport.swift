@@ -1,0 +1,35 @@
+/// Sends requests with the system's libcurl, on Linux.
+///
+/// libcurl is opened when the first request needs it: 7.80 or later, as `libcurl.so.4` or `libcurl-gnutls.so.4`. Without
+/// it, and on other systems, each request throws ``HTTPError/Kind/unsupported``, which says why.
+///
+/// Each client has one thread for all its connections, from its first request until the client and the last response
+/// body are gone. A reader that is slower than the network slows the network down. Header fields keep their order,
+/// repetition and spelling, and `gzip` and `deflate` are decoded; a coded body that ends early is an error. The proxy is
+/// the one that the environment names, as libcurl reads it.
+public struct CurlTransport: Transport {
+  /// A transport with the system's libcurl.
+  public init() {}
+
+  public func prepared(for settings: TransportSettings) -> any Transport {
+    #if os(Linux)
+      return CurlLoader(settings)
+    #else
+      return self
+    #endif
+  }
+
+  public func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+    #if os(Linux)
+      // Sent without having been prepared for a client: an engine for this one request.
+      return try await CurlLoader(TransportSettings()).send(request, context: context)
+    #else
+      throw HTTPError(.unsupported, "libcurl is used on Linux only; use .urlSession", request: request)
+    #endif
+  }
+}
+
+extension Transport where Self == CurlTransport {
+  /// The system's libcurl, on Linux.
+  public static var curl: CurlTransport { CurlTransport() }
+}

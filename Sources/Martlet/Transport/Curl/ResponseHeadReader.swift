@@ -1,0 +1,157 @@
+/// Makes the head of a response of its lines, within limits.
+///
+/// ```
+///   status ─▶ fields ─▶ empty line ─▶ 1xx: status again │ final ─▶ trailers, which are counted and dropped
+/// ```
+struct ResponseHeadReader {
+  /// The most bytes of all heads and trailers of a response.
+  static let maximumBytes = 256 << 10
+  /// The most fields in them.
+  static let maximumFields = 1000
+  /// The most responses of status 1xx before the final one.
+  static let maximumInterim = 20
+
+  struct Head {
+    var status: Int
+    var reason: String?
+    var version: String
+    var headers: HTTPHeaders
+  }
+
+  /// What a line led to.
+  enum Step {
+    case more
+    /// A response of status 1xx has come.
+    case interim
+    case final(Head)
+  }
+
+  /// What is wrong with a head.
+  struct Problem: Error {
+    let message: String
+  }
+
+  private(set) var hasBytes = false
+  private var bytes = 0
+  private var fieldCount = 0
+  private var interimCount = 0
+  private var start: (status: Int, reason: String?, version: String)?
+  private var fields: [HTTPHeaders.Field] = []
+  private var isFinal = false
+
+  /// Reads one line with its end.
+  mutating func read(_ line: UnsafeBufferPointer<UInt8>) throws(Problem) -> Step {
+    hasBytes = true
+    bytes += line.count
+    guard bytes <= Self.maximumBytes else {
+      throw Problem(message: "the header fields have more than \(Self.maximumBytes) bytes")
+    }
+    var end = line.count
+    if end > 0, line[end - 1] == 0x0A { end -= 1 }
+    if end > 0, line[end - 1] == 0x0D { end -= 1 }
+    let content = UnsafeBufferPointer(rebasing: line[..<end])
+    guard !content.isEmpty else { return try endBlock() }
+    guard !content.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) else {
+      throw Problem(message: "a header line has an illegal octet")
+    }
+    if start == nil {
+      start = try Self.statusLine(content)
+    } else {
+      fieldCount += 1
+      guard fieldCount <= Self.maximumFields else {
+        throw Problem(message: "there are more than \(Self.maximumFields) header fields")
+      }
+      if !isFinal { try field(content) }
+    }
+    return .more
+  }
+
+  private mutating func endBlock() throws(Problem) -> Step {
+    guard !isFinal else { return .more }
+    guard let start else { throw Problem(message: "the response has no status line") }
+    guard start.status < 200 else {
+      isFinal = true
+      let head = Head(
+        status: start.status, reason: start.reason, version: start.version, headers: HTTPHeaders(fields))
+      fields = []
+      return .final(head)
+    }
+    guard start.status != 101 else { throw Problem(message: "the server changed to a protocol that was not asked for") }
+    interimCount += 1
+    guard interimCount <= Self.maximumInterim else {
+      throw Problem(message: "there are more than \(Self.maximumInterim) interim responses")
+    }
+    self.start = nil
+    fields = []
+    return .interim
+  }
+
+  /// `HTTP/1.1 200 OK`, and what is left out of it in practice (RFC 9112 §4).
+  private static func statusLine(
+    _ line: UnsafeBufferPointer<UInt8>
+  ) throws(Problem) -> (status: Int, reason: String?, version: String) {
+    let parts = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count > 1, parts[0].starts(with: "HTTP/".utf8), parts[1].count == 3,
+      let status = FieldSyntax.parseDigits(parts[1]), status >= 100
+    else { throw Problem(message: "the status line is malformed") }
+    let version = text(parts[0].dropFirst(5))
+    // HTTP/2 has none.
+    let reason = parts.count > 2 && version.hasPrefix("1") ? text(parts[2]) : nil
+    return (Int(status), reason, version)
+  }
+
+  private mutating func field(_ line: UnsafeBufferPointer<UInt8>) throws(Problem) {
+    if FieldSyntax.isBlank(line[0]) {
+      // A folded line continues the one before (RFC 9112 §5.2).
+      guard let last = fields.indices.last else { throw Problem(message: "the first header line is folded") }
+      let more = Self.text(Self.trimmed(line[...]))
+      fields[last].value += fields[last].value.isEmpty || more.isEmpty ? more : " " + more
+      return
+    }
+    guard let colon = line.firstIndex(of: 0x3A), colon > 0, line[..<colon].allSatisfy(FieldSyntax.isTokenOctet) else {
+      throw Problem(message: "a header line has no name")
+    }
+    fields.append(
+      HTTPHeaders.Field(name: Self.text(line[..<colon]), value: Self.text(Self.trimmed(line[(colon + 1)...]))))
+  }
+
+  private static func trimmed(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>> {
+    guard let last = octets.lastIndex(where: { !FieldSyntax.isBlank($0) }) else { return octets.prefix(0) }
+    return octets[...last].drop { FieldSyntax.isBlank($0) }
+  }
+
+  /// UTF-8 if it is that, else Latin-1.
+  private static func text(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> String {
+    if let text = String(validating: UnsafeBufferPointer(rebasing: octets), as: UTF8.self) { return text }
+    var text = ""
+    for octet in octets { text.unicodeScalars.append(Unicode.Scalar(octet)) }
+    return text
+  }
+}
+
+extension ResponseHeadReader.Head {
+  /// The length of the body as announced, and whether the announcement can be believed (RFC 9112 §6).
+  func bodyLength() throws(ResponseHeadReader.Problem) -> Int64? {
+    let codings = headers.values(of: "Transfer-Encoding")
+    if !codings.isEmpty {
+      guard codings.count == 1, FieldSyntax.isSameName(codings[0], "chunked") else {
+        throw ResponseHeadReader.Problem(message: "the body has a transfer coding that was not asked for")
+      }
+      return nil
+    }
+    var length: Int64?
+    for field in headers[all: "Content-Length"] {
+      for member in field.utf8.split(separator: 0x2C, omittingEmptySubsequences: false) {
+        let digits = FieldSyntax.trimmed(Substring(member))
+        guard let value = FieldSyntax.parseDigits(digits).flatMap({ Int64(exactly: $0) }) else {
+          throw ResponseHeadReader.Problem(message: "the Content-Length is no number, or too large")
+        }
+        guard length == nil || length == value else {
+          throw ResponseHeadReader.Problem(message: "there are two different values of Content-Length")
+        }
+        length = value
+      }
+    }
+    return length
+  }
+}

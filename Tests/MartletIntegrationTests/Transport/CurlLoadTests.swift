@@ -1,0 +1,210 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import Testing
+
+  /// Memory, threads and descriptors of the libcurl transport, each in a process of its own.
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(3))) struct CurlLoadTests {
+    @Test func `a reader that sleeps slows the server down, and memory stays flat`() async {
+      await #expect(processExitsWith: .success) {
+        // 1 TiB: what is read of it is for the reader to say.
+        let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 1 << 20))
+        let client = HTTPClient { $0.transport = .curl }
+        let growth = try await client.stream(.get(RequestTarget(server.url))) { response in
+          var received = 0
+          var sleeps = 0
+          var first = 0
+          for try await piece in response.body {
+            received += piece.count
+            sleeps += 1
+            if received < 64 << 20 { first = Facts.residentBytes }
+            if received >= 1 << 30 { break }
+            if sleeps % 16 == 0 { try await Task.sleep(for: .milliseconds(1)) }
+          }
+          return Facts.residentBytes - first
+        }
+        #expect(growth < 16 << 20, "\(growth)")
+        server.stop()
+      }
+    }
+
+    @Test func `a reader that stops is not filled up`() async {
+      await #expect(processExitsWith: .success) {
+        let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 1 << 10))
+        let client = HTTPClient { $0.transport = .curl }
+        let before = Facts.residentBytes
+        try await client.stream(.get(RequestTarget(server.url))) { response in
+          var pieces = response.body.makeAsyncIterator()
+          _ = try await pieces.next()
+          try await Task.sleep(for: .seconds(1))
+          #expect(isSanitized || Facts.residentBytes - before < 16 << 20)
+          // It goes on where it stopped.
+          var count = 0
+          while count < 16 << 20, let piece = try await pieces.next() { count += piece.count }
+          #expect(count >= 16 << 20)
+        }
+        server.stop()
+      }
+    }
+
+    @Test func `a coded body that swells is decoded as it is read`() async {
+      await #expect(processExitsWith: .success) {
+        let server = try MockServer(.data(Facts.bomb, headers: ["Content-Encoding": "gzip, gzip"]))
+        let client = HTTPClient { $0.transport = .curl }
+        let before = Facts.residentBytes
+        let count = try await client.stream(.get(RequestTarget(server.url))) { response in
+          var count = 0
+          for try await piece in response.body {
+            count += piece.count
+            if count < 1 << 20 { try await Task.sleep(for: .milliseconds(20)) }
+          }
+          return count
+        }
+        #expect(count == 64 << 20)
+        #expect(isSanitized || Facts.residentBytes - before < 16 << 20)
+        server.stop()
+      }
+    }
+
+    @Test func `10,000 requests, half of them cancelled at random moments, leave nothing and end`() async {
+      let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        // The parent's descriptors may have been inherited.
+        let descriptors = Facts.descriptorCount
+        let server = try MockServer { (request: RecordedRequest) in
+          if request.path == "/slow" { try? await Task.sleep(for: .milliseconds(15)) }
+          return .ok("hello")
+        }
+        let client = HTTPClient {
+          $0.transport = .curl
+          $0.maximumConnectionsPerHost = 16
+        }
+        _ = await Facts.run(2_000, client, server)
+        let memory = Facts.residentBytes
+
+        let answers = await Facts.run(10_000, client, server)
+
+        // What a failure was about is seen only through the child's standard error.
+        let facts =
+          "descriptors \(descriptors) \(Facts.descriptorCount), bytes more \(Facts.residentBytes - memory), \(answers)"
+        FileHandle.standardError.write(Data(facts.utf8))
+        #expect(answers.right + answers.cancelled == 10_000)
+        #expect(answers.wrong.isEmpty, "\(answers.wrong.first ?? "")")
+        #expect(answers.right > 4_000)
+        #expect(answers.cancelled > 100)
+        for _ in 0..<5000 where client.core.entryCount > 0 { try await Task.sleep(for: .milliseconds(2)) }
+        #expect(client.core.entryCount == 0)
+        #expect(client.activity.current.totals.failed == 0)
+        #expect(await server.waitForOpenConnections(atMost: 16))
+        #expect(Facts.descriptorCount < descriptors + 32 + 24)
+        #expect(isSanitized || Facts.residentBytes - memory < 16 << 20)
+        server.stop()
+      }
+      if let child, child.exitStatus != .exitCode(EXIT_SUCCESS) {
+        Issue.record("\(String(decoding: child.standardErrorContent, as: UTF8.self))")
+      }
+    }
+
+    @Test func `threads and descriptors go with their clients`() async {
+      await #expect(processExitsWith: .success) {
+        let server = try MockServer(.ok("hello"))
+        func use(_ count: Int) async throws {
+          for _ in 0..<count {
+            let client = HTTPClient { $0.transport = .curl }
+            #expect(try await client.get(RequestTarget(server.url)).text == "hello")
+            #expect(Facts.engineThreadCount >= 1)
+          }
+        }
+        try await use(5)
+        for _ in 0..<5000 where Facts.engineThreadCount > 0 { try await Task.sleep(for: .milliseconds(4)) }
+        #expect(Facts.engineThreadCount == 0)
+        #expect(await server.waitForOpenConnections(atMost: 0))
+        let descriptors = Facts.descriptorCount
+
+        try await use(50)
+
+        for _ in 0..<5000 where Facts.engineThreadCount > 0 { try await Task.sleep(for: .milliseconds(4)) }
+        #expect(Facts.engineThreadCount == 0)
+        #expect(await server.waitForOpenConnections(atMost: 0))
+        #expect(Facts.descriptorCount <= descriptors + 2)
+        server.stop()
+      }
+    }
+
+    @Test func `a body is read to its end after its client is gone`() async throws {
+      let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 8))
+      defer { server.stop() }
+      var client: HTTPClient? = HTTPClient { $0.transport = .curl }
+      let target = RequestTarget(server.url)
+      let task = try #require(client.map { client in Task { try await client.send(.get(target)) } })
+      client = nil
+
+      #expect(try await task.value.body.count == 8 << 20)
+    }
+  }
+
+  private enum Facts {
+    struct Answers: Sendable {
+      var right = 0
+      var cancelled = 0
+      var wrong: [String] = []
+    }
+
+    /// 64 MiB of zeros, coded with gzip twice.
+    static var bomb: Data {
+      let text = """
+        H4sIAAAAAAACA+3cr05CcRTA8YtcNyYbYiAZ5BGIFAYazAbNjgcgkmVzJgsvQWZjc7PSeAO02f0TnDM5L9z7GL/z+aSTTzw7+549\
+        NrLSQf1jXavth9n8f/nVOMoAAACAxM1e7+vlMSDrFtvLqxsAAAAgdePjVl4dBf5uT8+tAwAAAJL3MOi3qw+B77tJbh0AAACQvM7v\
+        26i6BWyKp5Nr+wAAAIDkvQgGAAAAQCiCAQAAABCLYAAAAADEIhgAAAAAwQgGAAAAQCyCAQAAABCLYAAAAADEIhgAAAAAwQgGAAAA\
+        QCyCAQAAABDLYtDvlo8B7Z9iOrw4zAAAAIjkufnZe1/th3wHPEzs+uL+AAA=
+        """
+      return Data(base64Encoded: text) ?? Data()
+    }
+
+    /// Sends requests, a hundred at a time, and cancels every second one after 0 to 10 ms.
+    static func run(_ count: Int, _ client: HTTPClient, _ server: MockServer) async -> Answers {
+      var answers = Answers()
+      for _ in 0..<(count / 100) {
+        server.forgetRequests()
+        await withTaskGroup(of: Result<String, any Error>.self) { group in
+          for number in 0..<100 {
+            group.addTask {
+              let path = number % 10 == 0 ? "/slow" : "/fast"
+              let task = Task { try await client.get("\(raw: server.url)\(raw: path)").text }
+              if number % 2 == 1 {
+                try? await Task.sleep(for: .microseconds(Int.random(in: 0...10_000)))
+                task.cancel()
+              }
+              return await task.result
+            }
+          }
+          for await result in group {
+            switch result {
+            case .success("hello"): answers.right += 1
+            case .failure(is CancellationError): answers.cancelled += 1
+            case .success(let text): answers.wrong.append(text)
+            case .failure(let error): answers.wrong.append("\(error)")
+            }
+          }
+        }
+      }
+      return answers
+    }
+
+    static var descriptorCount: Int {
+      (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? .max
+    }
+
+    static var engineThreadCount: Int {
+      let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+      return threads.count {
+        (try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)) == "martlet-curl\n"
+      }
+    }
+
+    static var residentBytes: Int {
+      let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
+      return fields.count > 1 ? (Int(fields[1]) ?? 0) * 4096 : 0
+    }
+  }
+#endif

@@ -1,0 +1,283 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  @testable import Martlet
+
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct CurlTransportTests {
+    private let client = HTTPClient {
+      $0.transport = .curl
+      $0.retry = .none
+      $0.accepts = .any
+    }
+
+    private func error(from text: String) async throws -> HTTPError? {
+      let server = try MockServer(.raw(text))
+      defer { server.stop() }
+      return await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
+    }
+
+    // MARK: Heads
+
+    @Test func `tells version, reason and time`() async throws {
+      let server = try MockServer(.raw("HTTP/1.0 404 Not Here At All\r\n\r\nx"))
+      let response = try await client.get(RequestTarget(server.url))
+      #expect(response.httpVersion == "1.0")
+      #expect(response.reasonPhrase == "Not Here At All")
+      #expect(response.timing.connect != nil)
+      #expect(response.timing.tls == nil)
+    }
+
+    @Test func `joins folded lines`() async throws {
+      let server = try MockServer(.raw("HTTP/1.1 200 OK\r\nX-A: one\r\n \t two\r\nContent-Length: 0\r\n\r\n"))
+      #expect(try await client.get(RequestTarget(server.url)).headers["X-A"] == "one two")
+    }
+
+    @Test func `has limits for interim responses, fields and trailers`() async throws {
+      let ok = "HTTP/1.1 200 OK\r\n"
+      let hint = "HTTP/1.1 103 Early Hints\r\n\r\n"
+      let end = "Content-Length: 2\r\n\r\nok"
+      let chunked = ok + "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"
+      let long = "X-A: " + String(repeating: "a", count: 65_000) + "\r\n"
+      let fine = [
+        String(repeating: hint, count: 20) + ok + end, ok + String(repeating: "A: b\r\n", count: 999) + end,
+        chunked + String(repeating: "A: b\r\n", count: 999) + "\r\n",
+      ]
+      for text in fine {
+        let server = try MockServer(.raw(text))
+        #expect(try await client.get(RequestTarget(server.url)).text == "ok")
+        server.stop()
+      }
+      let bad = [
+        String(repeating: hint, count: 21) + ok + end, ok + String(repeating: "A: b\r\n", count: 1000) + end,
+        chunked + String(repeating: "A: b\r\n", count: 1000) + "\r\n",
+        ok + String(repeating: long, count: 5) + end,
+        "HTTP/1.1 103 Early Hints\r\n" + String(repeating: "A: b\r\n", count: 999) + "\r\n" + ok + "A: b\r\n" + end,
+      ]
+      for text in bad { #expect(try await error(from: text)?.kind == .protocolViolation, "\(text.prefix(60))") }
+    }
+
+    @Test func `refuses heads that can be read in two ways`() async throws {
+      let fields = [
+        "Content-Length: 2\r\nContent-Length: 3", "Content-Length: +2", "Content-Length: 2, 3", "Content-Length: ",
+        "Content-Length : 2", "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, chunked",
+        "Transfer-Encoding: xchunked", "no colon", ": 2", " folded: 1", "X-A: a\rb",
+      ]
+      // A handle that has served: libcurl before 8.1.1 would write to freed memory for the folded line.
+      let warm = try MockServer(.ok("x"))
+      _ = try await client.get(RequestTarget(warm.url))
+      for field in fields {
+        let error = try await error(from: "HTTP/1.1 200 OK\r\n\(field)\r\n\r\nok")
+        #expect(error?.kind == .protocolViolation, "\(field): \(error.map { "\($0)" } ?? "no error")")
+      }
+      let server = try MockServer(.raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2, 2\r\n\r\nok"))
+      #expect(try await client.get(RequestTarget(server.url)).text == "ok")
+    }
+
+    @Test func `refuses a change of protocol`() async throws {
+      let error = try await error(from: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nHTTP/1.1 200 OK\r\n\r\n")
+      #expect(error?.kind == .protocolViolation)
+    }
+
+    // MARK: Requests
+
+    @Test func `sends fields in order and spelling, and none of its own but one`() async throws {
+      let server = try MockServer(.ok())
+      let headers: HTTPHeaders = ["b": "1", "A": "", "X-A": "2", "x-a": "3", "Host": "other.example", "a": "4"]
+      _ = try await client.send(.get(RequestTarget(server.url("/x")), headers: headers))
+      let fields = try #require(server.requests.first).headers
+      let names = fields.map(\.name).filter { !["Accept", "User-Agent", "Accept-Encoding"].contains($0) }
+      #expect(names == ["Host", "b", "A", "X-A", "x-a", "a"])
+      #expect(fields.first?.value == "other.example")
+    }
+
+    @Test func `uses one handle for one method after the other`() async throws {
+      let server = try MockServer(answering: MockResponse.echo)
+      let methods: [(HTTPMethod, HTTPBody?)] = [
+        (.get, nil), (.post, .text("a")), (.get, nil), (.head, nil), (.get, nil), (.get, .text("b")), (.get, nil),
+        (.delete, nil), (.put, .text("c")), (.head, nil), (.post, nil), (.get, nil), (.options, nil),
+        (.patch, .text("d")),
+      ]
+      for (method, body) in methods {
+        let response = try await client.send(HTTPRequest(method, RequestTarget(server.url), body: body))
+        #expect(response.headers["X-Method"] == method.rawValue)
+      }
+      #expect(server.requests.map { $0.method } == methods.map { $0.0.rawValue })
+      #expect(server.requests.map { $0.body.count } == methods.map { $0.1 == nil ? 0 : 1 })
+      #expect(server.connectionCount == 1)
+    }
+
+    // MARK: Once
+
+    /// libcurl would send it again by itself, whatever the method is.
+    @Test(arguments: ["GET", "POST", "PUT", "DELETE", "PATCH", "PROPFIND"], [false, true])
+    func `sends once what a used connection lost`(method: String, hasBody: Bool) async throws {
+      for step in [MockResponse.Step.cut, .reset] {
+        let server = try MockServer(connectionScripts: [[.ok("warm"), .steps([step])], [.ok("twice")]])
+        defer { server.stop() }
+        _ = try await client.get(RequestTarget(server.url))
+        let error = await #expect(throws: HTTPError.self) {
+          try await client.send(
+            HTTPRequest(HTTPMethod(method), RequestTarget(server.url("/order")), body: hasBody ? .text("beer") : nil))
+        }
+        #expect(error?.kind == .connectionLost)
+        #expect(error?.mayBeStaleConnection == true)
+        #expect(error?.mayHaveReachedServer == true)
+        #expect(server.requests.count { $0.path == "/order" } == 1)
+        // Nor is there a second connection.
+        #expect(server.connectionCount == 1)
+      }
+    }
+
+    @Test func `sends once what the server lets lie`() async throws {
+      let options = MockServer.Options(onConnect: { _ in .delayedClose(after: .milliseconds(60)) })
+      let server = try MockServer(script: [.ok("warm"), .hang], options: options)
+      _ = try await client.get(RequestTarget(server.url))
+      let error = await #expect(throws: HTTPError.self) { try await client.post(RequestTarget(server.url("/order"))) }
+      #expect(error?.kind == .connectionLost)
+      #expect(server.requests.count { $0.path == "/order" } == 1)
+    }
+
+    @Test func `sends once while idle connections are closed under it`() async throws {
+      let options = MockServer.Options(onConnect: { _ in .closeWhenIdle(for: .milliseconds(5)) })
+      let server = try MockServer(.ok("x"), options: options)
+      var answered = 0
+      for number in 0..<150 {
+        // Around the moment of the close, to hit it.
+        try await Task.sleep(for: .microseconds(4_000 + number * 20))
+        do {
+          _ = try await client.post(RequestTarget(server.url("/\(number)")), body: number % 2 == 0 ? nil : .text("x"))
+          answered += 1
+        } catch let error as HTTPError {
+          #expect(error.kind == .connectionLost)
+        }
+      }
+      #expect(answered > 0)
+      let paths = server.requests.map(\.path)
+      #expect(Set(paths).count == paths.count)
+    }
+
+    @Test func `says of a new connection that it was new`() async throws {
+      let server = try MockServer(.steps([.cut]))
+      let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
+      #expect(error?.kind == .connectionLost)
+      #expect(error?.mayBeStaleConnection == false)
+      #expect(error?.mayHaveReachedServer == true)
+      #expect(error?.phase == .waiting)
+    }
+
+    // MARK: Uploads
+
+    @Test(arguments: [0, 1, 65_536, 65_537, 1_000_003]) func `sends bodies with their length`(_ count: Int) async throws
+    {
+      let server = try MockServer(answering: MockResponse.echo)
+      // A slice, whose indices do not begin at 0.
+      let data = Data((0..<(count + 7)).map { UInt8(truncatingIfNeeded: $0 &* 31) }).dropFirst(7)
+      let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
+      try Data(data).write(to: file)
+      defer { try? FileManager.default.removeItem(at: file) }
+      let handle = client.start(.put(RequestTarget(server.url), body: .data(data)))
+
+      #expect(try await handle.value.body == data)
+      #expect(try await client.post(RequestTarget(server.url), body: .file(file)).body == data)
+
+      for request in server.requests {
+        #expect(request.headers(named: "Content-Length") == ["\(count)"])
+        #expect(request.header("Transfer-Encoding") == nil)
+        #expect(request.header("Expect") == nil)
+      }
+      var last = TransferProgress()
+      for await progress in handle.progress { last = progress }
+      #expect(last.sent == count)
+      #expect(last.received == count)
+    }
+
+    @Test(arguments: [-1_000_000, 1_000_000])
+    func `fails when a file changes its length while it is sent`(_ change: Int) async throws {
+      let size = 30_000_000
+      let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
+      try Data(repeating: 7, count: size).write(to: file)
+      defer { try? FileManager.default.removeItem(at: file) }
+      let options = MockServer.Options(onConnect: { _ in .slowReading(bytes: 1 << 20, every: .milliseconds(10)) })
+      let server = try MockServer(.ok(), options: options)
+      let client = client
+
+      let upload = Task { try await client.post(RequestTarget(server.url), body: .file(file)) }
+      _ = await server.waitForRequests(1)
+      let handle = try FileHandle(forUpdating: file)
+      try handle.truncate(atOffset: UInt64(size + change))
+      try handle.close()
+
+      let error = await #expect(throws: HTTPError.self) { try await upload.value }
+      #expect(error?.kind == .file)
+      #expect(await server.waitForOpenConnections(atMost: 0))
+      #expect(server.requests.allSatisfy { !$0.isComplete })
+    }
+
+    @Test func `a peer that resets does not end the program`() async {
+      await #expect(processExitsWith: .success) {
+        signal(SIGPIPE, SIG_DFL)
+        let early = MockResponse.steps([.delay(.milliseconds(1)), .reset]).withoutReadingBody()
+        let server = try MockServer(.ok(), options: MockServer.Options(earlyAnswer: { _ in early }))
+        let client = HTTPClient {
+          $0.transport = .curl
+          $0.retry = .none
+        }
+        for _ in 0..<100 {
+          let error = await #expect(throws: HTTPError.self) {
+            try await client.post(RequestTarget(server.url), body: .data(Data(count: 3_000_000)))
+          }
+          #expect(error?.kind == .connectionLost)
+        }
+        server.stop()
+      }
+    }
+
+    // MARK: Limits and cancellation
+
+    @Test func `knows the phase in which a limit passes`() async throws {
+      let hole = try BlackHole()
+      let connect = await #expect(throws: HTTPError.self) {
+        try await client.get(RequestTarget(hole.url), options: .timeout(connect: .milliseconds(100)))
+      }
+      #expect(connect?.kind == .timedOut)
+      #expect(connect?.phase == .connecting)
+      #expect(connect?.mayHaveReachedServer == false)
+
+      let server = try MockServer(.hang)
+      let wait = await #expect(throws: HTTPError.self) {
+        try await client.get(RequestTarget(server.url), options: .timeout(idle: .milliseconds(100)))
+      }
+      #expect(wait?.kind == .timedOut)
+      #expect(wait?.phase == .waiting)
+      #expect(await server.waitForOpenConnections(atMost: 0))
+    }
+
+    @Test func `a reader that sleeps is not taken for a server that does`() async throws {
+      let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 16))
+      let count = try await client.stream(
+        .get(RequestTarget(server.url)), options: .timeout(idle: .milliseconds(100))
+      ) { response in
+        var count = 0
+        for try await piece in response.body {
+          if count == 0 { try await Task.sleep(for: .milliseconds(400)) }
+          count += piece.count
+        }
+        return count
+      }
+      #expect(count == 16 << 20)
+    }
+
+    @Test func `ends while it connects`() async throws {
+      let hole = try BlackHole()
+      let client = client
+      let tasks = (0..<6).map { _ in Task { try await client.get(RequestTarget(hole.url)) } }
+      try await Task.sleep(for: .milliseconds(50))
+      let start = ContinuousClock.now
+      for task in tasks { task.cancel() }
+      for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
+      #expect(ContinuousClock.now - start < .seconds(2))
+    }
+  }
+#endif
