@@ -1,7 +1,7 @@
 /// How long each phase of a call may take.
 ///
-/// Any `Duration` of 1 ms or more is exact to about 10 ms; `nil` means no limit. A limit that passes throws
-/// ``HTTPError/Kind/timedOut`` naming the phase.
+/// Any `Duration` of 1 ms or more, compared with the client's clock in steps of 5 ms; `nil` means no limit. A limit that
+/// passes throws ``HTTPError/Kind/timedOut`` naming the phase.
 public struct TimeoutPolicy: Sendable, Hashable {
   /// The limit for the name lookup, the connection and the TLS handshake together; 10 s by default.
   ///
