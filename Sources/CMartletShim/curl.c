@@ -19,7 +19,6 @@ enum {
   kOptErrorBuffer = kObject + 10,
   kOptWriteFunction = kFunction + 11,
   kOptReadFunction = kFunction + 12,
-  kOptHTTPHeader = kObject + 23,
   kOptHeaderData = kObject + 29,
   kOptCustomRequest = kObject + 36,
   kOptNoProgress = kLong + 43,
@@ -34,7 +33,6 @@ enum {
   kOptTCPNoDelay = kLong + 121,
   kOptSockoptFunction = kFunction + 148,
   kOptSockoptData = kObject + 149,
-  kOptConnectTimeoutMS = kLong + 156,
   kOptSeekFunction = kFunction + 167,
   kOptSeekData = kObject + 168,
   kOptProtocols = kLong + 181,
@@ -251,12 +249,20 @@ int martlet_easy_prepare(
   return code;
 }
 
-int martlet_easy_set_url(void *easy, const char *url) { return curl.easy_setopt(easy, kOptURL, url); }
-int martlet_easy_set_fields(void *easy, void *list) { return curl.easy_setopt(easy, kOptHTTPHeader, list); }
+int martlet_easy_set_number(void *easy, int option, long value) { return curl.easy_setopt(easy, option, value); }
+int martlet_easy_set_text(void *easy, int option, const char *text) { return curl.easy_setopt(easy, option, text); }
+int martlet_easy_set_pointer(void *easy, int option, void *value) { return curl.easy_setopt(easy, option, value); }
 
-int martlet_easy_set_connect_timeout(void *easy, long milliseconds) {
-  return curl.easy_setopt(easy, kOptConnectTimeoutMS, milliseconds);
+int martlet_easy_set_bytes(void *easy, int option, const void *bytes, size_t count) {
+  struct {
+    void *data;
+    size_t length;
+    unsigned int flags;
+  } blob = {(void *)bytes, count, 1}; // CURL_BLOB_COPY
+  return curl.easy_setopt(easy, option, &blob);
 }
+
+int martlet_easy_set_url(void *easy, const char *url) { return curl.easy_setopt(easy, kOptURL, url); }
 
 int martlet_easy_set_method(void *easy, const char *method, bool is_head) {
   int code = is_head ? curl.easy_setopt(easy, kOptNoBody, 1L) : 0;
@@ -285,6 +291,16 @@ int64_t martlet_easy_name_lookup_time(void *easy) { return offset_info(easy, kIn
 int64_t martlet_easy_connect_time(void *easy) { return offset_info(easy, kInfoConnectTime); }
 int64_t martlet_easy_tls_time(void *easy) { return offset_info(easy, kInfoAppConnectTime); }
 int64_t martlet_easy_ready_time(void *easy) { return offset_info(easy, kInfoPretransferTime); }
+
+long martlet_easy_number(void *easy, int info) {
+  long value = 0;
+  return curl.easy_getinfo(easy, info, &value) ? 0 : value;
+}
+
+const char *martlet_easy_text(void *easy, int info) {
+  const char *value = NULL;
+  return curl.easy_getinfo(easy, info, &value) ? NULL : value;
+}
 
 long martlet_easy_connection_count(void *easy) {
   long value = 0;

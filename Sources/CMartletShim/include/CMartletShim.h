@@ -49,9 +49,19 @@ void martlet_easy_free(void *easy);
 /// Resets a handle and sets everything that all requests have in common: a GET without a body.
 int martlet_easy_prepare(
     void *easy, const martlet_curl_callbacks *callbacks, void *handle, void *loop, char *error_text);
+/// Options that Swift sets by itself; the numbers are part of libcurl's binary interface.
+enum {
+  martlet_opt_http_header = 10023,
+  martlet_opt_connect_timeout_ms = 156,
+};
+int martlet_easy_set_number(void *easy, int option, long value);
+/// Sets a text, which libcurl copies, or takes it back with NULL.
+int martlet_easy_set_text(void *easy, int option, const char *_Nullable text);
+/// Sets bytes, which libcurl copies.
+int martlet_easy_set_bytes(void *easy, int option, const void *bytes, size_t count);
+/// Sets something that has to live as long as it is set, such as a list.
+int martlet_easy_set_pointer(void *easy, int option, void *_Nullable pointer);
 int martlet_easy_set_url(void *easy, const char *url);
-int martlet_easy_set_fields(void *easy, void *_Nullable list);
-int martlet_easy_set_connect_timeout(void *easy, long milliseconds);
 int martlet_easy_set_method(void *easy, const char *method, bool is_head);
 int martlet_easy_set_upload(void *easy, int64_t length);
 int martlet_easy_pause(void *easy, bool is_receiving_paused);
@@ -61,6 +71,9 @@ int64_t martlet_easy_name_lookup_time(void *easy);
 int64_t martlet_easy_connect_time(void *easy);
 int64_t martlet_easy_tls_time(void *easy);
 int64_t martlet_easy_ready_time(void *easy);
+/// What libcurl knows of a transfer: a number (`CURLINFO_LONG`) or a text, 0 or NULL if it does not.
+long martlet_easy_number(void *easy, int info);
+const char *_Nullable martlet_easy_text(void *easy, int info);
 /// The number of connections made, which is 0 if one was used again.
 long martlet_easy_connection_count(void *easy);
 

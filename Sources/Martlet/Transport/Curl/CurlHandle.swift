@@ -53,9 +53,9 @@
         guard let longer = martlet_list_append(fields, line) else { return 27 }  // OUT_OF_MEMORY
         fields = longer
       }
-      set(martlet_easy_set_fields(easy, fields))
+      set(martlet_easy_set_pointer(easy, CInt(martlet_opt_http_header), fields))
       if transfer.connectTimeout != connectTimeout {
-        set(martlet_easy_set_connect_timeout(easy, transfer.connectTimeout))
+        set(martlet_easy_set_number(easy, CInt(martlet_opt_connect_timeout_ms), transfer.connectTimeout))
         connectTimeout = transfer.connectTimeout
       }
       if !wire.isPlain {
