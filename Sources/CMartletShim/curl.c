@@ -21,11 +21,13 @@ enum {
   kOptReadFunction = kFunction + 12,
   kOptHeaderData = kObject + 29,
   kOptCustomRequest = kObject + 36,
+  kOptVerbose = kLong + 41,
   kOptNoProgress = kLong + 43,
   kOptNoBody = kLong + 44,
   kOptUpload = kLong + 46,
   kOptHeaderFunction = kFunction + 79,
   kOptHTTPVersion = kLong + 84,
+  kOptDebugFunction = kFunction + 94,
   kOptCAPath = kObject + 97,
   kOptBufferSize = kLong + 98,
   kOptNoSignal = kLong + 99,
@@ -69,6 +71,7 @@ enum {
   kHTTPVersion2TLS = 4,
   kProtocolHTTP = 1, kProtocolHTTPS = 2,
   kPauseReceive = 1,
+  kHeaderIn = 1,
   kMessageDone = 1,
   kUnknownOption = 48,
 };
@@ -203,6 +206,17 @@ const char *martlet_curl_version_text(void) { return martlet_curl_problem() ? NU
 
 // MARK: Easy handles
 
+bool martlet_curl_needs_guard(void) { return version >= 0x075300 && version < 0x080101; }
+
+/// libcurl shows each header line here right before it stores the line, in the memory that it stores it from.
+static int guard(void *easy, int type, char *bytes, size_t count, void *context) {
+  // A line that begins with a carriage return is not stored; the reader of the head refuses it.
+  if (type == kHeaderIn && count > 0 && (bytes[0] == ' ' || bytes[0] == '\t')) bytes[0] = '\r';
+  return 0;
+}
+
+int martlet_easy_guard(void *easy, bool is_on) { return curl.easy_setopt(easy, kOptVerbose, is_on ? 1L : 0L); }
+
 void *martlet_easy_new(void) { return curl.easy_init(); }
 void martlet_easy_free(void *easy) { curl.easy_cleanup(easy); }
 
@@ -215,6 +229,7 @@ int martlet_easy_prepare(
   SET(kOptNoSignal, 1L);
   SET(kOptNoProgress, 1L);
   SET(kOptErrorBuffer, error_text);
+  SET(kOptDebugFunction, guard);
   SET(kOptProtocols, (long)(kProtocolHTTP | kProtocolHTTPS));
   SET(kOptHTTPVersion, (long)kHTTPVersion2TLS);
   SET(kOptHTTP09Allowed, 0L);

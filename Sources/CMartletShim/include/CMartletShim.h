@@ -64,6 +64,13 @@ int martlet_easy_set_pointer(void *easy, int option, void *_Nullable pointer);
 int martlet_easy_set_url(void *easy, const char *url);
 int martlet_easy_set_method(void *easy, const char *method, bool is_head);
 int martlet_easy_set_upload(void *easy, int64_t length);
+/// Whether used handles of this version must be guarded: from 7.83 to 8.1.0 one keeps a pointer to the last field of its
+/// last response, which is freed with it, and a response whose first header line is folded then writes to freed memory
+/// (curl #11103).
+bool martlet_curl_needs_guard(void);
+/// Sets or ends the guard: with it the next header line loses the blank that it begins with. To be set from the status
+/// line to the first header line, because it makes libcurl write its log, which is dropped.
+int martlet_easy_guard(void *easy, bool is_on);
 int martlet_easy_pause(void *easy, bool is_receiving_paused);
 const char *martlet_easy_error(int code);
 /// Microseconds since the start of the transfer until a moment of it, 0 if it has not come.

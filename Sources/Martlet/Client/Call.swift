@@ -67,6 +67,8 @@ package final class Call: Watched {
   var stage: CallState { state.withLock { $0.stage } }
   var attempts: [Attempt] { state.withLock { $0.attempts } }
   var redirects: [RedirectHop] { state.withLock { $0.redirects } }
+  /// The redirects followed, and the attempts at the last hop.
+  var trail: ([RedirectHop], [Attempt]) { state.withLock { ($0.redirects, $0.attempts) } }
   var progress: TransferProgress { state.withLock { $0.progress } }
   var elapsed: Duration { core.timeline.now() - startedAt }
 
@@ -133,23 +135,30 @@ package final class Call: Watched {
   }
 
   private func terminate(_ end: CallEnd, response: HTTPResponse?) -> Bool {
-    let (ended, actions): (State?, [@Sendable () -> Void]) = state.withLock {
-      guard !$0.stage.isEnded else { return (nil, []) }
-      $0.stage = .ended(end)
-      $0.response = response
-      $0.history.append(.ended(end))
-      let copy = $0
-      $0.events = [:]
-      $0.progressStreams = [:]
-      return (copy, $0.takeSettled())
+    typealias Watchers = (
+      [Int: AsyncStream<RequestEvent>.Continuation], [Int: AsyncStream<TransferProgress>.Continuation]
+    )
+    let (watchers, actions): (Watchers?, [@Sendable () -> Void]) = state.withLock { state in
+      guard !state.stage.isEnded else { return (nil, []) }
+      state.stage = .ended(end)
+      // Who waits for the call gets the response itself; only a managed call is asked for it later.
+      if isManaged {
+        state.response = response
+        state.history.append(.ended(end))
+      }
+      defer {
+        state.events = [:]
+        state.progressStreams = [:]
+      }
+      return ((state.events, state.progressStreams), state.takeSettled())
     }
-    guard let ended else { return false }
+    guard let (events, progressStreams) = watchers else { return false }
     core.leave(self, end)
-    for stream in ended.events.values {
+    for stream in events.values {
       stream.yield(.ended(end))
       stream.finish()
     }
-    for stream in ended.progressStreams.values { stream.finish() }
+    for stream in progressStreams.values { stream.finish() }
     for action in actions { action() }
     return true
   }

@@ -60,7 +60,8 @@ package final class ClientCore: Sendable {
     isManaged: Bool
   ) throws -> Call {
     let settings = settings
-    let resolved = ResolvedOptions(options.over(settings.configuration.options))
+    let resolved =
+      options.isEmpty ? settings.options : ResolvedOptions(options.over(settings.configuration.options))
     let id = ClientCore.nextID()
     var asked = asked
     if let name = settings.configuration.requestIDHeader { asked.headers[name] = "\(id)" }

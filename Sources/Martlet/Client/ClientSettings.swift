@@ -3,6 +3,10 @@ final class ClientSettings: Sendable {
   let configuration: HTTPClient.Configuration
   let transport: any Transport
   let defaultHeaders: HTTPHeaders
+  /// The options of a request that chooses nothing.
+  let options: ResolvedOptions
+  private let wholeStages: [any Stage]
+  private let streamStages: [any Stage]
 
   init(_ configuration: HTTPClient.Configuration, reusing previous: ClientSettings? = nil) {
     self.configuration = configuration
@@ -14,6 +18,18 @@ final class ClientSettings: Sendable {
     var headers: HTTPHeaders = ["Accept": "*/*", "User-Agent": configuration.userAgent]
     headers.replace(with: configuration.headers)
     defaultHeaders = headers
+    options = ResolvedOptions(configuration.options)
+    let isFollowing = options.redirects.isFollowing
+    wholeStages = Pipeline.stages(configuration, transport, isFollowing: isFollowing, .whole)
+    streamStages = Pipeline.stages(configuration, transport, isFollowing: isFollowing, .stream)
+  }
+
+  /// The stages of a call, which are the same for nearly all of them.
+  func stages(_ options: ResolvedOptions, _ delivery: Pipeline.Delivery) -> [any Stage] {
+    guard options.redirects.isFollowing == self.options.redirects.isFollowing else {
+      return Pipeline.stages(configuration, transport, isFollowing: options.redirects.isFollowing, delivery)
+    }
+    return delivery == .whole ? wholeStages : streamStages
   }
 
   /// Whether every part on the way of a request watches the call for its end, so that no task is needed to end it.

@@ -86,8 +86,17 @@ public protocol RequestOptionKey {
   associatedtype Value: Sendable
 }
 
-/// Options with every field filled in.
-struct ResolvedOptions: Sendable {
+extension RequestOptions {
+  /// Whether everything is inherited.
+  var isEmpty: Bool {
+    guard case nil = onProgress else { return false }
+    return retry == nil && redirects == nil && accepts == nil && maximumBodyBytes == nil && errorBodyBytes == nil
+      && tag == nil && reportsCancellation == nil && values.isEmpty && timeouts.isEmpty
+  }
+}
+
+/// Options with every field filled in; made once for all requests that choose nothing themselves.
+final class ResolvedOptions: Sendable {
   let source: RequestOptions
   let retry: RetryPolicy
   let redirects: RedirectPolicy
@@ -95,6 +104,8 @@ struct ResolvedOptions: Sendable {
   let maximumBodyBytes: Int
   let errorBodyBytes: Int
   let timeouts: TimeoutPolicy
+  /// What a caller got wrong, if anything.
+  let problem: InvalidInput?
 
   init(_ options: RequestOptions) {
     source = options
@@ -104,16 +115,14 @@ struct ResolvedOptions: Sendable {
     maximumBodyBytes = options.maximumBodyBytes ?? 100 << 20
     errorBodyBytes = options.errorBodyBytes ?? 64 << 10
     timeouts = options.timeouts.over(TimeoutPolicy())
-  }
-
-  /// Checks what a caller can get wrong.
-  func check() throws(InvalidInput) {
     if let (name, value) = timeouts.illegalLimit {
-      throw InvalidInput("the \(name) limit is \(value); it must be at least 1 ms, or nil for none")
+      problem = InvalidInput("the \(name) limit is \(value); it must be at least 1 ms, or nil for none")
+    } else if maximumBodyBytes < 0 {
+      problem = InvalidInput("maximumBodyBytes is \(maximumBodyBytes)")
+    } else if errorBodyBytes < 0 {
+      problem = InvalidInput("errorBodyBytes is \(errorBodyBytes)")
+    } else {
+      problem = (retry.problem ?? redirects.problem).map { InvalidInput($0) }
     }
-    guard maximumBodyBytes >= 0 else { throw InvalidInput("maximumBodyBytes is \(maximumBodyBytes)") }
-    guard errorBodyBytes >= 0 else { throw InvalidInput("errorBodyBytes is \(errorBodyBytes)") }
-    if let problem = retry.problem { throw InvalidInput(problem) }
-    if let problem = redirects.problem { throw InvalidInput(problem) }
   }
 }

@@ -12,13 +12,14 @@ enum Pipeline {
   ///
   /// A stage whose policy is off is left out here, not skipped at run time. Stage 0, the total limit, covers all of it:
   /// the watchdog aborts the call.
-  static func stages(_ call: Call, _ delivery: Delivery) -> [any Stage] {
-    let configuration = call.settings.configuration
-    return [
+  static func stages(
+    _ configuration: HTTPClient.Configuration, _ transport: any Transport, isFollowing: Bool, _ delivery: Delivery
+  ) -> [any Stage] {
+    [
       // 1 yours, once per call
       configuration.middleware.map(MiddlewareStage.init),
       // 2 once per hop: drops credentials when the origin changes (RFC 9110 §15.4)
-      call.options.redirects.isFollowing ? [RedirectMiddleware()] : [],
+      isFollowing ? [RedirectMiddleware()] : [],
       // 3 once per attempt (RFC 9110 §9.2.2, §10.2.3); also where nothing is repeated: it records the one attempt
       [RetryMiddleware()],
       //   a body that breaks off is an attempt lost
@@ -29,13 +30,13 @@ enum Pipeline {
       // 7 yours, once per exchange
       configuration.attemptMiddleware.map(MiddlewareStage.init),
       // 8 one exchange on the wire
-      [ExchangeStage(transport: call.settings.transport)],
+      [ExchangeStage(transport: transport)],
     ].flatMap { $0 as [any Stage] }
   }
 
   /// Sends the call's request down the stages.
   static func run(_ call: Call, _ delivery: Delivery) async throws -> StreamedResponse {
-    let first = Next(stages: stages(call, delivery))
+    let first = Next(stages: call.settings.stages(call.options, delivery))
     let context = RequestContext(call: call)
     var response: StreamedResponse
     if delivery == .stream && !call.settings.isAbortAware {
@@ -44,8 +45,7 @@ enum Pipeline {
     } else {
       response = try await first(call.request, context)
     }
-    response.redirects = call.redirects
-    response.attempts = call.attempts
+    (response.redirects, response.attempts) = call.trail
     response.timing.total = call.elapsed
     return response
   }

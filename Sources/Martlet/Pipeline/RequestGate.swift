@@ -14,12 +14,9 @@ enum RequestGate {
     _ asked: HTTPRequest, settings: ClientSettings, options: ResolvedOptions
   ) throws -> (HTTPRequest, host: String) {
     do {
-      try options.check()
+      if let problem = options.problem { throw problem }
       let configuration = settings.configuration
       let url = try asked.target.resolve(against: configuration.baseURL, adding: asked.query)
-      var request = asked
-      request.target = RequestTarget(url)
-      request.query = [:]
       var headers = settings.defaultHeaders
       if let base = try configuration.baseURL?.resolve(against: nil), base.origin != url.origin {
         // What the client was configured with is meant for its own server.
@@ -31,10 +28,8 @@ enum RequestGate {
         headers["Authorization"] = "Basic \(pair)"
       }
       headers.replace(with: asked.headers)
-      request.headers = headers
-      if let type = asked.body?.contentType, !headers.contains("Content-Type") {
-        request.headers["Content-Type"] = type
-      }
+      if let type = asked.body?.contentType, !headers.contains("Content-Type") { headers["Content-Type"] = type }
+      let request = HTTPRequest(asked.method, RequestTarget(url), headers: headers, body: asked.body)
       try check(request)
       return (request, url.host)
     } catch let error as InvalidInput {

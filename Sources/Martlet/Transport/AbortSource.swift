@@ -8,8 +8,24 @@ package final class AbortSource: Sendable {
 
   private struct State {
     var error: (any Error)?
-    var handlers: [(id: Int, run: Handler)] = []
+    /// The first one by itself: there is hardly ever another.
+    var first: (id: Int, run: Handler)?
+    var others: [(id: Int, run: Handler)] = []
     var nextID = 0
+
+    mutating func add(_ handler: @escaping Handler) -> Int {
+      nextID += 1
+      if first == nil && others.isEmpty { first = (nextID, handler) } else { others.append((nextID, handler)) }
+      return nextID
+    }
+
+    mutating func remove(_ id: Int) -> (id: Int, run: Handler)? {
+      if let removed = first, removed.id == id {
+        first = nil
+        return removed
+      }
+      return others.firstIndex { $0.id == id }.map { others.remove(at: $0) }
+    }
   }
 
   private let state = Locked(State())
@@ -30,9 +46,8 @@ package final class AbortSource: Sendable {
   @discardableResult
   package func onAbort(_ handler: @escaping Handler) -> Int {
     let (id, error): (Int, (any Error)?) = state.withLock {
-      $0.nextID += 1
-      if $0.error == nil { $0.handlers.append(($0.nextID, handler)) }
-      return ($0.nextID, $0.error)
+      if let error = $0.error { return (0, error) }
+      return ($0.add(handler), nil)
     }
     if let error { handler(error) }
     return id
@@ -41,9 +56,7 @@ package final class AbortSource: Sendable {
   /// Forgets a handler whose work is over.
   package func remove(_ id: Int) {
     // What is removed is released after unlocking: it may own an object whose `deinit` comes back here.
-    let removed = state.withLock { state in
-      state.handlers.firstIndex { $0.id == id }.map { state.handlers.remove(at: $0) }
-    }
+    let removed = state.withLock { $0.remove(id) }
     _ = removed
   }
 
@@ -52,14 +65,18 @@ package final class AbortSource: Sendable {
   /// - Returns: Whether this call was the one that ended it.
   @discardableResult
   package func abort(_ error: any Error) -> Bool {
-    let handlers: [(id: Int, run: Handler)]? = state.withLock { state in
+    let handlers: (first: (id: Int, run: Handler)?, others: [(id: Int, run: Handler)])? = state.withLock { state in
       guard state.error == nil else { return nil }
       state.error = error
-      defer { state.handlers = [] }
-      return state.handlers
+      defer {
+        state.first = nil
+        state.others = []
+      }
+      return (state.first, state.others)
     }
     guard let handlers else { return false }
-    for handler in handlers { handler.run(error) }
+    handlers.first?.run(error)
+    for handler in handlers.others { handler.run(error) }
     return true
   }
 }

@@ -21,6 +21,9 @@ package final class BodyStream: Sendable {
 
   fileprivate struct State {
     var buffer = Data()
+    var expected = 0
+    /// Whether the empty buffer has memory for what is to come.
+    var isReserved = false
     var end: End?
     var waiter: Waiter?
     var isStreamed = false
@@ -43,20 +46,22 @@ package final class BodyStream: Sendable {
     }
   }
 
+  /// Up to here a body is expected to come in one piece, and nothing is reserved for it.
+  fileprivate static let smallBody = 16 << 10
+
   private let state: Locked<State>
 
   /// Makes an empty stream.
   ///
   /// - Parameters:
-  ///   - capacity: The bytes to reserve; a peer's number must be limited before it gets here.
+  ///   - expected: The number of bytes that were announced: who collects reserves the memory for them at once, as far
+  ///     as its limit allows. Memory that nothing is written to costs nothing.
   ///   - onDrain: Called after the buffer was emptied, and when somebody begins to collect and so has room for all.
   ///   - onAbandon: Called once if the reader goes away, or has enough, before the end.
   package init(
-    reserving capacity: Int = 0, onDrain: (@Sendable () -> Void)? = nil, onAbandon: @escaping @Sendable () -> Void
+    expecting expected: Int = 0, onDrain: (@Sendable () -> Void)? = nil, onAbandon: @escaping @Sendable () -> Void
   ) {
-    var initial = State(onAbandon: onAbandon, onDrain: onDrain)
-    if capacity > 0 { initial.buffer.reserveCapacity(capacity) }
-    state = Locked(initial)
+    state = Locked(State(expected: expected, onAbandon: onAbandon, onDrain: onDrain))
   }
 
   /// Whether it is read piece by piece.
@@ -71,9 +76,30 @@ package final class BodyStream: Sendable {
   ///   wants them all, which has a limit of its own.
   @discardableResult
   package func append(_ data: Data) -> Int? {
+    append { buffer, isReserved in
+      if buffer.isEmpty && !isReserved { buffer = data } else { buffer.append(data) }
+    }
+  }
+
+  /// Adds bytes that are somebody else's.
+  ///
+  /// - Returns: As ``append(_:)-(Data)``.
+  @discardableResult
+  package func append(copying bytes: UnsafeRawBufferPointer) -> Int? {
+    append { buffer, isReserved in
+      if buffer.isEmpty && !isReserved {
+        buffer = Data(bytes)
+      } else {
+        buffer.append(contentsOf: bytes.bindMemory(to: UInt8.self))
+      }
+    }
+  }
+
+  @inline(__always)
+  private func append(_ add: (_ buffer: inout Data, _ isReserved: Bool) -> Void) -> Int? {
     let (action, waiting): (Action, Int?) = state.withLock {
       guard $0.end == nil else { return (.none, nil) }
-      if $0.buffer.isEmpty && $0.buffer.count < data.count { $0.buffer = data } else { $0.buffer.append(data) }
+      add(&$0.buffer, $0.isReserved)
       return ($0.serve(), $0.isCollecting ? 0 : $0.buffer.count)
     }
     finish(action)
@@ -121,7 +147,17 @@ package final class BodyStream: Sendable {
 
   /// The next bytes: all there are, at least one, or `nil` at the end.
   package func next() async throws -> Data? {
-    try await withCheckedThrowingContinuation { continuation in
+    let (piece, onDrain): (Data?, (@Sendable () -> Void)?) = state.withLock { state in
+      guard state.waiter == nil, !state.buffer.isEmpty else { return (nil, nil) }
+      state.isStreamed = true
+      defer { state.empty() }
+      return (state.buffer, state.onDrain)
+    }
+    if let piece {
+      onDrain?()
+      return piece
+    }
+    return try await withCheckedThrowingContinuation { continuation in
       wait(.piece(continuation))
     }
   }
@@ -130,6 +166,13 @@ package final class BodyStream: Sendable {
   ///
   /// - Returns: The bytes, and whether they are all; if not, the rest was abandoned.
   package func collect(upTo limit: Int) async throws -> (data: Data, isWhole: Bool) {
+    let whole: Data? = state.withLock { state in
+      guard state.waiter == nil, case .finished? = state.end, state.buffer.count <= limit else { return nil }
+      defer { state.empty() }
+      return state.buffer
+    }
+    // A small body is there with its head.
+    if let whole { return (whole, true) }
     let result = try await withCheckedThrowingContinuation { continuation in
       wait(.whole(limit: limit, continuation))
     }
@@ -145,7 +188,10 @@ package final class BodyStream: Sendable {
         case .whole(_, let continuation): return (.whole(continuation, .failure(CancellationError())), nil)
         }
       }
-      if case .piece = waiter { $0.isStreamed = true }
+      switch waiter {
+      case .piece: $0.isStreamed = true
+      case .whole(let limit, _): $0.reserve(min(limit, $0.expected))
+      }
       $0.waiter = waiter
       let action = $0.serve()
       return (action, $0.isCollecting ? $0.onDrain : nil)
@@ -165,6 +211,18 @@ package final class BodyStream: Sendable {
 }
 
 extension BodyStream.State {
+  fileprivate mutating func empty() {
+    buffer = Data()
+    isReserved = false
+  }
+
+  /// Makes room in one step: growing would need the old and the new memory at the same time.
+  fileprivate mutating func reserve(_ count: Int) {
+    guard count > BodyStream.smallBody, end == nil, buffer.count < count else { return }
+    buffer.reserveCapacity(count)
+    isReserved = true
+  }
+
   fileprivate var isCollecting: Bool { if case .whole? = waiter { true } else { false } }
 
   /// Drops what nobody will read, so that what is lost never looks like an end.
@@ -189,7 +247,7 @@ extension BodyStream.State {
   private mutating func servePiece(_ continuation: CheckedContinuation<Data?, any Error>) -> BodyStream.Action {
     if !buffer.isEmpty {
       waiter = nil
-      defer { buffer = Data() }
+      defer { empty() }
       return .piece(continuation, .success(buffer))
     }
     guard let end else { return .none }
@@ -210,7 +268,7 @@ extension BodyStream.State {
     }
     guard let end else { return .none }
     waiter = nil
-    defer { buffer = Data() }
+    defer { empty() }
     switch end {
     case .finished: return .whole(continuation, .success((buffer, true)))
     case .failed(let error): return .whole(continuation, .failure(error))

@@ -56,23 +56,22 @@ final class ConnectionLimiter: Sendable {
   func acquire(
     for origin: Origin, abort source: AbortSource, onWait: () -> Void = {}
   ) async throws -> ConnectionSlot {
-    let result = OneShot<ConnectionSlot>()
-    let number: Int? = state.withLock { state in
-      var line = state.lines[origin] ?? Line()
-      defer { state.lines[origin] = line }
+    let waiter: Waiter? = state.withLock { state in
       // With room for both nobody else can be waiting for this origin: a release serves all who can be served.
-      if state.active < total && line.active < perOrigin {
+      if state.active < total && state.lines[origin, default: Line()].active < perOrigin {
         state.active += 1
-        line.active += 1
+        state.lines[origin, default: Line()].active += 1
         return nil
       }
       state.nextNumber += 1
-      line.waiters.append(Waiter(number: state.nextNumber, result: result))
-      line.waiting += 1
+      let waiter = Waiter(number: state.nextNumber, result: OneShot())
+      state.lines[origin, default: Line()].waiters.append(waiter)
+      state.lines[origin]?.waiting += 1
       state.crowded.insert(origin)
-      return state.nextNumber
+      return waiter
     }
-    guard let number else { return ConnectionSlot(limiter: self, origin: origin) }
+    guard let waiter else { return ConnectionSlot(limiter: self, origin: origin) }
+    let (number, result) = (waiter.number, waiter.result)
     onWait()
     let token = source.onAbort { error in
       self.leave(number, origin)
@@ -94,7 +93,10 @@ final class ConnectionLimiter: Sendable {
         if state.lines[next]?.waiting == 0 { state.crowded.remove(next) }
         served.append((waiter, next))
       }
-      if let line = state.lines[origin], line.active == 0, line.waiting == 0 { state.lines[origin] = nil }
+      if let line = state.lines[origin], line.active == 0, line.waiting == 0 {
+        // Kept for the next request to the same origin, up to a number that nobody would miss.
+        if state.lines.count > 32 { state.lines[origin] = nil }
+      }
       return served
     }
     // Who was aborted meanwhile does not take the slot, and dropping it releases it.

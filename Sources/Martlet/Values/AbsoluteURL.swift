@@ -4,7 +4,9 @@ package import Foundation
 ///
 /// Only ``parse(_:)`` and what builds on it make one, so a value is always valid, normalised and free of control
 /// characters, and its ``string`` parses to the same value again, userinfo apart.
-package struct AbsoluteURL: Sendable, Hashable {
+///
+/// An object without anything to change: it goes with a request from stage to stage.
+package final class AbsoluteURL: Sendable, Hashable {
   /// `http` or `https`, in lower case.
   package let scheme: String
   /// The decoded user name, if the URL had one; never part of ``string``.
@@ -23,8 +25,6 @@ package struct AbsoluteURL: Sendable, Hashable {
   package let fragment: String?
   /// The URL without userinfo.
   package let string: String
-  /// The URL without userinfo, as Foundation spells it.
-  package let url: URL
 
   /// Puts checked and normalised parts together.
   ///
@@ -47,14 +47,28 @@ package struct AbsoluteURL: Sendable, Hashable {
     if let query { string += "?\(query)" }
     if let fragment { string += "#\(fragment)" }
     self.string = string
+    if string.utf8.allSatisfy(Self.isPlain) { return }
     guard let url = URL(string: string), url.absoluteString == string else {
       throw InvalidInput("the URL cannot be represented: \"\(InvalidInput.printable(URLRedaction.redact(string)))\"")
     }
-    self.url = url
   }
 
-  package static func == (left: Self, right: Self) -> Bool {
-    left.string == right.string && left.user == right.user && left.password == right.password
+  /// Whether no parser could take the octet for anything but itself where the parts above have put it.
+  private static func isPlain(_ octet: UInt8) -> Bool {
+    switch octet {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+    // - . / 0 to 9 :
+    case UInt8(ascii: "-")...UInt8(ascii: ":"), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+    case UInt8(ascii: "?"), UInt8(ascii: "="), UInt8(ascii: "&"), UInt8(ascii: "%"), UInt8(ascii: "+"): true
+    default: false
+    }
+  }
+
+  /// The URL without userinfo, as Foundation spells it.
+  package var url: URL { URL(string: string) ?? URL(filePath: "/") }
+
+  package static func == (left: AbsoluteURL, right: AbsoluteURL) -> Bool {
+    left === right || left.string == right.string && left.user == right.user && left.password == right.password
   }
 
   package func hash(into hasher: inout Hasher) {

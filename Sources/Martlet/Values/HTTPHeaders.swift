@@ -7,22 +7,67 @@
 ///
 /// Two headers are equal if they have the same names and exactly the same values in the same order.
 public struct HTTPHeaders: Sendable, Hashable {
-  private var fields: [Field] = []
+  private enum Storage: Sendable {
+    case fields([Field])
+    /// As they came, made into text when somebody asks.
+    case received(ReceivedFields)
+  }
+
+  private var storage = Storage.fields([])
+
+  private var fields: [Field] {
+    get {
+      switch storage {
+      case .fields(let fields): fields
+      case .received(let received): received.fields
+      }
+    }
+    _modify {
+      var fields = fields
+      storage = .fields([])
+      defer { storage = .fields(fields) }
+      yield &fields
+    }
+  }
 
   /// Makes headers without a field.
   public init() {}
 
   /// Makes headers of the fields, in their order.
   public init(_ fields: some Sequence<Field>) {
-    self.fields = Array(fields)
+    storage = .fields(Array(fields))
   }
+
+  /// Takes the fields of a response as they came.
+  init(_ received: ReceivedFields) { storage = .received(received) }
+
+  /// Whether both are surely the same, found without a look at the fields.
+  func isIdentical(to other: HTTPHeaders) -> Bool {
+    guard case .fields(let own) = storage, case .fields(let others) = other.storage, own.count == others.count else {
+      return false
+    }
+    return own.withUnsafeBufferPointer { own in
+      others.withUnsafeBufferPointer { own.baseAddress == $0.baseAddress }
+    }
+  }
+
+  /// Two headers are equal if they have equal fields in the same order.
+  public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool { left.fields == right.fields }
+
+  /// Hashes the fields.
+  public func hash(into hasher: inout Hasher) { hasher.combine(fields) }
 
   /// The value of the first field of that name, or `nil`.
   ///
   /// Setting it puts one field, spelled as `name`, where the first one of that name stood, or at the end, and removes
   /// the others; setting `nil` removes them all.
   public subscript(_ name: String) -> String? {
-    get { fields.first { $0.isNamed(name) }?.value }
+    get {
+      switch storage {
+      case .fields(let fields): fields.first { $0.isNamed(name) }?.value
+      case .received(let received): received.firstIndex(of: name).map { received.value(at: $0) }
+      }
+    }
     set { replaceFields(named: name, with: newValue.map { [Field(name: name, value: $0)] } ?? []) }
   }
 
@@ -30,7 +75,12 @@ public struct HTTPHeaders: Sendable, Hashable {
   ///
   /// Setting them puts all where the first field of that name stood, or at the end; setting none removes the fields.
   public subscript(all name: String) -> [String] {
-    get { fields.compactMap { $0.isNamed(name) ? $0.value : nil } }
+    get {
+      switch storage {
+      case .fields(let fields): fields.compactMap { $0.isNamed(name) ? $0.value : nil }
+      case .received(let received): received.values(of: name)
+      }
+    }
     set { replaceFields(named: name, with: newValue.map { Field(name: name, value: $0) }) }
   }
 
@@ -46,13 +96,17 @@ public struct HTTPHeaders: Sendable, Hashable {
 
   /// Whether there is a field of that name.
   public func contains(_ name: String) -> Bool {
-    fields.contains { $0.isNamed(name) }
+    switch storage {
+    case .fields(let fields): fields.contains { $0.isNamed(name) }
+    case .received(let received): received.firstIndex(of: name) != nil
+    }
   }
 
   /// Replaces the fields of each name that occurs in `other` by those of `other`.
   ///
   /// Repetitions in `other` are kept. A name that occurs in both keeps its first place; the others come at the end.
   public mutating func replace(with other: HTTPHeaders) {
+    if other.isEmpty { return }
     // Grouped by name first: peers choose these fields, and comparing each with each would be quadratic.
     var replacements = Dictionary(grouping: other.fields) { FoldedName($0.name) }
     var isReplaced: Set<FoldedName> = []
@@ -84,7 +138,8 @@ public struct HTTPHeaders: Sendable, Hashable {
   /// Members are trimmed and empty ones dropped. A comma inside a quoted string separates nothing; the quotes are kept.
   /// Not for fields that are no lists, such as `Set-Cookie` and `Date`, which have commas of their own.
   public func values(of name: String) -> [String] {
-    fields.flatMap { $0.isNamed(name) ? FieldSyntax.listMembers(of: $0.value) : [] }
+    let values = self[all: name]
+    return values.isEmpty ? [] : values.flatMap { FieldSyntax.listMembers(of: $0) }
   }
 
   private mutating func replaceFields(named name: String, with replacement: [Field]) {
@@ -153,10 +208,15 @@ extension HTTPHeaders {
 
 extension HTTPHeaders: RandomAccessCollection {
   /// The place of the first field, always 0.
-  public var startIndex: Int { fields.startIndex }
+  public var startIndex: Int { 0 }
 
   /// The place after the last field, which is the number of fields.
-  public var endIndex: Int { fields.endIndex }
+  public var endIndex: Int {
+    switch storage {
+    case .fields(let fields): fields.count
+    case .received(let received): received.count
+    }
+  }
 
   /// The field at a place.
   public subscript(position: Int) -> Field { fields[position] }
@@ -165,7 +225,7 @@ extension HTTPHeaders: RandomAccessCollection {
 extension HTTPHeaders: ExpressibleByDictionaryLiteral {
   /// Makes headers of the literal's pairs, in their order; a name may occur several times.
   public init(dictionaryLiteral elements: (String, String)...) {
-    fields = elements.map { Field(name: $0.0, value: $0.1) }
+    storage = .fields(elements.map { Field(name: $0.0, value: $0.1) })
   }
 }
 

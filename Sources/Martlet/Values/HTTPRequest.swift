@@ -2,22 +2,61 @@
 ///
 /// Copies are independent, and one value can be sent any number of times, at the same time too.
 public struct HTTPRequest: Sendable, Hashable {
+  private struct Parts: Sendable, Hashable {
+    var method: HTTPMethod
+    var target: RequestTarget
+    var query: Query
+    var headers: HTTPHeaders
+    var body: HTTPBody?
+  }
+
+  /// In one box, because a request is handed on many times and hardly ever changed.
+  private indirect enum Box: Sendable, Hashable {
+    case parts(Parts)
+  }
+
+  private var box: Box
+
+  private var parts: Parts {
+    get {
+      switch box {
+      case .parts(let parts): parts
+      }
+    }
+    set { box = .parts(newValue) }
+  }
+
   /// The method (RFC 9110 §9).
-  public var method: HTTPMethod
+  public var method: HTTPMethod {
+    get { parts.method }
+    set { parts.method = newValue }
+  }
 
   /// Where the request goes: a whole URL, or a reference joined to the client's base URL.
-  public var target: RequestTarget
+  public var target: RequestTarget {
+    get { parts.target }
+    set { parts.target = newValue }
+  }
 
   /// Query items added after those that the target has already.
-  public var query: Query
+  public var query: Query {
+    get { parts.query }
+    set { parts.query = newValue }
+  }
 
   /// The header fields; they replace the client's defaults by name.
-  public var headers: HTTPHeaders
+  public var headers: HTTPHeaders {
+    get { parts.headers }
+    set { parts.headers = newValue }
+  }
 
   /// What is sent along, or `nil` for nothing.
   ///
   /// A body never changes the method. A `HEAD` with one is refused when it is sent.
-  public var body: HTTPBody?
+  public var body: HTTPBody? {
+    get { parts.body }
+    set { parts.body = newValue }
+  }
 
   /// Makes a request.
   ///
@@ -31,11 +70,7 @@ public struct HTTPRequest: Sendable, Hashable {
     _ method: HTTPMethod = .get, _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     body: HTTPBody? = nil
   ) {
-    self.method = method
-    self.target = target
-    self.query = query
-    self.headers = headers
-    self.body = body
+    box = .parts(Parts(method: method, target: target, query: query, headers: headers, body: body))
   }
 
   /// A `GET` request.

@@ -265,4 +265,25 @@ import Testing
     #expect(error.kind == .invalidRequest)
     #expect(transport.requests.isEmpty)
   }
+
+  @Test func `are empty only if nothing is chosen`() {
+    // Options that count as empty are not looked at again: a new one has to be added to `isEmpty`, and here.
+    let chosen: [RequestOptions] = [
+      .retry(.none), .redirects(.none), .accepts(.any), .maximumBodyBytes(1), .errorBodyBytes(1), .tag("x"),
+      .timeout(.seconds(1)), RequestOptions { $0.reportsCancellation = true }, RequestOptions { $0.onProgress = { _ in } },
+      RequestOptions { $0[Note.self] = "x" },
+    ]
+    #expect(RequestOptions().isEmpty)
+    #expect(chosen.allSatisfy { !$0.isEmpty })
+    #expect(Mirror(reflecting: RequestOptions()).children.count == chosen.count)
+  }
+
+  private enum Note: RequestOptionKey { typealias Value = String }
+}
+
+extension RequestOptions {
+  fileprivate init(_ change: (inout RequestOptions) -> Void) {
+    self.init()
+    change(&self)
+  }
 }

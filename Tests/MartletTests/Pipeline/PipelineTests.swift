@@ -63,7 +63,7 @@ import Testing
     let call = try client.core.begin(.get("http://example.test/"), options: RequestOptions(), isManaged: false)
     defer { call.cancel() }
 
-    let names = Pipeline.stages(call, .whole).map { String(describing: type(of: $0)) }
+    let names = call.settings.stages(call.options, .whole).map { String(describing: type(of: $0)) }
 
     #expect(
       names == [
@@ -78,7 +78,7 @@ import Testing
     let call = try client.core.begin(.get("http://example.test/"), options: options, isManaged: false)
     defer { call.cancel() }
 
-    let names = Pipeline.stages(call, .whole).map { String(describing: type(of: $0)) }
+    let names = call.settings.stages(call.options, .whole).map { String(describing: type(of: $0)) }
 
     #expect(names == ["RetryMiddleware", "CollectMiddleware", "ExchangeStage"])
   }

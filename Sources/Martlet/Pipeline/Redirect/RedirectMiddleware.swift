@@ -4,9 +4,11 @@ struct RedirectMiddleware: Stage {
     let policy = context.call.options.redirects
     var request = request
     var context = context
-    var seen: Set<Place> = [Place(request)]
+    var seen: Set<Place> = []
     while true {
       let response = try await next(request, context)
+      guard Redirection.isRedirect(response.status) else { return response }
+      if seen.isEmpty { seen.insert(Place(request)) }
       let step = Redirection.step(
         status: response.status, headers: response.headers, request: request, policy: policy)
       switch step {

@@ -11,7 +11,12 @@ enum Redirection {
   }
 
   /// The statuses that redirect; 300, 304, 305 and 306 never do.
-  static func isRedirect(_ status: HTTPStatus) -> Bool { [301, 302, 303, 307, 308].contains(status.rawValue) }
+  static func isRedirect(_ status: HTTPStatus) -> Bool {
+    switch status.rawValue {
+    case 301, 302, 303, 307, 308: true
+    default: false
+    }
+  }
 
   /// The longest URL that is followed, in bytes.
   private static let maximumURLBytes = 64 << 10

@@ -40,9 +40,9 @@ struct RetryMiddleware: Stage {
   private func pause(
     after attempt: Int, _ request: HTTPRequest, _ outcome: RetryPolicy.Outcome, _ call: Call
   ) -> Duration? {
-    let configuration = call.settings.configuration
     let policy = call.options.retry
-    guard attempt < policy.maximumAttempts, outcome.isFailure else { return nil }
+    guard outcome.isFailure, attempt < policy.maximumAttempts else { return nil }
+    let configuration = call.settings.configuration
     // Attempt middleware may have made something else of the request: it must be safe as it came and as it was sent.
     let sent = call.currentRequest
     let decided = policy.pause(

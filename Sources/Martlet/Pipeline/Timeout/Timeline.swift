@@ -17,8 +17,14 @@ package struct Timeline: Sendable {
   package init(_ clock: any Clock<Duration>) { self.init(opening: clock) }
 
   private init<C: Clock<Duration>>(opening clock: C) {
-    let start = clock.now
-    now = { start.duration(to: clock.now) }
+    if clock is ContinuousClock {
+      // Asked several times for each request: without the detour through an unknown type.
+      let start = ContinuousClock.now
+      now = { start.duration(to: ContinuousClock.now) }
+    } else {
+      let start = clock.now
+      now = { start.duration(to: clock.now) }
+    }
     pause = { try await clock.sleep(until: clock.now.advanced(by: Timeline.sane($0)), tolerance: nil) }
     watch = {
       try await clock.sleep(until: clock.now.advanced(by: Timeline.sane($0)), tolerance: .milliseconds(5))

@@ -46,9 +46,12 @@ public struct TimeoutPolicy: Sendable, Hashable {
 
   /// The first limit that is not at least 1 ms, by name.
   var illegalLimit: (name: String, value: Duration)? {
-    [("connect", connect), ("idle", idle), ("firstByte", firstByte), ("total", total)]
-      .lazy.compactMap { name, value in value.map { (name, $0) } }
-      .first { $0.1 < .milliseconds(1) }
+    let least = Duration.milliseconds(1)
+    if let connect, connect < least { return ("connect", connect) }
+    if let idle, idle < least { return ("idle", idle) }
+    if let firstByte, firstByte < least { return ("firstByte", firstByte) }
+    if let total, total < least { return ("total", total) }
+    return nil
   }
 }
 
@@ -73,6 +76,8 @@ struct TimeoutOverrides: Sendable, Hashable {
   var total = Limit.inherited
 
   init() {}
+
+  var isEmpty: Bool { self == TimeoutOverrides() }
 
   init(_ policy: TimeoutPolicy) {
     connect = .set(policy.connect)

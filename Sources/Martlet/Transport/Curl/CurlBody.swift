@@ -36,9 +36,8 @@
       onAbandon: @escaping @Sendable () -> Void
     ) {
       let room = Room()
-      let capacity = decoder == nil ? Int(clamping: min(expected ?? 0, 1 << 20)) : 0
       stream = BodyStream(
-        reserving: capacity,
+        expecting: decoder == nil ? Int(clamping: expected ?? 0) : 0,
         onDrain: { if room.isAwaited.exchange(false, ordering: .sequentiallyConsistent) { onRoom() } },
         onAbandon: onAbandon)
       self.decoder = decoder
@@ -57,7 +56,7 @@
         decoder.push(bytes.bindMemory(to: UInt8.self))
         return try decode(decoder) ? .taken : .stop
       }
-      guard let count = stream.append(Data(bytes)) else { return .stop }
+      guard let count = stream.append(copying: bytes) else { return .stop }
       unread = count
       return .taken
     }

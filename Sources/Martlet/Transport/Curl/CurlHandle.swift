@@ -10,6 +10,8 @@
     var transfer: CurlTransfer?
     private let errorText: UnsafeMutablePointer<CChar>
     private var fields: UnsafeMutableRawPointer?
+    private var lines: HeaderLines?
+    private var isGuarded = false
     /// Whether it is set up for a request of the plain kind, so that only what differs has to be set.
     private var isPlain = false
     private var connectTimeout = 0
@@ -46,14 +48,13 @@
         isPlain = false
         set(CurlCallbacks.prepare(self, error: errorText))
         connectTimeout = 0
+        lines = nil
       }
       set(martlet_easy_set_url(easy, wire.url))
-      freeFields()
-      for line in wire.lines where code == 0 {
-        guard let longer = martlet_list_append(fields, line) else { return 27 }  // OUT_OF_MEMORY
-        fields = longer
+      if lines !== wire.lines {
+        guard makeFields(wire.lines) else { return 27 }  // OUT_OF_MEMORY
+        set(martlet_easy_set_pointer(easy, CInt(martlet_opt_http_header), fields))
       }
-      set(martlet_easy_set_pointer(easy, CInt(martlet_opt_http_header), fields))
       if transfer.connectTimeout != connectTimeout {
         set(martlet_easy_set_number(easy, CInt(martlet_opt_connect_timeout_ms), transfer.connectTimeout))
         connectTimeout = transfer.connectTimeout
@@ -68,9 +69,34 @@
       return 0
     }
 
-    private func freeFields() {
+    private func makeFields(_ new: HeaderLines) -> Bool {
       martlet_list_free(fields)
       fields = nil
+      lines = nil
+      for line in new.lines {
+        guard let longer = martlet_list_append(fields, line) else { return false }
+        fields = longer
+      }
+      lines = new
+      return true
+    }
+
+    /// Guards the line after a status line; to be called with each line.
+    func guardNext(after line: UnsafeBufferPointer<UInt8>) {
+      let isStatus = line.starts(with: "HTTP/".utf8)
+      guard isStatus != isGuarded else { return }
+      isGuarded = isStatus
+      _ = martlet_easy_guard(easy, isStatus)
+    }
+
+    /// Forgets the transfer.
+    func release() {
+      transfer?.handle = nil
+      transfer = nil
+      if isGuarded {
+        isGuarded = false
+        _ = martlet_easy_guard(easy, false)
+      }
     }
 
     /// What was measured up to now, as long as the transfer runs.
@@ -109,6 +135,7 @@
         let handle = handle(pointer)
         let length = size &* count
         let line = UnsafeRawBufferPointer(start: bytes, count: length).bindMemory(to: UInt8.self)
+        if CurlLibrary.needsGuard { handle.guardNext(after: line) }
         return handle.transfer?.receivedLine(line, handle) == true ? length : failed
       },
       body: { bytes, size, count, pointer in

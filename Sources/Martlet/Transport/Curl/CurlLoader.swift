@@ -5,6 +5,7 @@
   final class CurlLoader: AbortAwareTransport {
     private let settings: TransportSettings
     private let limiter: ConnectionLimiter
+    private let cache = HeaderLinesCache()
     private let engine = Locked<CurlEngine?>(nil)
 
     init(_ settings: TransportSettings) {
@@ -16,7 +17,7 @@
     func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
       if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
       let control = context.exchange
-      let wire = try CurlRequest(request)
+      let wire = try CurlRequest(request, cache)
       try control.abortSource.check()
       var hasWaited = false
       let slot = try await limiter.acquire(for: wire.origin, abort: control.abortSource) {
@@ -54,11 +55,8 @@
     /// Its version, such as `7.88.1`.
     static let version: String? = martlet_curl_version_text().map { String(cString: $0) }
 
-    /// Whether a handle may be used for one transfer after the other.
-    ///
-    /// From 7.83 to 8.1 a used handle keeps a pointer to the last field of its last response, which is freed with it: a
-    /// response whose first header line is folded then writes to freed memory (curl #11103).
-    static let canReuseHandles = martlet_curl_version() >= 0x080101
+    /// Whether a used handle has to be guarded against a folded first header line.
+    static let needsGuard = martlet_curl_needs_guard()
 
     /// Whether coded bodies can be decoded.
     static let canDecode = martlet_zlib_is_usable()

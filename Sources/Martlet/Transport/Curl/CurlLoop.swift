@@ -14,6 +14,7 @@
     }
 
     private static let maximumEvents = 64
+    private static let maximumFree = 256
 
     private let mailbox: CurlMailbox
     private let poll: CInt
@@ -127,10 +128,9 @@
     /// Takes a handle off its transfer; a connection in the middle of one is closed by that.
     private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer) {
       _ = martlet_multi_remove(multi, handle.easy)
-      handle.transfer?.handle = nil
-      handle.transfer = nil
+      handle.release()
       running -= 1
-      if CurlLibrary.canReuseHandles { free.append(handle) } else { handles[handle.easy] = nil }
+      if free.count < Self.maximumFree { free.append(handle) } else { handles[handle.easy] = nil }
     }
 
     /// The head of the transfer has come; it is handed over at the end of the turn, perhaps with the whole body.

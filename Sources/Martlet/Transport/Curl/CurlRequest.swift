@@ -8,7 +8,7 @@
     /// The URL without userinfo and fragment.
     let url: String
     /// The header fields as libcurl takes them: `Name: value`, `Name;` for an empty value, `Name:` against one of its own.
-    let lines: [String]
+    let lines: HeaderLines
     /// The length of the body; 0 for none.
     let length: Int64
 
@@ -20,14 +20,20 @@
     /// Checks that it can be sent.
     ///
     /// - Throws: ``HTTPError/Kind/unsupported``, or what is wrong with the request.
-    init(_ request: HTTPRequest) throws {
+    init(_ request: HTTPRequest, _ cache: HeaderLinesCache? = nil) throws {
       do {
         let target = try request.target.resolve(against: nil, adding: request.query)
         length = try request.body?.check() ?? 0
         self.request = request
         origin = target.origin
         url = target.requestString
-        lines = Self.lines(of: request, length: length)
+        let isUsual = request.method == .get && request.body == nil
+        if isUsual, let made = cache?.lines(for: request.headers) {
+          lines = made
+        } else {
+          lines = HeaderLines(Self.lines(of: request, length: length))
+          if isUsual { cache?.keep(lines, for: request.headers) }
+        }
       } catch let error as InvalidInput {
         throw HTTPError(.invalidRequest, error.message, request: request)
       } catch let error as InvalidBody {
@@ -75,5 +81,26 @@
       }
       return lines
     }
+  }
+
+  /// Header fields as libcurl takes them; the same object means the same lines.
+  final class HeaderLines: Sendable {
+    let lines: [String]
+
+    init(_ lines: [String]) { self.lines = lines }
+  }
+
+  /// The lines of the last `GET`: a client that asks with nothing but its own fields has them made once.
+  final class HeaderLinesCache: Sendable {
+    private let last = Locked<(headers: HTTPHeaders, lines: HeaderLines)?>(nil)
+
+    func lines(for headers: HTTPHeaders) -> HeaderLines? {
+      last.withLock { last in
+        guard let last, last.headers.isIdentical(to: headers) else { return nil }
+        return last.lines
+      }
+    }
+
+    func keep(_ lines: HeaderLines, for headers: HTTPHeaders) { last.withLock { $0 = (headers, lines) } }
   }
 #endif

@@ -36,7 +36,9 @@ struct ResponseHeadReader {
   private var fieldCount = 0
   private var interimCount = 0
   private var start: (status: Int, reason: String?, version: String)?
-  private var fields: [HTTPHeaders.Field] = []
+  /// The names and values of the fields, one after the other.
+  private var octets: [UInt8] = []
+  private var places: [ReceivedFields.Place] = []
   private var isFinal = false
 
   /// Reads one line with its end.
@@ -72,8 +74,10 @@ struct ResponseHeadReader {
     guard start.status < 200 else {
       isFinal = true
       let head = Head(
-        status: start.status, reason: start.reason, version: start.version, headers: HTTPHeaders(fields))
-      fields = []
+        status: start.status, reason: start.reason, version: start.version,
+        headers: HTTPHeaders(ReceivedFields(octets, places)))
+      octets = []
+      places = []
       return .final(head)
     }
     guard start.status != 101 else { throw Problem(message: "the server changed to a protocol that was not asked for") }
@@ -82,7 +86,8 @@ struct ResponseHeadReader {
       throw Problem(message: "there are more than \(Self.maximumInterim) interim responses")
     }
     self.start = nil
-    fields = []
+    octets = []
+    places = []
     return .interim
   }
 
@@ -90,6 +95,7 @@ struct ResponseHeadReader {
   private static func statusLine(
     _ line: UnsafeBufferPointer<UInt8>
   ) throws(Problem) -> (status: Int, reason: String?, version: String) {
+    if let usual = usualStatusLine(line) { return usual }
     let parts = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count > 1, parts[0].starts(with: "HTTP/".utf8), parts[1].count == 3,
       let status = FieldSyntax.parseDigits(parts[1]), status >= 100
@@ -100,19 +106,45 @@ struct ResponseHeadReader {
     return (Int(status), reason, version)
   }
 
+  /// The line as nearly every server writes it, read without allocating anything.
+  private static func usualStatusLine(
+    _ line: UnsafeBufferPointer<UInt8>
+  ) -> (status: Int, reason: String?, version: String)? {
+    guard line.count > 12, line.starts(with: "HTTP/1.1 ".utf8), line[12] == 0x20, line[9] > 0x30 else { return nil }
+    var status = 0
+    for octet in line[9..<12] {
+      guard 0x30...0x39 ~= octet else { return nil }
+      status = status * 10 + Int(octet & 0x0F)
+    }
+    return (status, text(line[13...]), "1.1")
+  }
+
   private mutating func field(_ line: UnsafeBufferPointer<UInt8>) throws(Problem) {
     if FieldSyntax.isBlank(line[0]) {
       // A folded line continues the one before (RFC 9112 §5.2).
-      guard let last = fields.indices.last else { throw Problem(message: "the first header line is folded") }
-      let more = Self.text(Self.trimmed(line[...]))
-      fields[last].value += fields[last].value.isEmpty || more.isEmpty ? more : " " + more
+      guard let last = places.indices.last else { throw Problem(message: "the first header line is folded") }
+      let more = Self.trimmed(line[...])
+      guard !more.isEmpty else { return }
+      if places[last].valueEnd > places[last].valueStart { octets.append(0x20) }
+      octets.append(contentsOf: more)
+      places[last].valueEnd = Int32(octets.count)
       return
     }
     guard let colon = line.firstIndex(of: 0x3A), colon > 0, line[..<colon].allSatisfy(FieldSyntax.isTokenOctet) else {
       throw Problem(message: "a header line has no name")
     }
-    fields.append(
-      HTTPHeaders.Field(name: Self.text(line[..<colon]), value: Self.text(Self.trimmed(line[(colon + 1)...]))))
+    let value = Self.trimmed(line[(colon + 1)...])
+    if places.isEmpty {
+      octets.reserveCapacity(512)
+      places.reserveCapacity(16)
+    }
+    // All of it is less than `maximumBytes`.
+    let start = Int32(octets.count)
+    octets.append(contentsOf: line[..<colon])
+    let end = Int32(octets.count)
+    octets.append(contentsOf: value)
+    places.append(
+      ReceivedFields.Place(nameStart: start, nameEnd: end, valueStart: end, valueEnd: Int32(octets.count)))
   }
 
   private static func trimmed(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>> {
@@ -120,12 +152,8 @@ struct ResponseHeadReader {
     return octets[...last].drop { FieldSyntax.isBlank($0) }
   }
 
-  /// UTF-8 if it is that, else Latin-1.
   private static func text(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> String {
-    if let text = String(validating: UnsafeBufferPointer(rebasing: octets), as: UTF8.self) { return text }
-    var text = ""
-    for octet in octets { text.unicodeScalars.append(Unicode.Scalar(octet)) }
-    return text
+    ReceivedFields.text(UnsafeBufferPointer(rebasing: octets))
   }
 }
 

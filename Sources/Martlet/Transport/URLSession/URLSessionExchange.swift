@@ -185,7 +185,7 @@ final class URLSessionExchange: Sendable {
     }
     guard let response else { return }
     let (headers, length) = ResponseFields.convert(response, method: wire.method)
-    let stream = BodyStream(reserving: Int(clamping: min(length ?? 0, 1 << 20))) { self.cancel() }
+    let stream = BodyStream(expecting: Int(clamping: length ?? 0)) { self.cancel() }
     let isDelivered = state.withLock { state in
       guard case .head = state.stage else { return false }
       state.stage = .body(stream)

@@ -1,0 +1,70 @@
+/// The header fields of one response as octets, made into text for who asks, and only what is asked for.
+///
+/// Most responses have a dozen fields of which a program reads one or none.
+final class ReceivedFields: Sendable {
+  /// Where a field stands in the octets.
+  struct Place: Sendable {
+    var nameStart: Int32
+    var nameEnd: Int32
+    var valueStart: Int32
+    var valueEnd: Int32
+  }
+
+  private let octets: [UInt8]
+  private let places: [Place]
+  private let made = Locked<[HTTPHeaders.Field]?>(nil)
+
+  init(_ octets: [UInt8], _ places: [Place]) {
+    self.octets = octets
+    self.places = places
+  }
+
+  var count: Int { places.count }
+
+  /// All fields as text.
+  var fields: [HTTPHeaders.Field] {
+    made.withLock { made in
+      if let made { return made }
+      let fields = places.indices.map { HTTPHeaders.Field(name: name(at: $0), value: value(at: $0)) }
+      made = fields
+      return fields
+    }
+  }
+
+  func value(at index: Int) -> String {
+    let place = places[index]
+    return Self.text(octets[Int(place.valueStart)..<Int(place.valueEnd)])
+  }
+
+  func firstIndex(of name: String) -> Int? { places.firstIndex { isNamed(name, $0) } }
+
+  func values(of name: String) -> [String] {
+    var values: [String] = []
+    for index in places.indices where isNamed(name, places[index]) { values.append(value(at: index)) }
+    return values
+  }
+
+  private func name(at index: Int) -> String {
+    let place = places[index]
+    return String(decoding: octets[Int(place.nameStart)..<Int(place.nameEnd)], as: UTF8.self)
+  }
+
+  private func isNamed(_ name: String, _ place: Place) -> Bool {
+    let count = Int(place.nameEnd - place.nameStart)
+    guard name.utf8.count == count else { return false }
+    var index = Int(place.nameStart)
+    for octet in name.utf8 {
+      guard FieldSyntax.lowercased(octet) == FieldSyntax.lowercased(octets[index]) else { return false }
+      index += 1
+    }
+    return true
+  }
+
+  /// UTF-8 if it is that, else Latin-1.
+  static func text(_ octets: some Collection<UInt8>) -> String {
+    if let text = String(validating: octets, as: UTF8.self) { return text }
+    var text = ""
+    for octet in octets { text.unicodeScalars.append(Unicode.Scalar(octet)) }
+    return text
+  }
+}
