@@ -24,6 +24,9 @@ public struct RequestOptions: Sendable {
   /// With 0 the connection is ended as soon as the head is there.
   public var errorBodyBytes: Int?
 
+  /// Whether bodies are decoded; ``Decompression/automatic`` by default.
+  public var decompression: Decompression?
+
   /// A name of the caller's, for cancelling and counting; never sent.
   public var tag: String?
 
@@ -71,6 +74,7 @@ public struct RequestOptions: Sendable {
     merged.accepts = accepts ?? other.accepts
     merged.maximumBodyBytes = maximumBodyBytes ?? other.maximumBodyBytes
     merged.errorBodyBytes = errorBodyBytes ?? other.errorBodyBytes
+    merged.decompression = decompression ?? other.decompression
     merged.tag = tag ?? other.tag
     merged.reportsCancellation = reportsCancellation ?? other.reportsCancellation
     merged.onProgress = onProgress ?? other.onProgress
@@ -94,6 +98,7 @@ struct ResolvedOptions: Sendable {
   let accepts: StatusAcceptance
   let maximumBodyBytes: Int
   let errorBodyBytes: Int
+  let decompression: Decompression
   let timeouts: TimeoutPolicy
 
   init(_ options: RequestOptions) {
@@ -103,6 +108,7 @@ struct ResolvedOptions: Sendable {
     accepts = options.accepts ?? .success
     maximumBodyBytes = options.maximumBodyBytes ?? 100 << 20
     errorBodyBytes = options.errorBodyBytes ?? 64 << 10
+    decompression = options.decompression ?? .automatic
     timeouts = options.timeouts.over(TimeoutPolicy())
   }
 

@@ -65,6 +65,9 @@ import Testing
       Field(
         testDescription: "errorBodyBytes", set: { $0.errorBodyBytes = (64 << 10) + $1 },
         get: { ResolvedOptions($0).errorBodyBytes - (64 << 10) }),
+      Field(
+        testDescription: "decompression", set: { $0.decompression = $1 == 1 ? .automatic : .off },
+        get: { $0.decompression.map { $0 == .automatic ? 1 : 2 } ?? 0 }),
       Field(testDescription: "tag", set: { $0.tag = "\($1)" }, get: { Int($0.tag ?? "0") ?? -1 }),
       Field(
         testDescription: "reportsCancellation", set: { $0.reportsCancellation = $1 == 1 },

@@ -16,7 +16,7 @@
     func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
       if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
       let control = context.exchange
-      let wire = try CurlRequest(request)
+      let wire = try CurlRequest(request, context.call.options.decompression)
       try control.abortSource.check()
       var hasWaited = false
       let slot = try await limiter.acquire(for: wire.origin, abort: control.abortSource) {
@@ -59,8 +59,5 @@
     /// From 7.83 to 8.1 a used handle keeps a pointer to the last field of its last response, which is freed with it: a
     /// response whose first header line is folded then writes to freed memory (curl #11103).
     static let canReuseHandles = martlet_curl_version() >= 0x080101
-
-    /// Whether coded bodies can be decoded.
-    static let canDecode = martlet_zlib_is_usable()
   }
 #endif

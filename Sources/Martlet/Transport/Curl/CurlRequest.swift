@@ -20,14 +20,14 @@
     /// Checks that it can be sent.
     ///
     /// - Throws: ``HTTPError/Kind/unsupported``, or what is wrong with the request.
-    init(_ request: HTTPRequest) throws {
+    init(_ request: HTTPRequest, _ decompression: Decompression) throws {
       do {
         let target = try request.target.resolve(against: nil, adding: request.query)
         length = try request.body?.check() ?? 0
         self.request = request
         origin = target.origin
         url = target.requestString
-        lines = Self.lines(of: request, length: length)
+        lines = Self.lines(of: request, length: length, decompression)
       } catch let error as InvalidInput {
         throw HTTPError(.invalidRequest, error.message, request: request)
       } catch let error as InvalidBody {
@@ -44,7 +44,9 @@
       return try CurlUpload(content, length: length, request: request)
     }
 
-    private static func lines(of request: HTTPRequest, length: Int64) -> [String] {
+    private static func lines(
+      of request: HTTPRequest, length: Int64, _ decompression: Decompression
+    ) -> [String] {
       var lines: [String] = []
       lines.reserveCapacity(request.headers.count + 3)
       var hasAccept = false
@@ -64,8 +66,8 @@
         }
       }
       // Of a part of a coded body nothing could be decoded.
-      if !hasCoding && CurlLibrary.canDecode {
-        lines.append(hasRange ? "Accept-Encoding: identity" : "Accept-Encoding: gzip, deflate")
+      if !hasCoding && decompression == .automatic && !ContentCoding.accepted.isEmpty {
+        lines.append("Accept-Encoding: \(hasRange ? "identity" : ContentCoding.accepted)")
       }
       if !hasAccept { lines.append("Accept:") }
       if length > 0 {
