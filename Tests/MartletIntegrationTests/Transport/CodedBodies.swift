@@ -129,9 +129,7 @@
       return result
     }
 
-    /// Decodes a body that comes in pieces of some size.
-    ///
-    /// - Parameter pulls: How many steps are taken while the bytes are lent.
+    /// Decodes a body that comes in pieces of `chunk` bytes, taking `pulls` steps while they are lent.
     static func decode(
       _ body: Data, _ names: [String], chunk: Int = .max, pulls: Int = .max,
       step: (Data) -> Void = { _ in }

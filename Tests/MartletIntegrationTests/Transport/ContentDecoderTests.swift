@@ -33,7 +33,7 @@
     }
 
     @Test func `each flipped bit is noticed or changes nothing, where the coding has a checksum`() throws {
-      for (name, body) in CodedBodies.usable where name != "br" && body != CodedBodies.bare {
+      for (name, body) in CodedBodies.usable where name != "br" && name != "deflate" {
         var failures = 0
         for place in 0..<(body.count * 8) {
           var damaged = body
@@ -49,8 +49,8 @@
       }
     }
 
-    @Test func `no flipped bit makes a body short, where the coding has no checksum`() throws {
-      for (name, body) in CodedBodies.usable where name == "br" || body == CodedBodies.bare {
+    @Test func `no flipped bit makes a body short, where the coding has no checksum or a weak one`() throws {
+      for (name, body) in CodedBodies.usable where name == "br" || name == "deflate" {
         var failures = 0
         for place in 0..<(body.count * 8) {
           var damaged = body
@@ -88,12 +88,12 @@
       #expect(throws: Problem.self) { try CodedBodies.decode(gzip.dropLast(3), ["gzip"]) }
     }
 
-    @Test func `ignores what follows gzip and deflate, and fails for what follows br and zstd`() throws {
+    @Test func `ignores what follows gzip, and fails for what follows the other codings`() throws {
       // The second octet of the rest is one that a member begins with.
       let rest = Data([0x00, 0x1F, 0x8B])
       for (name, body) in CodedBodies.usable {
         for chunk in [1, .max] {
-          if name == "br" || name == "zstd" {
+          if !name.hasSuffix("gzip") {
             let problem = #expect(throws: Problem.self) { try CodedBodies.decode(body + rest, [name], chunk: chunk) }
             #expect(problem?.message.contains("goes on after its end") == true)
           } else {

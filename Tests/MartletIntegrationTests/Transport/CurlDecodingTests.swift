@@ -96,7 +96,7 @@
       #expect(unknown.headers["Content-Encoding"] == "zz")
       for (method, status) in [(HTTPMethod.head, 200), (.get, 204), (.get, 304)] {
         let server = try MockServer(.empty(status, headers: ["Content-Encoding": "gzip"]))
-        let response = try await client.send(HTTPRequest(RequestTarget(server.url), method: method))
+        let response = try await client.send(HTTPRequest(method, RequestTarget(server.url)))
         #expect(response.headers["Content-Encoding"] == "gzip", "\(method) \(status)")
         #expect(response.body.isEmpty)
       }

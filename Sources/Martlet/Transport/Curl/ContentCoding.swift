@@ -102,8 +102,8 @@
       // Members and frames are one body (RFC 1952 §2.2, RFC 8878 §3.1).
       case .gzip: mayBegin(with: next) ? .stream : .ignored
       case .zstd: mayBegin(with: next) ? .stream : .illegal
-      case .deflate: .ignored
-      case .brotli: .illegal
+      // Without a checksum of any strength, what is left over is how damage shows.
+      case .deflate, .brotli: .illegal
       }
     }
 
