@@ -1,9 +1,9 @@
 #ifndef CMARTLETSHIM_H
 #define CMARTLETSHIM_H
 
-// What Swift cannot reach by itself on Linux: libcurl and libz, opened when they are first needed and never linked, and
-// a few system calls. No header of theirs is needed: what is used of their interfaces has not changed for many years,
-// and is declared in the sources of this target.
+// What Swift cannot reach by itself on Linux: libcurl, libz, libbrotlidec and libzstd, opened when they are first needed
+// and never linked, and a few system calls. No header of theirs is needed: what is used of their interfaces has not
+// changed for many years, and is declared in the sources of this target.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,6 +110,26 @@ bool martlet_inflater_reset(void *inflater);
 /// Decodes; the lengths become what was taken and made. 0 for more to do, 1 at the end of the stream, -1 if corrupt.
 int martlet_inflate(
     void *inflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length);
+
+// MARK: libbrotlidec and libzstd
+
+/// Opens libbrotlidec once and says whether it can be used.
+bool martlet_brotli_is_usable(void);
+/// Makes a decoder, which needs at most 16 MiB for its window (RFC 7932).
+void *_Nullable martlet_brotli_new(void);
+void martlet_brotli_free(void *decoder);
+/// Decodes as `martlet_inflate` does.
+int martlet_brotli_decode(
+    void *decoder, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length);
+
+/// Opens libzstd once and says whether it can be used.
+bool martlet_zstd_is_usable(void);
+/// Makes a decoder of frames with a window of at most 2 to the power of `window_log` bytes.
+void *_Nullable martlet_zstd_new(int window_log);
+void martlet_zstd_free(void *decoder);
+/// Decodes as `martlet_inflate` does, with 1 at the end of each frame, and -2 for a window that is too large.
+int martlet_zstd_decode(
+    void *decoder, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length);
 
 // MARK: The loop
 

@@ -58,6 +58,11 @@ extension RequestOptions {
   /// Options that set ``errorBodyBytes``.
   public static func errorBodyBytes(_ bytes: Int) -> RequestOptions { RequestOptions().errorBodyBytes(bytes) }
 
+  /// Sets ``decompression``.
+  public func decompression(_ mode: Decompression) -> RequestOptions { with { $0.decompression = mode } }
+  /// Options that set ``decompression``.
+  public static func decompression(_ mode: Decompression) -> RequestOptions { RequestOptions().decompression(mode) }
+
   /// Sets ``tag``.
   public func tag(_ tag: String) -> RequestOptions { with { $0.tag = tag } }
   /// Options that set ``tag``.

@@ -24,6 +24,9 @@ public struct RequestOptions: Sendable {
   /// With 0 the connection is ended as soon as the head is there.
   public var errorBodyBytes: Int?
 
+  /// Whether bodies are decoded; ``Decompression/automatic`` by default.
+  public var decompression: Decompression?
+
   /// A name of the caller's, for cancelling and counting; never sent.
   public var tag: String?
 
@@ -71,6 +74,7 @@ public struct RequestOptions: Sendable {
     merged.accepts = accepts ?? other.accepts
     merged.maximumBodyBytes = maximumBodyBytes ?? other.maximumBodyBytes
     merged.errorBodyBytes = errorBodyBytes ?? other.errorBodyBytes
+    merged.decompression = decompression ?? other.decompression
     merged.tag = tag ?? other.tag
     merged.reportsCancellation = reportsCancellation ?? other.reportsCancellation
     merged.onProgress = onProgress ?? other.onProgress
@@ -91,7 +95,7 @@ extension RequestOptions {
   var isEmpty: Bool {
     guard case nil = onProgress else { return false }
     return retry == nil && redirects == nil && accepts == nil && maximumBodyBytes == nil && errorBodyBytes == nil
-      && tag == nil && reportsCancellation == nil && values.isEmpty && timeouts.isEmpty
+      && decompression == nil && tag == nil && reportsCancellation == nil && values.isEmpty && timeouts.isEmpty
   }
 }
 
@@ -103,6 +107,7 @@ final class ResolvedOptions: Sendable {
   let accepts: StatusAcceptance
   let maximumBodyBytes: Int
   let errorBodyBytes: Int
+  let decompression: Decompression
   let timeouts: TimeoutPolicy
   /// What a caller got wrong, if anything.
   let problem: InvalidInput?
@@ -114,6 +119,7 @@ final class ResolvedOptions: Sendable {
     accepts = options.accepts ?? .success
     maximumBodyBytes = options.maximumBodyBytes ?? 100 << 20
     errorBodyBytes = options.errorBodyBytes ?? 64 << 10
+    decompression = options.decompression ?? .automatic
     timeouts = options.timeouts.over(TimeoutPolicy())
     if let (name, value) = timeouts.illegalLimit {
       problem = InvalidInput("the \(name) limit is \(value); it must be at least 1 ms, or nil for none")

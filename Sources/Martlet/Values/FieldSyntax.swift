@@ -61,7 +61,8 @@ extension FieldSyntax {
 
   /// Whether two names are the same but for the case of ASCII letters; nothing is allocated.
   static func isSameName(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
-    left.utf8.count == right.utf8.count && left.utf8.elementsEqual(right.utf8) { $0 == $1 || lowercased($0) == lowercased($1) }
+    left.utf8.count == right.utf8.count
+      && left.utf8.elementsEqual(right.utf8) { $0 == $1 || lowercased($0) == lowercased($1) }
   }
 }
 

@@ -75,6 +75,20 @@
       #expect(try await client.get(RequestTarget(server.url)).text == "ok")
     }
 
+    @Test func `survives folded first lines on handles that have served`() async throws {
+      // libcurl from 7.83 to 8.1.0 writes to freed memory for them, if nothing keeps it from that.
+      let good = try MockServer(.raw("HTTP/1.1 200 OK\r\nX-A: \(String(repeating: "a", count: 90))\r\n\r\nok"))
+      let bad = try MockServer(.raw("HTTP/1.1 200 OK\r\n \t\(String(repeating: "b", count: 300))\r\nX-B: 1\r\n\r\nok"))
+      let late = try MockServer(.raw("HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\n c\r\n\r\nok"))
+      for _ in 0..<50 {
+        #expect(try await client.get(RequestTarget(good.url)).text == "ok")
+        for server in [bad, late] {
+          let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
+          #expect(error?.kind == .protocolViolation)
+        }
+      }
+    }
+
     @Test func `refuses a change of protocol`() async throws {
       let error = try await error(from: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nHTTP/1.1 200 OK\r\n\r\n")
       #expect(error?.kind == .protocolViolation)

@@ -65,6 +65,9 @@ import Testing
       Field(
         testDescription: "errorBodyBytes", set: { $0.errorBodyBytes = (64 << 10) + $1 },
         get: { ResolvedOptions($0).errorBodyBytes - (64 << 10) }),
+      Field(
+        testDescription: "decompression", set: { $0.decompression = $1 == 1 ? .automatic : .off },
+        get: { $0.decompression.map { $0 == .automatic ? 1 : 2 } ?? 0 }),
       Field(testDescription: "tag", set: { $0.tag = "\($1)" }, get: { Int($0.tag ?? "0") ?? -1 }),
       Field(
         testDescription: "reportsCancellation", set: { $0.reportsCancellation = $1 == 1 },
@@ -269,8 +272,10 @@ import Testing
   @Test func `are empty only if nothing is chosen`() {
     // Options that count as empty are not looked at again: a new one has to be added to `isEmpty`, and here.
     let chosen: [RequestOptions] = [
-      .retry(.none), .redirects(.none), .accepts(.any), .maximumBodyBytes(1), .errorBodyBytes(1), .tag("x"),
-      .timeout(.seconds(1)), RequestOptions { $0.reportsCancellation = true }, RequestOptions { $0.onProgress = { _ in } },
+      .retry(.none), .redirects(.none), .accepts(.any), .maximumBodyBytes(1), .errorBodyBytes(1), .decompression(.off),
+      .tag("x"),
+      .timeout(.seconds(1)), RequestOptions { $0.reportsCancellation = true },
+      RequestOptions { $0.onProgress = { _ in } },
       RequestOptions { $0[Note.self] = "x" },
     ]
     #expect(RequestOptions().isEmpty)

@@ -53,8 +53,10 @@
         guard try makeRoom() else { return .wait }
       }
       if let decoder {
-        decoder.push(bytes.bindMemory(to: UInt8.self))
-        return try decode(decoder) ? .taken : .stop
+        let reads = try decoder.push(bytes.bindMemory(to: UInt8.self)) { () throws(ResponseHeadReader.Problem) in
+          try decode(decoder)
+        }
+        return reads ? .taken : .stop
       }
       guard let count = stream.append(copying: bytes) else { return .stop }
       unread = count

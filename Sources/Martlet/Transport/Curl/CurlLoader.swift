@@ -17,7 +17,7 @@
     func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
       if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
       let control = context.exchange
-      let wire = try CurlRequest(request, cache)
+      let wire = try CurlRequest(request, context.call.options.decompression, cache)
       try control.abortSource.check()
       var hasWaited = false
       let slot = try await limiter.acquire(for: wire.origin, abort: control.abortSource) {
@@ -57,8 +57,5 @@
 
     /// Whether a used handle has to be guarded against a folded first header line.
     static let needsGuard = martlet_curl_needs_guard()
-
-    /// Whether coded bodies can be decoded.
-    static let canDecode = martlet_zlib_is_usable()
   }
 #endif

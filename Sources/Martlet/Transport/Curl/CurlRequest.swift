@@ -20,18 +20,18 @@
     /// Checks that it can be sent.
     ///
     /// - Throws: ``HTTPError/Kind/unsupported``, or what is wrong with the request.
-    init(_ request: HTTPRequest, _ cache: HeaderLinesCache? = nil) throws {
+    init(_ request: HTTPRequest, _ decompression: Decompression, _ cache: HeaderLinesCache? = nil) throws {
       do {
         let target = try request.target.resolve(against: nil, adding: request.query)
         length = try request.body?.check() ?? 0
         self.request = request
         origin = target.origin
         url = target.requestString
-        let isUsual = request.method == .get && request.body == nil
+        let isUsual = request.method == .get && request.body == nil && decompression == .automatic
         if isUsual, let made = cache?.lines(for: request.headers) {
           lines = made
         } else {
-          lines = HeaderLines(Self.lines(of: request, length: length))
+          lines = HeaderLines(Self.lines(of: request, length: length, decompression))
           if isUsual { cache?.keep(lines, for: request.headers) }
         }
       } catch let error as InvalidInput {
@@ -50,7 +50,9 @@
       return try CurlUpload(content, length: length, request: request)
     }
 
-    private static func lines(of request: HTTPRequest, length: Int64) -> [String] {
+    private static func lines(
+      of request: HTTPRequest, length: Int64, _ decompression: Decompression
+    ) -> [String] {
       var lines: [String] = []
       lines.reserveCapacity(request.headers.count + 3)
       var hasAccept = false
@@ -70,8 +72,8 @@
         }
       }
       // Of a part of a coded body nothing could be decoded.
-      if !hasCoding && CurlLibrary.canDecode {
-        lines.append(hasRange ? "Accept-Encoding: identity" : "Accept-Encoding: gzip, deflate")
+      if !hasCoding && decompression == .automatic && !ContentCoding.accepted.isEmpty {
+        lines.append("Accept-Encoding: \(hasRange ? "identity" : ContentCoding.accepted)")
       }
       if !hasAccept { lines.append("Accept:") }
       if length > 0 {

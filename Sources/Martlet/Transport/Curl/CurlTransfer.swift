@@ -170,7 +170,8 @@
       if wire.method != .head && head.status != 204 && head.status != 304 {
         expected = try head.bodyLength()
         // Of a part of a coded body nothing can be decoded.
-        decoder = try ContentDecoder(head.status == 206 ? [] : headers.values(of: "Content-Encoding"))
+        let isDecoded = head.status != 206 && context.call.options.decompression == .automatic
+        decoder = try ContentDecoder(isDecoded ? headers.values(of: "Content-Encoding") : [])
         if decoder != nil {
           headers.remove("Content-Encoding")
           headers.remove("Content-Length")
@@ -238,6 +239,12 @@
         guard try body.resume() else { return false }
       } catch {
         violate(error)
+        // Not left to the next bytes: they may take their time, and the reader waits.
+        if !isLingering {
+          if let problem { fail(problem) }
+          mailbox.post(.cancel(self))
+          return false
+        }
       }
       if isLingering {
         isLingering = false

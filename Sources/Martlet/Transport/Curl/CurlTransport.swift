@@ -5,8 +5,9 @@
 ///
 /// Each client has one thread for all its connections, from its first request until the client and the last response
 /// body are gone. A reader that is slower than the network slows the network down. Header fields keep their order,
-/// repetition and spelling, and `gzip` and `deflate` are decoded; a coded body that ends early is an error. The proxy is
-/// the one that the environment names, as libcurl reads it.
+/// repetition and spelling. Bodies in `gzip`, `deflate`, `br` and `zstd` are decoded as far as the system has the
+/// libraries; one that ends early is an error (``Decompression``). The proxy is the one that the environment names, as
+/// libcurl reads it.
 public struct CurlTransport: Transport {
   /// A transport with the system's libcurl.
   public init() {}

@@ -32,6 +32,12 @@ final class URLSessionLoader: AbortAwareTransport {
 
   func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
     let control = context.exchange
+    guard context.call.options.decompression == .automatic else {
+      throw HTTPError(
+        .unsupported,
+        "the system's URLSession always decodes bodies; for .decompression(.off) use .curl, or .urlSession on Linux",
+        request: request)
+    }
     let wire = try URLSessionWire(request)
     try control.abortSource.check()
     var hasWaited = false

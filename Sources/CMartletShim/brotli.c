@@ -1,0 +1,46 @@
+#include "CMartletShim.h"
+
+#if defined(__linux__)
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+// The interface of libbrotlidec 1.x.
+enum { kError = 0, kSuccess = 1 };
+
+static void *(*create)(void *(*)(void *, size_t), void (*)(void *, void *), void *);
+static int (*decompress)(void *, size_t *, const uint8_t **, size_t *, uint8_t **, size_t *);
+static void (*destroy)(void *);
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool is_usable;
+
+static void load(void) {
+  void *image = dlopen("libbrotlidec.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!image) return;
+  *(void **)&create = dlsym(image, "BrotliDecoderCreateInstance");
+  *(void **)&decompress = dlsym(image, "BrotliDecoderDecompressStream");
+  *(void **)&destroy = dlsym(image, "BrotliDecoderDestroyInstance");
+  is_usable = create && decompress && destroy;
+}
+
+bool martlet_brotli_is_usable(void) {
+  pthread_once(&once, load);
+  return is_usable;
+}
+
+void *martlet_brotli_new(void) { return martlet_brotli_is_usable() ? create(NULL, NULL, NULL) : NULL; }
+
+void martlet_brotli_free(void *decoder) { destroy(decoder); }
+
+int martlet_brotli_decode(
+    void *decoder, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length) {
+  size_t input_left = *input_length;
+  size_t output_left = *output_length;
+  int result = decompress(decoder, &input_left, &input, &output_left, &output, NULL);
+  *input_length -= input_left;
+  *output_length -= output_left;
+  if (result == kError) return -1;
+  return result == kSuccess ? 1 : 0;
+}
+
+#endif

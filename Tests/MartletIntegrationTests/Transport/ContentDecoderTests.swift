@@ -1,0 +1,194 @@
+#if os(Linux)
+  import Foundation
+  import Testing
+
+  @testable import Martlet
+
+  @Suite struct ContentDecoderTests {
+    private typealias Problem = ResponseHeadReader.Problem
+
+    private static let text = Data(CodedBodies.text.utf8)
+
+    @Test func `decodes each coding, in pieces of any size`() throws {
+      #expect(CodedBodies.usable.contains { $0.name == "gzip" })
+      for (name, body) in CodedBodies.usable {
+        for chunk in [1, 2, 3, 7, 64, 300, .max] {
+          for pulls in [0, 1, .max] {
+            let decoded = try CodedBodies.decode(body, [name], chunk: chunk, pulls: pulls)
+            #expect(decoded == Self.text, "\(name) by \(chunk), \(pulls) pulls")
+          }
+        }
+      }
+    }
+
+    @Test func `fails for a body that is cut, at every place`() throws {
+      for (name, body) in CodedBodies.usable {
+        for count in 1..<body.count {
+          #expect(throws: Problem.self, "\(name), \(count) bytes") {
+            try CodedBodies.decode(body.prefix(count), [name], chunk: count % 50 + 1)
+          }
+        }
+        #expect(try CodedBodies.decode(Data(), [name]) == Data())
+      }
+    }
+
+    @Test func `each flipped bit is noticed or changes nothing, where the coding has a checksum`() throws {
+      for (name, body) in CodedBodies.usable where name != "br" && name != "deflate" {
+        var failures = 0
+        for place in 0..<(body.count * 8) {
+          var damaged = body
+          damaged[place / 8] ^= 1 << UInt8(place % 8)
+          do throws(Problem) {
+            let decoded = try Self.decode(damaged, name)
+            #expect(decoded == Self.text, "\(name), bit \(place)")
+          } catch {
+            failures += 1
+          }
+        }
+        #expect(failures > body.count * 7, "\(name)")
+      }
+    }
+
+    @Test func `no flipped bit makes a body short, where the coding has no checksum or a weak one`() throws {
+      for (name, body) in CodedBodies.usable where name == "br" || name == "deflate" {
+        var failures = 0
+        for place in 0..<(body.count * 8) {
+          var damaged = body
+          damaged[place / 8] ^= 1 << UInt8(place % 8)
+          do throws(Problem) {
+            let decoded = try Self.decode(damaged, name)
+            #expect(decoded == Self.text || !Self.text.starts(with: decoded), "\(name), bit \(place)")
+          } catch {
+            failures += 1
+          }
+        }
+        #expect(failures > 100, "\(name)")
+      }
+    }
+
+    private static func decode(_ body: Data, _ name: String) throws(Problem) -> Data {
+      do {
+        return try CodedBodies.decode(body, [name])
+      } catch {
+        throw (error as? Problem) ?? Problem(message: "\(error)")
+      }
+    }
+
+    @Test func `takes several members or frames for one body`() throws {
+      let gzip = CodedBodies.gzip + CodedBodies.gzipOfSecond
+      #expect(try CodedBodies.decode(gzip, ["gzip"], chunk: 5) == Self.text + Data("second".utf8))
+      guard ContentCoding.usable.contains(.zstd) else { return }
+      // A frame to be skipped, of 3 bytes (RFC 8878 §3.1.2).
+      let skipped = Data([0x5A, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3])
+      let zstd = skipped + CodedBodies.zstd + skipped + skipped + CodedBodies.zstdOfSecond + skipped
+      for chunk in [1, 4, 100, .max] {
+        #expect(try CodedBodies.decode(zstd, ["zstd"], chunk: chunk) == Self.text + Data("second".utf8))
+      }
+      #expect(throws: Problem.self) { try CodedBodies.decode(zstd.dropLast(), ["zstd"]) }
+      #expect(throws: Problem.self) { try CodedBodies.decode(gzip.dropLast(3), ["gzip"]) }
+    }
+
+    @Test func `ignores what follows gzip, and fails for what follows the other codings`() throws {
+      // The second octet of the rest is one that a member begins with.
+      let rest = Data([0x00, 0x1F, 0x8B])
+      for (name, body) in CodedBodies.usable {
+        for chunk in [1, .max] {
+          if !name.hasSuffix("gzip") {
+            let problem = #expect(throws: Problem.self) { try CodedBodies.decode(body + rest, [name], chunk: chunk) }
+            #expect(problem?.message.contains("goes on after its end") == true)
+          } else {
+            #expect(try CodedBodies.decode(body + rest, [name], chunk: chunk) == Self.text)
+          }
+        }
+      }
+    }
+
+    @Test func `takes only frames for zstd`() throws {
+      guard ContentCoding.usable.contains(.zstd) else { return }
+      // A format of before the standard, which libzstd may know.
+      let old = Data([0x25, 0xB5, 0x2F, 0xFD]) + CodedBodies.zstd.dropFirst(4)
+      #expect(throws: Problem.self) { try CodedBodies.decode(old, ["zstd"]) }
+      // The window is in the octet after the descriptor (RFC 8878 §3.1.1.1.2); then an empty last block.
+      let large = Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x68, 0x01, 0x00, 0x00])
+      #expect(try CodedBodies.decode(large, ["zstd"]) == Data())
+      var tooLarge = large
+      tooLarge[5] = 0x69
+      let problem = #expect(throws: Problem.self) { try CodedBodies.decode(tooLarge, ["zstd"]) }
+      #expect(problem?.message.contains("8 MiB") == true)
+    }
+
+    @Test func `makes at most 64 KiB in a step`() throws {
+      guard ContentCoding.usable.contains(.zstd) else { return }
+      var largest = 0
+      let decoded = try CodedBodies.decode(CodedBodies.zstdOfMebibyte, ["zstd"]) { largest = max(largest, $0.count) }
+      #expect(decoded.count == 1 << 20)
+      #expect(largest == 64 << 10)
+    }
+
+    @Test func `undoes five codings, and counts identity for none`() throws {
+      let names = ["gzip", "identity", "BR", "zstd"]
+      if ContentCoding.usable == ContentCoding.allCases {
+        let decoded = try CodedBodies.decode(CodedBodies.gzipThenBrotliThenZstd, names, chunk: 1)
+        #expect(decoded == Data(String(repeating: "martlet ", count: 200).utf8))
+      }
+      #expect(try ContentDecoder(["identity"]) == nil)
+      #expect(try ContentDecoder([]) == nil)
+      #expect(try ContentDecoder(["gzip", "gzip", "gzip", "gzip", "gzip", "identity"]) != nil)
+      #expect(throws: Problem.self) { try ContentDecoder(["gzip", "gzip", "gzip", "gzip", "gzip", "zz"]) }
+    }
+
+    @Test func `leaves alone what it does not know or has no library for`() throws {
+      #expect(try ContentDecoder(["zz"]) == nil)
+      #expect(try ContentDecoder(["gzip", "zz"]) == nil)
+      #expect(try ContentDecoder(["br"], usable: [.gzip, .deflate]) == nil)
+      #expect(try ContentDecoder(["gzip"], usable: []) == nil)
+      #expect(ContentCoding.fieldValue(for: ContentCoding.allCases) == "gzip, deflate, br, zstd")
+      #expect(ContentCoding.fieldValue(for: [.gzip, .deflate]) == "gzip, deflate")
+      #expect(ContentCoding.fieldValue(for: []).isEmpty)
+    }
+
+    @Test func `ends a body that swells beyond 200 to 1, once there was 1 MiB`() throws {
+      for (name, bomb) in try [
+        ("gzip", CodedBodies.gzipBomb()), ("br", CodedBodies.brotliBomb), ("zstd", CodedBodies.zstdBomb),
+      ] where ContentCoding.usable.contains(where: { $0.name == name }) {
+        var count = 0
+        let problem = #expect(throws: Problem.self) {
+          try CodedBodies.decode(bomb, [name], chunk: 256) { count += $0.count }
+        }
+        #expect(problem?.message.contains("200:1") == true, "\(name)")
+        #expect(problem?.message.contains("bomb") == true, "\(name)")
+        #expect(count <= (1 << 20) + (64 << 10), "\(name)")
+        #expect(count > (1 << 20) - (64 << 10), "\(name)")
+      }
+    }
+
+    @Test func `counts 1 MiB exactly, and what a coding in between makes`() throws {
+      guard ContentCoding.usable.contains(.zstd) else { return }
+      #expect(try CodedBodies.decode(CodedBodies.zstdOfMebibyte, ["zstd"]).count == 1 << 20)
+      #expect(throws: Problem.self) {
+        try CodedBodies.decode(CodedBodies.zstdOfMebibyte + CodedBodies.zstdOfSecond, ["zstd"])
+      }
+      // A frame with the head of a frame to be skipped, of 2 GiB; the second decoder makes nothing of them.
+      let head = Data([
+        0x28, 0xB5, 0x2F, 0xFD, 0x20, 8, 0x41, 0, 0, 0x50, 0x2A, 0x4D, 0x18, 0xFF, 0xFF, 0xFF, 0x7F,
+      ])
+      let problem = #expect(throws: Problem.self) {
+        try CodedBodies.decode(head + CodedBodies.zstdBomb, ["zstd", "zstd"], chunk: 1024)
+      }
+      #expect(problem?.message.contains("200:1") == true)
+    }
+
+    @Test func `says of a failure each time that it is asked`() throws {
+      let decoder = try #require(try ContentDecoder(["gzip"]))
+      let bytes: [UInt8] = [0x1F, 0x8B, 0xFF, 0xFF]
+      for _ in 0..<2 {
+        #expect(throws: Problem.self) {
+          try bytes.withUnsafeBufferPointer { bytes in
+            _ = try decoder.push(bytes) { () throws(ResponseHeadReader.Problem) in try decoder.pull() }
+          }
+        }
+      }
+      #expect(throws: Problem.self) { try decoder.pull() }
+    }
+  }
+#endif

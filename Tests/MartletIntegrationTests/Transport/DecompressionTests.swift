@@ -1,0 +1,123 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  @testable import Martlet
+
+  /// ``Decompression/off``, and bodies that swell.
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct DecompressionTests {
+    private let client = HTTPClient {
+      $0.transport = .curl
+      $0.retry = .none
+    }
+
+    @Test func `delivers the body as it came if it is off`() async throws {
+      let fields: KeyValuePairs = ["Content-Encoding": "gzip"]
+      let server = try MockServer(.data(CodedBodies.gzip, headers: fields))
+      let target = RequestTarget(server.url)
+      let derived = client.derived { $0.options.decompression = .off }
+      for response in [
+        try await client.send(.get(target), options: .decompression(.off)), try await derived.send(.get(target)),
+        try await client.send(
+          .get(target, headers: ["Range": "bytes=0-1"]), options: .tag("t").decompression(.off)),
+        try await derived.send(.get(target, headers: ["Accept-Encoding": "gzip"])),
+      ] {
+        #expect(response.body == CodedBodies.gzip)
+        #expect(response.headers["Content-Encoding"] == "gzip")
+        #expect(response.headers["Content-Length"] == "\(CodedBodies.gzip.count)")
+      }
+      #expect(server.requests.map { $0.headers(named: "Accept-Encoding") } == [[], [], [], ["gzip"]])
+      #expect(try await derived.send(.get(target), options: .decompression(.automatic)).text == CodedBodies.text)
+    }
+
+    @Test func `delivers raw what would not be decoded if it is off`() async throws {
+      for (body, coding) in [
+        (CodedBodies.gzip.prefix(9), "gzip"), (Data("?".utf8), "gzip, gzip, gzip, gzip, gzip, gzip"),
+        (CodedBodies.brotliBomb, "br"),
+      ] {
+        let server = try MockServer(.data(body, headers: ["Content-Encoding": coding]))
+        let response = try await client.get(RequestTarget(server.url), options: .decompression(.off))
+        #expect(response.body == body)
+      }
+    }
+
+    @Test func `the system's loader refuses it, before anything is sent`() async throws {
+      let server = try MockServer(.ok("x"))
+      let client = HTTPClient { $0.transport = URLSessionLoader(TransportSettings()) }
+      let error = await #expect(throws: HTTPError.self) {
+        try await client.get(RequestTarget(server.url), options: .decompression(.off))
+      }
+      #expect(error?.kind == .unsupported)
+      #expect(error?.description.contains(".curl") == true)
+      #expect(server.requests.isEmpty)
+      #expect(server.connectionCount == 0)
+    }
+
+    @Test func `memory stays bounded whatever a body swells to, and the error is typed`() async {
+      await #expect(processExitsWith: .success) {
+        let bombs = try [
+          ("gzip", CodedBodies.gzipBomb()), ("br", CodedBodies.brotliBomb), ("zstd", CodedBodies.zstdBomb),
+        ].filter { bomb in ContentCoding.usable.contains { $0.name == bomb.0 } }
+        let client = HTTPClient {
+          $0.transport = .curl
+          $0.retry = .none
+        }
+        for (coding, bomb) in bombs {
+          let server = try MockServer { (request: RecordedRequest) in
+            let fields: KeyValuePairs = ["Content-Encoding": coding]
+            return switch request.path {
+            case "/error": .data(bomb, status: 500, headers: fields)
+            case "/redirect": .data(bomb, status: 302, headers: ["Content-Encoding": coding, "Location": "/end"])
+            case "/end": .ok("end")
+            default: .data(bomb, headers: fields)
+            }
+          }
+          func target(_ path: String) -> RequestTarget { "\(raw: server.url)\(raw: path)" }
+          // Threads and buffers of both sides.
+          #expect(try await client.get(target("/end")).text == "end")
+          let before = Memory.residentBytes
+
+          let whole = await #expect(throws: HTTPError.self) { try await client.get(target("/")) }
+          #expect(whole?.kind == .protocolViolation)
+          #expect(whole?.description.contains("200:1") == true)
+          let streamed = await #expect(throws: HTTPError.self) {
+            try await client.stream(.get(target("/"))) { response in
+              for try await _ in response.body {}
+            }
+          }
+          #expect(streamed?.kind == .protocolViolation)
+          let failed = await #expect(throws: HTTPError.self) { try await client.get(target("/error")) }
+          #expect(failed?.kind == .status)
+          #expect(failed?.response?.body == Data(count: 64 << 10))
+          #expect(try await client.get(target("/redirect")).text == "end")
+
+          #expect(isSanitized || Memory.peakBytes - before < 64 << 20, "\(coding): \(Memory.peakBytes) \(before)")
+          server.stop()
+        }
+      }
+    }
+
+    @Test func `the limit of a whole body counts what was decoded`() async throws {
+      let body = CodedBodies.repeated(CodedBodies.gzipOfMartlets, 2000)
+      let server = try MockServer(.data(body, headers: ["Content-Encoding": "gzip"]))
+      let target = RequestTarget(server.url)
+      let error = await #expect(throws: HTTPError.self) {
+        try await client.get(target, options: .maximumBodyBytes(3_199_999))
+      }
+      #expect(error?.kind == .bodyTooLarge)
+      #expect(try await client.get(target, options: .maximumBodyBytes(3_200_000)).body.count == 3_200_000)
+    }
+  }
+
+  private enum Memory {
+    static var residentBytes: Int { value("VmRSS:") }
+    static var peakBytes: Int { value("VmHWM:") }
+
+    private static func value(_ name: String) -> Int {
+      let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+      let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
+      return (line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) } ?? 0) << 10
+    }
+  }
+#endif
