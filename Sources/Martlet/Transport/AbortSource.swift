@@ -6,20 +6,27 @@
 package final class AbortSource: Sendable {
   package typealias Handler = @Sendable (any Error) -> Void
 
+  /// Not a tuple, in which a closure is wrapped once more.
+  private struct Entry: Sendable {
+    let id: Int
+    let run: Handler
+  }
+
   private struct State {
     var error: (any Error)?
     /// The first one by itself: there is hardly ever another.
-    var first: (id: Int, run: Handler)?
-    var others: [(id: Int, run: Handler)] = []
+    var first: Entry?
+    var others: [Entry] = []
     var nextID = 0
 
     mutating func add(_ handler: @escaping Handler) -> Int {
       nextID += 1
-      if first == nil && others.isEmpty { first = (nextID, handler) } else { others.append((nextID, handler)) }
+      let entry = Entry(id: nextID, run: handler)
+      if first == nil && others.isEmpty { first = entry } else { others.append(entry) }
       return nextID
     }
 
-    mutating func remove(_ id: Int) -> (id: Int, run: Handler)? {
+    mutating func remove(_ id: Int) -> Entry? {
       if let removed = first, removed.id == id {
         first = nil
         return removed
@@ -65,7 +72,7 @@ package final class AbortSource: Sendable {
   /// - Returns: Whether this call was the one that ended it.
   @discardableResult
   package func abort(_ error: any Error) -> Bool {
-    let handlers: (first: (id: Int, run: Handler)?, others: [(id: Int, run: Handler)])? = state.withLock { state in
+    let handlers: (first: Entry?, others: [Entry])? = state.withLock { state in
       guard state.error == nil else { return nil }
       state.error = error
       defer {
@@ -104,7 +111,7 @@ package func withAbort<T: Sendable>(
 package final class OneShot<T: Sendable>: Sendable {
   private enum State {
     case empty
-    case waiting(CheckedContinuation<T, any Error>)
+    case waiting(UnsafeContinuation<T, any Error>)
     case result(Result<T, any Error>)
     case done
   }
@@ -118,7 +125,7 @@ package final class OneShot<T: Sendable>: Sendable {
   /// - Returns: Whether this one counts.
   @discardableResult
   package func resolve(_ result: Result<T, any Error>) -> Bool {
-    let (waiter, isFirst): (CheckedContinuation<T, any Error>?, Bool) = state.withLock {
+    let (waiter, isFirst): (UnsafeContinuation<T, any Error>?, Bool) = state.withLock {
       switch $0 {
       case .empty:
         $0 = .result(result)
@@ -135,7 +142,8 @@ package final class OneShot<T: Sendable>: Sendable {
 
   /// Waits for the result; to be called once.
   package func value() async throws -> T {
-    try await withCheckedThrowingContinuation { continuation in
+    // The states see to it that it is resumed once; a checked one costs three allocations.
+    try await withUnsafeThrowingContinuation { continuation in
       let result: Result<T, any Error>? = state.withLock {
         switch $0 {
         case .result(let result):

@@ -6,9 +6,18 @@ package import Foundation
 ///   append ─▶ buffer ─▶ next / collect        one reader, one waiting continuation at most
 ///   finish ─▶ end, seen after the buffer is empty
 ///   abort  ─▶ end at once, the buffer is dropped
-///   abandon ◀─ the reader went away: `onAbandon` ends the exchange
+///   abandon ◀─ the reader went away: its source ends the exchange
 /// ```
 package final class BodyStream: Sendable {
+  /// Where the bytes come from; held until the end.
+  package protocol Source: AnyObject, Sendable {
+    /// The buffer was emptied, or somebody begins to collect and so has room for all.
+    func readerHasRoom()
+    /// The reader has gone away, or has enough, before the end; called once.
+    func readerHasLeft()
+  }
+
+
   fileprivate enum Waiter {
     case piece(CheckedContinuation<Data?, any Error>)
     case whole(limit: Int, CheckedContinuation<(Data, Bool), any Error>)
@@ -27,8 +36,7 @@ package final class BodyStream: Sendable {
     var end: End?
     var waiter: Waiter?
     var isStreamed = false
-    var onAbandon: (@Sendable () -> Void)?
-    var onDrain: (@Sendable () -> Void)?
+    var source: (any Source)?
   }
 
   /// What to do once the lock is released.
@@ -56,12 +64,9 @@ package final class BodyStream: Sendable {
   /// - Parameters:
   ///   - expected: The number of bytes that were announced: who collects reserves the memory for them at once, as far
   ///     as its limit allows. Memory that nothing is written to costs nothing.
-  ///   - onDrain: Called after the buffer was emptied, and when somebody begins to collect and so has room for all.
-  ///   - onAbandon: Called once if the reader goes away, or has enough, before the end.
-  package init(
-    expecting expected: Int = 0, onDrain: (@Sendable () -> Void)? = nil, onAbandon: @escaping @Sendable () -> Void
-  ) {
-    state = Locked(State(expected: expected, onAbandon: onAbandon, onDrain: onDrain))
+  ///   - source: Where the bytes come from.
+  package init(expecting expected: Int = 0, from source: any Source) {
+    state = Locked(State(expected: expected, source: source))
   }
 
   /// Whether it is read piece by piece.
@@ -111,8 +116,7 @@ package final class BodyStream: Sendable {
     let action: Action = state.withLock {
       guard $0.end == nil else { return .none }
       $0.end = error.map { .failed($0) } ?? .finished
-      $0.onAbandon = nil
-      $0.onDrain = nil
+      $0.source = nil
       return $0.serve()
     }
     finish(action)
@@ -124,8 +128,7 @@ package final class BodyStream: Sendable {
       if case .finished? = $0.end { return .none }
       $0.buffer = Data()
       $0.end = .failed(error)
-      $0.onAbandon = nil
-      $0.onDrain = nil
+      $0.source = nil
       return $0.serve()
     }
     finish(action)
@@ -133,28 +136,25 @@ package final class BodyStream: Sendable {
 
   /// The reader has gone away; one that comes back, or still waits, gets an error.
   package func abandon() {
-    let (action, callback): (Action, (@Sendable () -> Void)?) = state.withLock { state in
-      defer {
-        state.onAbandon = nil
-        state.onDrain = nil
-      }
+    let (action, source): (Action, (any Source)?) = state.withLock { state in
+      defer { state.source = nil }
       state.giveUp()
-      return (state.serve(), state.onAbandon)
+      return (state.serve(), state.source)
     }
     action.run()
-    callback?()
+    source?.readerHasLeft()
   }
 
   /// The next bytes: all there are, at least one, or `nil` at the end.
   package func next() async throws -> Data? {
-    let (piece, onDrain): (Data?, (@Sendable () -> Void)?) = state.withLock { state in
+    let (piece, source): (Data?, (any Source)?) = state.withLock { state in
       guard state.waiter == nil, !state.buffer.isEmpty else { return (nil, nil) }
       state.isStreamed = true
       defer { state.empty() }
-      return (state.buffer, state.onDrain)
+      return (state.buffer, state.source)
     }
     if let piece {
-      onDrain?()
+      source?.readerHasRoom()
       return piece
     }
     return try await withCheckedThrowingContinuation { continuation in
@@ -180,7 +180,7 @@ package final class BodyStream: Sendable {
   }
 
   private func wait(_ waiter: Waiter) {
-    let (action, onDrain): (Action, (@Sendable () -> Void)?) = state.withLock {
+    let (action, source): (Action, (any Source)?) = state.withLock {
       guard $0.waiter == nil else {
         // Two readers at once: the second one gets an error rather than a part.
         switch waiter {
@@ -194,17 +194,17 @@ package final class BodyStream: Sendable {
       }
       $0.waiter = waiter
       let action = $0.serve()
-      return (action, $0.isCollecting ? $0.onDrain : nil)
+      return (action, $0.isCollecting ? $0.source : nil)
     }
     finish(action)
-    onDrain?()
+    source?.readerHasRoom()
   }
 
   private func finish(_ action: Action) {
     action.run()
     switch action {
     case .whole(_, .success((_, false))): abandon()
-    case .piece(_, .success(.some)): state.withLock { $0.onDrain }?()
+    case .piece(_, .success(.some)): state.withLock { $0.source }?.readerHasRoom()
     default: break
     }
   }

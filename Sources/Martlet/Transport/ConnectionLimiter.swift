@@ -58,15 +58,20 @@ final class ConnectionLimiter: Sendable {
   ) async throws -> ConnectionSlot {
     let waiter: Waiter? = state.withLock { state in
       // With room for both nobody else can be waiting for this origin: a release serves all who can be served.
-      if state.active < total && state.lines[origin, default: Line()].active < perOrigin {
+      var line = state.lines[origin] ?? Line()
+      if state.active < total && line.active < perOrigin {
         state.active += 1
-        state.lines[origin, default: Line()].active += 1
+        line.active += 1
+        state.lines[origin] = line
         return nil
       }
       state.nextNumber += 1
       let waiter = Waiter(number: state.nextNumber, result: OneShot())
-      state.lines[origin, default: Line()].waiters.append(waiter)
-      state.lines[origin]?.waiting += 1
+      // Taken out, or the array would be copied.
+      state.lines[origin] = nil
+      line.waiters.append(waiter)
+      line.waiting += 1
+      state.lines[origin] = line
       state.crowded.insert(origin)
       return waiter
     }
@@ -84,6 +89,13 @@ final class ConnectionLimiter: Sendable {
   fileprivate func release(_ origin: Origin) {
     let served: [(Waiter, Origin)] = state.withLock { state in
       state.active -= 1
+      if state.crowded.isEmpty {
+        guard var line = state.lines[origin] else { return [] }
+        line.active -= 1
+        // Kept for the next request to the same origin, up to a number that nobody would miss.
+        state.lines[origin] = line.active == 0 && state.lines.count > 32 ? nil : line
+        return []
+      }
       state.lines[origin]?.active -= 1
       var served: [(Waiter, Origin)] = []
       while state.active < total, let next = nextServed(state) {
@@ -93,10 +105,7 @@ final class ConnectionLimiter: Sendable {
         if state.lines[next]?.waiting == 0 { state.crowded.remove(next) }
         served.append((waiter, next))
       }
-      if let line = state.lines[origin], line.active == 0, line.waiting == 0 {
-        // Kept for the next request to the same origin, up to a number that nobody would miss.
-        if state.lines.count > 32 { state.lines[origin] = nil }
-      }
+      if let line = state.lines[origin], line.active == 0, line.waiting == 0 { state.lines[origin] = nil }
       return served
     }
     // Who was aborted meanwhile does not take the slot, and dropping it releases it.

@@ -43,15 +43,20 @@ enum URLHost {
 
   /// Refuses empty and overlong labels, and numbers that some parsers take for an IPv4 address.
   private static func checkLabels(_ host: ArraySlice<UInt8>) throws(InvalidInput) {
-    var labels = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    let hasRootDot = labels.count > 1 && labels.last?.isEmpty == true
-    if hasRootDot { labels.removeLast() }
-    guard labels.allSatisfy({ !$0.isEmpty }) else { throw refusal(host, "has an empty label") }
-    guard host.count <= 254, labels.allSatisfy({ $0.count <= 63 }) else {
-      throw refusal(host, "is longer than a name can be")
+    let hasRootDot = host.count > 1 && host.last == UInt8(ascii: ".")
+    let labels = hasRootDot ? host.dropLast() : host
+    var start = labels.startIndex
+    var isLong = host.count > 254
+    for index in labels.indices where labels[index] == UInt8(ascii: ".") {
+      guard index > start else { throw refusal(host, "has an empty label") }
+      isLong = isLong || index - start > 63
+      start = index + 1
     }
+    let last = labels[start...]
+    guard !last.isEmpty else { throw refusal(host, "has an empty label") }
+    guard !isLong, last.count <= 63 else { throw refusal(host, "is longer than a name can be") }
     // `127.1`, `0x7f000001` and `2130706433` are 127.0.0.1 to some parsers and names to others.
-    guard let last = labels.last, isNumber(last) else { return }
+    guard isNumber(last) else { return }
     guard !hasRootDot, isIPv4(host) else {
       throw refusal(host, "is a number, but not an IPv4 address of four parts")
     }
@@ -68,13 +73,18 @@ enum URLHost {
 
   /// Whether the bytes are four decimal numbers up to 255, without leading zeros (which could be octal).
   static func isIPv4(_ bytes: ArraySlice<UInt8>) -> Bool {
-    let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    return parts.count == 4
-      && parts.allSatisfy { part in
-        guard !part.isEmpty, part.count <= 3, part.allSatisfy(isDigit) else { return false }
-        guard part.count == 1 || part.first != UInt8(ascii: "0") else { return false }
-        return part.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) } <= 255
-      }
+    var rest = bytes
+    for number in 1...4 {
+      let part = rest.prefix { $0 != UInt8(ascii: ".") }
+      guard !part.isEmpty, part.count <= 3, part.allSatisfy(isDigit) else { return false }
+      guard part.count == 1 || part.first != UInt8(ascii: "0") else { return false }
+      guard part.reduce(0, { $0 * 10 + Int($1 - UInt8(ascii: "0")) }) <= 255 else { return false }
+      rest = rest.dropFirst(part.count)
+      guard number < 4 else { break }
+      guard rest.first == UInt8(ascii: ".") else { return false }
+      rest = rest.dropFirst()
+    }
+    return rest.isEmpty
   }
 
   /// Whether the bytes are an IPv6 address without a zone (RFC 3986 §3.2.2).

@@ -56,6 +56,7 @@ extension URLParser {
   /// A dot spelled `%2e` is a dot (RFC 3986 §6.2.2.2): a server that decodes first would climb.
   static func normalisedPath(_ path: String) -> String {
     let rooted = path.utf8.first == UInt8(ascii: "/") ? path : "/" + path
+    guard mayHaveDots(rooted) else { return rooted }
     let segments = Array(rooted.utf8).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).dropFirst()
     guard segments.contains(where: { dots($0) != nil }) else { return rooted }
     var kept: [ArraySlice<UInt8>] = []
@@ -70,6 +71,16 @@ extension URLParser {
       if index == segments.endIndex - 1 { kept.append([]) }
     }
     return String(decoding: [UInt8(ascii: "/")] + kept.joined(separator: [UInt8(ascii: "/")]), as: UTF8.self)
+  }
+
+  /// Whether a segment begins as dots do, which few do.
+  private static func mayHaveDots(_ path: String) -> Bool {
+    var isStart = false
+    for octet in path.utf8 {
+      if isStart && (octet == UInt8(ascii: ".") || octet == UInt8(ascii: "%")) { return true }
+      isStart = octet == UInt8(ascii: "/")
+    }
+    return false
   }
 
   /// How many dots a segment is, one or two, or `nil` if it is anything else.

@@ -96,7 +96,7 @@ import Testing
   @Test(arguments: [(0, 0), (0, 1), (5, 4), (5, 5), (5, 6)])
   func `collects up to its limit and not a byte more`(count: Int, limit: Int) async throws {
     let abandoned = Log<Int>()
-    let stream = BodyStream { abandoned.add(1) }
+    let stream = BodyStream(from: ClosureSource(onLeft: { abandoned.add(1) }))
     stream.append(Data(repeating: 1, count: count))
     if count <= limit { stream.finish() }
 
@@ -109,7 +109,7 @@ import Testing
 
   @Test func `ends a collection as soon as the limit is passed`() async throws {
     let abandoned = Log<Int>()
-    let stream = BodyStream { abandoned.add(1) }
+    let stream = BodyStream(from: ClosureSource(onLeft: { abandoned.add(1) }))
     let collecting = Task { try await stream.collect(upTo: 4) }
 
     await eventually("it has enough") {
@@ -143,7 +143,7 @@ import Testing
 
   @Test func `says that the buffer is empty after each piece read`() async throws {
     let drains = Log<Int>()
-    let stream = BodyStream(onDrain: { drains.add(1) }, onAbandon: {})
+    let stream = BodyStream(from: ClosureSource(onRoom: { drains.add(1) }))
     stream.append(Data("ab".utf8))
     stream.append(Data("c".utf8))
 
@@ -158,7 +158,7 @@ import Testing
 
   @Test func `does not let a transport wait for a reader that collects`() async throws {
     let drains = Log<Int>()
-    let stream = BodyStream(onDrain: { drains.add(1) }, onAbandon: {})
+    let stream = BodyStream(from: ClosureSource(onRoom: { drains.add(1) }))
     let before = stream.append(Data(count: 1000))
     let collecting = Task { try await stream.collect(upTo: 10_000) }
     await eventually("the transport may go on") { drains.elements.count == 1 }
@@ -173,8 +173,8 @@ import Testing
 
   @Test func `abandoning calls back once, and never after the end`() {
     let abandoned = Log<String>()
-    let open = BodyStream { abandoned.add("open") }
-    let ended = BodyStream { abandoned.add("ended") }
+    let open = BodyStream(from: ClosureSource(onLeft: { abandoned.add("open") }))
+    let ended = BodyStream(from: ClosureSource(onLeft: { abandoned.add("ended") }))
     ended.finish()
 
     open.abandon()
@@ -212,8 +212,7 @@ import Testing
   private func round(_ seed: UInt64) async -> String? {
     var generator = SeededGenerator(seed: seed)
     let abandoned = Log<Int>()
-    let onDrain: @Sendable () -> Void = {}
-    let stream = BodyStream(onDrain: seed.isMultiple(of: 2) ? onDrain : nil, onAbandon: { abandoned.add(1) })
+    let stream = BodyStream(from: ClosureSource(onLeft: { abandoned.add(1) }))
     var sizes: [Int] = []
     for _ in 0..<Int.random(in: 0...6, using: &generator) { sizes.append(Int.random(in: 0...5, using: &generator)) }
     let pieces = Self.numbered(sizes)

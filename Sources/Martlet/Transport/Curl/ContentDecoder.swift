@@ -25,6 +25,7 @@
     ///
     /// - Throws: ``ResponseHeadReader/Problem`` for more codings than anybody needs.
     init?(_ names: [String], usable: [ContentCoding] = ContentCoding.usable) throws(Problem) {
+      if names.isEmpty { return nil }
       let names = names.map { FieldSyntax.lowercased($0) }.filter { $0 != "identity" }
       guard !names.isEmpty, !usable.isEmpty else { return nil }
       guard names.count <= Self.maximumCodings else {

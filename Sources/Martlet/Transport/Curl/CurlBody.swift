@@ -6,6 +6,12 @@
   ///
   /// Belongs to the thread of the loop, but for its stream.
   final class CurlBody {
+    /// Where the body comes from, and who waits for room.
+    protocol Source: BodyStream.Source {
+      /// Whether the loop is to hear when the reader has made room.
+      var isRoomAwaited: Atomic<Bool> { get }
+    }
+
     /// What becomes of bytes.
     enum Reply {
       case taken
@@ -22,26 +28,19 @@
     private let decoder: ContentDecoder?
     /// The number of bytes that wait for the reader, as far as known.
     private var unread = 0
-    private let room: Room
+    /// It outlives the body.
+    private unowned let source: any Source
 
     /// Makes a body without bytes.
     ///
     /// - Parameters:
     ///   - expected: The announced length, if any.
     ///   - decoder: What undoes its codings.
-    ///   - onRoom: Called after ``Reply/wait``, and while ``isPending``, when the reader has taken what there was.
-    ///   - onAbandon: Called if the reader goes away.
-    init(
-      expected: Int64?, decoder: ContentDecoder?, onRoom: @escaping @Sendable () -> Void,
-      onAbandon: @escaping @Sendable () -> Void
-    ) {
-      let room = Room()
-      stream = BodyStream(
-        expecting: decoder == nil ? Int(clamping: expected ?? 0) : 0,
-        onDrain: { if room.isAwaited.exchange(false, ordering: .sequentiallyConsistent) { onRoom() } },
-        onAbandon: onAbandon)
+    ///   - source: Hears, after ``Reply/wait`` and while ``isPending``, when the reader has taken what there was.
+    init(expected: Int64?, decoder: ContentDecoder?, source: any Source) {
+      stream = BodyStream(expecting: decoder == nil ? Int(clamping: expected ?? 0) : 0, from: source)
       self.decoder = decoder
-      self.room = room
+      self.source = source
     }
 
     /// Whether there are bytes that are not decoded yet.
@@ -73,12 +72,12 @@
 
     /// Decodes what waits, as far as the reader has room; if there is no room after that, the reader will say when.
     private func makeRoom() throws(ResponseHeadReader.Problem) -> Bool {
-      room.isAwaited.store(true, ordering: .sequentiallyConsistent)
+      source.isRoomAwaited.store(true, ordering: .sequentiallyConsistent)
       // The reader may have made room just before it could see that.
       unread = stream.unreadCount
       if unread <= Self.highWater, isPending, let decoder { _ = try decode(decoder) }
       guard unread <= Self.highWater, !isPending else { return false }
-      room.isAwaited.store(false, ordering: .sequentiallyConsistent)
+      source.isRoomAwaited.store(false, ordering: .sequentiallyConsistent)
       return true
     }
 
@@ -92,15 +91,10 @@
           guard let count = stream.append(piece) else { return false }
           unread = count
         }
-        room.isAwaited.store(true, ordering: .sequentiallyConsistent)
+        source.isRoomAwaited.store(true, ordering: .sequentiallyConsistent)
         unread = stream.unreadCount
         if unread > Self.highWater { return true }
       }
     }
-  }
-
-  /// Whether the loop waits for the reader.
-  private final class Room: Sendable {
-    let isAwaited = Atomic(false)
   }
 #endif

@@ -50,7 +50,8 @@
         connectTimeout = 0
         lines = nil
       }
-      set(martlet_easy_set_url(easy, wire.url))
+      // Not as an argument of type String, of which a copy would be made.
+      set(wire.url.withCString { martlet_easy_set_url(easy, $0) })
       if lines !== wire.lines {
         guard makeFields(wire.lines) else { return 27 }  // OUT_OF_MEMORY
         set(martlet_easy_set_pointer(easy, CInt(martlet_opt_http_header), fields))

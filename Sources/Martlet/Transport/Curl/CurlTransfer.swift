@@ -1,5 +1,6 @@
 #if os(Linux)
   import Foundation
+  import Synchronization
 
   /// One exchange, from its start to its end.
   ///
@@ -13,7 +14,7 @@
   ///
   /// `@unchecked Sendable`: what is not a constant, locked or atomic belongs to the thread of the loop, and is touched in
   /// what that thread calls only.
-  final class CurlTransfer: @unchecked Sendable {
+  final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     /// How libcurl says that a transfer has ended.
     struct Result {
       var code: CInt
@@ -35,6 +36,7 @@
     let wire: CurlRequest
     let head = OneShot<StreamedResponse>()
     let slot: ConnectionSlot
+    let isRoomAwaited = Atomic(false)
     private let upload: CurlUpload?
     private let context: RequestContext
     private let mailbox: CurlMailbox
@@ -89,6 +91,12 @@
       }
       mailbox.post(.cancel(self))
     }
+
+    func readerHasRoom() {
+      if isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent) { mailbox.post(.drained(self)) }
+    }
+
+    func readerHasLeft() { cancel() }
 
     /// There is nothing that could do it.
     func refuse() {
@@ -178,9 +186,7 @@
         }
       }
       context.exchange.setMeasured(handle.timing)
-      let body = CurlBody(
-        expected: expected, decoder: decoder, onRoom: { self.mailbox.post(.drained(self)) },
-        onAbandon: { self.cancel() })
+      let body = CurlBody(expected: expected, decoder: decoder, source: self)
       let isOpen = state.withLock { state in
         guard case .head = state.stage else { return false }
         state.stage = .body(body.stream)

@@ -167,8 +167,12 @@ extension ResponseHeadReader.Head {
       }
       return nil
     }
+    let fields = headers[all: "Content-Length"]
+    if fields.count == 1, let length = FieldSyntax.parseDigits(fields[0].utf8).flatMap({ Int64(exactly: $0) }) {
+      return length
+    }
     var length: Int64?
-    for field in headers[all: "Content-Length"] {
+    for field in fields {
       for member in field.utf8.split(separator: 0x2C, omittingEmptySubsequences: false) {
         let digits = FieldSyntax.trimmed(Substring(member))
         guard let value = FieldSyntax.parseDigits(digits).flatMap({ Int64(exactly: $0) }) else {

@@ -13,7 +13,7 @@ import Foundation
 /// Cancelling a task while the loader works on one of our answers crashes the loader of Linux. So the end from outside is:
 /// set a flag; fail the reader at once; and cancel the task in an operation on the delegate's serial queue, where no
 /// delegate method can be running. From the flag on no redirect is answered.
-final class URLSessionExchange: Sendable {
+final class URLSessionExchange: BodyStream.Source {
   private enum Stage {
     case head
     case body(BodyStream)
@@ -83,6 +83,11 @@ final class URLSessionExchange: Sendable {
     head.resolve(.failure(error))
     if case .body(let stream) = stage { stream.abort(error) }
   }
+
+  /// This loader cannot be slowed down.
+  func readerHasRoom() {}
+
+  func readerHasLeft() { cancel() }
 
   /// Goes to the last stage.
   ///
@@ -185,7 +190,7 @@ final class URLSessionExchange: Sendable {
     }
     guard let response else { return }
     let (headers, length) = ResponseFields.convert(response, method: wire.method)
-    let stream = BodyStream(expecting: Int(clamping: length ?? 0)) { self.cancel() }
+    let stream = BodyStream(expecting: Int(clamping: length ?? 0), from: self)
     let isDelivered = state.withLock { state in
       guard case .head = state.stage else { return false }
       state.stage = .body(stream)

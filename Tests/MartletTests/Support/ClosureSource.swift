@@ -1,0 +1,15 @@
+import Martlet
+
+/// What a body comes from, as closures.
+final class ClosureSource: BodyStream.Source {
+  private let onRoom: @Sendable () -> Void
+  private let onLeft: @Sendable () -> Void
+
+  init(onRoom: @escaping @Sendable () -> Void = {}, onLeft: @escaping @Sendable () -> Void = {}) {
+    self.onRoom = onRoom
+    self.onLeft = onLeft
+  }
+
+  func readerHasRoom() { onRoom() }
+  func readerHasLeft() { onLeft() }
+}
