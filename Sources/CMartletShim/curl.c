@@ -41,7 +41,6 @@ enum {
   kOptCloseSocketFunction = kFunction + 208,
   kOptCloseSocketData = kObject + 209,
   kOptPathAsIs = kLong + 234,
-  kOptPipeWait = kLong + 237,
   kOptSuppressConnectHeaders = kLong + 265,
   kOptUploadBufferSize = kLong + 280,
   kOptHTTP09Allowed = kLong + 285,
@@ -233,7 +232,6 @@ int martlet_easy_prepare(
   SET(kOptProtocols, (long)(kProtocolHTTP | kProtocolHTTPS));
   SET(kOptHTTPVersion, (long)kHTTPVersion2TLS);
   SET(kOptHTTP09Allowed, 0L);
-  SET(kOptPipeWait, 1L);
   SET(kOptPathAsIs, 1L);
   SET(kOptTCPNoDelay, 1L);
   SET(kOptBufferSize, 256L << 10);

@@ -53,6 +53,7 @@ int martlet_easy_prepare(
 enum {
   martlet_opt_http_header = 10023,
   martlet_opt_connect_timeout_ms = 156,
+  martlet_opt_pipe_wait = 237,
 };
 int martlet_easy_set_number(void *easy, int option, long value);
 /// Sets a text, which libcurl copies, or takes it back with NULL.

@@ -17,7 +17,6 @@ package final class BodyStream: Sendable {
     func readerHasLeft()
   }
 
-
   fileprivate enum Waiter {
     case piece(CheckedContinuation<Data?, any Error>)
     case whole(limit: Int, CheckedContinuation<(Data, Bool), any Error>)

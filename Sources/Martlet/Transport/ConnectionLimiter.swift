@@ -86,6 +86,19 @@ final class ConnectionLimiter: Sendable {
     return try await result.value()
   }
 
+  /// Takes a slot for an exchange, and tells its call of the wait, if there is one.
+  func acquire(for origin: Origin, _ context: RequestContext) async throws -> ConnectionSlot {
+    let source = context.exchange.abortSource
+    try source.check()
+    var hasWaited = false
+    let slot = try await acquire(for: origin, abort: source) {
+      hasWaited = true
+      context.call.report(.waiting(.connectionSlot))
+    }
+    if hasWaited { context.call.report(.running) }
+    return slot
+  }
+
   fileprivate func release(_ origin: Origin) {
     let served: [(Waiter, Origin)] = state.withLock { state in
       state.active -= 1

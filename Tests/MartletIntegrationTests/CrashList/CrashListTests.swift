@@ -4,15 +4,21 @@
   import MartletTesting
   import Testing
 
-  /// What a server can do to a program that uses the system's loader of Linux, each in a process of its own.
+  /// What a server can do to a program, each answer in a process of its own.
   ///
-  /// The bytes are in ``HostileAnswer/all``, and whether they are survived stands there too: that is the one place to
-  /// change when a loader of our own is in.
+  /// The bytes are in ``HostileAnswer/all``, and what the system's loader of Linux makes of them stands there too.
   @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct CrashListTests {
+    @Test(arguments: HostileAnswer.all, EngineLane.allCases)
+    func `the engine survives all`(_ answer: HostileAnswer, _ lane: EngineLane) async {
+      await #expect(processExitsWith: .success) { [id = answer.id as String, lane = lane as EngineLane] in
+        await HostileAnswer.meet(id, lane.transport)
+      }
+    }
+
     @Test(arguments: HostileAnswer.all)
-    func `ends as it is known to`(_ answer: HostileAnswer) async {
+    func `the system's loader ends as it is known to`(_ answer: HostileAnswer) async {
       await #expect(processExitsWith: answer.end.condition) { [id = answer.id as String] in
-        await HostileAnswer.meet(id)
+        await HostileAnswer.meet(id, .urlSession(loader: .system))
       }
     }
   }

@@ -6,7 +6,7 @@
 
   /// One answer that the system's loader of Linux does not bear, or did not without our care.
   struct HostileAnswer: Sendable, CustomTestStringConvertible {
-    /// How a process ends that has asked for it.
+    /// How a process ends that has asked for it with the system's loader.
     enum End: Sendable {
       case survives
       /// A trap of Swift's in the loader.
@@ -75,7 +75,7 @@
     }
 
     /// Asks a server for the answer; to be called in a process that may end by it.
-    static func meet(_ id: String, _ transport: any Transport = URLSessionTransport()) async {
+    static func meet(_ id: String, _ transport: any Transport) async {
       // Without these a crash prints pages.
       signal(SIGILL, SIG_DFL)
       signal(SIGTRAP, SIG_DFL)

@@ -38,7 +38,7 @@ private let systemLoaderExclusions: [String: String] = {
 @Suite(.oneAtATime, .serialized) struct ConformanceTests {
   @Test(arguments: TransportConformance.cases(excluding: systemLoaderExclusions))
   func `URLSession with the system loader`(_ conformance: TransportConformance.Case) async throws {
-    try await conformance.run { .urlSession }
+    try await conformance.run { .urlSession(loader: .system) }
   }
 }
 

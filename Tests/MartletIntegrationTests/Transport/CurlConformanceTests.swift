@@ -1,20 +1,26 @@
 #if os(Linux)
-  import Foundation
   import Martlet
   import MartletTesting
   import Testing
 
   /// No case is left out: what HTTP asks of a transport, libcurl and what is built on it do.
   @Suite(.oneAtATime, .serialized) struct CurlConformanceTests {
-    @Test(arguments: TransportConformance.cases)
-    func `libcurl`(_ conformance: TransportConformance.Case) async throws {
-      try await conformance.run { .curl }
+    @Test(arguments: EngineLane.allCases, TransportConformance.cases)
+    func `the engine`(_ lane: EngineLane, _ conformance: TransportConformance.Case) async throws {
+      try await conformance.run { lane.transport }
     }
+  }
 
-    @Test(.timeLimit(.minutes(2)), arguments: HostileAnswer.all)
-    func `survives what ends a program with the system's loader`(_ answer: HostileAnswer) async {
-      await #expect(processExitsWith: .success) { [id = answer.id as String] in
-        await HostileAnswer.meet(id, .curl)
+  /// The ways to the engine on libcurl.
+  enum EngineLane: String, CaseIterable, Codable, Sendable, CustomTestStringConvertible {
+    case curl, urlSession
+
+    var testDescription: String { rawValue }
+
+    var transport: any Transport {
+      switch self {
+      case .curl: .curl
+      case .urlSession: .urlSession
       }
     }
   }

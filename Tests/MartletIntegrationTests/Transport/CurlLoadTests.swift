@@ -4,13 +4,14 @@
   import MartletTesting
   import Testing
 
-  /// Memory, threads and descriptors of the libcurl transport, each in a process of its own.
+  /// Memory, threads and descriptors of the engine on libcurl, on both ways to it, each in a process of its own.
   @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(3))) struct CurlLoadTests {
-    @Test func `a reader that sleeps slows the server down, and memory stays flat`() async {
-      await #expect(processExitsWith: .success) {
+    @Test(arguments: EngineLane.allCases)
+    func `a reader that sleeps slows the server down, and memory stays flat`(_ lane: EngineLane) async {
+      await #expect(processExitsWith: .success) { [lane = lane as EngineLane] in
         // 1 TiB: what is read of it is for the reader to say.
         let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 1 << 20))
-        let client = HTTPClient { $0.transport = .curl }
+        let client = HTTPClient { $0.transport = lane.transport }
         let growth = try await client.stream(.get(RequestTarget(server.url))) { response in
           var received = 0
           var sleeps = 0
@@ -29,10 +30,11 @@
       }
     }
 
-    @Test func `a reader that stops is not filled up`() async {
-      await #expect(processExitsWith: .success) {
+    @Test(arguments: EngineLane.allCases)
+    func `a reader that stops is not filled up`(_ lane: EngineLane) async {
+      await #expect(processExitsWith: .success) { [lane = lane as EngineLane] in
         let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 1 << 10))
-        let client = HTTPClient { $0.transport = .curl }
+        let client = HTTPClient { $0.transport = lane.transport }
         let before = Facts.residentBytes
         try await client.stream(.get(RequestTarget(server.url))) { response in
           var pieces = response.body.makeAsyncIterator()
@@ -48,11 +50,12 @@
       }
     }
 
-    @Test func `a coded body that swells is decoded as it is read`() async {
-      await #expect(processExitsWith: .success) {
+    @Test(arguments: EngineLane.allCases)
+    func `a coded body that swells is decoded as it is read`(_ lane: EngineLane) async {
+      await #expect(processExitsWith: .success) { [lane = lane as EngineLane] in
         let members = CodedBodies.repeated(CodedBodies.gzipOfMartlets, 1000)
         let server = try MockServer(.repeating(members, count: 40, headers: ["Content-Encoding": "gzip"]))
-        let client = HTTPClient { $0.transport = .curl }
+        let client = HTTPClient { $0.transport = lane.transport }
         let before = Facts.residentBytes
         let count = try await client.stream(.get(RequestTarget(server.url))) { response in
           var count = 0
@@ -68,8 +71,10 @@
       }
     }
 
-    @Test func `10,000 requests, half of them cancelled at random moments, leave nothing and end`() async {
+    @Test(arguments: EngineLane.allCases)
+    func `10,000 requests, half of them cancelled at random moments, leave nothing and end`(_ lane: EngineLane) async {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        [lane = lane as EngineLane] in
         // The parent's descriptors may have been inherited.
         let descriptors = Facts.descriptorCount
         let server = try MockServer { (request: RecordedRequest) in
@@ -77,7 +82,7 @@
           return .ok("hello")
         }
         let client = HTTPClient {
-          $0.transport = .curl
+          $0.transport = lane.transport
           $0.maximumConnectionsPerHost = 16
         }
         _ = await Facts.run(2_000, client, server)
@@ -106,12 +111,13 @@
       }
     }
 
-    @Test func `threads and descriptors go with their clients`() async {
-      await #expect(processExitsWith: .success) {
+    @Test(arguments: EngineLane.allCases)
+    func `threads and descriptors go with their clients`(_ lane: EngineLane) async {
+      await #expect(processExitsWith: .success) { [lane = lane as EngineLane] in
         let server = try MockServer(.ok("hello"))
         func use(_ count: Int) async throws {
           for _ in 0..<count {
-            let client = HTTPClient { $0.transport = .curl }
+            let client = HTTPClient { $0.transport = lane.transport }
             #expect(try await client.get(RequestTarget(server.url)).text == "hello")
             #expect(Facts.engineThreadCount >= 1)
           }
@@ -132,10 +138,11 @@
       }
     }
 
-    @Test func `a body is read to its end after its client is gone`() async throws {
+    @Test(arguments: EngineLane.allCases)
+    func `a body is read to its end after its client is gone`(_ lane: EngineLane) async throws {
       let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 8))
       defer { server.stop() }
-      var client: HTTPClient? = HTTPClient { $0.transport = .curl }
+      var client: HTTPClient? = HTTPClient { $0.transport = lane.transport }
       let target = RequestTarget(server.url)
       let task = try #require(client.map { client in Task { try await client.send(.get(target)) } })
       client = nil

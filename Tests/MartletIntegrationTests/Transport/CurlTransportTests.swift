@@ -181,6 +181,20 @@
       #expect(error?.phase == .waiting)
     }
 
+    /// libcurl would wait for the first answer, to see whether one connection serves all.
+    @Test func `does not wait for one request's answer to connect for another`() async throws {
+      let server = try MockServer { (request: RecordedRequest) in request.path == "/slow" ? .hang : .ok("x") }
+      let client = client
+      let slow = Task { try await client.get(RequestTarget(server.url("/slow"))) }
+      #expect(await server.waitForRequests(1))
+
+      let response = try await client.get(RequestTarget(server.url("/fast")), options: .timeout(.seconds(5)))
+
+      #expect(response.text == "x")
+      slow.cancel()
+      _ = await slow.result
+    }
+
     // MARK: Uploads
 
     @Test(arguments: [0, 1, 65_536, 65_537, 1_000_003]) func `sends bodies with their length`(_ count: Int) async throws

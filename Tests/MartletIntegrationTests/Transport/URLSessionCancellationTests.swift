@@ -22,17 +22,18 @@ extension URLSessionTests {
       }
     }
 
-    private func client() -> HTTPClient {
+    private func client(_ loader: URLSessionTransport.Loader) -> HTTPClient {
       HTTPClient {
-        $0.transport = URLSessionTransport()
+        $0.transport = .urlSession(loader: loader)
         $0.retry = .none
         $0.maximumConnectionsPerHost = 16
       }
     }
 
-    @Test func `ends a request at once`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `ends a request at once`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.hang)
-      let client = client()
+      let client = client(loader)
       let task = Task { try await client.get(RequestTarget(server.url)) }
       _ = await server.waitForRequests(1)
 
@@ -46,10 +47,10 @@ extension URLSessionTests {
     }
 
     /// Cancelling at the wrong moment crashes the loader of Linux, or leaves it hanging.
-    @Test(arguments: Peer.allCases)
-    private func `survives a thousand cancellations`(_ peer: Peer) async throws {
+    @Test(arguments: Peer.allCases, URLSessionTests.loaders)
+    private func `survives a thousand cancellations`(_ peer: Peer, _ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(peer.response)
-      let client = client()
+      let client = client(loader)
       var generator = SystemRandomNumberGenerator()
 
       let ends = await withTaskGroup(of: Bool.self) { group in
@@ -74,9 +75,10 @@ extension URLSessionTests {
       #expect(try await client.get(RequestTarget(after.url)).text == "alive")
     }
 
-    @Test func `cancels all that wait for a connection`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `cancels all that wait for a connection`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.hang)
-      let client = client()
+      let client = client(loader)
 
       let handles = (0..<200).map { _ in client.start(.get(RequestTarget(server.url))) }
       _ = await server.waitForRequests(16)

@@ -7,7 +7,7 @@ import Testing
 extension URLSessionTests {
   @Suite struct ErrorsTests {
     private let client = HTTPClient {
-      $0.transport = URLSessionTransport()
+      $0.transport = .urlSession(loader: .system)
       $0.retry = .none
     }
 

@@ -6,15 +6,18 @@ import Testing
 
 extension URLSessionTests {
   @Suite struct TransportTests {
-    private let client = HTTPClient {
-      $0.transport = URLSessionTransport()
-      $0.retry = .none
+    private func client(_ loader: URLSessionTransport.Loader) -> HTTPClient {
+      HTTPClient {
+        $0.transport = .urlSession(loader: loader)
+        $0.retry = .none
+      }
     }
 
-    @Test func `gets a response with its header fields and body`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `gets a response with its header fields and body`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.ok("hello", headers: ["X-One": "1"]))
 
-      let response = try await client.get(RequestTarget(server.url("/a?b=c")))
+      let response = try await client(loader).get(RequestTarget(server.url("/a?b=c")))
 
       #expect(response.status == .ok)
       #expect(response.text == "hello")
@@ -25,7 +28,7 @@ extension URLSessionTests {
     @Test func `sends the header fields as they are given, and none of the loader's`() async throws {
       let server = try MockServer(.ok())
 
-      _ = try await client.send(
+      _ = try await client(.system).send(
         HTTPRequest(
           .post, RequestTarget(server.url("/")),
           headers: [
@@ -48,20 +51,23 @@ extension URLSessionTests {
       #expect(sent.header("User-Agent") == "Martlet/\(HTTPClient.Configuration.version)")
     }
 
-    @Test func `asks for no coding of a part`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `asks for no coding of a part`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.ok())
 
-      _ = try await client.get(RequestTarget(server.url), headers: ["Range": "bytes=1-"])
+      _ = try await client(loader).get(RequestTarget(server.url), headers: ["Range": "bytes=1-"])
 
       #expect(server.requests.first?.header("Accept-Encoding") == "identity")
     }
 
     /// H1: the loader waits for ever for somebody to answer the challenge.
-    @Test(arguments: ["Basic realm=\"a\"", "basic realm=a", "Digest realm=\"a\", nonce=\"b\"", "Bearer", "Basic"])
-    func `returns a 401 with its body`(_ challenge: String) async throws {
+    @Test(
+      arguments: ["Basic realm=\"a\"", "basic realm=a", "Digest realm=\"a\", nonce=\"b\"", "Bearer", "Basic"],
+      URLSessionTests.loaders)
+    func `returns a 401 with its body`(_ challenge: String, _ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.status(401, headers: ["WWW-Authenticate": challenge], body: "who are you?"))
 
-      let response = try await client.get(RequestTarget(server.url), options: .accepts(.any))
+      let response = try await client(loader).get(RequestTarget(server.url), options: .accepts(.any))
 
       #expect(response.status == .unauthorized)
       #expect(response.text == "who are you?")
@@ -69,11 +75,13 @@ extension URLSessionTests {
       #expect(server.requests.count == 1)
     }
 
-    @Test func `streams the body of a 401`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `streams the body of a 401`(_ loader: URLSessionTransport.Loader) async throws {
       let body = Data(repeating: 1, count: 300_000)
       let server = try MockServer(.data(body, status: 401, headers: ["WWW-Authenticate": "Basic realm=\"a\""]))
 
-      let count = try await client.stream(.get(RequestTarget(server.url)), options: .accepts(.any)) { response in
+      let count = try await client(loader).stream(.get(RequestTarget(server.url)), options: .accepts(.any)) {
+        response in
         var count = 0
         for try await piece in response.body { count += piece.count }
         return count
@@ -83,20 +91,25 @@ extension URLSessionTests {
     }
 
     /// C4: the loader parses cookies although nobody wants them, and an emoji as a name crashes it.
-    @Test func `survives cookies with odd names, and keeps their lines apart`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `survives cookies with odd names, and keeps their lines apart`(_ loader: URLSessionTransport.Loader)
+      async throws
+    {
       let server = try MockServer(
         .ok(headers: [
           "Set-Cookie": "😀😀=a", "Set-Cookie": "e\u{301}=b; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "Set-Cookie": "c=d",
         ]))
 
-      let response = try await client.get(RequestTarget(server.url))
+      let response = try await client(loader).get(RequestTarget(server.url))
 
       #expect(
         response.headers[all: "Set-Cookie"] == ["😀😀=a", "e\u{301}=b; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "c=d"])
     }
 
-    @Test func `neither stores nor sends cookies`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `neither stores nor sends cookies`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.ok(headers: ["Set-Cookie": "a=1"]))
+      let client = client(loader)
 
       _ = try await client.get(RequestTarget(server.url))
       _ = try await client.get(RequestTarget(server.url))
@@ -104,38 +117,43 @@ extension URLSessionTests {
       #expect(server.requests.map { $0.header("Cookie") } == [nil, nil])
     }
 
-    @Test(arguments: [301, 302, 303, 307, 308])
-    func `follows a redirect itself, with the body where it belongs`(_ status: Int) async throws {
+    @Test(arguments: [301, 302, 303, 307, 308], URLSessionTests.loaders)
+    func `follows a redirect itself, with the body where it belongs`(
+      _ status: Int, _ loader: URLSessionTransport.Loader
+    ) async throws {
       let server = try MockServer { request in
         request.path == "/from" ? .redirect(to: "/to", status: status) : MockResponse.echo(request)
       }
 
-      let response = try await client.post(RequestTarget(server.url("/from")), body: .text("hello"))
+      let response = try await client(loader).post(RequestTarget(server.url("/from")), body: .text("hello"))
 
       #expect(response.headers["X-Target"] == "/to")
       #expect(response.headers["X-Method"] == (status < 304 ? "GET" : "POST"))
       #expect(response.text == (status < 304 ? "" : "hello"))
     }
 
-    @Test(arguments: ["", "https://", "http://[", "ftp://a.test/", "mailto:x"])
-    func `returns a redirect with an odd target`(_ location: String) async throws {
+    @Test(arguments: ["", "https://", "http://[", "ftp://a.test/", "mailto:x"], URLSessionTests.loaders)
+    func `returns a redirect with an odd target`(_ location: String, _ loader: URLSessionTransport.Loader) async throws
+    {
       let server = try MockServer(.status(302, headers: ["Location": location], body: "moved"))
 
-      let response = try await client.get(RequestTarget(server.url), options: .accepts(.any).redirects(.none))
+      let response = try await client(loader).get(RequestTarget(server.url), options: .accepts(.any).redirects(.none))
 
       #expect(response.status == .found)
       #expect(response.headers["Location"] == location || location.isEmpty)
     }
 
-    @Test func `returns a redirect without a target`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `returns a redirect without a target`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.status(302, body: "moved"))
 
-      let response = try await client.get(RequestTarget(server.url), options: .accepts(.any))
+      let response = try await client(loader).get(RequestTarget(server.url), options: .accepts(.any))
 
       #expect(response.status == .found)
     }
 
-    @Test func `waits for the final response after informational ones`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `waits for the final response after informational ones`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(
         .raw(
           """
@@ -143,20 +161,21 @@ extension URLSessionTests {
           HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi
           """))
 
-      let response = try await client.get(RequestTarget(server.url))
+      let response = try await client(loader).get(RequestTarget(server.url))
 
       #expect(response.status == .ok)
       #expect(response.text == "hi")
       #expect(response.headers["Link"] == nil)
     }
 
-    @Test func `drops the framing of a body that the loader decoded`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `drops the framing of a body that the loader decoded`(_ loader: URLSessionTransport.Loader) async throws {
       // "hello" as gzip made it.
       let coded = Data(base64Encoded: "H4sIAAAAAAAAA8tIzcnJBwCGphA2BQAAAA==") ?? Data()
       let server = try MockServer(.data(coded, headers: ["Content-Encoding": "gzip", "ETag": "\"a\""]))
 
-      let response = try await client.get(RequestTarget(server.url))
-      let head = try await client.send(.head(RequestTarget(server.url)))
+      let response = try await client(loader).get(RequestTarget(server.url))
+      let head = try await client(loader).send(.head(RequestTarget(server.url)))
 
       #expect(response.text == "hello")
       #expect(response.headers["Content-Encoding"] == nil)
@@ -173,17 +192,18 @@ extension URLSessionTests {
       ]
 
       for request in requests {
-        let error = await #expect(throws: HTTPError.self) { try await client.send(request) }
+        let error = await #expect(throws: HTTPError.self) { try await client(.system).send(request) }
         #expect(error?.kind == .unsupported)
       }
 
       #expect(server.connectionCount == 0)
     }
 
-    @Test func `opens no more connections than it may, and serves all`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `opens no more connections than it may, and serves all`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer { _ in .ok("x").delayed(by: .milliseconds(5)) }
       let client = HTTPClient {
-        $0.transport = URLSessionTransport()
+        $0.transport = .urlSession(loader: loader)
         $0.maximumConnectionsPerHost = 3
       }
 
@@ -197,10 +217,11 @@ extension URLSessionTests {
       #expect(server.connectionCount <= 3)
     }
 
-    @Test func `says that it waits for a connection`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `says that it waits for a connection`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.ok().delayed(by: .milliseconds(100)))
       let client = HTTPClient {
-        $0.transport = URLSessionTransport()
+        $0.transport = .urlSession(loader: loader)
         $0.maximumConnectionsPerHost = 1
       }
 
@@ -217,10 +238,11 @@ extension URLSessionTests {
       #expect(try await second.value.timing.queued > .milliseconds(20))
     }
 
-    @Test func `ends a body that is dropped, and takes its slot back`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `ends a body that is dropped, and takes its slot back`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.repeating(Data(count: 1 << 16), count: 1 << 20))
       let client = HTTPClient {
-        $0.transport = URLSessionTransport()
+        $0.transport = .urlSession(loader: loader)
         $0.maximumConnectionsPerHost = 1
       }
 
@@ -236,7 +258,7 @@ extension URLSessionTests {
       let server = try MockServer(.repeating(Data(count: 1 << 16), count: 1 << 15))
 
       let error = await #expect(throws: HTTPError.self) {
-        try await client.stream(.get(RequestTarget(server.url))) { response in
+        try await client(.system).stream(.get(RequestTarget(server.url))) { response in
           var iterator = response.body.makeAsyncIterator()
           _ = try await iterator.next()
           _ = await server.wait { $0.openConnections == 0 }
@@ -248,32 +270,37 @@ extension URLSessionTests {
       #expect(error?.message.contains("too slow") == true)
     }
 
-    @Test func `reads a whole body that is larger than what may pile up`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `reads a whole body that is larger than what may pile up`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.repeating(Data(count: 1 << 16), count: 1 << 11))
 
-      let response = try await client.get(RequestTarget(server.url), options: .maximumBodyBytes(1 << 28))
+      let response = try await client(loader).get(RequestTarget(server.url), options: .maximumBodyBytes(1 << 28))
 
       #expect(response.body.count == 1 << 27)
     }
 
-    @Test func `serves a transport that was not prepared`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `serves a transport that was not prepared`(_ loader: URLSessionTransport.Loader) async throws {
       struct Wrapper: Transport {
+        let loader: URLSessionTransport.Loader
+
         func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
-          try await URLSessionTransport().send(request, context: context)
+          try await URLSessionTransport(loader: loader).send(request, context: context)
         }
       }
       let server = try MockServer(.repeating(Data(count: 1 << 16), count: 100))
-      let client = HTTPClient { $0.transport = Wrapper() }
+      let client = HTTPClient { $0.transport = Wrapper(loader: loader) }
 
       let response = try await client.get(RequestTarget(server.url))
 
       #expect(response.body.count == 100 << 16)
     }
 
-    @Test func `serves a client that is gone`() async throws {
+    @Test(arguments: URLSessionTests.loaders)
+    func `serves a client that is gone`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.ok("x").delayed(by: .milliseconds(20)))
 
-      let handle = HTTPClient { $0.transport = URLSessionTransport() }.start(.get(RequestTarget(server.url)))
+      let handle = HTTPClient { $0.transport = .urlSession(loader: loader) }.start(.get(RequestTarget(server.url)))
 
       #expect(try await handle.value.text == "x")
     }

@@ -6,7 +6,7 @@ import Testing
   struct Broken: Error, Equatable {}
 
   private static func stream(_ pieces: String..., ending: Bool = true) -> BodyStream {
-    let stream = BodyStream {}
+    let stream = BodyStream(from: ClosureSource())
     for piece in pieces { stream.append(Data(piece.utf8)) }
     if ending { stream.finish() }
     return stream
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test func `tells how much waits for the reader`() async throws {
-    let stream = BodyStream {}
+    let stream = BodyStream(from: ClosureSource())
 
     let first = stream.append(Data(count: 3))
     let second = stream.append(Data(count: 4))
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func `a second reader at the same time gets an error, and the first one everything`() async throws {
-    let stream = BodyStream {}
+    let stream = BodyStream(from: ClosureSource())
     let first = Task { try await stream.collect(upTo: 10) }
     await eventually("the first one waits") { stream.append(Data("a".utf8)) == 0 }
 
@@ -187,7 +187,7 @@ import Testing
   }
 
   @Test func `abandoning wakes a reader that waits`() async {
-    let stream = BodyStream {}
+    let stream = BodyStream(from: ClosureSource())
     let reading = Task { try await stream.next() }
 
     stream.abandon()

@@ -72,7 +72,7 @@ import Testing
     case .data: return ResponseBody(Data(text.utf8))
     case .pull: return pulling(text.map { String($0) })
     case .stream:
-      let stream = BodyStream {}
+      let stream = BodyStream(from: ClosureSource())
       stream.append(Data(text.utf8))
       stream.finish()
       return ResponseBody(stream)
@@ -105,7 +105,7 @@ import Testing
 
   @Test func `dropping the body gives up its stream`() {
     let abandoned = Log<Int>()
-    var body: ResponseBody? = ResponseBody(BodyStream { abandoned.add(1) })
+    var body: ResponseBody? = ResponseBody(BodyStream(from: ClosureSource(onLeft: { abandoned.add(1) })))
     var copy = body
     body = nil
     let whileCopied = abandoned.elements.count
@@ -119,7 +119,7 @@ import Testing
 
   @Test func `leaving the loop gives up the stream`() async throws {
     let abandoned = Log<Int>()
-    let stream = BodyStream { abandoned.add(1) }
+    let stream = BodyStream(from: ClosureSource(onLeft: { abandoned.add(1) }))
     stream.append(Data("ab".utf8))
 
     func readOnePiece() async throws {
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test func `a body that was cut cannot be read on as if it ended there`() async throws {
-    let stream = BodyStream {}
+    let stream = BodyStream(from: ClosureSource())
     stream.append(Data("abcdef".utf8))
     let body = ResponseBody(stream)
     await #expect(throws: HTTPError.self) { try await body.collect(upTo: 3) }

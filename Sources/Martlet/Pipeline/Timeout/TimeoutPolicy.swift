@@ -5,8 +5,8 @@
 public struct TimeoutPolicy: Sendable, Hashable {
   /// The limit for the name lookup, the connection and the TLS handshake together; 10 s by default.
   ///
-  /// A transport that does not tell when it is connected (``URLSessionTransport``) spends it together with the wait for
-  /// the response head.
+  /// A transport that does not tell when it is connected (``URLSessionTransport`` with the system's loader) spends it
+  /// together with the wait for the response head.
   public var connect: Duration? = .seconds(10)
 
   /// The longest silence once connected, in both directions; 30 s by default.

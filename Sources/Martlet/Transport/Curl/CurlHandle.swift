@@ -15,6 +15,7 @@
     /// Whether it is set up for a request of the plain kind, so that only what differs has to be set.
     private var isPlain = false
     private var connectTimeout = 0
+    private var waitsForSharing = false
 
     init?(_ loop: CurlLoop) {
       guard let easy = martlet_easy_new() else { return nil }
@@ -49,6 +50,7 @@
         set(CurlCallbacks.prepare(self, error: errorText))
         connectTimeout = 0
         lines = nil
+        waitsForSharing = false
       }
       // Not as an argument of type String, of which a copy would be made.
       set(wire.url.withCString { martlet_easy_set_url(easy, $0) })
@@ -59,6 +61,13 @@
       if transfer.connectTimeout != connectTimeout {
         set(martlet_easy_set_number(easy, CInt(martlet_opt_connect_timeout_ms), transfer.connectTimeout))
         connectTimeout = transfer.connectTimeout
+      }
+      // Whether a new connection can be shared is known after the TLS handshake. In clear it is known with the first answer
+      // only, and all would wait for the slowest.
+      let isSecure = wire.origin.scheme == "https"
+      if isSecure != waitsForSharing {
+        set(martlet_easy_set_number(easy, CInt(martlet_opt_pipe_wait), isSecure ? 1 : 0))
+        waitsForSharing = isSecure
       }
       if !wire.isPlain {
         if wire.length > 0 { set(martlet_easy_set_upload(easy, wire.length)) }

@@ -15,24 +15,21 @@
     }
 
     func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
-      if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
-      let control = context.exchange
-      let wire = try CurlRequest(request, context.call.options.decompression, cache)
-      try control.abortSource.check()
-      var hasWaited = false
-      let slot = try await limiter.acquire(for: wire.origin, abort: control.abortSource) {
-        hasWaited = true
-        context.call.report(.waiting(.connectionSlot))
-      }
-      if hasWaited { context.call.report(.running) }
+      let transfer = try await makeTransfer(for: request, context)
+      transfer.watchForAbort()
+      transfer.start()
+      return try await transfer.head.value()
+    }
 
+    /// Makes the transfer of a request when there is a slot for it; it is neither watched nor started yet.
+    func makeTransfer(for request: HTTPRequest, _ context: RequestContext) async throws -> CurlTransfer {
+      if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
+      let wire = try CurlRequest(request, context.call.options.decompression, cache)
+      let slot = try await limiter.acquire(for: wire.origin, context)
       let upload = try wire.makeUpload()
       let mailbox = try openEngine(for: request)
-      control.enter(.connecting)
-      let transfer = CurlTransfer(wire, upload, context, slot: slot, mailbox: mailbox)
-      transfer.watchForAbort()
-      if !mailbox.post(.start(transfer)) { transfer.refuse() }
-      return try await transfer.head.value()
+      context.exchange.enter(.connecting)
+      return CurlTransfer(wire, upload, context, slot: slot, mailbox: mailbox)
     }
 
     private func openEngine(for request: HTTPRequest) throws -> CurlMailbox {

@@ -81,7 +81,7 @@
         let result = CurlTransfer.Result(code: code, text: code == 0 ? "" : handle.error, isReused: handle.isReused)
         recycle(handle, multi)
         if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
-        transfer.slot.release()
+        transfer.release()
       }
       guard !heads.isEmpty else { return }
       for transfer in heads { transfer.deliverHead() }
@@ -96,7 +96,7 @@
       case .cancel(let transfer):
         lingering[ObjectIdentifier(transfer)] = nil
         if let handle = transfer.handle { recycle(handle, multi) }
-        transfer.slot.release()
+        transfer.release()
       case .drained(let transfer):
         if transfer.drained(), let handle = transfer.handle { _ = martlet_easy_pause(handle.easy, false) }
         if !transfer.isLingering { lingering[ObjectIdentifier(transfer)] = nil }
@@ -105,7 +105,7 @@
     }
 
     private func start(_ transfer: CurlTransfer, _ multi: UnsafeMutableRawPointer) {
-      guard !transfer.isEnded else { return transfer.slot.release() }
+      guard !transfer.isEnded else { return transfer.release() }
       guard let handle = free.popLast() ?? newHandle() else { return transfer.refuse() }
       var code = handle.set(transfer)
       if code == 0 { code = martlet_multi_add(multi, handle.easy) == 0 ? 0 : 2 }  // FAILED_INIT
@@ -113,7 +113,7 @@
         handle.transfer = nil
         free.append(handle)
         _ = transfer.completed(CurlTransfer.Result(code: code, text: handle.error, isReused: false))
-        return transfer.slot.release()
+        return transfer.release()
       }
       transfer.handle = handle
       running += 1

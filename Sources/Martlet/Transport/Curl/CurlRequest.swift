@@ -7,6 +7,8 @@
     let origin: Origin
     /// The URL without userinfo and fragment.
     let url: String
+    /// The URL as Foundation spells it.
+    let location: URL
     /// The header fields as libcurl takes them: `Name: value`, `Name;` for an empty value, `Name:` against one of its own.
     let lines: HeaderLines
     /// The length of the body; 0 for none.
@@ -27,6 +29,7 @@
         self.request = request
         origin = target.origin
         url = target.requestString
+        location = target.url
         let isUsual = request.method == .get && request.body == nil && decompression == .automatic
         if isUsual, let made = cache?.lines(for: request.headers) {
           lines = made

@@ -35,8 +35,10 @@
 
     let wire: CurlRequest
     let head = OneShot<StreamedResponse>()
-    let slot: ConnectionSlot
     let isRoomAwaited = Atomic(false)
+    /// Who has to hear that the loop is done with the transfer; set before the start.
+    var observer: (any CurlTransferObserver)?
+    private let slot: ConnectionSlot
     private let upload: CurlUpload?
     private let context: RequestContext
     private let mailbox: CurlMailbox
@@ -82,8 +84,11 @@
       state.withLock { $0.token = token }
     }
 
+    /// Hands it to the loop.
+    func start() { if !mailbox.post(.start(self)) { refuse() } }
+
     /// Ends it: with a reason, or because nobody reads it any more.
-    private func cancel(_ error: (any Error)? = nil) {
+    func cancel(_ error: (any Error)? = nil) {
       guard let stage = end() else { return }
       if let error {
         head.resolve(.failure(error))
@@ -100,8 +105,14 @@
 
     /// There is nothing that could do it.
     func refuse() {
-      slot.release()
+      release()
       fail(HTTPError(.unsupported, "there is no memory, or there are no descriptors, for a transfer", phase: .queued))
+    }
+
+    /// The loop is done with it, or never began; may be called more than once.
+    func release() {
+      slot.release()
+      observer?.transferIsOver()
     }
 
     /// Goes to the last stage.
@@ -307,5 +318,11 @@
       if let problem { return fail(problem) }
       if end() != nil { body.stream.finish() }
     }
+  }
+
+  /// Who follows a transfer to its end.
+  protocol CurlTransferObserver: AnyObject, Sendable {
+    /// The loop is done with it; bytes may still wait for the reader. Called on any thread, perhaps more than once.
+    func transferIsOver()
   }
 #endif

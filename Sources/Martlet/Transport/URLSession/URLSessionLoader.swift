@@ -39,13 +39,7 @@ final class URLSessionLoader: AbortAwareTransport {
         request: request)
     }
     let wire = try URLSessionWire(request)
-    try control.abortSource.check()
-    var hasWaited = false
-    let slot = try await limiter.acquire(for: wire.origin, abort: control.abortSource) {
-      hasWaited = true
-      context.call.report(.waiting(.connectionSlot))
-    }
-    if hasWaited { context.call.report(.running) }
+    let slot = try await limiter.acquire(for: wire.origin, context)
 
     let port = wire.origin.port
     #if os(Linux)
@@ -84,7 +78,8 @@ final class URLSessionLoader: AbortAwareTransport {
     }
   }
 
-  private static var configuration: URLSessionConfiguration {
+  /// Only loading is used of a session; the rest is the client's.
+  static var configuration: URLSessionConfiguration {
     let configuration = URLSessionConfiguration.default
     configuration.urlCache = nil
     configuration.httpCookieStorage = nil

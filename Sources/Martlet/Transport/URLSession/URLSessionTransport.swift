@@ -2,22 +2,53 @@
 ///
 /// Cookies, cache, redirects, credentials and time limits are the client's: of the session only loading is used.
 ///
-/// This loader hands bytes over as fast as they come. A reader that streams a body and lets more than 64 MiB of it pile
-/// up ends its exchange with ``HTTPError/Kind/unsupported``. A `GET` with a body is refused by `URLSession`,
-/// and so is refused here before anything is sent. What else holds on Linux only is in `Docs/LinuxNotes.md`.
+/// On Apple platforms the system loads. On Linux the session is given a loader of Martlet's own, on the system's libcurl:
+/// the one that Foundation has there can be crashed by a server, and pushes bytes at a reader that is too slow for them.
+/// What ``CurlTransport`` does holds for it too. Without a usable libcurl the system loads there as well, which is said
+/// once on standard error. `Docs/LinuxNotes.md` has what that means.
+///
+/// The system's loader hands bytes over as fast as they come. A reader that streams a body and lets more than 64 MiB of
+/// it pile up ends its exchange with ``HTTPError/Kind/unsupported``. A `GET` with a body is refused by that loader, and
+/// so is refused here before anything is sent.
 public struct URLSessionTransport: Transport {
-  /// A transport with the system's loader.
-  public init() {}
+  /// What loads for the session.
+  public enum Loader: Sendable, Hashable {
+    /// The loader that suits the platform: Martlet's own on Linux, elsewhere the system's.
+    case automatic
+    /// The system's loader, also on Linux.
+    case system
+  }
 
-  public func prepared(for settings: TransportSettings) -> any Transport { URLSessionLoader(settings) }
+  private let loader: Loader
+
+  /// A transport with a loader, the one that suits the platform by default.
+  public init(loader: Loader = .automatic) { self.loader = loader }
+
+  public func prepared(for settings: TransportSettings) -> any Transport {
+    #if os(Linux)
+      switch loader {
+      case .automatic: return CurlSessionLoader(settings)
+      case .system: break
+      }
+    #endif
+    return URLSessionLoader(settings)
+  }
 
   public func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
     // Sent without having been prepared for a client: a session for this one request.
-    try await URLSessionLoader(TransportSettings()).send(request, context: context)
+    try await prepared(for: TransportSettings()).send(request, context: context)
   }
 }
 
 extension Transport where Self == URLSessionTransport {
-  /// `URLSession`.
+  /// `URLSession`, with the loader that suits the platform.
   public static var urlSession: URLSessionTransport { URLSessionTransport() }
+
+  /// `URLSession` with a certain loader.
+  ///
+  /// - Parameter loader: `.system` asks for the system's loader on Linux too.
+  /// - Returns: The transport.
+  public static func urlSession(loader: URLSessionTransport.Loader) -> URLSessionTransport {
+    URLSessionTransport(loader: loader)
+  }
 }

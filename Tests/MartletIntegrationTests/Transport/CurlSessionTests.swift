@@ -1,0 +1,291 @@
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+  import MartletTesting
+  import Synchronization
+  import Testing
+
+  @testable import Martlet
+
+  /// The tasks of the session over the engine: each one ends, whoever ends it.
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(4))) struct CurlSessionTests {
+    private func loader(of client: HTTPClient) throws -> CurlSessionLoader {
+      try #require(client.core.settings.transport as? CurlSessionLoader)
+    }
+
+    /// A session is not released while it knows a task, so its going says that all tasks have ended.
+    private func expectEnd(of client: inout HTTPClient?) async throws {
+      weak var session: URLSession?
+      if let client {
+        let loader = try loader(of: client)
+        session = loader.session
+        #expect(session != nil)
+        for _ in 0..<5000 where loader.tasks.counts != (0, 0) { try await Task.sleep(for: .milliseconds(2)) }
+        #expect(loader.tasks.counts == (0, 0))
+        #expect(client.core.entryCount == 0)
+      }
+      client = nil
+      for _ in 0..<5000 where session != nil { try await Task.sleep(for: .milliseconds(2)) }
+      #expect(session == nil)
+    }
+
+    @Test func `ends the tasks of thousands of requests that are cancelled at random moments`() async throws {
+      let server = try MockServer { (request: RecordedRequest) in
+        if request.path == "/slow" { try? await Task.sleep(for: .milliseconds(5)) }
+        return .ok("hello")
+      }
+      defer { server.stop() }
+      var client: HTTPClient? = HTTPClient {
+        $0.maximumConnectionsPerHost = 32
+        $0.retry = .none
+      }
+      let count = isSanitized ? 2_000 : 20_000
+      var answers = 0
+      var cancellations = 0
+      for _ in 0..<(count / 100) {
+        server.forgetRequests()
+        await withTaskGroup(of: Result<String, any Error>.self) { [client] group in
+          for number in 0..<100 {
+            group.addTask {
+              guard let client else { return .success("no client") }
+              let path = number % 10 == 0 ? "/slow" : "/fast"
+              let task = Task { try await client.get("\(raw: server.url)\(raw: path)").text }
+              if number % 3 != 0 {
+                try? await Task.sleep(for: .microseconds(Int.random(in: 0...5_000)))
+                task.cancel()
+              }
+              return await task.result
+            }
+          }
+          for await result in group {
+            switch result {
+            case .success("hello"): answers += 1
+            case .failure(is CancellationError): cancellations += 1
+            case .success(let text): Issue.record("\(text)")
+            case .failure(let error): Issue.record("\(error)")
+            }
+          }
+        }
+      }
+
+      #expect(answers + cancellations == count)
+      #expect(answers >= count / 3)
+      #expect(cancellations > count / 100)
+      try await expectEnd(of: &client)
+    }
+
+    @Test func `returns 200 unanswered requests at once when all are cancelled`() async throws {
+      let server = try MockServer(.hang)
+      defer { server.stop() }
+      var client: HTTPClient? = HTTPClient {
+        $0.maximumConnectionsPerHost = 200
+        $0.maximumConnections = 200
+      }
+      func use(_ client: HTTPClient) async throws {
+        let handles = (0..<200).map { _ in client.start(.get(RequestTarget(server.url))) }
+        #expect(await server.waitForRequests(200))
+
+        let start = ContinuousClock.now
+        client.cancelAll()
+        for handle in handles { await #expect(throws: CancellationError.self) { try await handle.value } }
+        let duration = ContinuousClock.now - start
+
+        #expect(duration < .seconds(1), "\(duration)")
+        #expect(await server.waitForOpenConnections(atMost: 0))
+      }
+
+      try await use(try #require(client))
+
+      try await expectEnd(of: &client)
+    }
+
+    /// Starts tasks as the loader does, and has the session cancel them a little later.
+    private struct CancellingTransport: AbortAwareTransport {
+      let curl = CurlLoader(TransportSettings())
+      let tasks: CurlSessionTasks
+      let session: URLSession
+
+      func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+        let transfer = try await curl.makeTransfer(for: request, context)
+        let exchange = CurlSessionExchange(transfer, tasks)
+        transfer.observer = exchange
+        _ = tasks.admit()
+        transfer.watchForAbort()
+        let task = exchange.start(in: session)
+        let delay = DispatchTimeInterval.microseconds(Int.random(in: 0...2_000))
+        DispatchQueue.global().asyncAfter(deadline: .now() + delay) { task?.cancel() }
+        return try await transfer.head.value()
+      }
+    }
+
+    /// Nobody but the session can do that, and nothing but its end would; it must not end the process either.
+    @Test func `ends with a task that the session cancels, at any moment`() async throws {
+      let server = try MockServer { (_: RecordedRequest) in .ok("x").delayed(by: .milliseconds(1)) }
+      defer { server.stop() }
+      weak var weakSession: URLSession?
+      func use() async throws {
+        let tasks = CurlSessionTasks()
+        let configuration = URLSessionLoader.configuration
+        configuration.protocolClasses = [CurlURLProtocol.self]
+        let session = URLSession(configuration: configuration)
+        weakSession = session
+        let client = HTTPClient {
+          $0.transport = CancellingTransport(tasks: tasks, session: session)
+          $0.retry = .none
+        }
+        var answers = 0
+        var cancellations = 0
+        await withTaskGroup(of: (Int, Int).self) { group in
+          for _ in 0..<16 {
+            group.addTask {
+              var counts = (0, 0)
+              for _ in 0..<(isSanitized ? 20 : 200) {
+                do {
+                  _ = try await client.get(RequestTarget(server.url))
+                  counts.0 += 1
+                } catch is CancellationError {
+                  counts.1 += 1
+                } catch {
+                  Issue.record("\(error)")
+                }
+              }
+              return counts
+            }
+          }
+          for await counts in group {
+            answers += counts.0
+            cancellations += counts.1
+          }
+        }
+        #expect(answers + cancellations == 16 * (isSanitized ? 20 : 200))
+        #expect(answers > 0)
+        #expect(cancellations > 0)
+        for _ in 0..<5000 where tasks.counts != (0, 0) { try await Task.sleep(for: .milliseconds(2)) }
+        #expect(tasks.counts == (0, 0))
+        session.finishTasksAndInvalidate()
+      }
+
+      try await use()
+
+      for _ in 0..<5000 where weakSession != nil { try await Task.sleep(for: .milliseconds(2)) }
+      #expect(weakSession == nil)
+    }
+
+    @Test func `the session goes with its client`() async throws {
+      let server = try MockServer(.status(401, headers: ["WWW-Authenticate": "Basic realm=\"a\""], body: "who?"))
+      defer { server.stop() }
+      var client: HTTPClient? = HTTPClient()
+      for method in [HTTPMethod.get, "get", .head, .post, "X-Y"] {
+        let response = try await client?.send(
+          HTTPRequest(method, RequestTarget(server.url("/a?b=[%5D]"))), options: .accepts(.any))
+        #expect(response?.status == .unauthorized)
+      }
+
+      try await expectEnd(of: &client)
+
+      #expect(server.requests.map(\.method) == ["GET", "get", "HEAD", "POST", "X-Y"])
+      #expect(await server.waitForOpenConnections(atMost: 0))
+    }
+
+    // MARK: A busy queue
+
+    /// Keeps the queue that all sessions of the process share busy, as a name lookup does.
+    private final class Blocker: URLProtocol {
+      static let isBlocking = Atomic(false)
+      static var isStillBlocking: Bool { isBlocking.load(ordering: .sequentiallyConsistent) }
+
+      override class func canInit(with request: URLRequest) -> Bool { true }
+      override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }
+      override func startLoading() {
+        Self.isBlocking.store(true, ordering: .sequentiallyConsistent)
+        Thread.sleep(forTimeInterval: 2)
+        client?.urlProtocolDidFinishLoading(self)
+        Self.isBlocking.store(false, ordering: .sequentiallyConsistent)
+      }
+      override func stopLoading() {}
+    }
+
+    private func block() async throws {
+      let configuration = URLSessionConfiguration.default
+      configuration.protocolClasses = [Blocker.self]
+      let session = URLSession(configuration: configuration)
+      session.dataTask(with: try #require(URL(string: "http://a.test/"))).resume()
+      session.finishTasksAndInvalidate()
+      for _ in 0..<5000 where !Blocker.isStillBlocking {
+        try await Task.sleep(for: .milliseconds(1))
+      }
+    }
+
+    @Test func `cancels at once while other sessions keep their queue busy`() async throws {
+      let server = try MockServer(.hang)
+      defer { server.stop() }
+      var client: HTTPClient? = HTTPClient()
+      func use(_ client: HTTPClient) async throws {
+        let running = client.start(.get(RequestTarget(server.url)))
+        #expect(await server.waitForRequests(1))
+        try await block()
+        let queued = client.start(.get(RequestTarget(server.url)))
+        try await Task.sleep(for: .milliseconds(100))
+
+        let start = ContinuousClock.now
+        client.cancelAll()
+        await #expect(throws: CancellationError.self) { try await running.value }
+        await #expect(throws: CancellationError.self) { try await queued.value }
+        #expect(await server.waitForOpenConnections(atMost: 0))
+        let duration = ContinuousClock.now - start
+
+        #expect(Blocker.isStillBlocking)
+        #expect(duration < .seconds(1), "\(duration)")
+      }
+
+      try await use(try #require(client))
+
+      try await expectEnd(of: &client)
+    }
+
+    @Test func `keeps limits while other sessions keep their queue busy`() async throws {
+      let server = try MockServer(.ok())
+      defer { server.stop() }
+      try await block()
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await HTTPClient().get(RequestTarget(server.url), options: .timeout(.milliseconds(100)))
+      }
+
+      #expect(error?.kind == .timedOut)
+      #expect(Blocker.isStillBlocking)
+    }
+
+    // MARK: Without libcurl
+
+    private struct WithoutLibcurl: Transport {
+      let notice: Notice
+
+      func prepared(for settings: TransportSettings) -> any Transport {
+        CurlSessionLoader(settings, problem: { "no libcurl was found" }, notice: notice)
+      }
+
+      func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+        try await prepared(for: TransportSettings()).send(request, context: context)
+      }
+    }
+
+    @Test func `without libcurl the system's loader does it, and that is said once`() async throws {
+      let server = try MockServer(.ok("hello"))
+      defer { server.stop() }
+      let lines = Locked<[String]>([])
+      let notice = Notice { line in lines.withLock { $0.append(line) } }
+
+      for _ in 0..<2 {
+        let client = HTTPClient { $0.transport = WithoutLibcurl(notice: notice) }
+        for _ in 0..<2 { #expect(try await client.get(RequestTarget(server.url)).text == "hello") }
+        #expect(try loader(of: client).session == nil)
+      }
+
+      let said = lines.withLock { $0 }
+      #expect(said.count == 1)
+      #expect(said.first?.contains("no libcurl was found") == true)
+      #expect(said.first?.contains("\n") == false)
+    }
+  }
+#endif
