@@ -127,7 +127,6 @@ typedef struct {
   int64_t received;
   int64_t sent;
   int file;
-  unsigned pause;
   bool is_running;
 } transfer;
 
@@ -173,7 +172,6 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *user) {
   (void)bytes;
   transfer *transfer = user;
   transfer->received += (int64_t)(size * count);
-  if (transfer->pause) usleep(transfer->pause);
   return size * count;
 }
 
@@ -297,7 +295,7 @@ const char *curl_loop_run(curl_loop *loop, const curl_loop_job *job, curl_loop_r
   result->requests = 0;
 
   for (long i = 0; i < job->concurrency && !problem; i++) {
-    transfers[i] = (transfer){.easy = curl.easy_init(), .file = file, .pause = job->reader_pause_microseconds};
+    transfers[i] = (transfer){.easy = curl.easy_init(), .file = file};
     if (!transfers[i].easy || prepare(loop, &transfers[i], job, fields) ||
         curl.multi_add_handle(loop->multi, transfers[i].easy)) {
       problem = "libcurl takes no transfer";

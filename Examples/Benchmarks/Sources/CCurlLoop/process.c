@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -35,6 +37,8 @@ double bench_cpu_seconds(void) {
   return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
+
+void bench_die_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
 void bench_raise_descriptor_limit(void) {
   struct rlimit limit;

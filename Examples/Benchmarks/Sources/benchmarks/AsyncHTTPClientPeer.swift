@@ -28,9 +28,10 @@ struct AsyncHTTPClientPeer: Peer {
   func download(_ url: String, pause: Duration?) async throws {
     let response = try await client.execute(HTTPClientRequest(url: url), timeout: .seconds(120))
     var length = 0
+    var pauses = PauseCounter()
     for try await piece in response.body {
       length += piece.readableBytes
-      if let pause { try await Task.sleep(for: pause) }
+      if let pause { for _ in 0..<pauses.count(piece.readableBytes) { try await Task.sleep(for: pause) } }
     }
     try check(status: Int(response.status.code), length: length, expected: Servers.bodyLength)
   }

@@ -6,7 +6,8 @@ import Martlet
 enum Child {
   static func run(_ text: String) async {
     // A client that hangs ends with its process.
-    alarm(150)
+    alarm(60)
+    bench_die_with_parent()
     signal(SIGPIPE, SIG_IGN)
     bench_raise_descriptor_limit()
     let outcome: Outcome
@@ -69,7 +70,7 @@ enum Child {
       return try await Meter.measure(idle: Memory.resident) {
         switch workload {
         case .download: try await peer.download(servers.big, pause: nil)
-        case .slowDownload: try await peer.download(servers.big, pause: .milliseconds(1))
+        case .slowDownload: try await peer.download(servers.big, pause: Servers.pause)
         case .buffered: try await peer.collect(servers.big)
         default: try await peer.upload(servers.file, to: servers.upload)
         }
@@ -91,6 +92,13 @@ enum Child {
       }
       _ = try await create(for: job.warmUpSeconds)
       return try await Meter.measure(idle: idle) { try await create(for: job.seconds) }
+    case .idleClients:
+      try await peer.get(servers.small, length: length)
+      return try await Meter.measure(idle: Memory.resident) {
+        let peers = try (0..<Workload.idleClientCount).map { _ in try make() }
+        for peer in peers { try await peer.get(servers.small, length: length) }
+        return peers.count
+      }
     case .inFlight:
       try await peer.get(servers.held, length: length)
       return try await Meter.measure(idle: Memory.resident) {
@@ -106,22 +114,23 @@ enum Child {
   private static func measureCancel(_ peer: any Peer, _ job: Job) async throws -> Measurement {
     let count = job.workload.concurrency
     let before = Memory.descriptors
-    // While the requests wait, and all of them are on their way: a second of that.
+    // A second while the requests wait; the slowest client takes three until all of them are on their way.
     let waiting = Task.detached {
-      try await Task.sleep(for: .seconds(1.5))
+      try await Task.sleep(for: .seconds(3.8))
       let start = bench_cpu_seconds()
       try await Task.sleep(for: .seconds(1))
       return bench_cpu_seconds() - start
     }
     var seconds = 0.0
     var result = try await Meter.measure(idle: Memory.resident) {
-      seconds = try await peer.cancel(job.servers.never, count: count, after: 3)
+      seconds = try await peer.cancel(job.servers.never, count: count, after: 5)
       return count
     }
     result.seconds = seconds
     result.waitingCores = try await waiting.value
-    try await Task.sleep(for: .milliseconds(100))
-    result.descriptorsLeft = Memory.descriptors - before
+    try await Task.sleep(for: .milliseconds(500))
+    // Fewer, if the client has given up its idle connection too.
+    result.descriptorsLeft = max(0, Memory.descriptors - before)
     return result
   }
 }

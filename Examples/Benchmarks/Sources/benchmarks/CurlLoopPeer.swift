@@ -50,10 +50,10 @@ final class CurlLoopPeer: Peer, @unchecked Sendable {
   }
 
   func download(_ url: String, pause: Duration?) async throws {
+    guard pause == nil else { throw Impossible("a reader that sleeps would stop the loop itself") }
     try run(url) { job in
       job.most = 1
       job.length = Int64(Servers.bodyLength)
-      job.reader_pause_microseconds = UInt32((pause ?? .zero) / .microseconds(1))
     }
   }
 
@@ -79,7 +79,7 @@ final class CurlLoopPeer: Peer, @unchecked Sendable {
       (roots ?? "").withCString { roots in
         var job = curl_loop_job(
           url: url, ca_file: self.roots == nil ? nil : roots, concurrency: 1, seconds: 0, most: 0, length: 0,
-          upload_path: nil, upload_length: 0, reader_pause_microseconds: 0, cancels: false)
+          upload_path: nil, upload_length: 0, cancels: false)
         fill(&job)
         return curl_loop_run(loop, &job, &result).map { String(cString: $0) }
       }

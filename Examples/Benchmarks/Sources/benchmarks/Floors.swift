@@ -48,7 +48,7 @@ struct Floors {
       checks.append(rate(.tlsNew, client, .urlSession, 10))
     }
     checks.append(rate(.tlsNew, .martletCurl, .asyncHTTPClient, 0.85))
-    for client in [Client.martletCurl, .martletURLSession] { checks += waiting(client) }
+    for client in [Client.martletCurl, .martletURLSession] { checks += [idle(client)] + waiting(client) }
     return checks
   }
 
@@ -80,6 +80,14 @@ struct Floors {
       Check(
         name: "\(workload.rawValue): \(client.rawValue), peak MB above idle", value: $0.peakMegabytes, floor: limit,
         isMinimum: false, places: 1)
+    }
+  }
+
+  private func idle(_ client: Client) -> Check? {
+    results.summary(.idleClients, client).map {
+      Check(
+        name: "\(Workload.idleClients.rawValue): \(client.rawValue), KiB for each",
+        value: $0.peakMegabytes * 1e6 / 1024 / Double(Workload.idleClientCount), floor: 64, isMinimum: false, places: 1)
     }
   }
 

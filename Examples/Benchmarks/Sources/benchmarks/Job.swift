@@ -27,6 +27,10 @@ struct Servers: Codable {
   static let smallLength = 13
   static let bodyLength = 1 << 30
 
+  /// Slept by a slow reader for each `pauseLength` bytes.
+  static let pause = Duration.milliseconds(1)
+  static let pauseLength = 256 << 10
+
   var small: String { "http://127.0.0.1:\(plain)/small" }
   var big: String { "http://127.0.0.1:\(plain)/big" }
   var smallTLS: String { "https://127.0.0.1:\(tls)/small" }

@@ -21,9 +21,10 @@ struct MartletPeer: Peer {
   func download(_ url: String, pause: Duration?) async throws {
     let length = try await client.stream(.get(RequestTarget(url))) { response in
       var length = 0
+      var pauses = PauseCounter()
       for try await piece in response.body {
         length += piece.count
-        if let pause { try await Task.sleep(for: pause) }
+        if let pause { for _ in 0..<pauses.count(piece.count) { try await Task.sleep(for: pause) } }
       }
       return length
     }

@@ -14,7 +14,7 @@ protocol Peer: Sendable {
   /// Sends GETs that are never answered and cancels them after a time; returns the seconds until all have returned.
   func cancel(_ url: String, count: Int, after seconds: Double) async throws -> Double
 
-  /// Receives a body in pieces and throws it away.
+  /// Receives a body in pieces and throws it away, with a pause for each ``Servers/pauseLength`` bytes.
   func download(_ url: String, pause: Duration?) async throws
 
   /// Receives a body into memory.
@@ -89,6 +89,18 @@ extension Peer {
   func check(status: Int, count: some Sequence<UInt8>) throws {
     let text = String(decoding: Array(count), as: UTF8.self)
     guard status == 200, text == "\(Servers.bodyLength)\n" else { throw Complaint("status \(status), \(text)") }
+  }
+}
+
+/// Says when a slow reader has to sleep.
+struct PauseCounter {
+  private var rest = 0
+
+  /// How often to sleep after some more bytes.
+  mutating func count(_ bytes: Int) -> Int {
+    rest += bytes
+    defer { rest %= Servers.pauseLength }
+    return rest / Servers.pauseLength
   }
 }
 

@@ -18,7 +18,9 @@ struct Report {
 
   var markdown: String {
     let sections = options.workloads.map { section($0) }
-    return (sections + [Floors(results: results).markdown].filter { !$0.isEmpty }).joined(separator: "\n")
+    return
+      ([Machine(rounds: options.rounds).markdown] + sections
+      + [Floors(results: results).markdown].filter { !$0.isEmpty }).joined(separator: "\n")
   }
 
   private func section(_ workload: Workload) -> String {

@@ -26,7 +26,7 @@ struct Session {
     var results = Results()
     for round in 1...options.rounds {
       for workload in options.workloads {
-        for client in options.clients {
+        for client in rotated(by: round) {
           let job = Job(client: client, workload: workload, servers: set.servers)
           let outcome = measure(job)
           note(round, job, outcome)
@@ -38,6 +38,12 @@ struct Session {
     print(report.markdown)
     if let path = options.json { try report.json.write(to: URL(fileURLWithPath: path)) }
     if let path = options.markdown { try Data(report.markdown.utf8).write(to: URL(fileURLWithPath: path)) }
+  }
+
+  /// No client always follows the same other one.
+  private func rotated(by count: Int) -> [Client] {
+    let first = count % max(1, options.clients.count)
+    return Array(options.clients[first...] + options.clients[..<first])
   }
 
   /// Runs a job in a process of its own.

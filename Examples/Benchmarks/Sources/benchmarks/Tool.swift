@@ -18,20 +18,22 @@ struct Tool {
     self.path = "\(place)/\(name)"
   }
 
-  /// Runs the program to its end.
-  func run(_ arguments: [String], in folder: URL) throws {
+  /// Runs the program to its end, and returns what it has said.
+  @discardableResult
+  func run(_ arguments: [String], in folder: URL? = nil) throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: path)
     process.arguments = arguments
     process.currentDirectoryURL = folder
-    let errors = Pipe()
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = errors
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = output
     try process.run()
-    let text = errors.fileHandleForReading.readDataToEndOfFile()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     guard process.terminationStatus == 0 else {
-      throw Complaint("\(path) \(arguments.first ?? "") failed: \(String(decoding: text, as: UTF8.self))")
+      throw Complaint("\(path) \(arguments.first ?? "") failed: \(text)")
     }
+    return text
   }
 }

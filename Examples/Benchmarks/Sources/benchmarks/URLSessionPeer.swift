@@ -9,13 +9,15 @@ import Synchronization
 struct URLSessionPeer: Peer {
   private let session: URLSession
 
-  init(connections: Int) {
+  init(connections: Int) { session = URLSession(configuration: Self.configuration(connections)) }
+
+  private static func configuration(_ connections: Int) -> URLSessionConfiguration {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = connections
     configuration.timeoutIntervalForRequest = 120
     configuration.urlCache = nil
     configuration.httpCookieStorage = nil
-    session = URLSession(configuration: configuration)
+    return configuration
   }
 
   func get(_ url: String, length: Int) async throws {
@@ -24,9 +26,11 @@ struct URLSessionPeer: Peer {
   }
 
   func download(_ url: String, pause: Duration?) async throws {
+    // Bytes as they come go to the delegate of a session only.
     let counter = Counter(pause: pause)
+    let session = URLSession(configuration: Self.configuration(1), delegate: counter, delegateQueue: nil)
+    defer { session.finishTasksAndInvalidate() }
     let task = session.dataTask(with: try request(url))
-    task.delegate = counter
     try await withCheckedThrowingContinuation { continuation in
       counter.start(continuation)
       task.resume()
@@ -57,6 +61,7 @@ struct URLSessionPeer: Peer {
 private final class Counter: NSObject, URLSessionDataDelegate, Sendable {
   private struct State {
     var length = 0
+    var pauses = PauseCounter()
     var continuation: CheckedContinuation<Void, any Error>?
   }
 
@@ -72,8 +77,11 @@ private final class Counter: NSObject, URLSessionDataDelegate, Sendable {
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    state.withLock { $0.length += data.count }
-    if let pause { usleep(UInt32(pause / .microseconds(1))) }
+    let pauses = state.withLock { state in
+      state.length += data.count
+      return state.pauses.count(data.count)
+    }
+    if let pause { usleep(UInt32(pause / .microseconds(1)) * UInt32(pauses)) }
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

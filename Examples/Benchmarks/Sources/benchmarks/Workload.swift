@@ -10,8 +10,11 @@ enum Workload: String, CaseIterable, Codable {
   case tlsKept = "tls-kept"
   case tlsNew = "tls-new"
   case creation = "client-creation"
+  case idleClients = "idle-clients"
   case inFlight = "in-flight-1000"
   case cancel
+
+  static let idleClientCount = 100
 
   /// The number of requests at a time.
   var concurrency: Int {
@@ -34,12 +37,13 @@ enum Workload: String, CaseIterable, Codable {
     case .get64: "GET of 13 bytes, 64 at a time"
     case .get256: "GET of 13 bytes, 256 at a time"
     case .download: "1 GiB down, streamed and thrown away"
-    case .slowDownload: "1 GiB down to a reader that sleeps 1 ms for each piece"
+    case .slowDownload: "1 GiB down to a reader that sleeps 1 ms for each 256 KiB"
     case .buffered: "1 GiB down into memory"
     case .upload: "1 GiB up from a file"
     case .tlsKept: "GET of 13 bytes over one TLS connection, one after the other"
     case .tlsNew: "GET of 13 bytes, each over a new TLS connection, one after the other"
     case .creation: "a client made, one GET, the client dropped"
+    case .idleClients: "100 clients made, one GET by each, and all of them kept"
     case .inFlight: "1,000 GETs at a time, each answered after a second"
     case .cancel: "1,000 GETs that wait, cancelled at once"
     }

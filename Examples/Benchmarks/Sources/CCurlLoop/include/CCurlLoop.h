@@ -25,8 +25,6 @@ typedef struct {
   /// The file to send, or NULL for a GET.
   const char *_Nullable upload_path;
   int64_t upload_length;
-  /// Slept for each piece of a body.
-  unsigned reader_pause_microseconds;
   /// All transfers that have not ended in time are cancelled.
   bool cancels;
 } curl_loop_job;
@@ -61,6 +59,8 @@ int bench_server_start(void);
 bool bench_replace_file(const char *place, const char *file);
 /// The seconds of processor time that this process has used.
 double bench_cpu_seconds(void);
+/// Kills this process when its parent ends.
+void bench_die_with_parent(void);
 /// Lets this process open as many files as it may.
 void bench_raise_descriptor_limit(void);
 /// A listening socket's port that nobody uses, or 0.
