@@ -1,0 +1,347 @@
+#include "CCurlLoop.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+// The numbers are part of libcurl's binary interface and never change; no header of it is needed to build this.
+enum {
+  kLong = 0, kObject = 10000, kFunction = 20000, kOffset = 30000,
+
+  kOptWriteData = kObject + 1,
+  kOptURL = kObject + 2,
+  kOptReadData = kObject + 9,
+  kOptWriteFunction = kFunction + 11,
+  kOptReadFunction = kFunction + 12,
+  kOptHTTPHeader = kObject + 23,
+  kOptUpload = kLong + 46,
+  kOptPost = kLong + 47,
+  kOptHTTPVersion = kLong + 84,
+  kOptCAInfo = kObject + 65,
+  kOptCAPath = kObject + 97,
+  kOptBufferSize = kLong + 98,
+  kOptNoSignal = kLong + 99,
+  kOptPrivate = kObject + 103,
+  kOptInFileSizeLarge = kOffset + 115,
+  kOptNoProxy = kObject + 177,
+  kOptCloseSocketFunction = kFunction + 208,
+  kOptCloseSocketData = kObject + 209,
+  kOptUploadBufferSize = kLong + 280,
+
+  kMultiSocketFunction = kFunction + 1,
+  kMultiSocketData = kObject + 2,
+  kMultiTimerFunction = kFunction + 4,
+  kMultiTimerData = kObject + 5,
+  kMultiMaxConnects = kLong + 6,
+
+  kInfoStatus = 0x200002,
+  kInfoPrivate = 0x100015,
+
+  kGlobalAll = 3,
+  kHTTPVersion11 = 2,
+  kMessageDone = 1,
+  kPollIn = 1, kPollOut = 2, kPollInOut = 3, kPollRemove = 4,
+  kSelectIn = 1, kSelectOut = 2, kSelectError = 4,
+  kSocketTimeout = -1,
+};
+
+struct message {
+  int msg;
+  void *easy;
+  union {
+    void *whatever;
+    int result;
+  } data;
+};
+
+static struct {
+  int (*global_init)(long);
+  const char *(*version)(void);
+  void *(*easy_init)(void);
+  void (*easy_cleanup)(void *);
+  int (*easy_setopt)(void *, int, ...);
+  int (*easy_getinfo)(void *, int, ...);
+  const char *(*easy_strerror)(int);
+  void *(*slist_append)(void *, const char *);
+  void (*slist_free_all)(void *);
+  void *(*multi_init)(void);
+  int (*multi_cleanup)(void *);
+  int (*multi_add_handle)(void *, void *);
+  int (*multi_remove_handle)(void *, void *);
+  int (*multi_setopt)(void *, int, ...);
+  int (*multi_socket_action)(void *, int, int, int *);
+  struct message *(*multi_info_read)(void *, int *);
+} curl;
+
+static bool load(void) {
+  static bool is_loaded;
+  if (is_loaded) return true;
+  void *image = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+  if (!image) image = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
+  if (!image) return false;
+#define LOAD(name) if (!(*(void **)&curl.name = dlsym(image, "curl_" #name))) return false
+  LOAD(global_init);
+  LOAD(version);
+  LOAD(easy_init);
+  LOAD(easy_cleanup);
+  LOAD(easy_setopt);
+  LOAD(easy_getinfo);
+  LOAD(easy_strerror);
+  LOAD(slist_append);
+  LOAD(slist_free_all);
+  LOAD(multi_init);
+  LOAD(multi_cleanup);
+  LOAD(multi_add_handle);
+  LOAD(multi_remove_handle);
+  LOAD(multi_setopt);
+  LOAD(multi_socket_action);
+  LOAD(multi_info_read);
+#undef LOAD
+  is_loaded = curl.global_init(kGlobalAll) == 0;
+  return is_loaded;
+}
+
+const char *curl_loop_version(void) { return load() ? curl.version() : NULL; }
+
+enum { kMaximumSockets = 1 << 16, kEventsPerWait = 256 };
+
+struct curl_loop {
+  void *multi;
+  int poll;
+  // When libcurl wants to be called, or negative.
+  double timer;
+  // For each socket what epoll watches, and whether libcurl still wants it: the socket of an idle connection stays
+  // watched, which saves two system calls for each request.
+  uint8_t watched[kMaximumSockets];
+  bool wanted[kMaximumSockets];
+};
+
+typedef struct {
+  void *easy;
+  int64_t received;
+  int64_t sent;
+  int file;
+  bool is_running;
+} transfer;
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+// MARK: Callbacks of libcurl
+
+static int on_socket(void *easy, int socket, int what, void *user, void *own) {
+  (void)easy, (void)own;
+  curl_loop *loop = user;
+  if (socket < 0 || socket >= kMaximumSockets) return -1;
+  loop->wanted[socket] = what != kPollRemove;
+  if (what == kPollRemove) return 0;
+  uint8_t events = (what & kPollIn ? EPOLLIN : 0) | (what & kPollOut ? EPOLLOUT : 0);
+  if (loop->watched[socket] == events) return 0;
+  struct epoll_event event = {.events = events, .data.fd = socket};
+  int operation = loop->watched[socket] ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+  loop->watched[socket] = events;
+  return epoll_ctl(loop->poll, operation, socket, &event);
+}
+
+static int on_close(void *user, int socket) {
+  curl_loop *loop = user;
+  if (socket >= 0 && socket < kMaximumSockets) {
+    loop->watched[socket] = 0;
+    loop->wanted[socket] = false;
+  }
+  return close(socket);
+}
+
+static int on_timer(void *multi, long milliseconds, void *user) {
+  (void)multi;
+  curl_loop *loop = user;
+  loop->timer = milliseconds < 0 ? -1 : milliseconds == 0 ? 0 : now() + (double)milliseconds * 1e-3;
+  return 0;
+}
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *user) {
+  (void)bytes;
+  transfer *transfer = user;
+  transfer->received += (int64_t)(size * count);
+  return size * count;
+}
+
+static size_t on_read(char *bytes, size_t size, size_t count, void *user) {
+  transfer *transfer = user;
+  ssize_t got = pread(transfer->file, bytes, size * count, transfer->sent);
+  if (got < 0) return 0x10000000; // CURL_READFUNC_ABORT
+  transfer->sent += got;
+  return (size_t)got;
+}
+
+// MARK: The loop
+
+curl_loop *curl_loop_new(long connections) {
+  if (!load()) return NULL;
+  curl_loop *loop = calloc(1, sizeof *loop);
+  if (!loop) return NULL;
+  loop->timer = -1;
+  loop->poll = epoll_create1(EPOLL_CLOEXEC);
+  loop->multi = curl.multi_init();
+  if (loop->poll < 0 || !loop->multi || curl.multi_setopt(loop->multi, kMultiSocketFunction, on_socket) ||
+      curl.multi_setopt(loop->multi, kMultiSocketData, loop) ||
+      curl.multi_setopt(loop->multi, kMultiTimerFunction, on_timer) ||
+      curl.multi_setopt(loop->multi, kMultiTimerData, loop) ||
+      curl.multi_setopt(loop->multi, kMultiMaxConnects, connections)) {
+    curl_loop_free(loop);
+    return NULL;
+  }
+  return loop;
+}
+
+void curl_loop_free(curl_loop *loop) {
+  if (loop->multi) curl.multi_cleanup(loop->multi);
+  if (loop->poll >= 0) close(loop->poll);
+  free(loop);
+}
+
+static int prepare(curl_loop *loop, transfer *transfer, const curl_loop_job *job, void *fields) {
+  int code = 0;
+#define SET(option, value) \
+  do { if (!code) code = curl.easy_setopt(transfer->easy, (option), (value)); } while (0)
+  SET(kOptURL, job->url);
+  SET(kOptNoSignal, 1L);
+  SET(kOptNoProxy, "*");
+  SET(kOptHTTPVersion, (long)kHTTPVersion11);
+  SET(kOptBufferSize, 256L << 10);
+  SET(kOptPrivate, transfer);
+  SET(kOptWriteFunction, on_body);
+  SET(kOptWriteData, transfer);
+  SET(kOptCloseSocketFunction, on_close);
+  SET(kOptCloseSocketData, loop);
+  // Only without a directory does libcurl keep the certificates that it has parsed.
+  SET(kOptCAPath, NULL);
+  if (job->ca_file) SET(kOptCAInfo, job->ca_file);
+  if (job->upload_path) {
+    SET(kOptPost, 1L);
+    SET(kOptUpload, 1L);
+    SET(kOptInFileSizeLarge, job->upload_length);
+    SET(kOptUploadBufferSize, 1L << 20);
+    SET(kOptReadFunction, on_read);
+    SET(kOptReadData, transfer);
+    SET(kOptHTTPHeader, fields);
+  }
+#undef SET
+  return code;
+}
+
+/// Waits for what comes first, and lets libcurl work on it.
+static void turn(curl_loop *loop, double end) {
+  int running = 0;
+  if (loop->timer == 0) {
+    loop->timer = -1;
+    curl.multi_socket_action(loop->multi, kSocketTimeout, 0, &running);
+    return;
+  }
+  double wait = end - now();
+  if (loop->timer > 0 && loop->timer - now() < wait) wait = loop->timer - now();
+  int milliseconds = wait <= 0 ? 0 : wait > 1000 ? 1000000 : (int)(wait * 1e3) + 1;
+
+  struct epoll_event events[kEventsPerWait];
+  int count = epoll_wait(loop->poll, events, kEventsPerWait, milliseconds);
+  for (int i = 0; i < count; i++) {
+    int socket = events[i].data.fd;
+    if (!loop->watched[socket]) continue;
+    if (!loop->wanted[socket]) {
+      epoll_ctl(loop->poll, EPOLL_CTL_DEL, socket, NULL);
+      loop->watched[socket] = 0;
+      continue;
+    }
+    int what = (events[i].events & EPOLLIN ? kSelectIn : 0) | (events[i].events & EPOLLOUT ? kSelectOut : 0) |
+        (events[i].events & (EPOLLERR | EPOLLHUP) ? kSelectError : 0);
+    curl.multi_socket_action(loop->multi, socket, what, &running);
+  }
+  if (loop->timer > 0 && now() >= loop->timer) loop->timer = 0;
+}
+
+static const char *check(const struct message *message, const transfer *transfer, const curl_loop_job *job) {
+  static char problem[200];
+  long status = 0;
+  curl.easy_getinfo(message->easy, kInfoStatus, &status);
+  if (message->data.result) {
+    snprintf(problem, sizeof problem, "%s", curl.easy_strerror(message->data.result));
+  } else if (status != 200 || transfer->received != job->length) {
+    snprintf(problem, sizeof problem, "status %ld with %lld bytes", status, (long long)transfer->received);
+  } else {
+    return NULL;
+  }
+  return problem;
+}
+
+const char *curl_loop_run(curl_loop *loop, const curl_loop_job *job, curl_loop_result *result) {
+  const char *problem = NULL;
+  transfer *transfers = calloc((size_t)job->concurrency, sizeof *transfers);
+  if (!transfers) return "no memory";
+  // libcurl would ask the server first whether it wants the body.
+  void *fields = job->upload_path ? curl.slist_append(NULL, "Expect:") : NULL;
+  int file = job->upload_path ? open(job->upload_path, O_RDONLY | O_CLOEXEC) : -1;
+  double end = now() + job->seconds;
+  int64_t begun = 0;
+  long active = 0;
+  result->requests = 0;
+
+  for (long i = 0; i < job->concurrency && !problem; i++) {
+    transfers[i] = (transfer){.easy = curl.easy_init(), .file = file};
+    if (!transfers[i].easy || prepare(loop, &transfers[i], job, fields) ||
+        curl.multi_add_handle(loop->multi, transfers[i].easy)) {
+      problem = "libcurl takes no transfer";
+      break;
+    }
+    transfers[i].is_running = true;
+    begun++;
+    active++;
+  }
+
+  while (active && !problem && !(job->cancels && now() >= end)) {
+    turn(loop, job->cancels ? end : now() + 60);
+    int rest = 0;
+    const struct message *message;
+    while ((message = curl.multi_info_read(loop->multi, &rest))) {
+      if (message->msg != kMessageDone) continue;
+      void *easy = message->easy;
+      transfer *transfer = NULL;
+      curl.easy_getinfo(easy, kInfoPrivate, &transfer);
+      const char *wrong = check(message, transfer, job);
+      if (wrong) problem = wrong;
+      result->requests++;
+      transfer->received = transfer->sent = 0;
+      curl.multi_remove_handle(loop->multi, easy);
+      transfer->is_running = false;
+      active--;
+      if (problem || (job->most && begun >= job->most) || now() >= end) continue;
+      if (curl.multi_add_handle(loop->multi, easy)) continue;
+      transfer->is_running = true;
+      begun++;
+      active++;
+    }
+  }
+
+  double start = now();
+  if (job->cancels) result->requests = active;
+  for (long i = 0; i < job->concurrency; i++) {
+    if (!transfers[i].easy) continue;
+    if (transfers[i].is_running) curl.multi_remove_handle(loop->multi, transfers[i].easy);
+  }
+  result->cancel_seconds = now() - start;
+  for (long i = 0; i < job->concurrency; i++) {
+    if (transfers[i].easy) curl.easy_cleanup(transfers[i].easy);
+  }
+  if (file >= 0) close(file);
+  if (fields) curl.slist_free_all(fields);
+  free(transfers);
+  return problem;
+}

@@ -1,0 +1,136 @@
+import CCurlLoop
+import Foundation
+import Martlet
+
+/// One measurement, in a process of its own, so that processor time and memory are those of one client.
+enum Child {
+  static func run(_ text: String) async {
+    // A client that hangs ends with its process.
+    alarm(60)
+    bench_die_with_parent()
+    signal(SIGPIPE, SIG_IGN)
+    bench_raise_descriptor_limit()
+    let outcome: Outcome
+    do {
+      let job = try JSONDecoder().decode(Job.self, from: Data(text.utf8))
+      // Before any other thread starts: all clients then verify against what they take for the system's certificates.
+      let isReplaced =
+        job.workload.isTLS && bench_replace_file("/etc/ssl/certs/ca-certificates.crt", job.servers.bundle)
+      outcome = .measured(try await measure(job, roots: isReplaced ? nil : job.servers.bundle))
+    } catch let error as Impossible {
+      outcome = .impossible(error.reason)
+    } catch {
+      outcome = .failed("\(error)")
+    }
+    guard let line = try? JSONEncoder().encode(outcome) else { return }
+    FileHandle.standardOutput.write(line)
+    // A client that cannot end would change the next measurement.
+    exit(0)
+  }
+
+  // `roots` are the certificates to trust, unless they are the system's.
+  private static func makePeer(_ job: Job, roots: String?) throws -> any Peer {
+    let connections = job.workload.concurrency
+    let isTLS = job.workload.isTLS
+    if let roots, isTLS {
+      switch job.client {
+      case .asyncHTTPClient: return AsyncHTTPClientPeer(connections: connections, roots: roots)
+      case .curlLoop: return try CurlLoopPeer(connections: connections, roots: roots)
+      default: throw Impossible("needs a private view of the system's certificates, which takes rights to mount")
+      }
+    }
+    return switch job.client {
+    case .urlSession: URLSessionPeer(connections: connections)
+    case .martletURLSession: MartletPeer(.urlSession, connections: connections)
+    case .martletCurl: MartletPeer(.curl, connections: connections)
+    case .asyncHTTPClient: AsyncHTTPClientPeer(connections: connections, roots: nil)
+    case .curlLoop: try CurlLoopPeer(connections: connections, roots: nil)
+    }
+  }
+
+  @concurrent
+  private static func measure(_ job: Job, roots: String?) async throws -> Measurement {
+    let servers = job.servers
+    let workload = job.workload
+    let length = Servers.smallLength
+    let make = { try makePeer(job, roots: roots) }
+    var peer: any Peer = try make()
+    switch workload {
+    case .getSequential, .get64, .get256, .tlsKept, .tlsNew:
+      let url = workload == .tlsKept ? servers.smallTLS : workload == .tlsNew ? servers.smallTLSOnce : servers.small
+      try await peer.get(url, length: length)
+      let idle = Memory.resident
+      _ = try await peer.gets(
+        url, length: length, concurrency: workload.concurrency, seconds: job.warmUpSeconds)
+      return try await Meter.measure(idle: idle) {
+        try await peer.gets(url, length: length, concurrency: workload.concurrency, seconds: job.seconds)
+      }
+    case .download, .slowDownload, .buffered, .upload:
+      try await peer.get(servers.small, length: length)
+      return try await Meter.measure(idle: Memory.resident) {
+        switch workload {
+        case .download: try await peer.download(servers.big, pause: nil)
+        case .slowDownload: try await peer.download(servers.big, pause: Servers.pause)
+        case .buffered: try await peer.collect(servers.big)
+        default: try await peer.upload(servers.file, to: servers.upload)
+        }
+        return 1
+      }
+    case .creation:
+      try await peer.get(servers.small, length: length)
+      let idle = Memory.resident
+      func create(for seconds: Double) async throws -> Int {
+        let end = ContinuousClock.now + .seconds(seconds)
+        var count = 0
+        repeat {
+          try await peer.close()
+          peer = try make()
+          try await peer.get(servers.small, length: length)
+          count += 1
+        } while ContinuousClock.now < end
+        return count
+      }
+      _ = try await create(for: job.warmUpSeconds)
+      return try await Meter.measure(idle: idle) { try await create(for: job.seconds) }
+    case .idleClients:
+      try await peer.get(servers.small, length: length)
+      return try await Meter.measure(idle: Memory.resident) {
+        let peers = try (0..<Workload.idleClientCount).map { _ in try make() }
+        for peer in peers { try await peer.get(servers.small, length: length) }
+        return peers.count
+      }
+    case .inFlight:
+      try await peer.get(servers.held, length: length)
+      return try await Meter.measure(idle: Memory.resident) {
+        try await peer.burst(servers.held, length: length, count: workload.concurrency)
+        return workload.concurrency
+      }
+    case .cancel:
+      try await peer.get(servers.held, length: length)
+      return try await measureCancel(peer, job)
+    }
+  }
+
+  private static func measureCancel(_ peer: any Peer, _ job: Job) async throws -> Measurement {
+    let count = job.workload.concurrency
+    let before = Memory.descriptors
+    // A second while the requests wait; the slowest client takes three until all of them are on their way.
+    let waiting = Task.detached {
+      try await Task.sleep(for: .seconds(3.8))
+      let start = bench_cpu_seconds()
+      try await Task.sleep(for: .seconds(1))
+      return bench_cpu_seconds() - start
+    }
+    var seconds = 0.0
+    var result = try await Meter.measure(idle: Memory.resident) {
+      seconds = try await peer.cancel(job.servers.never, count: count, after: 5)
+      return count
+    }
+    result.seconds = seconds
+    result.waitingCores = try await waiting.value
+    try await Task.sleep(for: .milliseconds(500))
+    // Fewer, if the client has given up its idle connection too.
+    result.descriptorsLeft = max(0, Memory.descriptors - before)
+    return result
+  }
+}

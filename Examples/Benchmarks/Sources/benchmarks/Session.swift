@@ -1,0 +1,90 @@
+import CCurlLoop
+import Foundation
+
+/// A whole run: every client on every workload, as often as there are rounds.
+struct Session {
+  private let options: Options
+
+  init(_ options: Options) { self.options = options }
+
+  func run() throws {
+    let set = try ServerSet()
+    let signals = [SIGINT, SIGTERM].map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler {
+        set.stop()
+        exit(130)
+      }
+      source.resume()
+      return source
+    }
+    defer {
+      for source in signals { source.cancel() }
+      set.stop()
+    }
+    var results = Results()
+    for round in 1...options.rounds {
+      for workload in options.workloads {
+        for client in rotated(by: round) {
+          let job = Job(client: client, workload: workload, servers: set.servers)
+          let outcome = measure(job)
+          note(round, job, outcome)
+          results.add(outcome, of: client, on: workload)
+        }
+      }
+    }
+    let report = Report(results: results, options: options)
+    print(report.markdown)
+    if let path = options.json { try report.json.write(to: URL(fileURLWithPath: path)) }
+    if let path = options.markdown { try Data(report.markdown.utf8).write(to: URL(fileURLWithPath: path)) }
+  }
+
+  /// No client always follows the same other one.
+  private func rotated(by count: Int) -> [Client] {
+    let first = count % max(1, options.clients.count)
+    return Array(options.clients[first...] + options.clients[..<first])
+  }
+
+  /// Runs a job in a process of its own.
+  private func measure(_ job: Job) -> Outcome {
+    let child = Process()
+    let output = Pipe()
+    do {
+      let text = String(decoding: try JSONEncoder().encode(job), as: UTF8.self)
+      child.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+      child.arguments = ["child", text]
+      // A proxy is no part of what is measured.
+      child.environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
+      child.standardOutput = output
+      try child.run()
+      try output.fileHandleForWriting.close()
+      let answer = output.fileHandleForReading.readDataToEndOfFile()
+      child.waitUntilExit()
+      guard child.terminationReason == .exit, !answer.isEmpty else {
+        return .failed(child.terminationStatus == SIGALRM ? "hung" : "crashed with signal \(child.terminationStatus)")
+      }
+      return try JSONDecoder().decode(Outcome.self, from: answer)
+    } catch {
+      return .failed("\(error)")
+    }
+  }
+
+  private func note(_ round: Int, _ job: Job, _ outcome: Outcome) {
+    let text =
+      switch outcome {
+      case .measured(let it):
+        """
+        \(decimal(Double(it.requests) / it.seconds, 1))/s, \
+        \(decimal(it.cpuSeconds / Double(it.requests) * 1e6, 1)) µs CPU, +\(decimal(Double(it.peakBytes) / 1e6, 1)) MB
+        """
+      case .impossible(let reason): "– \(reason)"
+      case .failed(let reason): "failed: \(reason)"
+      }
+    let line = "round \(round)/\(options.rounds) \(job.workload.rawValue) \(job.client.rawValue): \(text)\n"
+    FileHandle.standardError.write(Data(line.utf8))
+  }
+}
+
+/// A number with a fixed number of places.
+func decimal(_ value: Double, _ places: Int) -> String { String(format: "%.\(places)f", value) }

@@ -1,0 +1,70 @@
+/// What is measured.
+enum Workload: String, CaseIterable, Codable {
+  case getSequential = "get-sequential"
+  case get64 = "get-64"
+  case get256 = "get-256"
+  case download = "download-1g"
+  case slowDownload = "download-1g-slow"
+  case buffered = "download-1g-memory"
+  case upload = "upload-1g"
+  case tlsKept = "tls-kept"
+  case tlsNew = "tls-new"
+  case creation = "client-creation"
+  case idleClients = "idle-clients"
+  case inFlight = "in-flight-1000"
+  case cancel
+
+  static let idleClientCount = 100
+
+  /// The number of requests at a time.
+  var concurrency: Int {
+    switch self {
+    case .get64: 64
+    case .get256: 256
+    case .inFlight, .cancel: 1000
+    default: 1
+    }
+  }
+
+  /// Whether a request is a gigabyte, and megabytes per second say more than requests.
+  var isTransfer: Bool { [.download, .slowDownload, .buffered, .upload].contains(self) }
+
+  var isTLS: Bool { self == .tlsKept || self == .tlsNew }
+
+  var summary: String {
+    switch self {
+    case .getSequential: "GET of 13 bytes, one after the other"
+    case .get64: "GET of 13 bytes, 64 at a time"
+    case .get256: "GET of 13 bytes, 256 at a time"
+    case .download: "1 GiB down, streamed and thrown away"
+    case .slowDownload: "1 GiB down to a reader that sleeps 1 ms for each 256 KiB"
+    case .buffered: "1 GiB down into memory"
+    case .upload: "1 GiB up from a file"
+    case .tlsKept: "GET of 13 bytes over one TLS connection, one after the other"
+    case .tlsNew: "GET of 13 bytes, each over a new TLS connection, one after the other"
+    case .creation: "a client made, one GET, the client dropped"
+    case .idleClients: "100 clients made, one GET by each, and all of them kept"
+    case .inFlight: "1,000 GETs at a time, each answered after a second"
+    case .cancel: "1,000 GETs that wait, cancelled at once"
+    }
+  }
+}
+
+/// Who is measured.
+enum Client: String, CaseIterable, Codable {
+  case urlSession = "urlsession"
+  case martletURLSession = "martlet-urlsession"
+  case martletCurl = "martlet-curl"
+  case asyncHTTPClient = "async-http-client"
+  case curlLoop = "libcurl-loop"
+
+  var summary: String {
+    switch self {
+    case .urlSession: "URLSession as it comes with the toolchain, `data(for:)`"
+    case .martletURLSession: "Martlet with its default transport, `client.get`"
+    case .martletCurl: "Martlet with `transport: .curl`, `client.get`"
+    case .asyncHTTPClient: "AsyncHTTPClient, `execute` and the collected body"
+    case .curlLoop: "a C loop over libcurl's multi interface and epoll, on the calling thread: the ceiling"
+    }
+  }
+}
