@@ -25,10 +25,12 @@
       }
       let kind = kind(code, text, hasConnected: situation.hasConnected)
       let message = InvalidInput.printable(text.isEmpty ? String(cString: martlet_easy_error(code)) : text, limit: 300)
+      // Under TLS 1.3 a server says that it wants another certificate when the client has begun to send already.
+      let isConnected = situation.hasConnected && !(kind == .tls && !situation.hasMoved)
       let phase: HTTPError.Phase =
-        if !situation.hasConnected { .connecting } else if situation.hasHead { .receiving } else { situation.phase }
+        if !isConnected { .connecting } else if situation.hasHead { .receiving } else { situation.phase }
       return made(
-        kind, message, phase, reached: situation.hasConnected,
+        kind, message, phase, reached: isConnected,
         isStale: kind == .connectionLost && situation.isReused && !situation.hasMoved)
     }
 

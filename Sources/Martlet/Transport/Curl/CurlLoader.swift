@@ -4,18 +4,22 @@
   /// The working side of ``CurlTransport``: one engine for the life of a client, started by its first request.
   final class CurlLoader: AbortAwareTransport {
     private let settings: TransportSettings
+    private let problem: InvalidInput?
     private let limiter: ConnectionLimiter
     private let cache = HeaderLinesCache()
     private let engine = Locked<CurlEngine?>(nil)
 
     init(_ settings: TransportSettings) {
       self.settings = settings
+      problem = settings.problem
       limiter = ConnectionLimiter(
         perOrigin: settings.maximumConnectionsPerHost, total: settings.maximumConnections)
     }
 
     func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
       if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
+      // A client asks that before; nothing insecure is done for those who use a transport without one.
+      if let problem { throw HTTPError(.invalidRequest, problem.message, request: request) }
       let control = context.exchange
       let wire = try CurlRequest(request, context.call.options.decompression, cache)
       try control.abortSource.check()
