@@ -53,6 +53,11 @@
         #expect(second.text.contains("Reused, TLSv1"))
         #expect(second.timing.tls ?? .zero > .zero)
       }
+
+      let server = try await NginxServer(try await authority.identity(), "keepalive_timeout 0;")
+      var reused: [String?] = []
+      for _ in 0..<2 { reused.append(try await client.get(RequestTarget(server.url)).headers["X-Reused"]) }
+      #expect(reused == [".", "r"])
     }
 
     // MARK: Trust stays with its client

@@ -136,7 +136,7 @@ extension TLSSettings: CustomStringConvertible, CustomDebugStringConvertible, Cu
     case .only: parts = ["custom roots"]
     case .anything: parts = ["trusts anything"]
     }
-    if let pins { parts.append("\(pins.count) pins") }
+    if let pins { parts.append(pins.count == 1 ? "1 pin" : "\(pins.count) pins") }
     parts.append("TLS \(minimumVersion.rawValue) or later")
     if let clientCertificate { parts.append("client certificate (\(clientCertificate))") }
     return parts.joined(separator: ", ")
