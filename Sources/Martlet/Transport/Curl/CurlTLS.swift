@@ -22,7 +22,7 @@
     private let roots: MemoryFile?
     private let pins: String?
     private let identity: Identity?
-    /// Before 8.10 each handle has sessions of its own, and those of a handle that is used once resume nothing.
+    /// Before 8.10 each handle has sessions of its own, which the next transfer need not get.
     private let sessions: UnsafeMutableRawPointer
 
     /// Prepares settings without a problem; `nil` if the system has no memory or no descriptors for it.
