@@ -63,6 +63,9 @@ enum {
   kInfoPretransferTime = kInfoOffset + 53,
   kInfoAppConnectTime = kInfoOffset + 56,
 
+  kShareAdd = 1,
+  kShareSessions = 4,
+
   kGlobalAll = 3,
   kFeatureSSL = 1 << 2,
   kFeatureAsynchDNS = 1 << 7,
@@ -127,13 +130,16 @@ static struct {
   int (*multi_setopt)(void *, int, ...);
   int (*multi_socket_action)(void *, int, int, int *);
   struct message *(*multi_info_read)(void *, int *);
+  void *(*share_init)(void);
+  int (*share_setopt)(void *, int, ...);
+  int (*share_cleanup)(void *);
 } curl;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char problem[200];
 static uint32_t version;
 static const char *version_text;
-static bool has_ca_file;
+static const char *ca_file;
 
 static void load(void) {
   void *image = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
@@ -164,6 +170,9 @@ static void load(void) {
       {"curl_multi_setopt", (void **)&curl.multi_setopt},
       {"curl_multi_socket_action", (void **)&curl.multi_socket_action},
       {"curl_multi_info_read", (void **)&curl.multi_info_read},
+      {"curl_share_init", (void **)&curl.share_init},
+      {"curl_share_setopt", (void **)&curl.share_setopt},
+      {"curl_share_cleanup", (void **)&curl.share_cleanup},
   };
   for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
     *symbols[i].place = dlsym(image, symbols[i].name);
@@ -192,7 +201,7 @@ static void load(void) {
   }
   version = info->version_num;
   version_text = info->version;
-  has_ca_file = info->cainfo && access(info->cainfo, R_OK) == 0;
+  if (info->cainfo && access(info->cainfo, R_OK) == 0) ca_file = info->cainfo;
 }
 
 const char *martlet_curl_problem(void) {
@@ -202,6 +211,7 @@ const char *martlet_curl_problem(void) {
 
 uint32_t martlet_curl_version(void) { return martlet_curl_problem() ? 0 : version; }
 const char *martlet_curl_version_text(void) { return martlet_curl_problem() ? NULL : version_text; }
+const char *martlet_curl_ca_file(void) { return martlet_curl_problem() ? NULL : ca_file; }
 
 // MARK: Easy handles
 
@@ -252,7 +262,7 @@ int martlet_easy_prepare(
   SET(kOptCloseSocketFunction, callbacks->closed);
   SET(kOptCloseSocketData, loop);
   // Only without a directory does libcurl keep the parsed certificates (7.87), which take 20 ms for each connection.
-  if (has_ca_file) SET(kOptCAPath, NULL);
+  if (ca_file) SET(kOptCAPath, NULL);
 #undef SET
   // 7.87: a transfer that ends while its name is looked up does not wait for that.
   if (!code) {
@@ -360,10 +370,20 @@ void *martlet_multi_next_done(void *multi, int *code) {
   return NULL;
 }
 
+void *martlet_share_new(void) {
+  void *share = curl.share_init();
+  if (!share || curl.share_setopt(share, kShareAdd, kShareSessions) == 0) return share;
+  curl.share_cleanup(share);
+  return NULL;
+}
+
+void martlet_share_free(void *share) { curl.share_cleanup(share); }
+
 #else
 
 const char *martlet_curl_problem(void) { return "libcurl is used on Linux only"; }
 uint32_t martlet_curl_version(void) { return 0; }
 const char *martlet_curl_version_text(void) { return NULL; }
+const char *martlet_curl_ca_file(void) { return NULL; }
 
 #endif

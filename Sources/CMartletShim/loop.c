@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -110,6 +111,23 @@ int64_t martlet_microseconds(void) {
 }
 
 void martlet_close(int descriptor) { close(descriptor); }
+
+int martlet_memory_file(const void *bytes, size_t count) {
+  int file = memfd_create("martlet", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file < 0) return -1;
+  for (size_t done = 0; done < count;) {
+    ssize_t written = write(file, (const char *)bytes + done, count - done);
+    if (written > 0) {
+      done += (size_t)written;
+    } else if (written == 0 || errno != EINTR) {
+      close(file);
+      return -1;
+    }
+  }
+  if (fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) return file;
+  close(file);
+  return -1;
+}
 
 int martlet_open(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
 

@@ -19,6 +19,8 @@ const char *_Nullable martlet_curl_problem(void);
 uint32_t martlet_curl_version(void);
 /// The version as text, or NULL.
 const char *_Nullable martlet_curl_version_text(void);
+/// The file with the roots of the system, if libcurl knows one and it can be read, or NULL.
+const char *_Nullable martlet_curl_ca_file(void);
 
 /// The callbacks of every easy handle; `handle` and `loop` are what was given to `martlet_easy_prepare`.
 typedef struct {
@@ -54,6 +56,18 @@ enum {
   martlet_opt_http_header = 10023,
   martlet_opt_connect_timeout_ms = 156,
   martlet_opt_pipe_wait = 237,
+  martlet_opt_ssl_cert = 10025,
+  martlet_opt_key_password = 10026,
+  martlet_opt_ssl_version = 32,
+  martlet_opt_ssl_verify_peer = 64,
+  martlet_opt_ca_info = 10065,
+  martlet_opt_ssl_verify_host = 81,
+  martlet_opt_ssl_cert_type = 10086,
+  martlet_opt_ssl_key = 10087,
+  martlet_opt_ssl_key_type = 10088,
+  martlet_opt_ca_path = 10097,
+  martlet_opt_share = 10100,
+  martlet_opt_pinned_public_key = 10230,
 };
 int martlet_easy_set_number(void *easy, int option, long value);
 /// Sets a text, which libcurl copies, or takes it back with NULL.
@@ -98,6 +112,11 @@ int martlet_multi_remove(void *multi, void *easy);
 int martlet_multi_act(void *multi, int socket, int events);
 /// The next transfer that has ended, and its code, or NULL.
 void *_Nullable martlet_multi_next_done(void *multi, int *code);
+
+/// What handles of one thread share: the sessions of TLS, so that a new connection can resume one. NULL without memory.
+void *_Nullable martlet_share_new(void);
+/// Only after all handles that use it.
+void martlet_share_free(void *share);
 
 // MARK: libz
 
@@ -155,6 +174,8 @@ int martlet_poll_wait(int poll, martlet_event *events, int maximum, int millisec
 /// A clock that never jumps, in microseconds.
 int64_t martlet_microseconds(void);
 void martlet_close(int descriptor);
+/// A file in memory that nobody can change any more, or -1.
+int martlet_memory_file(const void *_Nullable bytes, size_t count);
 /// Opens a file for reading, or returns -1.
 int martlet_open(const char *path);
 /// Reads from a place of a file; negative for an error.

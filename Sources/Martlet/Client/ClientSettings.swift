@@ -7,12 +7,16 @@ final class ClientSettings: Sendable {
   let options: ResolvedOptions
   private let wholeStages: [any Stage]
   private let streamStages: [any Stage]
+  /// What is wrong with the configuration, so that no request can be sent.
+  let problem: InvalidInput?
 
   init(_ configuration: HTTPClient.Configuration, reusing previous: ClientSettings? = nil) {
     self.configuration = configuration
     if let previous, previous.configuration.transportIdentity == configuration.transportIdentity {
       transport = previous.transport
+      problem = previous.problem
     } else {
+      problem = configuration.transportSettings.problem
       transport = configuration.transport.prepared(for: configuration.transportSettings)
     }
     var headers: HTTPHeaders = ["Accept": "*/*", "User-Agent": configuration.userAgent]

@@ -55,6 +55,14 @@ extension HTTPClient {
       set { transportSettings.maximumConnections = max(1, newValue) }
     }
 
+    /// Which servers are believed over https, and who the client is to them; ``TLSSettings/system`` by default.
+    ///
+    /// A client whose settings change opens new connections.
+    public var tls: TLSSettings {
+      get { transportSettings.tls }
+      set { transportSettings.tls = newValue }
+    }
+
     /// The decoder of ``HTTPResponse/json(_:decoder:)`` and of endpoints.
     public var decoder = JSONDecoder()
 

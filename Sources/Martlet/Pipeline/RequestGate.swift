@@ -14,7 +14,7 @@ enum RequestGate {
     _ asked: HTTPRequest, settings: ClientSettings, options: ResolvedOptions
   ) throws -> (HTTPRequest, host: String) {
     do {
-      if let problem = options.problem { throw problem }
+      if let problem = settings.problem ?? options.problem { throw problem }
       let configuration = settings.configuration
       let url = try asked.target.resolve(against: configuration.baseURL, adding: asked.query)
       var headers = settings.defaultHeaders

@@ -34,6 +34,9 @@ public struct TransportSettings: Sendable {
   /// The most exchanges at a time.
   public var maximumConnections = 64
 
+  /// Which servers are believed, and who the client is to them.
+  public var tls = TLSSettings.system
+
   /// The settings of a client that sets nothing.
   public init() {}
 }

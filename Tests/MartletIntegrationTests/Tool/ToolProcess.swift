@@ -54,6 +54,12 @@ final class ToolProcess {
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
   }
 
+  /// What it has written up to now.
+  var outputSoFar: String { String(decoding: (try? folder.contents("output")) ?? Data(), as: UTF8.self) }
+
+  /// Whether it runs.
+  var isRunning: Bool { process.isRunning }
+
   func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
   /// Waits for the end of the program.

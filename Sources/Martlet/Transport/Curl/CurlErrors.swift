@@ -23,12 +23,15 @@
         return made(
           .connectionLost, "the connection was closed without an answer", .waiting, reached: true, isStale: true)
       }
-      let kind = kind(code, text, hasConnected: situation.hasConnected)
+      let isNew = !situation.isReused && !situation.hasMoved
+      let kind = kind(code, text, hasConnected: situation.hasConnected, isNew: isNew)
       let message = InvalidInput.printable(text.isEmpty ? String(cString: martlet_easy_error(code)) : text, limit: 300)
+      // Under TLS 1.3 a server says that it wants another certificate when the client has begun to send already.
+      let isConnected = situation.hasConnected && !(kind == .tls && isNew)
       let phase: HTTPError.Phase =
-        if !situation.hasConnected { .connecting } else if situation.hasHead { .receiving } else { situation.phase }
+        if !isConnected { .connecting } else if situation.hasHead { .receiving } else { situation.phase }
       return made(
-        kind, message, phase, reached: situation.hasConnected,
+        kind, message, phase, reached: isConnected,
         isStale: kind == .connectionLost && situation.isReused && !situation.hasMoved)
     }
 
@@ -41,7 +44,15 @@
       return error
     }
 
-    private static func kind(_ code: CInt, _ text: String, hasConnected: Bool) -> HTTPError.Kind {
+    /// Whether a server says that it does not want this client.
+    private static func isRefusal(_ text: String) -> Bool {
+      guard let alert = text.firstRange(of: " alert ") else { return false }
+      let reason = text[alert.upperBound...]
+      return ["certificate", "unknown ca", "access denied", "decrypt error", "handshake failure"]
+        .contains { reason.contains($0) }
+    }
+
+    private static func kind(_ code: CInt, _ text: String, hasConnected: Bool, isNew: Bool) -> HTTPError.Kind {
       switch code {
       case 3: .invalidRequest  // URL_MALFORMAT
       case 2, 4, 41, 48: .unsupported  // FAILED_INIT, NOT_BUILT_IN, FUNCTION_NOT_FOUND, UNKNOWN_OPTION
@@ -57,7 +68,7 @@
         // Chunks that are malformed, and a refused client certificate, are reported by a read.
         if code == 56 && text.contains("chunk") {
           .protocolViolation
-        } else if text.contains(" alert ") && (text.contains("certificate") || !hasConnected) {
+        } else if hasConnected ? isNew && isRefusal(text) : text.contains(" alert ") {
           .tls
         } else {
           // Before the request: by a proxy, or while TLS began.

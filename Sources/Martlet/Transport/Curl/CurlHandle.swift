@@ -32,7 +32,7 @@
     }
 
     /// What libcurl said of the last failure.
-    var error: String { String(cString: errorText) }
+    var error: String { CurlTLS.readable(String(cString: errorText)) }
 
     /// Whether the transfer uses a connection that has served before.
     var isReused: Bool { martlet_easy_connection_count(easy) == 0 }
@@ -48,6 +48,7 @@
       if !(isPlain && wire.isPlain) {
         isPlain = false
         set(CurlCallbacks.prepare(self, error: errorText))
+        set(loop.tls?.apply(to: easy) ?? 2)  // FAILED_INIT
         connectTimeout = 0
         lines = nil
         waitsForSharing = false

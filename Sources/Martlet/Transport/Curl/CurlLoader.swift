@@ -4,12 +4,14 @@
   /// The working side of ``CurlTransport``: one engine for the life of a client, started by its first request.
   final class CurlLoader: AbortAwareTransport {
     private let settings: TransportSettings
+    private let problem: InvalidInput?
     private let limiter: ConnectionLimiter
     private let cache = HeaderLinesCache()
     private let engine = Locked<CurlEngine?>(nil)
 
     init(_ settings: TransportSettings) {
       self.settings = settings
+      problem = settings.problem
       limiter = ConnectionLimiter(
         perOrigin: settings.maximumConnectionsPerHost, total: settings.maximumConnections)
     }
@@ -24,6 +26,8 @@
     /// Makes the transfer of a request when there is a slot for it; it is neither watched nor started yet.
     func makeTransfer(for request: HTTPRequest, _ context: RequestContext) async throws -> CurlTransfer {
       if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
+      // A client asks that before; nothing insecure is done for those who use a transport without one.
+      if let problem { throw HTTPError(.invalidRequest, problem.message, request: request) }
       let wire = try CurlRequest(request, context.call.options.decompression, cache)
       let slot = try await limiter.acquire(for: wire.origin, context)
       let upload = try wire.makeUpload()

@@ -18,6 +18,8 @@
 
     private let mailbox: CurlMailbox
     private let poll: CInt
+    /// Released after all handles, of which it is a part.
+    let tls: CurlTLS?
     private var multi: UnsafeMutableRawPointer?
     private var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
     private var free: [CurlHandle] = []
@@ -42,11 +44,14 @@
     private init(_ mailbox: CurlMailbox, _ poll: CInt) {
       self.mailbox = mailbox
       self.poll = poll
+      tls = CurlTLS(mailbox.settings.tls)
       multi = CurlCallbacks.makeMulti(Unmanaged.passUnretained(self).toOpaque(), mailbox.settings)
     }
 
     private func run() {
       guard let multi else { return }
+      // Nothing is sent by a loop that could not be secured.
+      guard tls != nil else { return martlet_multi_free(multi) }
       var events = [martlet_event](repeating: martlet_event(), count: Self.maximumEvents)
       while true {
         while true {

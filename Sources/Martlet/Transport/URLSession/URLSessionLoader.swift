@@ -15,10 +15,12 @@ final class URLSessionLoader: AbortAwareTransport {
   /// Serial: the delegate's calls, the start and the cancellation of tasks keep one order (see ``URLSessionExchange``).
   private let queue = OperationQueue()
   private let bridge = URLSessionBridge()
+  private let settings: TransportSettings
   private let limiter: ConnectionLimiter
   private let state = Locked(State())
 
   init(_ settings: TransportSettings) {
+    self.settings = settings
     limiter = ConnectionLimiter(
       perOrigin: settings.maximumConnectionsPerHost, total: settings.maximumConnections)
     queue.maxConcurrentOperationCount = 1
@@ -31,6 +33,7 @@ final class URLSessionLoader: AbortAwareTransport {
   }
 
   func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+    if let problem = settings.systemLoaderProblem(for: request) { throw problem }
     let control = context.exchange
     guard context.call.options.decompression == .automatic else {
       throw HTTPError(

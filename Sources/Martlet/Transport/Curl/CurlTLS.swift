@@ -1,0 +1,127 @@
+#if os(Linux)
+  import CMartletShim
+  import Foundation
+
+  /// How the connections of one loop are secured, and the sessions of TLS that they resume.
+  ///
+  /// What was read from files when it was named is handed to libcurl as files in memory: from those it reads once for all
+  /// connections (7.87 and later keep what they parsed of a CA file, and of nothing else), every TLS library that it may
+  /// be built with can read them, and the loop never waits for a disk. Made and used by the thread of the loop.
+  final class CurlTLS {
+    private struct Identity {
+      let type: String
+      let certificate: MemoryFile
+      let key: MemoryFile?
+      let password: String
+    }
+
+    private static let folder = "/proc/self/fd/"
+
+    private let trust: TLSSettings.Trust
+    private let version: Int
+    private let roots: MemoryFile?
+    private let pins: String?
+    private let identity: Identity?
+    /// Before 8.10 each handle has sessions of its own, which the next transfer need not get.
+    private let sessions: UnsafeMutableRawPointer
+
+    /// Prepares settings without a problem; `nil` if the system has no memory or no descriptors for it.
+    init?(_ settings: TLSSettings) {
+      trust = settings.trust
+      // CURL_SSLVERSION_TLSv1_2 and CURL_SSLVERSION_TLSv1_3: both are the oldest version that is spoken.
+      version = settings.minimumVersion == .v1_2 ? 6 : 7
+      pins = settings.normalizedPins?.joined(separator: ";")
+      switch settings.trust {
+      case .system, .anything: roots = nil
+      case .only(let material):
+        guard let file = MemoryFile(material.bytes) else { return nil }
+        roots = file
+      case .systemAnd(let material):
+        guard let bytes = Self.systemRoots(and: material.bytes), let file = MemoryFile(bytes) else { return nil }
+        roots = file
+      }
+      switch settings.clientCertificate?.form {
+      case nil: identity = nil
+      case .pem(let certificate, let key):
+        guard let certificate = MemoryFile(certificate.bytes), let key = MemoryFile(key.bytes) else { return nil }
+        identity = Identity(
+          type: "PEM", certificate: certificate, key: key, password: settings.clientCertificate?.password ?? "")
+      case .pkcs12(let material):
+        guard let file = MemoryFile(material.bytes) else { return nil }
+        identity = Identity(
+          type: "P12", certificate: file, key: nil, password: settings.clientCertificate?.password ?? "")
+      }
+      guard let sessions = martlet_share_new() else { return nil }
+      self.sessions = sessions
+    }
+
+    deinit { martlet_share_free(sessions) }
+
+    /// Where libcurl knows only a folder of roots, that stays in use beside the file of those that are added.
+    private static func systemRoots(and bytes: Data) -> Data? {
+      guard let path = martlet_curl_ca_file() else { return bytes }
+      guard let system = try? Data(contentsOf: URL(filePath: String(cString: path))) else { return nil }
+      return system + Data("\n".utf8) + bytes
+    }
+
+    /// Sets up a handle on which nothing about TLS was set.
+    ///
+    /// - Returns: libcurl's code.
+    func apply(to easy: UnsafeMutableRawPointer) -> CInt {
+      var code: CInt = 0
+      func number(_ option: Int, _ value: Int) {
+        if code == 0 { code = martlet_easy_set_number(easy, CInt(option), value) }
+      }
+      func text(_ option: Int, _ value: String?) {
+        if code == 0 { code = martlet_easy_set_text(easy, CInt(option), value) }
+      }
+      number(martlet_opt_ssl_version, version)
+      if code == 0 { code = martlet_easy_set_pointer(easy, CInt(martlet_opt_share), sessions) }
+      switch trust {
+      case .system: break
+      case .systemAnd: text(martlet_opt_ca_info, roots?.path)
+      case .only:
+        text(martlet_opt_ca_info, roots?.path)
+        text(martlet_opt_ca_path, nil)
+      case .anything:
+        number(martlet_opt_ssl_verify_peer, 0)
+        number(martlet_opt_ssl_verify_host, 0)
+        // They would be parsed all the same.
+        text(martlet_opt_ca_info, nil)
+        text(martlet_opt_ca_path, nil)
+      }
+      if let pins { text(martlet_opt_pinned_public_key, pins) }
+      if let identity {
+        text(martlet_opt_ssl_cert_type, identity.type)
+        text(martlet_opt_ssl_cert, identity.certificate.path)
+        // Always set: OpenSSL asks for a password on the terminal if it has been told none.
+        text(martlet_opt_key_password, identity.password)
+        if let key = identity.key {
+          text(martlet_opt_ssl_key_type, identity.type)
+          text(martlet_opt_ssl_key, key.path)
+        }
+      }
+      return code
+    }
+
+    /// What libcurl says, without the names of files that the program has never seen.
+    static func readable(_ text: String) -> String {
+      guard let name = text.range(of: folder) else { return text }
+      return text[..<name.lowerBound] + "memory" + readable(String(text[name.upperBound...].drop(while: \.isNumber)))
+    }
+
+    /// Bytes that can be opened by a path, as long as this lives.
+    private final class MemoryFile {
+      private let descriptor: CInt
+      let path: String
+
+      init?(_ bytes: Data) {
+        descriptor = bytes.withUnsafeBytes { martlet_memory_file($0.baseAddress, $0.count) }
+        guard descriptor >= 0 else { return nil }
+        path = "\(CurlTLS.folder)\(descriptor)"
+      }
+
+      deinit { martlet_close(descriptor) }
+    }
+  }
+#endif

@@ -1,0 +1,67 @@
+import Foundation
+
+/// The textual form of certificates and keys (RFC 7468), as strictly as a mistake has to be found early.
+enum PEM {
+  struct Block {
+    let label: String
+    /// Whether its head says that it is encrypted (RFC 1421 §4.6.1.1), or its label does.
+    let isEncrypted: Bool
+    let content: Data
+  }
+
+  /// The blocks of a text, and what is wrong with one of them.
+  static func blocks(in data: Data) -> (blocks: [Block], problem: String?) {
+    var blocks: [Block] = []
+    var label: String?
+    var lines: [Substring] = []
+    let text = String(decoding: data, as: UTF8.self)
+    for line in text.split(whereSeparator: \.isNewline) {
+      if let begun = marked("BEGIN", line) {
+        guard label == nil else { return (blocks, "has a block without an end") }
+        label = begun
+        lines = []
+      } else if let ended = marked("END", line) {
+        guard let begun = label, begun == ended else { return (blocks, "has an end without a beginning") }
+        guard let block = block(begun, lines) else { return (blocks, "has a block that is not base64") }
+        blocks.append(block)
+        label = nil
+      } else if label != nil {
+        lines.append(line)
+      }
+    }
+    return (blocks, label == nil ? nil : "has a block without an end")
+  }
+
+  private static func marked(_ word: String, _ line: Substring) -> String? {
+    let prefix = "-----\(word) "
+    guard line.hasPrefix(prefix) else { return nil }
+    let rest = line.dropFirst(prefix.count).reversed().drop { $0 == " " || $0 == "\t" }.reversed()
+    let text = String(rest)
+    return text.hasSuffix("-----") ? String(text.dropLast(5)) : nil
+  }
+
+  private static func block(_ label: String, _ lines: [Substring]) -> Block? {
+    let heads = lines.filter { $0.contains(":") }
+    let base64 = lines.filter { !$0.contains(":") }.joined().filter { $0 != " " && $0 != "\t" }
+    guard let content = Data(base64Encoded: base64), !content.isEmpty else { return nil }
+    let isEncrypted = label.hasPrefix("ENCRYPTED ") || heads.contains { $0.contains("ENCRYPTED") }
+    return Block(label: label, isEncrypted: isEncrypted, content: content)
+  }
+}
+
+/// As much of DER (X.690) as tells a certificate from something else.
+enum DER {
+  /// Whether the bytes begin with a SEQUENCE that is whole.
+  static func isSequence(_ data: Data) -> Bool {
+    let bytes = [UInt8](data.prefix(6))
+    guard bytes.count >= 2, bytes[0] == 0x30 else { return false }
+    let first = bytes[1]
+    if first < 0x80 { return data.count >= 2 + Int(first) }
+    // Of unknown length, which PKCS #12 may have (BER, X.690 §8.1.3.6).
+    if first == 0x80 { return data.count >= 4 }
+    let count = Int(first & 0x7F)
+    guard count <= 4, bytes.count >= 2 + count else { return false }
+    let length = bytes[2..<(2 + count)].reduce(0) { $0 << 8 | Int($1) }
+    return data.count - 2 - count >= length
+  }
+}

@@ -1,0 +1,32 @@
+extension TransportSettings {
+  /// What is wrong with the settings; every request of the client throws it, before anything is sent.
+  var problem: InvalidInput? { tls.problem }
+
+  /// What only Martlet's own engine can do of what is asked for, in words, or `nil`.
+  var engineFeature: String? {
+    if let feature = tls.engineFeature { return feature }
+    return nil
+  }
+
+  /// Says that a loader of the system cannot do what is asked for.
+  func systemLoaderProblem(for request: HTTPRequest) -> HTTPError? {
+    guard let engineFeature else { return nil }
+    return HTTPError(
+      .unsupported, "the system's loader has no \(engineFeature); on Linux, the transports .curl and .urlSession have",
+      request: request)
+  }
+}
+
+extension TLSSettings {
+  /// What of it the system's loader cannot do, in words, or `nil`.
+  var engineFeature: String? {
+    switch trust {
+    case .system: break
+    case .systemAnd, .only: return "custom certificate roots"
+    case .anything: return "switch for trusting any certificate"
+    }
+    if pins != nil { return "pins of public keys" }
+    if clientCertificate != nil { return "client certificates" }
+    return minimumVersion == .v1_2 ? nil : "minimum version of TLS"
+  }
+}

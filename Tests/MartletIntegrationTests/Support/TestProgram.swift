@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+/// A program of the system that a test talks to.
+struct TestProgram: Sendable {
+  static let openssl = TestProgram("openssl")
+  static let nginx = TestProgram("nginx")
+
+  let name: String
+  /// Where it is installed, if it is.
+  let url: URL?
+
+  init(_ name: String) {
+    self.name = name
+    url = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"]
+      .map { URL(fileURLWithPath: "\($0)/\(name)") }
+      .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+  }
+
+  /// Starts it.
+  func start(_ arguments: [String]) throws -> ToolProcess {
+    try ToolProcess(try #require(url, "\(name) is not installed, which CI has to do"), arguments)
+  }
+
+  /// Runs it to its end, which has to be a good one.
+  func run(_ arguments: [String]) async throws {
+    let result = try await start(arguments).end()
+    try #require(result.status == 0, "\(name) \(arguments): \(result.errors)")
+  }
+}
+
+extension Trait where Self == ConditionTrait {
+  /// The test is skipped where one of the programs is missing, but not in CI.
+  static func needs(_ programs: TestProgram...) -> ConditionTrait {
+    let isCI = ProcessInfo.processInfo.environment["CI"] != nil
+    let missing = programs.filter { $0.url == nil }.map(\.name).joined(separator: " and ")
+    return .enabled(if: missing.isEmpty || isCI, "\(missing) is not installed")
+  }
+}

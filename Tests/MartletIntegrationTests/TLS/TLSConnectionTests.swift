@@ -1,0 +1,129 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import Testing
+
+  @Suite(.serialized, .timeLimit(.minutes(2)), .needs(.openssl, .nginx)) struct TLSConnectionTests {
+    private func client(_ tls: TLSSettings, connections: Int = 6) -> HTTPClient {
+      HTTPClient {
+        $0.transport = .curl
+        $0.retry = .none
+        $0.tls = tls
+        $0.maximumConnectionsPerHost = connections
+      }
+    }
+
+    /// The numbers of the connections that answered, and all values of another field.
+    private func answers(
+      _ client: HTTPClient, _ url: String, count: Int, field: String = "X-Reused"
+    ) async throws -> (connections: Set<String>, values: Set<String>, versions: Set<String>) {
+      try await withThrowingTaskGroup { group in
+        for _ in 0..<count { group.addTask { try await client.get(RequestTarget(url)) } }
+        var found: (connections: Set<String>, values: Set<String>, versions: Set<String>) = ([], [], [])
+        for try await response in group {
+          found.connections.insert(response.headers["X-Connection"] ?? "")
+          found.values.insert(response.headers[field] ?? "")
+          found.versions.insert(response.httpVersion ?? "")
+        }
+        return found
+      }
+    }
+
+    @Test func `sends many requests at once over one connection of HTTP/2`() async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await NginxServer(try await authority.identity(), isHTTP2: true)
+
+      let found = try await answers(
+        client(.customRoots(pem: authority.root), connections: 50), server.url, count: 50)
+
+      #expect(found.versions == ["2"])
+      #expect(found.connections.count <= 3)
+    }
+
+    @Test func `resumes sessions, and tells how long TLS took`() async throws {
+      let authority = try await CertificateAuthority()
+      let client = client(.customRoots(pem: authority.root))
+      for version in ["-tls1_2", "-tls1_3"] {
+        let server = try await OpenSSLServer(try await authority.identity(), version)
+        let first = try await client.get(RequestTarget(server.url))
+        let second = try await client.get(RequestTarget(server.url))
+
+        #expect(first.text.contains("New, TLSv1"))
+        #expect(second.text.contains("Reused, TLSv1"))
+        #expect(second.timing.tls ?? .zero > .zero)
+      }
+
+      // libcurl asks for no tickets of TLS 1.2: there the server has to remember the session.
+      let server = try await NginxServer(
+        try await authority.identity(), "keepalive_timeout 0;", "ssl_session_cache shared:sessions:1m;")
+      var reused: [String?] = []
+      for _ in 0..<2 { reused.append(try await client.get(RequestTarget(server.url)).headers["X-Reused"]) }
+      #expect(reused == [".", "r"])
+    }
+
+    // MARK: Trust stays with its client
+
+    @Test func `shares no connection and no session between clients that trust differently`() async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await NginxServer(try await authority.identity())
+      let insecure = client(.insecureTrustAnything)
+      let strict = client(.customRoots(pem: authority.root))
+
+      var seen: [Set<String>] = [[], []]
+      for _ in 0..<5 {
+        for (index, client) in [insecure, strict].enumerated() {
+          let found = try await answers(client, server.url, count: 4)
+          if seen[index].isEmpty { #expect(!found.values.contains("r")) }
+          seen[index].formUnion(found.connections)
+        }
+      }
+
+      #expect(seen[0].isDisjoint(with: seen[1]))
+      await TLSTrustTests.expectRefusal(.system, server.url, saying: "unable to get local issuer certificate")
+    }
+
+    @Test func `leaves its connections behind when its trust changes`() async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await NginxServer(try await authority.identity())
+      let client = client(.insecureTrustAnything)
+      let target = RequestTarget(server.url)
+      let before = try await client.get(target)
+      let kept = try await client.get(target)
+      #expect(kept.headers["X-Connection"] == before.headers["X-Connection"])
+
+      await client.update { $0.tls = .system }
+      let error = await #expect(throws: HTTPError.self) { try await client.get(target) }
+      #expect(error?.kind == .tls)
+      let tls = TLSSettings.customRoots(pem: authority.root)
+      let derived = client.derived { $0.tls = tls }
+      let after = try await derived.get(target)
+      #expect(after.headers["X-Connection"] != before.headers["X-Connection"])
+      #expect(after.headers["X-Reused"] == ".")
+    }
+
+    // MARK: Speed
+
+    @Test(.oneAtATime) func `reads the roots once, and not for each connection`() async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await NginxServer(try await authority.identity(), "keepalive_timeout 0;")
+      let one = try authority.rootPEM
+      var many = Data()
+      for _ in 0..<500 { many += one }
+      let clients = [client(.customRoots(pem: one)), client(.customRoots(pem: many))]
+
+      var times: [Duration] = [.seconds(60), .seconds(60)]
+      for client in clients { _ = try await client.get(RequestTarget(server.url)) }
+      for _ in 0..<3 {
+        for (index, client) in clients.enumerated() {
+          let start = ContinuousClock.now
+          for _ in 0..<20 { _ = try await client.get(RequestTarget(server.url)) }
+          times[index] = min(times[index], ContinuousClock.now - start)
+        }
+      }
+
+      // Reading them takes far longer than the rest of a connection does.
+      #expect(times[1] < times[0] * 4)
+    }
+  }
+#endif

@@ -1,0 +1,165 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import Testing
+
+  @Suite(.serialized, .timeLimit(.minutes(2)), .needs(.openssl)) struct TLSTrustTests {
+    static func client(_ tls: TLSSettings) -> HTTPClient {
+      HTTPClient {
+        $0.transport = .curl
+        $0.retry = .none
+        $0.tls = tls
+      }
+    }
+
+    /// Expects that a request fails in TLS, in libcurl's words.
+    static func expectRefusal(
+      _ tls: TLSSettings, _ url: String, saying words: String, headers: HTTPHeaders = [:],
+      _ location: SourceLocation = #_sourceLocation
+    ) async {
+      let error = await #expect(throws: HTTPError.self, sourceLocation: location) {
+        try await client(tls).send(.get(RequestTarget(url), headers: headers))
+      }
+      #expect(error?.kind == .tls, sourceLocation: location)
+      #expect(error?.phase == .connecting, sourceLocation: location)
+      #expect(error?.isTransient == false, sourceLocation: location)
+      #expect(error?.message.contains(words) == true, "\(error?.message ?? "")", sourceLocation: location)
+      #expect(error?.message.contains("/proc/") == false, sourceLocation: location)
+    }
+
+    // MARK: Who is believed
+
+    @Test func `believes a custom root, and the system does not`() async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await OpenSSLServer(try await authority.identity())
+
+      for tls in [
+        .customRoots(pem: authority.root), .customRoots(pem: try authority.rootPEM), .system(adding: authority.root),
+        .system(adding: try authority.rootPEM), TLSSettings.insecureTrustAnything,
+      ] {
+        #expect(try await Self.client(tls).get(RequestTarget(server.url)).status == 200, "\(tls)")
+      }
+      await Self.expectRefusal(.system, server.url, saying: "unable to get local issuer certificate")
+      let other = try await CertificateAuthority()
+      await Self.expectRefusal(.customRoots(pem: other.root), server.url, saying: "certificate")
+    }
+
+    @Test func `does not believe a certificate that is over`() async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await OpenSSLServer(try await authority.identity(isExpired: true))
+
+      await Self.expectRefusal(.customRoots(pem: authority.root), server.url, saying: "certificate has expired")
+    }
+
+    @Test func `does not believe a certificate that has signed itself, unless it is told to`() async throws {
+      let authority = try await CertificateAuthority()
+      let identity = try await authority.selfSigned()
+      let server = try await OpenSSLServer(identity)
+
+      await Self.expectRefusal(.system, server.url, saying: "self-signed certificate")
+      await Self.expectRefusal(.customRoots(pem: authority.root), server.url, saying: "self-signed certificate")
+      let client = Self.client(.customRoots(pem: identity.certificate))
+      #expect(try await client.get(RequestTarget(server.url)).status == 200)
+    }
+
+    @Test func `does not believe a certificate for another host`() async throws {
+      let authority = try await CertificateAuthority()
+      // The last one has the address as a name, which is not the same (RFC 9110 §4.3.5).
+      for hosts in ["DNS:other.example", "IP:127.0.0.2", "DNS:127.0.0.1"] {
+        let server = try await OpenSSLServer(try await authority.identity("127.0.0.1", for: hosts))
+        let tls = TLSSettings.customRoots(pem: authority.root)
+        await Self.expectRefusal(tls, server.url, saying: "no alternative certificate subject name")
+        // What the request says of the host is not what counts.
+        await Self.expectRefusal(
+          tls, server.url, saying: "no alternative certificate subject name", headers: ["Host": "other.example"])
+      }
+    }
+
+    // MARK: Versions
+
+    @Test func `speaks no TLS before 1.2`() async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await OpenSSLServer(
+        try await authority.identity(), "-tls1", "-cipher", "ALL:@SECLEVEL=0")
+
+      await Self.expectRefusal(.customRoots(pem: authority.root), server.url, saying: "protocol version")
+      await Self.expectRefusal(.insecureTrustAnything, server.url, saying: "protocol version")
+    }
+
+    @Test func `speaks TLS 1.2, unless 1.3 is asked for`() async throws {
+      let authority = try await CertificateAuthority()
+      let identity = try await authority.identity()
+      let old = try await OpenSSLServer(identity, "-tls1_2")
+      let new = try await OpenSSLServer(identity, "-tls1_3")
+      var tls = TLSSettings.customRoots(pem: authority.root)
+
+      let client = Self.client(tls)
+      #expect(try await client.get(RequestTarget(old.url)).text.contains("TLSv1.2"))
+      #expect(try await client.get(RequestTarget(new.url)).text.contains("TLSv1.3"))
+      tls.minimumVersion = .v1_3
+      #expect(try await Self.client(tls).get(RequestTarget(new.url)).status == 200)
+      await Self.expectRefusal(tls, old.url, saying: "protocol version")
+    }
+
+    // MARK: Pins
+
+    @Test func `wants one of the pinned keys, beside the rest`() async throws {
+      let authority = try await CertificateAuthority()
+      let identity = try await authority.identity()
+      let server = try await OpenSSLServer(identity)
+      let right = try await authority.pin(identity)
+      let wrong = try await authority.pin(try await authority.identity())
+      var tls = TLSSettings.customRoots(pem: authority.root)
+
+      for pins in [[right], [wrong, right], [right.replacingOccurrences(of: "//", with: "/")]] {
+        tls.pins = pins
+        #expect(try await Self.client(tls).get(RequestTarget(server.url)).status == 200)
+      }
+      tls.pins = [wrong]
+      await Self.expectRefusal(tls, server.url, saying: "public key does not match pinned public key")
+      // The right key does not make up for an unknown root.
+      await Self.expectRefusal(.pins([right]), server.url, saying: "unable to get local issuer certificate")
+    }
+
+    @Test func `checks a pin even if it trusts anything`() async throws {
+      let authority = try await CertificateAuthority()
+      let identity = try await authority.selfSigned()
+      let server = try await OpenSSLServer(identity)
+      var tls = TLSSettings.insecureTrustAnything
+
+      tls.pins = [try await authority.pin(identity)]
+      #expect(try await Self.client(tls).get(RequestTarget(server.url)).status == 200)
+      tls.pins = [try await authority.pin(try await authority.selfSigned())]
+      await Self.expectRefusal(tls, server.url, saying: "public key does not match pinned public key")
+    }
+
+    // MARK: The system's loader
+
+    @Test func `sends nothing with a loader that cannot do it`() async throws {
+      let server = try MockServer(.ok())
+      let authority = try await CertificateAuthority()
+      var pinned = TLSSettings.system
+      pinned.pins = [try await authority.pin(try await authority.identity())]
+      var newest = TLSSettings.system
+      newest.minimumVersion = .v1_3
+      var named = TLSSettings.system
+      let identity = try await authority.identity()
+      named.clientCertificate = .pem(certificate: identity.certificate, key: identity.key)
+
+      for tls in [
+        .insecureTrustAnything, .customRoots(pem: authority.root), .system(adding: authority.root), pinned, newest,
+        named,
+      ] {
+        let client = HTTPClient {
+          $0.transport = SystemLoader()
+          $0.tls = tls
+        }
+        let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
+        #expect(error?.kind == .unsupported)
+        #expect(error?.message.contains(".curl") == true)
+      }
+      #expect(server.connectionCount == 0)
+    }
+  }
+#endif

@@ -1,0 +1,168 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite struct TLSSettingsTests {
+  /// A transport that remembers what it was prepared for.
+  private final class Recorder: Transport {
+    let seen = Locked<[TLSSettings]>([])
+
+    func prepared(for settings: TransportSettings) -> any Transport {
+      seen.withLock { $0.append(settings.tls) }
+      return StubTransport(script: [.text("ok")])
+    }
+
+    func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+      throw HTTPError(.unsupported, "not prepared")
+    }
+  }
+
+  /// As much of a certificate and a key as is looked at.
+  private static let certificate = pem("CERTIFICATE", "MAA=")
+  private static let key = pem("PRIVATE KEY", "MAA=")
+  private static let pin = "sha256//" + Data(repeating: 1, count: 32).base64EncodedString()
+
+  private static func pem(_ label: String, _ lines: String) -> Data {
+    Data("a comment\n-----BEGIN \(label)-----\n\(lines)\n-----END \(label)-----\n".utf8)
+  }
+
+  private static func settings(_ certificate: TLSSettings.ClientCertificate) -> TLSSettings {
+    var settings = TLSSettings.system
+    settings.clientCertificate = certificate
+    return settings
+  }
+
+  private static let missing = URL(fileURLWithPath: "/nowhere/at all.pem")
+
+  static let invalid: [(TLSSettings, String)] = [
+    (.customRoots(pem: missing), "the PEM file '/nowhere/at all.pem' does not exist"),
+    (.system(adding: missing), "the PEM file '/nowhere/at all.pem' does not exist"),
+    (.customRoots(pem: URL(fileURLWithPath: "/")), "the PEM file '/' is not a regular file"),
+    (.customRoots(pem: URL(fileURLWithPath: "/dev/zero")), "the PEM file '/dev/zero' is not a regular file"),
+    (
+      .customRoots(pem: URL(string: "https://u:secret@a.example/x") ?? missing),
+      "has a URL that is not a file URL"
+    ),
+    (.customRoots(pem: Data()), "the PEM text has no certificate in it"),
+    (.customRoots(pem: Data("not PEM".utf8)), "the PEM text has no certificate in it"),
+    (.customRoots(pem: key), "the PEM text has no certificate in it"),
+    (.customRoots(pem: pem("CERTIFICATE", "MAA=!")), "the PEM text has a block that is not base64"),
+    (.customRoots(pem: pem("CERTIFICATE", "")), "the PEM text has a block that is not base64"),
+    (.customRoots(pem: pem("CERTIFICATE", "AAAA")), "the PEM text has a certificate that is not one"),
+    (.customRoots(pem: pem("CERTIFICATE", "MIIB")), "the PEM text has a certificate that is not one"),
+    (.customRoots(pem: certificate + pem("CERTIFICATE", "AAAA")), "the PEM text has a certificate that is not one"),
+    (.customRoots(pem: certificate.dropLast(5)), "the PEM text has a block without an end"),
+    (.customRoots(pem: Data("-----BEGIN A-----\n".utf8) + certificate), "the PEM text has a block without an end"),
+    (.pins([]), "the list of pins is empty"),
+    (.pins([pin, "sha256//AAAA"]), "the pin 'sha256//AAAA' is not"),
+    (.pins([String(pin.dropFirst(8))]), "is not 'sha256//' and the base64 of the 32 bytes of a SHA-256"),
+    (.pins([pin + ";" + pin]), "is not 'sha256//'"),
+    (.pins(["md5//" + Data(count: 32).base64EncodedString()]), "the pin 'md5//"),
+    (.pins([""]), "the pin '' is not"),
+    (settings(.pem(certificate: missing, key: missing)), "the PEM file '/nowhere/at all.pem' does not exist"),
+    (settings(.pem(certificate: key, key: key)), "the PEM text has no certificate in it"),
+    (settings(.pem(certificate: certificate, key: certificate)), "has no private key in it"),
+    (settings(.pem(certificate: certificate, key: pem("PRIVATE KEY", "AAAA"))), "has a private key that is not one"),
+    (
+      settings(.pem(certificate: certificate, key: pem("ENCRYPTED PRIVATE KEY", "MAA="))),
+      "has an encrypted key, and there is no password"
+    ),
+    (
+      settings(
+        .pem(certificate: certificate, key: pem("RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: x,y\n\nAAAA"))),
+      "has an encrypted key, and there is no password"
+    ),
+    (
+      settings(.pem(certificate: certificate, key: key, password: "hunter2\0")),
+      "the password of the client certificate has a zero octet"
+    ),
+    (settings(.pkcs12(missing, password: "hunter2")), "the PKCS #12 file '/nowhere/at all.pem' does not exist"),
+    (settings(.pkcs12(Data("no archive".utf8), password: "hunter2")), "the PKCS #12 data is not PKCS #12"),
+    (settings(.pkcs12(Data([0x30, 0x85, 1, 1, 1, 1, 1]))), "the PKCS #12 data is not PKCS #12"),
+    (settings(.pkcs12(Data([0x30, 0x84, 0xFF, 0xFF, 0xFF, 0xFF]))), "the PKCS #12 data is not PKCS #12"),
+    (settings(.pkcs12(Data())), "the PKCS #12 data is not PKCS #12"),
+  ]
+
+  @Test(arguments: invalid)
+  func `refuses every request before it is sent`(_ tls: TLSSettings, _ words: String) async {
+    let transport = StubTransport(script: [.text("ok")])
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.tls = tls
+    }
+
+    for target: RequestTarget in ["http://a.example/", "https://a.example/"] {
+      let error = await #expect(throws: HTTPError.self) { try await client.get(target) }
+      #expect(error?.kind == .invalidRequest)
+      #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+      #expect(error?.message.contains("hunter2") == false && error?.message.contains("secret") == false)
+    }
+    #expect(transport.requests.isEmpty)
+    await client.update { $0.tls = .system }
+    #expect(await (try? client.get("https://a.example/"))?.status == 200)
+  }
+
+  @Test func `accepts what is well-formed`() {
+    let base64 = Data(repeating: 0xFB, count: 32).base64EncodedString()
+    var settings = TLSSettings.customRoots(pem: Self.certificate + Self.pem("TRUSTED CERTIFICATE", "MAA=\r"))
+    settings.pins = ["sha256/\(base64)", "sha256//\(base64)"]
+    settings.clientCertificate = .pem(
+      certificate: Self.certificate, key: Self.pem("ENCRYPTED PRIVATE KEY", "AAAA"), password: "hunter2")
+
+    #expect(settings.problem == nil)
+    #expect(settings.normalizedPins == ["sha256//\(base64)", "sha256//\(base64)"])
+    #expect(Self.settings(.pkcs12(Data([0x30, 0x80, 0, 0]))).problem == nil)
+    #expect(Self.settings(.pkcs12(Data([0x30, 0x81, 1, 0]))).problem == nil)
+    #expect(TLSSettings.system.problem == nil && TLSSettings.insecureTrustAnything.problem == nil)
+  }
+
+  @Test func `reads a file once, when it is named`() throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString).pem")
+    try Self.certificate.write(to: file)
+    let settings = TLSSettings.customRoots(pem: file)
+    try FileManager.default.removeItem(at: file)
+
+    #expect(settings.problem == nil)
+    #expect(settings == .customRoots(pem: Self.certificate))
+    #expect(TLSSettings.customRoots(pem: file).problem != nil)
+  }
+
+  @Test func `makes a new transport of each change`() async {
+    let transport = Recorder()
+    let client = HTTPClient { $0.transport = transport }
+    #expect(transport.seen.withLock { $0 } == [.system])
+
+    await client.update { $0.headers["X-A"] = "1" }
+    #expect(transport.seen.withLock { $0.count } == 1)
+    await client.update { $0.tls = .insecureTrustAnything }
+    await client.update { $0.tls.pins = [Self.pin] }
+    await client.update { $0.tls = .system }
+    _ = client.derived { $0.tls.minimumVersion = .v1_3 }
+
+    let seen = transport.seen.withLock { $0 }
+    #expect(seen.count == 5)
+    #expect(seen[1] == .insecureTrustAnything && seen[2].pins == [Self.pin] && seen[3] == .system)
+    #expect(seen[4].minimumVersion == .v1_3)
+  }
+
+  @Test func `shows no password and no key`() {
+    var configuration = HTTPClient.Configuration()
+    let secret = Data("-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n".utf8)
+    configuration.tls = .customRoots(pem: Self.certificate)
+    configuration.tls.clientCertificate = .pem(certificate: Self.certificate, key: secret, password: "hunter2")
+    var dumped = ""
+    dump(configuration.tls, to: &dumped)
+    dump(configuration, to: &dumped)
+    dump(configuration.transportSettings, to: &dumped)
+    let shown = [
+      dumped, "\(configuration)", String(reflecting: configuration), "\(configuration.tls)",
+      String(reflecting: configuration.tls.clientCertificate), "\(configuration.transportSettings)",
+    ].joined(separator: "\n")
+
+    #expect(configuration.tls.description == "custom roots, TLS 1.2 or later, client certificate (PEM)")
+    #expect(shown.contains("client certificate (PEM)"))
+    #expect(!shown.contains("hunter2") && !shown.contains("PRIVATE") && !shown.contains("\(secret.count) bytes"))
+  }
+}
