@@ -9,13 +9,16 @@
     let url: String
     /// The header fields as libcurl takes them: `Name: value`, `Name;` for an empty value, `Name:` against one of its own.
     let lines: HeaderLines
-    /// The length of the body; 0 for none.
-    let length: Int64
+    /// The length of the body, if it is known; 0 for none.
+    let length: Int64?
 
     var method: HTTPMethod { request.method }
 
+    /// Whether there is a body that is not empty, as far as known.
+    var hasBody: Bool { length != 0 }
+
     /// Whether a handle that has done such a request needs to know only the URL and the fields.
-    var isPlain: Bool { method == .get && length == 0 }
+    var isPlain: Bool { method == .get && !hasBody }
 
     /// Checks that it can be sent.
     ///
@@ -23,7 +26,7 @@
     init(_ request: HTTPRequest, _ decompression: Decompression, _ cache: HeaderLinesCache? = nil) throws {
       do {
         let target = try request.target.resolve(against: nil, adding: request.query)
-        length = try request.body?.check() ?? 0
+        if let body = request.body { length = try body.check() } else { length = 0 }
         self.request = request
         origin = target.origin
         url = target.requestString
@@ -39,19 +42,21 @@
       } catch let error as InvalidBody {
         throw HTTPRequest.error(error, of: request)
       }
-      if length > 0 && method == .head {
+      if hasBody && method == .head {
         throw HTTPError(.unsupported, "libcurl cannot send a HEAD with a body", request: request)
       }
     }
 
     /// Opens what the body is read from.
     func makeUpload() throws -> CurlUpload? {
-      guard length > 0, let content = request.body?.content else { return nil }
+      guard let content = request.body?.content else { return nil }
+      // Even of an empty stream it has to be seen that it is empty.
+      if case .stream = content {} else if !hasBody { return nil }
       return try CurlUpload(content, length: length, request: request)
     }
 
     private static func lines(
-      of request: HTTPRequest, length: Int64, _ decompression: Decompression
+      of request: HTTPRequest, length: Int64?, _ decompression: Decompression
     ) -> [String] {
       var lines: [String] = []
       lines.reserveCapacity(request.headers.count + 3)
@@ -76,7 +81,7 @@
         lines.append("Accept-Encoding: \(hasRange ? "identity" : ContentCoding.accepted)")
       }
       if !hasAccept { lines.append("Accept:") }
-      if length > 0 {
+      if length != 0 {
         if !hasExpect { lines.append("Expect:") }
       } else if request.body != nil || [.post, .put, .patch].contains(request.method) {
         lines.append("Content-Length: 0")
