@@ -39,4 +39,14 @@ final class UploadPieces: AsyncSequence, Sendable {
   var takenBytes: Int { takenCount * piece.count }
 
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(owner: self) }
+
+  /// A sequence that never has anything, and says whether it is still there.
+  static func endless() -> (body: HTTPBody, isGone: @Sendable () -> Bool) {
+    let isGone = Locked(false)
+    let pieces = AsyncStream<Data> { source in
+      source.yield(Data("begin".utf8))
+      source.onTermination = { _ in isGone.withLock { $0 = true } }
+    }
+    return (.stream(pieces), { isGone.withLock { $0 } })
+  }
 }
