@@ -72,7 +72,7 @@ enum {
   kVersionNow = 6, // CURLVERSION_SEVENTH, the first with the name of the CA file
   kHTTPVersion2TLS = 4,
   kProtocolHTTP = 1, kProtocolHTTPS = 2,
-  kPauseReceive = 1,
+  kPauseReceive = 1, kPauseSend = 4,
   kHeaderIn = 1,
   kMessageDone = 1,
   kUnknownOption = 48,
@@ -295,12 +295,13 @@ int martlet_easy_set_method(void *easy, const char *method, bool is_head) {
 int martlet_easy_set_upload(void *easy, int64_t length) {
   int code = curl.easy_setopt(easy, kOptUpload, 1L);
   if (!code) code = curl.easy_setopt(easy, kOptInFileSizeLarge, length);
+  if (!code && length < 0) code = curl.easy_setopt(easy, kOptUploadBufferSize, 256L << 10);
   if (!code && length > 64 << 10) code = curl.easy_setopt(easy, kOptUploadBufferSize, 1L << 20);
   return code;
 }
 
-int martlet_easy_pause(void *easy, bool is_receiving_paused) {
-  return curl.easy_pause(easy, is_receiving_paused ? kPauseReceive : 0);
+int martlet_easy_pause(void *easy, bool is_receiving_paused, bool is_sending_paused) {
+  return curl.easy_pause(easy, (is_receiving_paused ? kPauseReceive : 0) | (is_sending_paused ? kPauseSend : 0));
 }
 
 const char *martlet_easy_error(int code) { return curl.easy_strerror(code); }

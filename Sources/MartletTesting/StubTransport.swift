@@ -3,6 +3,9 @@ public import Martlet
 
 /// A transport that answers from a closure, without a network, and remembers what it was asked.
 ///
+/// The body of a request that is a stream is read to its end first: the closure and ``requests`` have its bytes, as
+/// `HTTPBody.data`. More than 64 MiB of them fail the request.
+///
 /// ```swift
 /// let transport = StubTransport { request in
 ///   request.url?.path() == "/user" ? .json(#"{"id":1}"#) : .status(404)
@@ -66,6 +69,7 @@ public final class StubTransport: Transport {
   public var requests: [HTTPRequest] { log.withLock { $0 } }
 
   public func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+    let request = try await Self.gathered(request, context)
     log.withLock { $0.append(request) }
     let response = try await responder(request, context)
     switch response.outcome {
@@ -74,6 +78,27 @@ public final class StubTransport: Transport {
       let body = request.method == .head ? ResponseBody() : body
       return StreamedResponse(status: response.status, headers: response.headers, body: body, request: request)
     }
+  }
+}
+
+extension StubTransport {
+  /// The most bytes read of a stream.
+  private static let maximumStreamBytes = 64 << 20
+
+  /// The request with the bytes of its body in place of a stream.
+  private static func gathered(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPRequest {
+    guard let body = request.body, case .stream(let source) = body.content else { return request }
+    var bytes = Data()
+    try await source.send { piece in
+      guard bytes.count + piece.count <= maximumStreamBytes else {
+        throw HTTPError(.unsupported, "a stub reads no more than 64 MiB of a body stream")
+      }
+      bytes += piece
+      context.didSend(piece.count, of: source.length)
+    }
+    var request = request
+    request.body = .data(bytes, contentType: body.contentType)
+    return request
   }
 }
 

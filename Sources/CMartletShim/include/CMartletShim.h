@@ -78,6 +78,7 @@ int martlet_easy_set_bytes(void *easy, int option, const void *bytes, size_t cou
 int martlet_easy_set_pointer(void *easy, int option, void *_Nullable pointer);
 int martlet_easy_set_url(void *easy, const char *url);
 int martlet_easy_set_method(void *easy, const char *method, bool is_head);
+/// Announces a body, of a length that may be -1 for one that is not known.
 int martlet_easy_set_upload(void *easy, int64_t length);
 /// Whether used handles of this version must be guarded: from 7.83 to 8.1.0 one keeps a pointer to the last field of its
 /// last response, which is freed with it, and a response whose first header line is folded then writes to freed memory
@@ -86,7 +87,8 @@ bool martlet_curl_needs_guard(void);
 /// Sets or ends the guard: with it the next header line loses the blank that it begins with. To be set from the status
 /// line to the first header line, because it makes libcurl write its log, which is dropped.
 int martlet_easy_guard(void *easy, bool is_on);
-int martlet_easy_pause(void *easy, bool is_receiving_paused);
+/// Says what each direction of a transfer that has begun has to do.
+int martlet_easy_pause(void *easy, bool is_receiving_paused, bool is_sending_paused);
 const char *martlet_easy_error(int code);
 /// Microseconds since the start of the transfer until a moment of it, 0 if it has not come.
 int64_t martlet_easy_name_lookup_time(void *easy);
@@ -178,6 +180,8 @@ void martlet_close(int descriptor);
 int martlet_memory_file(const void *_Nullable bytes, size_t count);
 /// Opens a file for reading, or returns -1.
 int martlet_open(const char *path);
+/// Reads from a place of a file what is there without waiting; negative if that is nothing, or cannot be told.
+int64_t martlet_read_now(int descriptor, void *buffer, size_t count, int64_t offset);
 /// Reads from a place of a file; negative for an error.
 int64_t martlet_read(int descriptor, void *buffer, size_t count, int64_t offset);
 

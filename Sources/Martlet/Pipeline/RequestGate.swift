@@ -84,6 +84,7 @@ extension HTTPRequest {
     switch error {
     case .invalid(let input): HTTPError(.invalidRequest, input.message, request: request)
     case .file(let message): HTTPError(.file, message, request: request)
+    case .used: HTTPError(.bodyNotReplayable, BodySource.used.message, request: request)
     }
   }
 }

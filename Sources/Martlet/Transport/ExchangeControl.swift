@@ -93,6 +93,19 @@ package final class ExchangeControl: Watched {
     call.didMove(sent: bytes, received: 0, now: now, progress)
   }
 
+  /// Reports that a body of unknown length was sent to its end.
+  package func didSendAll() {
+    let now = call.core.timeline.now()
+    let next: Duration? = state.withLock {
+      $0.lastMove = now
+      guard $0.phase == .sending else { return nil }
+      $0.phase = .waiting
+      $0.phaseStart = now
+      return nextLook($0)
+    }
+    if let next { watch(next) }
+  }
+
   /// Reports received body bytes.
   package func didReceive(_ bytes: Int, of expected: Int64?) {
     let now = call.core.timeline.now()

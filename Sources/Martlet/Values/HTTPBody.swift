@@ -2,13 +2,14 @@ public import Foundation
 
 /// What a request carries.
 ///
-/// A body is a value: it can be sent again as often as needed, and nothing is read from disk before it is sent.
-/// Making one never fails; what is wrong with it (a value that cannot be encoded, a file that does not exist) is
+/// A body is a value: it can be sent again as often as needed, but for a stream that can be read only once, and nothing is
+/// read from disk before it is sent. Making one never fails; what is wrong with it (a value that cannot be encoded, a file that does not exist) is
 /// thrown when the request is sent, before any byte leaves.
 public struct HTTPBody: Sendable, Hashable {
   package enum Content: Sendable, Hashable {
     case data(Data)
     case file(URL)
+    case stream(BodySource)
     case invalid(InvalidInput)
   }
 
@@ -17,7 +18,7 @@ public struct HTTPBody: Sendable, Hashable {
   /// The media type sent as `Content-Type`, unless the request has that header already.
   public var contentType: String?
 
-  private init(_ content: Content, contentType: String?) {
+  init(_ content: Content, contentType: String?) {
     self.content = content
     self.contentType = contentType
   }
@@ -77,24 +78,33 @@ public struct HTTPBody: Sendable, Hashable {
 
   /// The number of bytes, or `nil` if it cannot be known now.
   ///
-  /// For a file this is its size at this moment.
+  /// For a file this is its size at this moment, for a stream what was said of it.
   public var length: Int64? {
     switch content {
     case .data(let data): Int64(data.count)
     case .file(let url): try? HTTPBody.fileSize(url)
+    case .stream(let source): source.length
     case .invalid: nil
     }
   }
 
   /// Whether the same bytes can be sent a second time, as a retry or a redirect needs it.
-  public var isReplayable: Bool { true }
+  ///
+  /// Only a stream can be one that cannot.
+  public var isReplayable: Bool { if case .stream(let source) = content { source.isReplayable } else { true } }
+
+  /// Whether it can be sent, for the first time or once more.
+  var isUsable: Bool { if case .stream(let source) = content { source.isUsable } else { true } }
 
   /// Checks what can be known before connecting.
   ///
-  /// - Returns: The number of bytes to announce.
-  package func check() throws(InvalidBody) -> Int64 {
+  /// - Returns: The number of bytes to announce, or `nil` if it is not known.
+  package func check() throws(InvalidBody) -> Int64? {
     switch content {
     case .data(let data): return Int64(data.count)
+    case .stream(let source):
+      guard source.isUsable else { throw .used }
+      return source.length
     case .invalid(let input): throw .invalid(input)
     case .file(let url): return try HTTPBody.fileSize(url)
     }
@@ -123,6 +133,8 @@ public struct HTTPBody: Sendable, Hashable {
 package enum InvalidBody: Error {
   case invalid(InvalidInput)
   case file(String)
+  /// It can be read once only, and was.
+  case used
 }
 
 enum EncodingProblem {

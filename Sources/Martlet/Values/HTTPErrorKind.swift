@@ -10,7 +10,7 @@ extension HTTPError {
 
     /// The request cannot be sent as it is: an illegal URL, method, header, body or option.
     ///
-    /// Nothing was sent.
+    /// Nothing was sent, unless the phase is ``HTTPError/Phase/sending``: then a stream had another length than was said.
     public static let invalidRequest = Kind("invalidRequest")
     /// No connection: the name is unknown, or nobody listens.
     ///

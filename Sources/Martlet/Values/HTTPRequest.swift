@@ -126,4 +126,7 @@ public struct HTTPRequest: Sendable, Hashable {
 
   /// Whether its body, if any, can be sent a second time.
   public var isReplayable: Bool { body?.isReplayable ?? true }
+
+  /// Whether its body, if any, can be sent, for the first time or once more.
+  var isUsable: Bool { body?.isUsable ?? true }
 }

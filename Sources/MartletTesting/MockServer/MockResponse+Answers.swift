@@ -85,6 +85,14 @@ extension MockResponse {
     return MockResponse(steps: [.message(Message(status: 200, headers: fields, body: .data(request.body)))])
   }
 
+  /// 200 at once, and then each piece of the request body as soon as it has come.
+  ///
+  /// For clients that send and receive at the same time; ``echo(_:)`` answers when the body is whole.
+  public static var echoWhileReading: MockResponse {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return steps([.text(head), .echoChunks]).withoutReadingBody()
+  }
+
   /// The same answer after a pause.
   public func delayed(by pause: Duration) -> MockResponse {
     var copy = self

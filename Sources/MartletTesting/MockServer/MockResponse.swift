@@ -29,6 +29,10 @@ public struct MockResponse: Sendable {
     case drip(Data, chunk: Int, every: Duration)
     /// Sends the same bytes `count` times, without holding them all in memory.
     case repeating(Data, count: Int)
+    /// Sends each piece of the request body back as a chunk as soon as it has come, and the last chunk at its end.
+    ///
+    /// For answers that do not wait for the body; see ``MockResponse/echoWhileReading``.
+    case echoChunks
     /// Closes the connection in order (FIN); later steps are not played.
     case cut
     /// Resets the connection (RST); later steps are not played.
@@ -82,6 +86,8 @@ public struct MockResponse: Sendable {
   /// The default is false. Together with ``readsBody`` false and a first ``Step/delay(_:)``, an upload stalls as soon as
   /// the buffers of the system are full. A client that goes away is then noticed late.
   public var pausesReading = false
+
+  var echoes: Bool { steps.contains { if case .echoChunks = $0 { true } else { false } } }
 
   /// Creates an answer from steps.
   public init(steps: [Step]) {

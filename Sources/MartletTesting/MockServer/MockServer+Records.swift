@@ -26,6 +26,9 @@ extension MockServer {
   /// A client that closed in the middle of a request counts, and so does one that closed only its sending side.
   public var disconnects: Int { core.journal.withLock { $0.disconnects } }
 
+  /// The number of bytes of request bodies received so far, those of unfinished requests included.
+  public var receivedBodyBytes: Int { core.journal.withLock { $0.bodyBytes } }
+
   /// Waits until at least `count` requests have arrived.
   ///
   /// - Returns: Whether that happened before the timeout, which is 30 seconds by default.

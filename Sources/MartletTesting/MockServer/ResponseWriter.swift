@@ -10,6 +10,8 @@ struct ResponseWriter {
     case send
     /// Wait and ask again.
     case pause(Duration)
+    /// Put out the pieces of the request body that have come, and ask again unless they were the last.
+    case echo
     /// Do nothing until the peer closes.
     case hang
     /// Ask again once the peer closed.
@@ -69,6 +71,7 @@ struct ResponseWriter {
         if !rest.isEmpty { steps += [.drip(rest, chunk: chunk, every: interval), .delay(interval)] }
         output(piece, times: 1)
       case .delay(let duration): return .pause(duration)
+      case .echoChunks: return .echo
       case .hang: return .hang
       case .waitForClose: return .waitForClose
       case .cut: return .cut
@@ -77,6 +80,16 @@ struct ResponseWriter {
     }
     return .send
   }
+
+  /// Puts out one chunk of what is echoed; an empty one is the last, and ends the step.
+  mutating func echo(_ piece: Data) {
+    guard !piece.isEmpty else { return output(Data("0\r\n\r\n".utf8), times: 1) }
+    steps.append(.echoChunks)
+    output(Data("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Data("\r\n".utf8), times: 1)
+  }
+
+  /// Takes the step up again when there is more to echo.
+  mutating func awaitEcho() { steps.append(.echoChunks) }
 
   /// Lends the bytes to send next.
   func withOutput<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {

@@ -55,6 +55,9 @@ final class ServerConnection {
   /// Our side is closed, and what still comes is thrown away.
   private var isLingering = false
 
+  /// What came of the request body and was not sent back, for ``MockResponse/Step/echoChunks``.
+  private var unechoed = Data()
+
   private var isStalled = false
   private var maximumAnswers = Int.max
   private var maximumRead = Int.max
@@ -266,6 +269,8 @@ extension ServerConnection {
     // Not held in two places while it grows: appending to a shared body would copy it each time.
     self.exchange = nil
     exchange.request.bodyLength += data.count
+    core.journal.withLock { $0.received(data.count) }
+    if exchange.response?.echoes == true { unechoed += data }
     if core.options.keepsBodies {
       exchange.request.body += data.prefix(max(0, core.options.maximumKeptBodyBytes - exchange.request.body.count))
     }
@@ -328,6 +333,7 @@ extension ServerConnection {
 
   private func answer(with response: MockResponse) {
     exchange?.response = response
+    unechoed = Data()
     writer.load(response.steps, method: exchange?.request.method ?? "")
   }
 
@@ -360,6 +366,13 @@ extension ServerConnection {
       case .pause(let duration):
         obstacle = .pause(until: now + duration)
         return false
+      case .echo:
+        guard !unechoed.isEmpty || exchange?.request.isComplete == true else {
+          writer.awaitEcho()
+          return false
+        }
+        writer.echo(unechoed)
+        unechoed = Data()
       case .hang:
         obstacle = .hang
         return false

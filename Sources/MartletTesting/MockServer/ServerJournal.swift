@@ -8,6 +8,7 @@ struct ServerJournal {
   private(set) var openConnections = 0
   private(set) var maximumConcurrentRequests = 0
   private(set) var disconnects = 0
+  private(set) var bodyBytes = 0
   private var concurrentRequests = 0
   private var forgotten = 0
 
@@ -45,6 +46,9 @@ struct ServerJournal {
   mutating func ended() {
     concurrentRequests -= 1
   }
+
+  /// Notes that bytes of a request body have come.
+  mutating func received(_ count: Int) { bodyBytes += count }
 
   mutating func refused(_ request: MalformedRequest) {
     malformed.append(request)

@@ -23,6 +23,9 @@ public struct TransportConformance: Sendable {
     /// started, and `CancellationError` if its task is cancelled.
     public let run: @Sendable (_ makeTransport: @Sendable () -> any Transport) async throws -> Void
 
+    /// Whether only a transport that sends body streams can pass; one that does not throws `unsupported` for them.
+    public internal(set) var needsBodyStreams = false
+
     /// The name.
     public var description: String { name }
 
@@ -40,7 +43,8 @@ public struct TransportConformance: Sendable {
 
   /// All cases, in order.
   public static let cases: [Case] = [
-    bodyCases, headCases, headerFieldCases, requestCases, uploadCases, streamingCases, connectFailureCases,
+    bodyCases, headCases, headerFieldCases, requestCases, uploadCases, bodyStreamCases, streamingCases,
+    connectFailureCases,
     cutCases, framingCases, limitCases, connectionCases, abstinenceCases,
   ].flatMap { $0 }
 

@@ -37,6 +37,19 @@ extension URLSessionTests {
       }
     }
 
+    @Test func `refuses a stream before anything is sent`() async throws {
+      let server = try MockServer(.ok())
+      let stream = HTTPBody.stream(AsyncStream<Data> { $0.finish() })
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await client.post(RequestTarget(server.url), body: stream)
+      }
+
+      #expect(error?.kind == .unsupported)
+      #expect(error?.message.contains(".urlSession") == true)
+      #expect(server.connectionCount == 0)
+    }
+
     @Test func `reports what is sent`() async throws {
       let server = try MockServer(.ok())
 

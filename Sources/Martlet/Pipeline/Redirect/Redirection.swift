@@ -59,7 +59,7 @@ enum Redirection {
       if following.method != .head { following.method = .get }
       dropBody(of: &following)
     }
-    if following.body?.isReplayable == false {
+    if !following.isUsable {
       return .refused(.bodyNotReplayable, "the redirect wants the body again, which can be sent only once")
     }
     following.headers.remove("Host")

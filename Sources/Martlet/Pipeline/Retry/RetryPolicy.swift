@@ -3,7 +3,7 @@ import Foundation
 /// Decides whether a failed attempt is worth repeating, and when.
 ///
 /// A policy sees values only, never the client or a task, so that a table can test it. Whatever it says, a request is
-/// repeated only if its body can be replayed, and one that is neither idempotent (RFC 9110 §9.2.2) nor carries an
+/// repeated only if its body can be sent, and one that is neither idempotent (RFC 9110 §9.2.2) nor carries an
 /// `Idempotency-Key` only if none of its bytes can have reached a server.
 public struct RetryPolicy: Sendable {
   /// What an attempt came to.
@@ -162,7 +162,7 @@ public struct RetryPolicy: Sendable {
   }
 
   private func isSafe(_ request: HTTPRequest, _ outcome: Outcome) -> Bool {
-    guard request.isReplayable else { return false }
+    guard request.isUsable else { return false }
     return request.isIdempotent || outcome.error?.mayHaveReachedServer == false
   }
 

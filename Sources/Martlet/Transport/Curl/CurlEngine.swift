@@ -45,6 +45,8 @@
       case cancel(CurlTransfer)
       /// The reader of the transfer has made room.
       case drained(CurlTransfer)
+      /// There are bytes of a request body for which the transfer has waited.
+      case fed(CurlTransfer)
       /// No transfer will be started any more.
       case close
     }

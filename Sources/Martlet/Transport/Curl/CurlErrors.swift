@@ -55,7 +55,8 @@
     private static func kind(_ code: CInt, _ text: String, hasConnected: Bool, isNew: Bool) -> HTTPError.Kind {
       switch code {
       case 3: .invalidRequest  // URL_MALFORMAT
-      case 2, 4, 41, 48: .unsupported  // FAILED_INIT, NOT_BUILT_IN, FUNCTION_NOT_FOUND, UNKNOWN_OPTION
+      // FAILED_INIT, NOT_BUILT_IN, UPLOAD_FAILED (chunks for HTTP/1.0), FUNCTION_NOT_FOUND, UNKNOWN_OPTION
+      case 2, 4, 25, 41, 48: .unsupported
       // OUT_OF_MEMORY and BAD_FUNCTION_ARGUMENT; later they stand for lines that are too long or have no name.
       case 27 where !hasConnected, 43 where !hasConnected: .unsupported
       // COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST, COULDNT_CONNECT, INTERFACE_FAILED, PROXY, NO_CONNECTION_AVAILABLE

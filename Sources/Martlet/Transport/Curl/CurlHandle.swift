@@ -71,7 +71,7 @@
         waitsForSharing = isSecure
       }
       if !wire.isPlain {
-        if wire.length > 0 { set(martlet_easy_set_upload(easy, wire.length)) }
+        if wire.hasBody { set(martlet_easy_set_upload(easy, wire.length ?? -1)) }
         set(martlet_easy_set_method(easy, wire.method.rawValue, wire.method == .head))
       }
       isPlain = wire.isPlain && code == 0
@@ -129,7 +129,7 @@
   /// What it hands back is the ``CurlHandle`` or the ``CurlLoop``, both of which outlive every call.
   enum CurlCallbacks {
     private static let failed = 0  // Any number but the one asked for.
-    private static let pause = 0x1000_0001  // CURL_WRITEFUNC_PAUSE
+    private static let pause = 0x1000_0001  // CURL_WRITEFUNC_PAUSE and CURL_READFUNC_PAUSE
     private static let abortReading = 0x1000_0000  // CURL_READFUNC_ABORT
 
     private static func handle(_ pointer: UnsafeMutableRawPointer) -> CurlHandle {
@@ -163,7 +163,11 @@
       read: { bytes, size, count, pointer in
         guard let pointer else { return abortReading }
         let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size &* count)
-        return handle(pointer).transfer?.read(into: buffer) ?? abortReading
+        switch handle(pointer).transfer?.read(into: buffer) {
+        case .bytes(let count): return count
+        case .wait: return pause
+        case .failed, nil: return abortReading
+        }
       },
       seek: { pointer, offset, origin in
         guard let pointer, offset == 0, origin == 0 else { return 1 }  // CURL_SEEKFUNC_FAIL
@@ -187,8 +191,8 @@
       })
 
     private static let multi = martlet_multi_callbacks(
-      socket: { _, socket, what, pointer, _ in
-        if let pointer { loop(pointer).watch(socket, what) }
+      socket: { easy, socket, what, pointer, _ in
+        if let pointer { loop(pointer).watch(socket, what, for: easy) }
         return 0
       },
       timer: { _, milliseconds, pointer in

@@ -11,6 +11,8 @@
       var wanted: CInt = 0
       /// Whether its end will be told to ``closed(_:)``; then it may stay in the set while it is idle.
       var isConnection = false
+      /// The last handle that wanted something of it.
+      var easy: UnsafeMutableRawPointer?
     }
 
     private static let maximumEvents = 64
@@ -103,15 +105,29 @@
         if let handle = transfer.handle { recycle(handle, multi) }
         transfer.release()
       case .drained(let transfer):
-        if transfer.drained(), let handle = transfer.handle { _ = martlet_easy_pause(handle.easy, false) }
+        if transfer.drained() { goOn(with: transfer) }
         if !transfer.isLingering { lingering[ObjectIdentifier(transfer)] = nil }
+      case .fed(let transfer):
+        if transfer.fed() { goOn(with: transfer) }
+        if transfer.isHeld { start(transfer, multi) }
       case .close: isClosing = true
       }
     }
 
+    /// Tells libcurl which directions still have to wait; the other ones go on.
+    private func goOn(with transfer: CurlTransfer) {
+      guard let handle = transfer.handle else { return }
+      _ = martlet_easy_pause(handle.easy, transfer.isPaused, transfer.isAwaitingBytes)
+    }
+
     private func start(_ transfer: CurlTransfer, _ multi: UnsafeMutableRawPointer) {
       guard !transfer.isEnded else { return transfer.release() }
+      guard transfer.isReady() else { return }
       guard let handle = free.popLast() ?? newHandle() else { return transfer.refuse() }
+      if transfer.wire.hasBody {
+        // The ends of connections that the handle has used before are not this transfer's.
+        for index in watches.indices where watches[index].easy == handle.easy { watches[index].easy = nil }
+      }
       var code = handle.set(transfer)
       if code == 0 { code = martlet_multi_add(multi, handle.easy) == 0 ? 0 : 2 }  // FAILED_INIT
       guard code == 0 else {
@@ -156,26 +172,45 @@
         // An idle connection that was closed, or said something unasked: libcurl sees that before it uses it again.
         martlet_poll_forget(poll, event.socket)
         watches[index].registered = 0
-        return
+        return endWaiting(for: event.socket, multi)
       }
       _ = martlet_multi_act(multi, event.socket, event.events)
+    }
+
+    /// Ends the transfer that waits for bytes to send on a connection that its server has closed.
+    ///
+    /// libcurl would see that when it sends again, which may be never: from the end of what it receives on it does not look.
+    private func endWaiting(for socket: CInt, _ multi: UnsafeMutableRawPointer) {
+      guard let found = watches[Int(socket)].easy.flatMap({ handles[$0] }), let transfer = found.transfer,
+        transfer.isAwaitingBytes, !transfer.isPaused
+      else { return }
+      let result = transfer.resultOfClose(isReused: found.isReused)
+      recycle(found, multi)
+      if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
+      transfer.release()
     }
 
     func setTimer(_ milliseconds: Int) {
       deadline = milliseconds < 0 ? nil : martlet_microseconds() + Int64(min(milliseconds, 1 << 31)) * 1000
     }
 
-    func watch(_ socket: CInt, _ what: CInt) {
+    func watch(_ socket: CInt, _ what: CInt, for easy: UnsafeMutableRawPointer?) {
       guard socket >= 0 else { return }
       let index = Int(socket)
       while watches.count <= index { watches.append(Watch()) }
       // CURL_POLL_IN and CURL_POLL_OUT are bits; CURL_POLL_REMOVE is none of them.
       let wanted = what & 3
       watches[index].wanted = wanted
+      if wanted != 0 { watches[index].easy = easy }
       if wanted == watches[index].registered { return }
       if wanted == 0 {
         // Left in the set while it is idle, which saves two system calls for each request.
         if watches[index].isConnection && watches[index].registered == 1 { return }
+        // What waits for bytes to send has to hear of its server's end.
+        if watches[index].isConnection, martlet_poll_watch(poll, socket, 1, false) {
+          watches[index].registered = 1
+          return
+        }
         martlet_poll_forget(poll, socket)
         watches[index].registered = 0
       } else {

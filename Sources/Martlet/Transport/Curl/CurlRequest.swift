@@ -4,32 +4,34 @@
   /// A request in the form that libcurl sends as it was meant.
   struct CurlRequest: Sendable {
     let request: HTTPRequest
-    let origin: Origin
+    let target: AbsoluteURL
     /// The URL without userinfo and fragment.
     let url: String
-    /// The URL as Foundation spells it.
-    let location: URL
     /// The header fields as libcurl takes them: `Name: value`, `Name;` for an empty value, `Name:` against one of its own.
     let lines: HeaderLines
-    /// The length of the body; 0 for none.
-    let length: Int64
+    /// The length of the body, if it is known; 0 for none.
+    let length: Int64?
 
     var method: HTTPMethod { request.method }
+    var origin: Origin { target.origin }
+    /// The URL as Foundation spells it.
+    var location: URL { target.url }
+
+    /// Whether there is a body that is not empty, as far as known.
+    var hasBody: Bool { length != 0 }
 
     /// Whether a handle that has done such a request needs to know only the URL and the fields.
-    var isPlain: Bool { method == .get && length == 0 }
+    var isPlain: Bool { method == .get && !hasBody }
 
     /// Checks that it can be sent.
     ///
     /// - Throws: ``HTTPError/Kind/unsupported``, or what is wrong with the request.
     init(_ request: HTTPRequest, _ decompression: Decompression, _ cache: HeaderLinesCache? = nil) throws {
       do {
-        let target = try request.target.resolve(against: nil, adding: request.query)
-        length = try request.body?.check() ?? 0
+        target = try request.target.resolve(against: nil, adding: request.query)
+        if let body = request.body { length = try body.check() } else { length = 0 }
         self.request = request
-        origin = target.origin
         url = target.requestString
-        location = target.url
         let isUsual = request.method == .get && request.body == nil && decompression == .automatic
         if isUsual, let made = cache?.lines(for: request.headers) {
           lines = made
@@ -42,19 +44,21 @@
       } catch let error as InvalidBody {
         throw HTTPRequest.error(error, of: request)
       }
-      if length > 0 && method == .head {
+      if hasBody && method == .head {
         throw HTTPError(.unsupported, "libcurl cannot send a HEAD with a body", request: request)
       }
     }
 
     /// Opens what the body is read from.
     func makeUpload() throws -> CurlUpload? {
-      guard length > 0, let content = request.body?.content else { return nil }
+      guard let content = request.body?.content else { return nil }
+      // Even of an empty stream it has to be seen that it is empty.
+      if case .stream = content {} else if !hasBody { return nil }
       return try CurlUpload(content, length: length, request: request)
     }
 
     private static func lines(
-      of request: HTTPRequest, length: Int64, _ decompression: Decompression
+      of request: HTTPRequest, length: Int64?, _ decompression: Decompression
     ) -> [String] {
       var lines: [String] = []
       lines.reserveCapacity(request.headers.count + 3)
@@ -79,7 +83,7 @@
         lines.append("Accept-Encoding: \(hasRange ? "identity" : ContentCoding.accepted)")
       }
       if !hasAccept { lines.append("Accept:") }
-      if length > 0 {
+      if length != 0 {
         if !hasExpect { lines.append("Expect:") }
       } else if request.body != nil || [.post, .put, .patch].contains(request.method) {
         lines.append("Content-Length: 0")

@@ -52,7 +52,14 @@
     private var response: StreamedResponse?
     private var body: CurlBody?
     private var expected: Int64?
-    private var isPaused = false
+    /// Whether libcurl waits for the reader.
+    private(set) var isPaused = false
+    /// Whether libcurl waits for bytes to send.
+    private(set) var isAwaitingBytes = false
+    /// Whether it is not started yet, because a stream has to show first that it is empty.
+    private(set) var isHeld = false
+    private var received: Int64 = 0
+    private var isExpectationRefused = false
     private var sendCount = 0
     private var problem: HTTPError?
 
@@ -64,6 +71,9 @@
       self.context = context
       self.slot = slot
       self.mailbox = mailbox
+      upload?.attach(
+        onBytes: { [weak self] in self.map { _ = mailbox.post(.fed($0)) } },
+        onFailure: { [weak self] in self?.cancel($0) })
     }
 
     var isEnded: Bool { state.withLock { if case .ended = $0.stage { true } else { false } } }
@@ -125,6 +135,7 @@
         return (state.stage, state.token)
       }
       if let token { context.exchange.abortSource.remove(token) }
+      if stage != nil { upload?.stop() }
       return stage
     }
 
@@ -148,23 +159,65 @@
     func willSend() -> Bool {
       sendCount += 1
       guard sendCount == 1 else { return false }
-      context.exchange.enter(upload == nil ? .waiting : .sending)
+      context.exchange.enter(wire.hasBody ? .sending : .waiting)
       return true
     }
 
     var canRewind: Bool { upload?.isAtStart ?? true }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-      guard let upload else { return 0 }
-      switch upload.read(into: buffer) {
-      case .bytes(let count):
-        if count > 0 { context.didSend(count, of: upload.length) }
-        return count
-      case .failed(let message):
-        problem = HTTPError(.file, message, phase: .sending)
-        problem?.mayHaveReachedServer = true
-        return nil
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> CurlUpload.Piece {
+      guard let upload else { return .bytes(0) }
+      let piece = upload.read(into: buffer)
+      switch piece {
+      case .bytes(0): context.exchange.didSendAll()
+      case .bytes(let count): context.didSend(count, of: upload.length)
+      case .wait: setWaiting(forBytes: true)
+      case .failed(let error): problem = problem ?? error
       }
+      return piece
+    }
+
+    /// Whether libcurl can begin; if not, it is to be asked again after ``fed()``.
+    ///
+    /// Without a body libcurl asks for no bytes, so what has to be an empty stream is read before.
+    func isReady() -> Bool {
+      guard let upload, !wire.hasBody else { return true }
+      if case .wait = upload.read(into: UnsafeMutableRawBufferPointer(start: nil, count: 0)) {
+        context.exchange.enter(.sending)
+        context.exchange.setPaused(true)
+        isHeld = true
+        return false
+      }
+      if isHeld {
+        context.exchange.setPaused(false)
+        context.exchange.enter(.connecting)
+      }
+      isHeld = false
+      return true
+    }
+
+    /// There are bytes to send, or libcurl is not to wait for them any more.
+    ///
+    /// - Returns: Whether libcurl has to go on.
+    func fed() -> Bool {
+      guard isAwaitingBytes, !isEnded else { return false }
+      setWaiting(forBytes: false)
+      return true
+    }
+
+    /// While it waits for the program, no limit for the network applies.
+    private func setWaiting(forReader: Bool? = nil, forBytes: Bool? = nil) {
+      isPaused = forReader ?? isPaused
+      isAwaitingBytes = forBytes ?? isAwaitingBytes
+      context.exchange.setPaused(isPaused || isAwaitingBytes)
+    }
+
+    /// After such a head libcurl sends no more of the request and, read to its end, closes the connection.
+    private func stopUpload() {
+      guard let upload else { return }
+      upload.stop()
+      // Else it would wait for bytes before it ends.
+      if isAwaitingBytes { mailbox.post(.fed(self)) }
     }
 
     // MARK: The response
@@ -212,6 +265,8 @@
       response.httpVersion = head.version
       self.body = body
       self.response = response
+      if head.status >= 300 { stopUpload() }
+      isExpectationRefused = head.status == 417 && upload?.isAtStart == true && wire.request.headers.contains("Expect")
       handle.loop.hasHead(self)
     }
 
@@ -226,10 +281,10 @@
       do {
         let reply = try body.take(bytes)
         switch reply {
-        case .taken: context.didReceive(bytes.count, of: expected)
-        case .wait:
-          isPaused = true
-          context.exchange.setPaused(true)
+        case .taken:
+          received += Int64(bytes.count)
+          context.didReceive(bytes.count, of: expected)
+        case .wait: setWaiting(forReader: true)
         case .stop: break
         }
         return reply
@@ -269,17 +324,28 @@
         return false
       }
       guard isPaused else { return false }
-      isPaused = false
-      context.exchange.setPaused(false)
+      setWaiting(forReader: false)
       return true
     }
 
     // MARK: The end
 
+    /// What it means that the server closes while bytes to send are waited for: the end, or too early an end.
+    func resultOfClose(isReused: Bool) -> Result {
+      let isWhole = body != nil && expected == received
+      let code: CInt = isWhole ? 0 : 52  // GOT_NOTHING
+      return Result(code: code, text: "the server closed the connection during the upload", isReused: isReused)
+    }
+
     /// The transfer is over.
     ///
     /// - Returns: Whether bytes still wait for the reader.
     func completed(_ result: Result) -> Bool {
+      if isExpectationRefused, let body, result.code == 42 || result.code == 7 {
+        // libcurl has thrown away the body and wants to send the request once more, without `Expect`.
+        if end() != nil { body.stream.finish() }
+        return false
+      }
       if result.code != 0 || problem != nil {
         let situation = CurlErrors.Situation(
           phase: context.exchange.phase, hasConnected: sendCount > 0, hasMoved: reader.hasBytes,

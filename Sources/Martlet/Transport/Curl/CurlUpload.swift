@@ -1,63 +1,169 @@
 #if os(Linux)
   import CMartletShim
+  import Dispatch
   import Foundation
 
-  /// The body of one request, read once.
+  /// The body of one request, read once, without ever keeping the loop waiting.
   ///
-  /// `@unchecked Sendable`: it is made by the caller and then used by the thread of the loop alone.
+  /// Bytes in memory are copied to libcurl. A file is read where its bytes are in the system's cache, and elsewhere by
+  /// another thread. A stream is read by a task, which begins when libcurl first asks for bytes, so that a body that can be
+  /// sent once is not used up by a request that comes to nothing before.
+  ///
+  /// `@unchecked Sendable`: it is made by the caller and then used by the thread of the loop alone, but for ``stop()`` and
+  /// what the task and the other thread use, which is constant or locked.
   final class CurlUpload: @unchecked Sendable {
     /// What became of a wish for bytes.
     enum Piece {
       case bytes(Int)
-      case failed(String)
+      /// There are none now; `onBytes` is called when there are.
+      case wait
+      case failed(HTTPError)
     }
 
-    let length: Int64
-    private let data: Data?
-    private let file: CInt
-    private var offset: Int64 = 0
+    private enum Source {
+      case data(Data)
+      case file(CInt)
+      case stream(BodySource)
+    }
 
-    init(_ content: HTTPBody.Content, length: Int64, request: HTTPRequest) throws {
+    /// How much of a file is read at a time by another thread.
+    private static let block = 1 << 20
+
+    /// The number of bytes, if it is known.
+    let length: Int64?
+    private let source: Source
+    private let buffer = UploadBuffer()
+    private var offset: Int64 = 0
+    private var isStarted = false
+    private var onBytes: @Sendable () -> Void = {}
+    private var onFailure: @Sendable (any Error) -> Void = { _ in }
+
+    init(_ content: HTTPBody.Content, length: Int64?, request: HTTPRequest) throws {
       self.length = length
       switch content {
-      case .data(let data):
-        self.data = data
-        file = -1
+      case .data(let data): source = .data(data)
+      case .stream(let stream): source = .stream(stream)
       case .file(let url):
-        data = nil
-        file = martlet_open(url.path(percentEncoded: false))
+        let file = martlet_open(url.path(percentEncoded: false))
         guard file >= 0 else { throw HTTPError(.file, "the body file could not be opened", request: request) }
+        source = .file(file)
       case .invalid(let input): throw HTTPError(.invalidRequest, input.message, request: request)
       }
     }
 
-    deinit { if file >= 0 { martlet_close(file) } }
+    deinit { if case .file(let file) = source { martlet_close(file) } }
+
+    /// Says whom to tell of bytes after ``Piece/wait``, and of an error; to be called before anything else.
+    func attach(onBytes: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (any Error) -> Void) {
+      self.onBytes = onBytes
+      self.onFailure = onFailure
+    }
 
     /// Whether nothing was read yet.
     var isAtStart: Bool { offset == 0 }
 
+    /// Nothing is wanted any more; from any thread.
+    func stop() { buffer.stop() }
+
     /// Reads the next bytes, 0 at the end.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> Piece {
-      let count = Int(clamping: min(Int64(buffer.count), length - offset))
-      guard count > 0 else { return .bytes(0) }
-      if let data {
+    func read(into target: UnsafeMutableRawBufferPointer) -> Piece {
+      switch source {
+      case .data(let data):
+        let count = min(target.count, data.count - Int(offset))
         let start = data.startIndex + Int(offset)
-        data.copyBytes(to: buffer, from: start..<(start + count))
+        data.copyBytes(to: target, from: start..<(start + count))
         offset += Int64(count)
         return .bytes(count)
+      case .file(let file): return read(file, into: target)
+      case .stream(let stream):
+        if !isStarted { start(stream) }
+        return take(into: target)
       }
-      guard let base = buffer.baseAddress else { return .bytes(0) }
-      let got = martlet_read(file, base, count, offset)
-      guard got >= 0 else { return .failed("the body file could not be read") }
-      guard got > 0 else { return .failed("the body file got shorter while it was sent") }
+    }
+
+    private func take(into target: UnsafeMutableRawBufferPointer) -> Piece {
+      switch buffer.take(into: target) {
+      case .bytes(let count):
+        offset += Int64(count)
+        return .bytes(count)
+      case .end: return .bytes(0)
+      case .none: return .wait
+      // Not the end, for which the server would take it.
+      case .stopped: return .failed(HTTPError(.connectionLost, "the upload was stopped", phase: .sending))
+      }
+    }
+
+    // MARK: Streams
+
+    /// Starts the task that reads a stream, no faster than its bytes are taken.
+    private func start(_ stream: BodySource) {
+      isStarted = true
+      stream.begin()
+      let task = Task { [buffer, onBytes, onFailure] in
+        do {
+          try await stream.send { piece in
+            if buffer.append(piece) { onBytes() }
+            try await buffer.room()
+          }
+          if buffer.finish() { onBytes() }
+        } catch {
+          // What it comes to after it was stopped is nobody's concern.
+          if buffer.stop() { onFailure(error) }
+        }
+      }
+      buffer.onStop { task.cancel() }
+    }
+
+    // MARK: Files
+
+    private func read(_ file: CInt, into target: UnsafeMutableRawBufferPointer) -> Piece {
+      let rest = (length ?? 0) - offset
+      let count = Int(clamping: min(Int64(target.count), rest))
+      guard count > 0, let base = target.baseAddress else { return .bytes(0) }
+      let taken = take(into: target)
+      guard case .wait = taken else { return taken }
+      let got = martlet_read_now(file, base, count, offset)
+      guard got > 0 else {
+        fetch(file, at: offset, count: Int(clamping: min(Int64(Self.block), rest)))
+        return .wait
+      }
+      if let problem = Self.problem(file, got, endingAt: offset + got == length ? length : nil) {
+        return .failed(problem)
+      }
       offset += got
-      guard offset == length else { return .bytes(Int(got)) }
+      return .bytes(Int(got))
+    }
+
+    /// Has another thread read a block that is not in the system's cache, or was not read at once for another reason.
+    private func fetch(_ file: CInt, at offset: Int64, count: Int) {
+      DispatchQueue.global(qos: .userInitiated).async { [self] in
+        guard !buffer.isStopped else { return }
+        var block = Data(count: count)
+        let got = block.withUnsafeMutableBytes { bytes in
+          bytes.baseAddress.map { martlet_read(file, $0, bytes.count, offset) } ?? -1
+        }
+        if let problem = Self.problem(file, got, endingAt: offset + got == length ? length : nil) {
+          if buffer.stop() { onFailure(problem) }
+          return
+        }
+        if buffer.append(block.prefix(Int(got))) { onBytes() }
+      }
+    }
+
+    /// What is wrong with a piece of a file, which may be the last one.
+    private static func problem(_ file: CInt, _ got: Int64, endingAt end: Int64?) -> HTTPError? {
+      if got < 0 { return problem("the body file could not be read") }
+      if got == 0 { return problem("the body file got shorter while it was sent") }
       // Before the last bytes leave: with them the request would be whole.
       var beyond: UInt8 = 0
-      guard martlet_read(file, &beyond, 1, offset) <= 0 else {
-        return .failed("the body file got longer while it was sent")
-      }
-      return .bytes(Int(got))
+      guard let end, martlet_read(file, &beyond, 1, end) > 0 else { return nil }
+      return problem("the body file got longer while it was sent")
+    }
+
+    private static func problem(_ message: String) -> HTTPError {
+      var error = HTTPError(.file, message, phase: .sending)
+      error.mayHaveReachedServer = true
+      return error
     }
   }
 #endif

@@ -30,6 +30,7 @@ struct URLSessionWire: Sendable {
   init(_ request: HTTPRequest) throws {
     do {
       let target = try request.target.resolve(against: nil, adding: request.query)
+      if case .stream? = request.body?.content { throw Self.refusal(of: request) }
       let length = try request.body?.check() ?? 0
       self.request = request
       origin = target.origin
@@ -44,6 +45,16 @@ struct URLSessionWire: Sendable {
     } catch let error as InvalidBody {
       throw HTTPRequest.error(error, of: request)
     }
+  }
+
+  /// The system's loader asks for a stream's bytes on its own thread and cannot be told to wait for them.
+  private static func refusal(of request: HTTPRequest) -> HTTPError {
+    #if os(Linux)
+      let lanes = "use .curl, or .urlSession with its default loader"
+    #else
+      let lanes = "they are sent on Linux only, by .curl and .urlSession"
+    #endif
+    return HTTPError(.unsupported, "the system's loader does not send body streams; \(lanes)", request: request)
   }
 
   private func checkSupport(host: String) throws {

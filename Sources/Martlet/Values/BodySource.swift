@@ -1,0 +1,93 @@
+package import Foundation
+
+/// Where the bytes of a streamed request body come from.
+///
+/// It knows whether it was started: what can be read only once is never sent a second time, nor taken for empty.
+package final class BodySource: Sendable {
+  private typealias Pass = @Sendable (_ take: (Data) async throws -> Void) async throws -> Void
+
+  /// The number of bytes, as it was said.
+  package let length: Int64?
+  package let isReplayable: Bool
+  private let pass: Pass
+  private let isStarted = Locked(false)
+
+  private init(length: Int64?, isReplayable: Bool, _ pass: @escaping Pass) {
+    self.length = length
+    self.isReplayable = isReplayable
+    self.pass = pass
+  }
+
+  /// A sequence that can be read once.
+  static func once<Pieces: AsyncSequence & Sendable>(
+    _ pieces: Pieces, length: Int64?, _ data: @escaping @Sendable (Pieces.Element) -> Data
+  ) -> BodySource {
+    // Taken out when it is read, so that it goes when the reading ends.
+    let box = Locked<Pieces?>(pieces)
+    return BodySource(length: length, isReplayable: false) { take in
+      let taken = box.withLock { box in
+        defer { box = nil }
+        return box
+      }
+      guard let taken else { throw used }
+      for try await piece in taken { try await take(data(piece)) }
+    }
+  }
+
+  /// Sequences made anew for each time that the body is sent.
+  static func again<Pieces: AsyncSequence & SendableMetatype>(
+    length: Int64?, _ make: @escaping @Sendable () throws -> Pieces
+  ) -> BodySource where Pieces.Element == Data, Pieces.AsyncIterator: SendableMetatype {
+    BodySource(length: length, isReplayable: true) { take in
+      for try await piece in try make() { try await take(piece) }
+    }
+  }
+
+  /// Whether it can be sent, for the first time or once more.
+  package var isUsable: Bool { isReplayable || !isStarted.withLock { $0 } }
+
+  /// Says that it is about to be read, and so used up if it can be read only once.
+  package func begin() { isStarted.withLock { $0 = true } }
+
+  /// Reads it to its end.
+  ///
+  /// With a length, the bytes that complete it are given only when there are no more: with them the request is whole.
+  ///
+  /// - Parameter take: Gets each piece that is not empty; the next one is asked for when it has returned.
+  /// - Throws: What the sequence or `take` throws; ``HTTPError/Kind/invalidRequest`` if the length is another one.
+  package func send(to take: (Data) async throws -> Void) async throws {
+    begin()
+    guard let length else {
+      return try await pass { piece in
+        if !piece.isEmpty { try await take(piece) }
+      }
+    }
+    var rest = length
+    var last: Data?
+    try await pass { piece in
+      guard !piece.isEmpty else { return }
+      guard piece.count <= rest else { throw Self.mismatch("has more than the \(length) bytes announced") }
+      rest -= Int64(piece.count)
+      if rest == 0 { last = piece } else { try await take(piece) }
+    }
+    guard rest == 0 else { throw Self.mismatch("ended after \(length - rest) of the \(length) bytes announced") }
+    if let last { try await take(last) }
+  }
+
+  private static func mismatch(_ what: String) -> HTTPError {
+    var error = HTTPError(.invalidRequest, "the body stream \(what)", phase: .sending)
+    error.mayHaveReachedServer = true
+    return error
+  }
+
+  /// A second reading of what can be read once.
+  static var used: HTTPError {
+    HTTPError(.bodyNotReplayable, "the body is a stream that was read already, which can be sent only once")
+  }
+}
+
+extension BodySource: Hashable {
+  package static func == (first: BodySource, second: BodySource) -> Bool { first === second }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

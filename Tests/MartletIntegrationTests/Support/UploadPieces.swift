@@ -1,0 +1,52 @@
+import Foundation
+import Martlet
+
+/// A body of equal pieces that counts how many were asked for, and tells when it goes away.
+final class UploadPieces: AsyncSequence, Sendable {
+  struct Broken: Error, Equatable { var number: Int }
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    let owner: UploadPieces
+    var index = 0
+
+    mutating func next() async throws -> Data? {
+      if let pause = owner.pause { try? await Task.sleep(for: pause) }
+      guard index < owner.count else {
+        if owner.isBroken { throw Broken(number: index) }
+        return nil
+      }
+      index += 1
+      owner.taken.withLock { $0 += 1 }
+      return owner.piece
+    }
+  }
+
+  let piece: Data
+  let count: Int
+  let pause: Duration?
+  let isBroken: Bool
+  private let taken = Locked(0)
+
+  init(_ piece: Data, count: Int, pause: Duration? = nil, isBroken: Bool = false) {
+    self.piece = piece
+    self.count = count
+    self.pause = pause
+    self.isBroken = isBroken
+  }
+
+  /// The number of pieces asked for so far.
+  var takenCount: Int { taken.withLock { $0 } }
+  var takenBytes: Int { takenCount * piece.count }
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(owner: self) }
+
+  /// A sequence that never has anything, and says whether it is still there.
+  static func endless() -> (body: HTTPBody, isGone: @Sendable () -> Bool) {
+    let isGone = Locked(false)
+    let pieces = AsyncStream<Data> { source in
+      source.yield(Data("begin".utf8))
+      source.onTermination = { _ in isGone.withLock { $0 = true } }
+    }
+    return (.stream(pieces), { isGone.withLock { $0 } })
+  }
+}

@@ -1,0 +1,246 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  @testable import Martlet
+
+  /// Streamed request bodies that end before the exchange, or are ended by it.
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct CurlUploadEndTests {
+    private let client = HTTPClient {
+      $0.transport = .curl
+      $0.retry = .none
+      $0.accepts = .any
+    }
+
+    // MARK: Wrong sources
+
+    @Test(arguments: [1, 99_999, 100_001, 1_000_000] as [Int64])
+    func `a stream of another length fails with its connection`(length: Int64) async throws {
+      let server = try MockServer(.ok())
+      let client = client
+      _ = try await client.get(RequestTarget(server.url))
+      let pieces = UploadPieces(Data(count: 1000), count: 100)
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await client.post(RequestTarget(server.url), body: .stream(pieces, length: length))
+      }
+
+      #expect(error?.kind == .invalidRequest)
+      #expect(error?.phase == .sending)
+      #expect(error?.mayHaveReachedServer == true)
+      #expect(error?.message.contains("\(length) bytes announced") == true)
+      #expect(await server.waitForOpenConnections(atMost: 0))
+      #expect(server.requests.count == 1 || server.requests.last?.isComplete == false)
+    }
+
+    @Test func `what the source throws is thrown as it is, and no request is whole`() async throws {
+      let server = try MockServer(.ok(), options: .init(keepsBodies: false))
+      for length in [nil, 1_000_000] as [Int64?] {
+        let pieces = UploadPieces(Data(count: 1000), count: 100, isBroken: true)
+
+        await #expect(throws: UploadPieces.Broken(number: 100)) {
+          try await client.post(RequestTarget(server.url), body: .stream(pieces, length: length))
+        }
+
+        #expect(await server.waitForOpenConnections(atMost: 0))
+      }
+      await #expect(throws: UploadPieces.Broken(number: 1)) {
+        let body = HTTPBody.stream { () throws -> UploadPieces in throw UploadPieces.Broken(number: 1) }
+        return try await client.post(RequestTarget(server.url), body: body)
+      }
+      #expect(server.requests.allSatisfy { !$0.isComplete })
+      #expect(server.malformed.isEmpty)
+    }
+
+    @Test func `a source that throws while the server does not read ends the call at once`() async throws {
+      let server = try MockServer(.steps([.delay(.seconds(60))]).withoutReadingBody(pausesReading: true))
+      defer { server.stop() }
+      let isFull = Locked(false)
+      let body = HTTPBody.stream { () -> AsyncThrowingStream<Data, any Error> in
+        let steps = Locked(0)
+        return AsyncThrowingStream {
+          let step = steps.withLock { step in
+            step += 1
+            return step
+          }
+          if step == 1 { return Data(count: 64 << 20) }
+          isFull.withLock { $0 = true }
+          throw UploadPieces.Broken(number: 2)
+        }
+      }
+      // The second piece is asked for only when the first one is nearly gone, which here it never is.
+      let task = Task { try await client.post(RequestTarget(server.url), body: body) }
+      _ = await server.waitForRequests(1)
+      try await Task.sleep(for: .milliseconds(300))
+      #expect(!isFull.withLock { $0 })
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    // MARK: Ends
+
+    @Test func `cancelling ends a source that waits for ever`() async throws {
+      let server = try MockServer(.ok())
+      let (body, isGone) = UploadPieces.endless()
+      let client = client
+      let task = Task { try await client.post(RequestTarget(server.url), body: body) }
+      _ = await server.waitForRequests(1)
+
+      let start = ContinuousClock.now
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+
+      #expect(ContinuousClock.now - start < .seconds(1))
+      #expect(await server.wait { _ in isGone() })
+      #expect(await server.waitForOpenConnections(atMost: 0))
+    }
+
+    @Test func `a server that closes in the middle ends a source that waits for ever`() async throws {
+      for steps: [MockResponse.Step] in [[.delay(.milliseconds(50)), .cut], [.delay(.milliseconds(50)), .reset]] {
+        let server = try MockServer(.ok(), options: .init(earlyAnswer: { _ in .steps(steps) }))
+        let (body, isGone) = UploadPieces.endless()
+
+        let start = ContinuousClock.now
+        let error = await #expect(throws: HTTPError.self) {
+          try await client.post(RequestTarget(server.url), body: body)
+        }
+
+        #expect(error?.kind == .connectionLost)
+        #expect(ContinuousClock.now - start < .seconds(3))
+        #expect(await server.wait { _ in isGone() })
+      }
+    }
+
+    @Test func `an early refusal is delivered at once and ends the source`() async throws {
+      for close in [true, false] {
+        let answer = MockResponse.status(413, headers: close ? ["Connection": "close"] : [:], body: "too large")
+        let server = try MockServer(.ok(), options: .init(earlyAnswer: { _ in answer }))
+        let (waiting, isGone) = UploadPieces.endless()
+
+        let start = ContinuousClock.now
+        let first = try await client.post(RequestTarget(server.url), body: waiting)
+        let busy = UploadPieces(Data(count: 64 << 10), count: 100_000)
+        let second = try await client.post(RequestTarget(server.url), body: .stream(busy))
+
+        #expect(first.status == 413 && second.status == 413)
+        #expect(first.text == "too large" && second.text == "too large")
+        #expect(ContinuousClock.now - start < .seconds(5))
+        #expect(await server.wait { _ in isGone() })
+        let taken = busy.takenCount
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(busy.takenCount <= taken + 1)
+        #expect(taken < 100_000)
+        #expect(server.requests.allSatisfy { !$0.isComplete })
+      }
+    }
+
+    @Test func `waits for leave to send the body if it is asked to`() async throws {
+      let headers: HTTPHeaders = ["Expect": "100-continue"]
+      let server = try MockServer(answering: MockResponse.echo)
+      let refusing = try MockServer(
+        .ok(), options: .init(sendsContinue: false, earlyAnswer: { _ in .status(417, body: "no") }))
+      let unread = UploadPieces(Data(count: 1000), count: 100)
+
+      let body = HTTPBody.stream(UploadPieces(Data(count: 1000), count: 100))
+      let response = try await client.send(.post(RequestTarget(server.url), headers: headers, body: body))
+      let refused = try await client.send(
+        .post(RequestTarget(refusing.url), headers: headers, body: .stream(unread)))
+
+      #expect(response.body.count == 100_000)
+      #expect(refused.status == 417)
+      #expect(unread.takenCount == 0)
+    }
+
+    // MARK: Again
+
+    @Test func `a stream that can be read once is sent once`() async throws {
+      let server = try MockServer(connectionScripts: [[.steps([.cut])], [.ok("twice")]])
+      let retrying = client.derived { $0.retry = .custom { _, _ in .zero } }
+      let body = HTTPBody.stream(UploadPieces(Data(count: 1000), count: 10))
+
+      let lost = await #expect(throws: HTTPError.self) {
+        try await retrying.put(RequestTarget(server.url), body: body)
+      }
+      let used = await #expect(throws: HTTPError.self) {
+        try await retrying.put(RequestTarget(server.url), body: body)
+      }
+
+      #expect(lost?.kind == .connectionLost)
+      #expect(lost?.attempts.count == 1)
+      #expect(used?.kind == .bodyNotReplayable)
+      #expect(server.requests.count == 1)
+    }
+
+    @Test func `a stream that was not begun is sent after a failed attempt`() async throws {
+      let server = try MockServer(answering: MockResponse.echo)
+      let port = Locked(try MockServer.refusedPort())
+      let retrying = client.derived {
+        $0.retry = .custom { _, _ in .zero }
+        $0.attemptMiddleware = [
+          Redirecting { request in
+            let url = "http://127.0.0.1:\(port.withLock { $0 })/"
+            port.withLock { $0 = server.port }
+            request.target = RequestTarget(url)
+          }
+        ]
+      }
+
+      let body = HTTPBody.stream(UploadPieces(Data(count: 1000), count: 10))
+      let response = try await retrying.post("http://127.0.0.1/", body: body)
+
+      #expect(response.body.count == 10_000)
+      #expect(response.attempts.count <= 2)
+    }
+
+    @Test func `a stream that is made anew is sent again`() async throws {
+      let made = Locked(0)
+      let body = HTTPBody.stream(length: 10_000) {
+        made.withLock { $0 += 1 }
+        return UploadPieces(Data(count: 1000), count: 10)
+      }
+      let server = try MockServer(script: [.status(503), .redirect(to: "/there", status: 307), .ok("done")])
+      let retrying = client.derived { $0.retry = .backoff(attempts: 2, base: .zero) }
+
+      let response = try await retrying.put(RequestTarget(server.url), body: body)
+
+      #expect(response.text == "done")
+      #expect(made.withLock { $0 } == 3)
+      #expect(server.requests.map(\.bodyLength) == [10_000, 10_000, 10_000])
+    }
+
+    @Test(arguments: [307, 308])
+    func `a redirect that wants the body again is refused`(status: Int) async throws {
+      let server = try MockServer(script: [.redirect(to: "/there", status: status), .ok("twice")])
+      let body = HTTPBody.stream(UploadPieces(Data(count: 1000), count: 10))
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await client.post(RequestTarget(server.url), body: body)
+      }
+
+      #expect(error?.kind == .bodyNotReplayable)
+      #expect(server.requests.count == 1)
+    }
+
+    @Test func `a redirect that reads is followed`() async throws {
+      let server = try MockServer(script: [.redirect(to: "/there", status: 303), .ok("read")])
+      let body = HTTPBody.stream(UploadPieces(Data(count: 1000), count: 10))
+
+      #expect(try await client.post(RequestTarget(server.url), body: body).text == "read")
+      #expect(server.requests.map(\.method) == ["POST", "GET"])
+    }
+  }
+
+  private struct Redirecting: Middleware {
+    let change: @Sendable (inout HTTPRequest) -> Void
+
+    func intercept(
+      _ request: HTTPRequest, context: RequestContext,
+      next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+    ) async throws -> StreamedResponse {
+      var request = request
+      change(&request)
+      return try await next(request)
+    }
+  }
+#endif

@@ -1,0 +1,317 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  @testable import Martlet
+
+  /// Streamed request bodies over sockets; what all transports have to do is in the conformance cases.
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct CurlUploadTests {
+    private let client = HTTPClient {
+      $0.transport = .curl
+      $0.retry = .none
+      $0.accepts = .any
+    }
+
+    private static func bytes(_ count: Int) -> Data { Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }) }
+
+    // MARK: Bytes
+
+    @Test(arguments: [nil, 0] as [Int64?])
+    func `sends streams without bytes`(length: Int64?) async throws {
+      let server = try MockServer(answering: MockResponse.echo)
+
+      let empty = AsyncStream<Data> { $0.finish() }
+      let first = try await client.post(RequestTarget(server.url), body: .stream(empty, length: length))
+      let holes = UploadPieces(Data(), count: 100)
+      let second = try await client.put(RequestTarget(server.url), body: .stream(holes, length: length))
+
+      #expect(first.body.isEmpty && second.body.isEmpty)
+      #expect(server.connectionCount == 1)
+      #expect(server.requests.allSatisfy { $0.isComplete })
+      #expect(holes.takenCount == 100)
+      if length == 0 { #expect(server.requests.map { $0.header("Content-Length") } == ["0", "0"]) }
+    }
+
+    @Test(arguments: [true, false])
+    func `sends pieces of any size`(isLengthKnown: Bool) async throws {
+      let server = try MockServer(answering: MockResponse.echo)
+      let sizes = [1, 0, 2, 70_000, 1, 1, 0, 0, 300_000, 5, 16_384, 65_536, 262_144, 262_145, 1, 1_000_003, 0]
+      let pieces = sizes.map { Self.bytes($0) }
+      let whole = Data(pieces.joined())
+      let sequence = AsyncStream<Data> { source in
+        for piece in pieces { source.yield(piece) }
+        source.finish()
+      }
+
+      let body = HTTPBody.stream(sequence, length: isLengthKnown ? Int64(whole.count) : nil)
+      let response = try await client.post(RequestTarget(server.url), body: body)
+
+      #expect(response.body == whole)
+      #expect(server.requests.first?.headers(named: "Content-Length") == (isLengthKnown ? ["\(whole.count)"] : []))
+      #expect(server.requests.first?.headers(named: "Expect") == [])
+    }
+
+    @Test func `sends 100,000 pieces of one byte`() async throws {
+      let server = try MockServer(answering: MockResponse.echo)
+      let pieces = UploadPieces(Data([7]), count: 100_000)
+
+      let response = try await client.post(RequestTarget(server.url), body: .stream(pieces, length: 100_000))
+
+      #expect(response.body == Data(repeating: 7, count: 100_000))
+    }
+
+    @Test func `sends slices and arrays`() async throws {
+      let server = try MockServer(answering: MockResponse.echo)
+      let whole = Self.bytes(100_000)
+      let slices = AsyncStream<Data> { source in
+        for start in stride(from: 0, to: whole.count, by: 999) { source.yield(whole[start...].prefix(999)) }
+        source.finish()
+      }
+      let arrays = AsyncStream<[UInt8]> { source in
+        source.yield([1, 2])
+        source.yield([3])
+        source.finish()
+      }
+
+      #expect(try await client.post(RequestTarget(server.url), body: .stream(slices)).body == whole)
+      #expect(try await client.post(RequestTarget(server.url), body: .stream(arrays)).body == Data([1, 2, 3]))
+    }
+
+    @Test func `a response body can be sent on`() async throws {
+      let data = Self.bytes(3_000_000)
+      let origin = try MockServer(.data(data))
+      let target = try MockServer(answering: MockResponse.echo)
+
+      let copied = try await client.stream(.get(RequestTarget(origin.url))) { response in
+        try await client.put(RequestTarget(target.url), body: .stream(response.body, length: 3_000_000)).body
+      }
+
+      #expect(copied == data)
+    }
+
+    @Test func `reports what is sent`() async throws {
+      let server = try MockServer(.ok())
+      for length in [nil, 500_000] as [Int64?] {
+        let pieces = UploadPieces(Data(count: 1000), count: 500)
+
+        let handle = client.start(.post(RequestTarget(server.url), body: .stream(pieces, length: length)))
+        _ = try await handle.value
+
+        var last = TransferProgress()
+        for await progress in handle.progress { last = progress }
+        #expect(last.sent == 500_000)
+        #expect(last.expectedToSend == length)
+      }
+    }
+
+    // MARK: Backpressure
+
+    @Test func `a server that stops reading stops the source`() async throws {
+      let server = try MockServer(
+        .steps([.delay(.seconds(60))]).withoutReadingBody(pausesReading: true), options: .init(keepsBodies: false))
+      defer { server.stop() }
+      let pieces = UploadPieces(Data(count: 64 << 10), count: 1024)
+      let handle = client.start(.post(RequestTarget(server.url), body: .stream(pieces, length: 64 << 20)))
+      _ = await server.waitForRequests(1)
+
+      // Until the buffers of the system are full.
+      var before = -1
+      while before != pieces.takenBytes {
+        before = pieces.takenBytes
+        try await Task.sleep(for: .milliseconds(300))
+      }
+      var sent: Int64 = 0
+      for await progress in handle.progress {
+        sent = progress.sent
+        break
+      }
+
+      #expect(pieces.takenBytes < 32 << 20)
+      #expect(pieces.takenBytes - Int(sent) <= UploadBuffer.capacity + (64 << 10))
+      handle.cancel()
+    }
+
+    @Test func `a slow server sets the pace, and all arrives`() async throws {
+      let plan = ConnectionPlan.slowReading(bytes: 1 << 17, every: .milliseconds(1))
+      let server = try MockServer(.ok("got it"), options: .init(keepsBodies: false, onConnect: { _ in plan }))
+      let pieces = UploadPieces(Data(count: 100_000), count: 671)
+      let ahead = Locked(0)
+
+      let watcher = Task {
+        while !Task.isCancelled {
+          let lead = pieces.takenBytes - server.receivedBodyBytes
+          ahead.withLock { $0 = max($0, lead) }
+          try await Task.sleep(for: .milliseconds(1))
+        }
+      }
+      let response = try await client.post(RequestTarget(server.url), body: .stream(pieces))
+      watcher.cancel()
+
+      #expect(response.text == "got it")
+      #expect(server.requests.first?.bodyLength == 67_100_000)
+      // Most of it in the socket buffers of the system.
+      #expect(ahead.withLock { $0 } < 32 << 20)
+    }
+
+    @Test func `a slow source is waited for, without a limit but the total one`() async throws {
+      let server = try MockServer(.ok("got it"), options: .init(keepsBodies: false))
+      let slow = UploadPieces(Data(count: 1000), count: 5, pause: .milliseconds(200))
+      let options = RequestOptions.timeout(.seconds(30)).timeout(idle: .milliseconds(100))
+
+      let response = try await client.post(RequestTarget(server.url), body: .stream(slow), options: options)
+      let error = await #expect(throws: HTTPError.self) {
+        try await client.post(
+          RequestTarget(server.url), body: UploadPieces.endless().body, options: .timeout(.milliseconds(500)))
+      }
+
+      #expect(response.text == "got it")
+      #expect(error?.kind == .timedOut)
+    }
+
+    @Test func `64 MiB from a source with pauses arrive`() async throws {
+      let server = try MockServer(.ok(), options: .init(keepsBodies: false))
+      let pieces = UploadPieces(Data(count: 1 << 20), count: 64, pause: .milliseconds(2))
+
+      _ = try await client.post(RequestTarget(server.url), body: .stream(pieces, length: 64 << 20))
+
+      #expect(server.requests.first?.bodyLength == 64 << 20)
+    }
+
+    // MARK: Both ways
+
+    @Test func `a server answers each piece before the next one is sent`() async throws {
+      let server = try MockServer(.echoWhileReading)
+      let (pieces, source) = AsyncStream.makeStream(of: Data.self)
+      source.yield(Data("0".utf8))
+
+      let received = try await client.stream(.post(RequestTarget(server.url), body: .stream(pieces))) { response in
+        var received: [String] = []
+        for try await piece in response.body {
+          received.append(String(decoding: piece, as: UTF8.self))
+          if received.count < 100 { source.yield(Data("\(received.count)".utf8)) } else { source.finish() }
+        }
+        return received
+      }
+
+      #expect(received == (0..<100).map(String.init))
+      #expect(server.connectionCount == 1)
+    }
+
+    @Test func `much goes both ways, and the reader's pauses are not the source's`() async throws {
+      let server = try MockServer(.echoWhileReading, options: .init(keepsBodies: false))
+      let pieces = UploadPieces(Data(repeating: 9, count: 50_000), count: 400)
+
+      let count = try await client.stream(.post(RequestTarget(server.url), body: .stream(pieces))) { response in
+        var count = 0
+        for try await piece in response.body {
+          count += piece.count
+          if count % 7 == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        }
+        return count
+      }
+
+      #expect(count == 20_000_000)
+    }
+
+    @Test func `a reader that has enough ends the source`() async throws {
+      let server = try MockServer(.echoWhileReading)
+      let (body, isGone) = UploadPieces.endless()
+
+      let first = try await client.stream(.post(RequestTarget(server.url), body: body)) { response in
+        var pieces = response.body.makeAsyncIterator()
+        return try await pieces.next()
+      }
+
+      #expect(first == Data("begin".utf8))
+      #expect(await server.wait { _ in isGone() })
+      #expect(await server.waitForOpenConnections(atMost: 0))
+    }
+
+    // MARK: Many
+
+    @Test func `20 at a time do not disturb each other`() async throws {
+      let server = try MockServer(answering: MockResponse.echo)
+      let client = client.derived { $0.maximumConnectionsPerHost = 20 }
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for number in 0..<20 {
+          group.addTask {
+            let piece = Data(repeating: UInt8(number), count: 7919 + number)
+            let pieces = UploadPieces(piece, count: 50, pause: number % 3 == 0 ? .milliseconds(1) : nil)
+            let length = number % 2 == 0 ? Int64(piece.count * 50) : nil
+            let response = try await client.post(RequestTarget(server.url), body: .stream(pieces, length: length))
+            return response.body == Data((0..<50).map { _ in piece }.joined())
+          }
+        }
+        for try await isRight in group { #expect(isRight) }
+      }
+    }
+
+    @Test func `random cancels leave nothing behind`() async throws {
+      let server = try MockServer(.echoWhileReading)
+      let client = client.derived { $0.maximumConnectionsPerHost = 20 }
+      await withTaskGroup(of: Void.self) { group in
+        for number in 0..<100 {
+          group.addTask {
+            let task = Task {
+              let pieces = UploadPieces(Data(count: 5000), count: 200, pause: .microseconds(100))
+              return try await client.post(RequestTarget(server.url), body: .stream(pieces))
+            }
+            try? await Task.sleep(for: .microseconds(number * 1500))
+            task.cancel()
+            _ = await task.result
+          }
+        }
+      }
+      for _ in 0..<5000 where client.core.entryCount > 0 { try await Task.sleep(for: .milliseconds(2)) }
+      #expect(client.core.entryCount == 0)
+      #expect(await server.waitForOpenConnections(atMost: 20))
+    }
+
+    // MARK: Files and memory
+
+    @Test func `a file that is not in the system's cache is read beside the loop`() async throws {
+      let server = try MockServer(answering: MockResponse.echo)
+      let data = Self.bytes(3_000_001)
+      let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
+      try data.write(to: file)
+      defer { try? FileManager.default.removeItem(at: file) }
+      let handle = try FileHandle(forReadingFrom: file)
+      fsync(handle.fileDescriptor)
+      // Has no effect where files live in memory.
+      posix_fadvise(handle.fileDescriptor, 0, 0, POSIX_FADV_DONTNEED)
+      try handle.close()
+
+      #expect(try await client.post(RequestTarget(server.url), body: .file(file)).body == data)
+    }
+
+    @Test func `bytes in memory are not copied as a whole`() async {
+      await #expect(processExitsWith: .success) {
+        let server = try MockServer(.ok(), options: .init(keepsBodies: false))
+        let client = HTTPClient { $0.transport = .curl }
+        _ = try await client.post(RequestTarget(server.url), body: .data(Data(count: 1 << 20)))
+        let data = Data(repeating: 1, count: 256 << 20)
+        let before = UploadFacts.residentBytes
+        let peak = Locked(0)
+        let watcher = Task {
+          while !Task.isCancelled {
+            peak.withLock { $0 = max($0, UploadFacts.residentBytes) }
+            try await Task.sleep(for: .milliseconds(2))
+          }
+        }
+        _ = try await client.post(RequestTarget(server.url), body: .data(data))
+        watcher.cancel()
+        #expect(server.requests.last?.bodyLength == 256 << 20)
+        #expect(isSanitized || peak.withLock { $0 } - before < 16 << 20)
+        server.stop()
+      }
+    }
+  }
+
+  enum UploadFacts {
+    static var residentBytes: Int {
+      let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
+      return fields.count > 1 ? (Int(fields[1]) ?? 0) * 4096 : 0
+    }
+  }
+#endif
