@@ -80,30 +80,43 @@ package final class BodyStream: Sendable {
   ///   wants them all, which has a limit of its own.
   @discardableResult
   package func append(_ data: Data) -> Int? {
-    append { buffer, isReserved in
-      if buffer.isEmpty && !isReserved { buffer = data } else { buffer.append(data) }
-    }
-  }
-
-  /// Adds bytes that are somebody else's.
-  ///
-  /// - Returns: As ``append(_:)-(Data)``.
-  @discardableResult
-  package func append(copying bytes: UnsafeRawBufferPointer) -> Int? {
-    append { buffer, isReserved in
-      if buffer.isEmpty && !isReserved {
-        buffer = Data(bytes)
-      } else {
-        buffer.append(contentsOf: bytes.bindMemory(to: UInt8.self))
-      }
-    }
-  }
-
-  @inline(__always)
-  private func append(_ add: (_ buffer: inout Data, _ isReserved: Bool) -> Void) -> Int? {
     let (action, waiting): (Action, Int?) = state.withLock {
       guard $0.end == nil else { return (.none, nil) }
-      add(&$0.buffer, $0.isReserved)
+      if $0.buffer.isEmpty && !$0.isReserved { $0.buffer = data } else { $0.buffer.append(data) }
+      return ($0.serve(), $0.isCollecting ? 0 : $0.buffer.count)
+    }
+    finish(action)
+    return waiting
+  }
+
+  /// Adds bytes that are somebody else's; a reader that waits for a piece gets them with ``flush()``.
+  ///
+  /// - Parameters:
+  ///   - bytes: The bytes.
+  ///   - room: How much to reserve if there are none yet.
+  /// - Returns: As ``append(_:)``.
+  package func append(copying bytes: UnsafeRawBufferPointer, reserving room: Int = 0) -> Int? {
+    let (action, waiting): (Action, Int?) = state.withLock {
+      guard $0.end == nil else { return (.none, nil) }
+      if $0.buffer.isEmpty && !$0.isReserved && room <= bytes.count {
+        $0.buffer = Data(bytes)
+      } else {
+        if $0.buffer.isEmpty && !$0.isReserved { $0.buffer.reserveCapacity(room) }
+        $0.buffer.append(contentsOf: bytes.bindMemory(to: UInt8.self))
+      }
+      guard $0.isCollecting else { return (.none, $0.buffer.count) }
+      return ($0.serve(), 0)
+    }
+    finish(action)
+    return waiting
+  }
+
+  /// Gives what there is to a reader that waits.
+  ///
+  /// - Returns: As ``append(_:)``.
+  package func flush() -> Int? {
+    let (action, waiting): (Action, Int?) = state.withLock {
+      guard $0.end == nil else { return (.none, nil) }
       return ($0.serve(), $0.isCollecting ? 0 : $0.buffer.count)
     }
     finish(action)

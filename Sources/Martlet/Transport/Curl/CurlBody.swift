@@ -23,11 +23,18 @@
 
     /// How much may wait for a reader before the network is slowed down.
     static let highWater = 256 << 10
+    /// How much is handed to a reader at once, if it comes fast enough: libcurl brings 16 KiB at a time.
+    private static let pieceSize = 128 << 10
+    /// After as many bytes a body is taken for one that comes in pieces of that size.
+    private static let smallBody = 64 << 10
 
     let stream: BodyStream
     private let decoder: ContentDecoder?
     /// The number of bytes that wait for the reader, as far as known.
     private var unread = 0
+    private var taken = 0
+    /// Whether bytes came since ``flush()``.
+    private(set) var isUnflushed = false
     /// It outlives the body.
     private unowned let source: any Source
 
@@ -57,9 +64,19 @@
         }
         return reads ? .taken : .stop
       }
-      guard let count = stream.append(copying: bytes) else { return .stop }
+      let room = taken > Self.smallBody ? Self.pieceSize + bytes.count : 0
+      guard let count = stream.append(copying: bytes, reserving: room) else { return .stop }
+      taken &+= bytes.count
       unread = count
+      isUnflushed = true
+      if unread >= Self.pieceSize { flush() }
       return .taken
+    }
+
+    /// Gives a waiting reader what has come.
+    func flush() {
+      isUnflushed = false
+      if let count = stream.flush() { unread = count }
     }
 
     /// Goes on after the reader has taken what there was.

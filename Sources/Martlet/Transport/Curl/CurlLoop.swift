@@ -31,6 +31,7 @@
     private var running = 0
     private var lingering: [ObjectIdentifier: CurlTransfer] = [:]
     private var heads: [CurlTransfer] = []
+    private var bodies: [CurlTransfer] = []
     private var isClosing = false
 
     /// The body of the thread.
@@ -90,6 +91,8 @@
         if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
         transfer.release()
       }
+      for transfer in bodies { transfer.endTurn() }
+      bodies.removeAll(keepingCapacity: true)
       guard !heads.isEmpty else { return }
       for transfer in heads { transfer.deliverHead() }
       heads.removeAll(keepingCapacity: true)
@@ -156,6 +159,9 @@
 
     /// The head of the transfer has come; it is handed over at the end of the turn, perhaps with the whole body.
     func hasHead(_ transfer: CurlTransfer) { heads.append(transfer) }
+
+    /// Bytes of the body have come, the first ones in this turn.
+    func hasBytes(_ transfer: CurlTransfer) { bodies.append(transfer) }
 
     // MARK: Sockets and time
 

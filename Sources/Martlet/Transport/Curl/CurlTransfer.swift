@@ -59,6 +59,8 @@
     /// Whether it is not started yet, because a stream has to show first that it is empty.
     private(set) var isHeld = false
     private var received: Int64 = 0
+    /// How many bytes came in this turn of the loop.
+    private var unreported = 0
     private var isExpectationRefused = false
     private var sendCount = 0
     private var problem: HTTPError?
@@ -276,6 +278,14 @@
       head.resolve(.success(response))
     }
 
+    /// Tells of what came in this turn of the loop.
+    func endTurn() {
+      guard unreported > 0 else { return }
+      context.didReceive(unreported, of: expected)
+      unreported = 0
+      if let body, body.isUnflushed { body.flush() }
+    }
+
     func receivedBody(_ bytes: UnsafeRawBufferPointer) -> CurlBody.Reply {
       guard let body else { return .stop }
       do {
@@ -283,7 +293,8 @@
         switch reply {
         case .taken:
           received += Int64(bytes.count)
-          context.didReceive(bytes.count, of: expected)
+          if unreported == 0 { handle?.loop.hasBytes(self) }
+          unreported += bytes.count
         case .wait: setWaiting(forReader: true)
         case .stop: break
         }
@@ -341,6 +352,7 @@
     ///
     /// - Returns: Whether bytes still wait for the reader.
     func completed(_ result: Result) -> Bool {
+      endTurn()
       if isExpectationRefused, let body, result.code == 42 || result.code == 7 {
         // libcurl has thrown away the body and wants to send the request once more, without `Expect`.
         if end() != nil { body.stream.finish() }
