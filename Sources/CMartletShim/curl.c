@@ -26,6 +26,8 @@ enum {
   kOptNoBody = kLong + 44,
   kOptUpload = kLong + 46,
   kOptHeaderFunction = kFunction + 79,
+  kOptProxy = kObject + 4,
+  kOptNoProxy = kObject + 177,
   kOptHTTPVersion = kLong + 84,
   kOptDebugFunction = kFunction + 94,
   kOptCAPath = kObject + 97,
@@ -242,6 +244,9 @@ int martlet_easy_prepare(
   SET(kOptProtocols, (long)(kProtocolHTTP | kProtocolHTTPS));
   SET(kOptHTTPVersion, (long)kHTTPVersion2TLS);
   SET(kOptHTTP09Allowed, 0L);
+  // Texts, though empty: without them libcurl reads the environment.
+  SET(kOptProxy, "");
+  SET(kOptNoProxy, "");
   SET(kOptPathAsIs, 1L);
   SET(kOptTCPNoDelay, 1L);
   SET(kOptBufferSize, 256L << 10);

@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -130,6 +131,8 @@ int martlet_memory_file(const void *bytes, size_t count) {
   close(file);
   return -1;
 }
+
+void martlet_shutdown(int descriptor) { shutdown(descriptor, SHUT_RDWR); }
 
 int martlet_open(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
 

@@ -68,6 +68,33 @@ enum {
   martlet_opt_ca_path = 10097,
   martlet_opt_share = 10100,
   martlet_opt_pinned_public_key = 10230,
+  martlet_opt_proxy = 10004,
+  martlet_opt_proxy_user = 10175,
+  martlet_opt_proxy_password = 10176,
+  martlet_opt_proxy_auth = 111,
+  martlet_opt_proxy_ssl_version = 250,
+  martlet_opt_proxy_ca_info = 10246,
+  martlet_opt_proxy_ca_path = 10247,
+  martlet_opt_socks5_auth = 267,
+  martlet_opt_header_separation = 229,
+  martlet_opt_resolve = 10203,
+  martlet_opt_unix_socket_path = 10231,
+  martlet_opt_interface = 10062,
+  martlet_opt_http_version = 84,
+  martlet_opt_fresh_connect = 74,
+  martlet_opt_forbid_reuse = 75,
+  martlet_opt_max_age_conn = 288,
+};
+/// What Swift asks libcurl about a transfer.
+enum {
+  martlet_info_remote_address = 0x100000 + 32,
+  martlet_info_remote_port = 0x200000 + 40,
+  martlet_info_local_address = 0x100000 + 41,
+  martlet_info_local_port = 0x200000 + 42,
+  /// The status of a proxy's answer to CONNECT.
+  martlet_info_connect_status = 0x200000 + 22,
+  /// Why a SOCKS proxy refused (`CURLPX_…`).
+  martlet_info_proxy_problem = 0x200000 + 59,
 };
 int martlet_easy_set_number(void *easy, int option, long value);
 /// Sets a text, which libcurl copies, or takes it back with NULL.
@@ -178,6 +205,8 @@ int64_t martlet_microseconds(void);
 void martlet_close(int descriptor);
 /// A file in memory that nobody can change any more, or -1.
 int martlet_memory_file(const void *_Nullable bytes, size_t count);
+/// Ends a connection both ways; its descriptor stays.
+void martlet_shutdown(int descriptor);
 /// Opens a file for reading, or returns -1.
 int martlet_open(const char *path);
 /// Reads from a place of a file what is there without waiting; negative if that is nothing, or cannot be told.

@@ -44,12 +44,14 @@ extension HTTPClient {
     public var transport: any Transport = URLSessionTransport() { didSet { transportIdentity = Self.newIdentity() } }
 
     /// The most exchanges with one host at a time; 6 by default.
+    ///
+    /// With HTTP/1 each needs a connection of its own; with HTTP/2 they share one.
     public var maximumConnectionsPerHost: Int {
       get { transportSettings.maximumConnectionsPerHost }
       set { transportSettings.maximumConnectionsPerHost = max(1, newValue) }
     }
 
-    /// The most exchanges at a time; 64 by default.
+    /// The most exchanges at a time, and the most connections, idle ones included; 64 by default.
     public var maximumConnections: Int {
       get { transportSettings.maximumConnections }
       set { transportSettings.maximumConnections = max(1, newValue) }

@@ -63,6 +63,11 @@ extension RequestOptions {
   /// Options that set ``decompression``.
   public static func decompression(_ mode: Decompression) -> RequestOptions { RequestOptions().decompression(mode) }
 
+  /// Sets ``httpVersion``.
+  public func httpVersion(_ version: HTTPVersion) -> RequestOptions { with { $0.httpVersion = version } }
+  /// Options that set ``httpVersion``.
+  public static func httpVersion(_ version: HTTPVersion) -> RequestOptions { RequestOptions().httpVersion(version) }
+
   /// Sets ``tag``.
   public func tag(_ tag: String) -> RequestOptions { with { $0.tag = tag } }
   /// Options that set ``tag``.

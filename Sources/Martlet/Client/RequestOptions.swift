@@ -27,6 +27,11 @@ public struct RequestOptions: Sendable {
   /// Whether bodies are decoded; ``Decompression/automatic`` by default.
   public var decompression: Decompression?
 
+  /// The version of HTTP; ``HTTPVersion/automatic`` by default.
+  ///
+  /// On the engine of Linux; the system's loader throws ``HTTPError/Kind/unsupported`` for all but the default.
+  public var httpVersion: HTTPVersion?
+
   /// A name of the caller's, for cancelling and counting; never sent.
   public var tag: String?
 
@@ -75,6 +80,7 @@ public struct RequestOptions: Sendable {
     merged.maximumBodyBytes = maximumBodyBytes ?? other.maximumBodyBytes
     merged.errorBodyBytes = errorBodyBytes ?? other.errorBodyBytes
     merged.decompression = decompression ?? other.decompression
+    merged.httpVersion = httpVersion ?? other.httpVersion
     merged.tag = tag ?? other.tag
     merged.reportsCancellation = reportsCancellation ?? other.reportsCancellation
     merged.onProgress = onProgress ?? other.onProgress
@@ -95,7 +101,8 @@ extension RequestOptions {
   var isEmpty: Bool {
     guard case nil = onProgress else { return false }
     return retry == nil && redirects == nil && accepts == nil && maximumBodyBytes == nil && errorBodyBytes == nil
-      && decompression == nil && tag == nil && reportsCancellation == nil && values.isEmpty && timeouts.isEmpty
+      && decompression == nil && httpVersion == nil && tag == nil && reportsCancellation == nil && values.isEmpty
+      && timeouts.isEmpty
   }
 }
 
@@ -109,6 +116,7 @@ final class ResolvedOptions: Sendable {
   let errorBodyBytes: Int
   let decompression: Decompression
   let timeouts: TimeoutPolicy
+  let httpVersion: HTTPVersion
   /// What a caller got wrong, if anything.
   let problem: InvalidInput?
 
@@ -121,6 +129,7 @@ final class ResolvedOptions: Sendable {
     errorBodyBytes = options.errorBodyBytes ?? 64 << 10
     decompression = options.decompression ?? .automatic
     timeouts = options.timeouts.over(TimeoutPolicy())
+    httpVersion = options.httpVersion ?? .automatic
     if let (name, value) = timeouts.illegalLimit {
       problem = InvalidInput("the \(name) limit is \(value); it must be at least 1 ms, or nil for none")
     } else if maximumBodyBytes < 0 {

@@ -12,6 +12,8 @@ public struct StreamedResponse: Sendable {
   public var reasonPhrase: String?
   /// The protocol version, such as `1.1`, or `nil` where the transport does not tell it.
   public var httpVersion: String?
+  /// The connection it comes on, or `nil` where the transport does not tell it.
+  public var connection: ConnectionInfo?
   /// Where it came from.
   public var source: HTTPResponse.Source = .network
   /// The redirects followed.
@@ -48,6 +50,7 @@ public struct StreamedResponse: Sendable {
     response.finalRequest = request
     response.reasonPhrase = reasonPhrase
     response.httpVersion = httpVersion
+    response.connection = connection
     response.source = source
     response.redirects = redirects
     response.attempts = attempts

@@ -20,22 +20,57 @@ public protocol Transport: Sendable {
   /// - Returns: The head, and the body as it arrives. Dropping the body ends the exchange.
   /// - Throws: ``HTTPError``, or `CancellationError`.
   func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse
+
+  /// Closes the connections that no exchange uses, without waiting for that.
+  ///
+  /// The default does nothing.
+  func closeIdleConnections()
 }
 
 extension Transport {
   public func prepared(for settings: TransportSettings) -> any Transport { self }
+
+  public func closeIdleConnections() {}
 }
 
 /// What a client's configuration says about connections.
 public struct TransportSettings: Sendable {
   /// The most exchanges with one host at a time.
+  ///
+  /// With HTTP/1 each needs a connection of its own; with HTTP/2 they share one.
   public var maximumConnectionsPerHost = 6
 
-  /// The most exchanges at a time.
+  /// The most exchanges at a time, and the most connections, idle ones included.
   public var maximumConnections = 64
 
   /// Which servers are believed, and who the client is to them.
   public var tls = TLSSettings.system
+
+  /// Which proxy is used for what; ``ProxySettings/none`` by default.
+  public var proxy = ProxySettings.none
+
+  /// Addresses of hosts that are not looked up: from a name, or a name with a port, to IP addresses.
+  ///
+  /// `["api.example": ["127.0.0.1"], "api.example:8443": ["::1"]]`; the entry with the port counts first. Only where to
+  /// connect changes: the field `Host`, the name in the TLS handshake and the name in the certificate are those of the
+  /// URL. Through a proxy the proxy looks up the name, and an entry for the proxy's own name counts. An entry that is
+  /// malformed fails every request with ``HTTPError/Kind/invalidRequest``.
+  public var resolve: [String: [String]] = [:]
+
+  /// The path of a unix socket that every request goes to, whatever its URL says; `nil` by default.
+  ///
+  /// At most 107 bytes, and not together with a proxy.
+  public var unixSocket: String?
+
+  /// The own IP address, or the interface by its name, that connections are made from; `nil`, the default, leaves it to
+  /// the system.
+  public var localInterface: String?
+
+  /// How long a connection may be unused before it is closed; 60 seconds by default, zero to use each one once.
+  ///
+  /// When nothing is in flight it is closed on time; otherwise with the next request, or when nothing is in flight any
+  /// more. It is not used again in any case.
+  public var idleConnectionLifetime: Duration = .seconds(60)
 
   /// The settings of a client that sets nothing.
   public init() {}

@@ -1,16 +1,18 @@
 extension TransportSettings {
   /// What is wrong with the settings; every request of the client throws it, before anything is sent.
-  var problem: InvalidInput? { tls.problem }
+  var problem: InvalidInput? { tls.problem ?? connectionProblem }
 
   /// What only Martlet's own engine can do of what is asked for, in words, or `nil`.
   var engineFeature: String? {
     if let feature = tls.engineFeature { return feature }
-    return nil
+    return connectionFeature
   }
 
   /// Says that a loader of the system cannot do what is asked for.
-  func systemLoaderProblem(for request: HTTPRequest) -> HTTPError? {
-    guard let engineFeature else { return nil }
+  func systemLoaderProblem(for request: HTTPRequest, _ version: HTTPVersion = .automatic) -> HTTPError? {
+    guard let engineFeature = engineFeature ?? (version == .automatic ? nil : "choice of httpVersion") else {
+      return nil
+    }
     return HTTPError(
       .unsupported, "the system's loader has no \(engineFeature); on Linux, the transports .curl and .urlSession have",
       request: request)

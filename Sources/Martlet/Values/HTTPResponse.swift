@@ -31,6 +31,9 @@ public struct HTTPResponse: Sendable {
   /// The protocol version, such as `1.1` or `2`, or `nil` where the transport does not tell it.
   public var httpVersion: String?
 
+  /// The connection it came on, or `nil` where the transport does not tell it.
+  public var connection: ConnectionInfo?
+
   /// Where it came from.
   public var source: Source = .network
 

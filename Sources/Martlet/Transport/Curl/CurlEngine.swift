@@ -10,28 +10,17 @@
   ///                 thread: CurlLoop ─▶ libcurl ─▶ CurlTransfer (loop's side)
   /// ```
   ///
-  /// Nothing of libcurl is touched on another thread. The thread ends when the engine is released and the last transfer
-  /// is over.
+  /// Nothing of libcurl is touched on another thread. The thread ends when nothing has been in flight for
+  /// ``TransportSettings/idleConnectionLifetime``, and closes the connections; the next request starts another. It ends
+  /// at once when the engine is released and the last transfer is over.
   final class CurlEngine: Sendable {
     let mailbox: CurlMailbox
 
-    /// Starts the thread; `nil` if the system refuses it.
+    /// Makes an engine without a thread; `nil` if the system refuses a descriptor.
     init?(_ settings: TransportSettings) {
       let wake = martlet_wake_new()
       guard wake >= 0 else { return nil }
-      mailbox = CurlMailbox(wake: wake, settings: settings)
-      let context = Unmanaged.passRetained(mailbox)
-      let isStarted = martlet_thread_start(
-        "martlet-curl",
-        { context in
-          guard let context else { return }
-          let mailbox = Unmanaged<CurlMailbox>.fromOpaque(context).takeRetainedValue()
-          CurlLoop.run(mailbox)
-        }, context.toOpaque())
-      guard isStarted else {
-        context.release()
-        return nil
-      }
+      mailbox = CurlMailbox(wake: wake, settings: CurlConnectionSettings(settings))
     }
 
     deinit { mailbox.post(.close) }
@@ -47,6 +36,8 @@
       case drained(CurlTransfer)
       /// There are bytes of a request body for which the transfer has waited.
       case fed(CurlTransfer)
+      /// Close the connections that nothing uses.
+      case closeIdle
       /// No transfer will be started any more.
       case close
     }
@@ -54,41 +45,92 @@
     private struct State {
       var operations: [Operation] = []
       var isAsleep = false
-      var isClosed = false
+      /// Whether there is a thread that takes the operations.
+      var isRunning = false
+    }
+
+    /// What an operation leads to.
+    private enum Effect {
+      case none, wake, start, refusal
     }
 
     let wake: CInt
-    let settings: TransportSettings
+    let settings: CurlConnectionSettings
     private let state = Locked(State())
 
-    init(wake: CInt, settings: TransportSettings) {
+    init(wake: CInt, settings: CurlConnectionSettings) {
       self.wake = wake
       self.settings = settings
     }
 
     deinit { martlet_close(wake) }
 
-    /// Adds an operation, and wakes the loop only if it sleeps.
+    /// Adds an operation, and wakes the loop only if it sleeps; a transfer starts a loop if there is none.
     ///
     /// - Returns: Whether there is a loop.
     @discardableResult
     func post(_ operation: Operation) -> Bool {
-      let (wasAsleep, isOpen) = state.withLock { state in
-        guard !state.isClosed else { return (false, false) }
+      let effect: Effect = state.withLock { state in
+        guard state.isRunning else {
+          // A loop that has ended had nothing left: only a new transfer needs one.
+          guard case .start = operation else { return .refusal }
+          state.isRunning = true
+          state.operations.append(operation)
+          return .start
+        }
         defer { state.isAsleep = false }
         state.operations.append(operation)
-        return (state.isAsleep, true)
+        return state.isAsleep ? .wake : .none
       }
-      if wasAsleep { martlet_wake(wake) }
-      return isOpen
+      switch effect {
+      case .none: return true
+      case .wake:
+        martlet_wake(wake)
+        return true
+      case .start:
+        startThread()
+        return true
+      case .refusal: return false
+      }
     }
 
-    /// The loop has ended: takes what it will not do.
-    func close() -> [Operation] {
-      state.withLock { state in
-        state.isClosed = true
+    private func startThread() {
+      let context = Unmanaged.passRetained(self)
+      let isStarted = martlet_thread_start(
+        "martlet-curl",
+        { context in
+          guard let context else { return }
+          let mailbox = Unmanaged<CurlMailbox>.fromOpaque(context).takeRetainedValue()
+          CurlLoop.run(mailbox)
+        }, context.toOpaque())
+      guard isStarted else {
+        context.release()
+        return refuseAll()
+      }
+    }
+
+    /// There is no loop, though there has to be one: refuses what it would have done.
+    func refuseAll() {
+      let operations = state.withLock { state in
+        state.isRunning = false
         defer { state.operations = [] }
         return state.operations
+      }
+      for case .start(let transfer) in operations { transfer.refuse() }
+    }
+
+    /// Whether there is a loop, for tests.
+    var isRunning: Bool { state.withLock { $0.isRunning } }
+
+    /// Ends the loop, unless there is something for it to do.
+    ///
+    /// - Returns: Whether it has ended; another may then run already, and this one must not come back.
+    func end() -> Bool {
+      state.withLock { state in
+        guard state.operations.isEmpty else { return false }
+        state.isRunning = false
+        state.isAsleep = false
+        return true
       }
     }
 

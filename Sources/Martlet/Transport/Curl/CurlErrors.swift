@@ -15,6 +15,16 @@
       var isReused = false
       /// Whether libcurl wanted to send the request once more.
       var wasRepeated = false
+      /// How a proxy refused to connect, if it did.
+      var refusal: Refusal?
+    }
+
+    /// How a proxy refused to connect.
+    struct Refusal {
+      var proxy: Proxy
+      /// The status of its answer to CONNECT.
+      var status: Int?
+      var isOfCredentials: Bool
     }
 
     static func map(code: CInt, text: String, _ situation: Situation) -> HTTPError {
@@ -22,6 +32,12 @@
         // Whatever became of the second try: it was the first that may have arrived.
         return made(
           .connectionLost, "the connection was closed without an answer", .waiting, reached: true, isStale: true)
+      }
+      if let refusal = situation.refusal, !situation.hasConnected {
+        let reason = refusal.status.map { "answered \($0) to CONNECT" } ?? "did not accept the credentials"
+        return made(
+          refusal.isOfCredentials ? .authenticationFailed : .cannotConnect, "the proxy \(refusal.proxy) \(reason)",
+          .connecting, reached: false, isStale: false)
       }
       let isNew = !situation.isReused && !situation.hasMoved
       let kind = kind(code, text, hasConnected: situation.hasConnected, isNew: isNew)

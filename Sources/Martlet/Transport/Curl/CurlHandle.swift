@@ -16,6 +16,7 @@
     private var isPlain = false
     private var connectTimeout = 0
     private var waitsForSharing = false
+    private var resolveList: UnsafeMutableRawPointer?
 
     init?(_ loop: CurlLoop) {
       guard let easy = martlet_easy_new() else { return nil }
@@ -28,6 +29,7 @@
     deinit {
       martlet_easy_free(easy)
       martlet_list_free(fields)
+      martlet_list_free(resolveList)
       errorText.deallocate()
     }
 
@@ -45,7 +47,7 @@
       errorText[0] = 0
       var code: CInt = 0
       func set(_ option: @autoclosure () -> CInt) { if code == 0 { code = option() } }
-      if !(isPlain && wire.isPlain) {
+      if !(isPlain && wire.isPlain && transfer.route == nil) {
         isPlain = false
         set(CurlCallbacks.prepare(self, error: errorText))
         set(loop.tls?.apply(to: easy) ?? 2)  // FAILED_INIT
@@ -74,7 +76,8 @@
         if wire.hasBody { set(martlet_easy_set_upload(easy, wire.length ?? -1)) }
         set(martlet_easy_set_method(easy, wire.method.rawValue, wire.method == .head))
       }
-      isPlain = wire.isPlain && code == 0
+      if let route = transfer.route { set(route.apply(to: self)) }
+      isPlain = wire.isPlain && transfer.route == nil && code == 0
       guard code == 0 else { return code }
       self.transfer = transfer
       return 0
@@ -108,6 +111,30 @@
         isGuarded = false
         _ = martlet_easy_guard(easy, false)
       }
+    }
+
+    /// Keeps a list as long as libcurl may read it.
+    func keep(_ list: UnsafeMutableRawPointer) {
+      martlet_list_free(resolveList)
+      resolveList = list
+    }
+
+    /// The connection of the transfer, as long as that runs.
+    var connection: ConnectionInfo {
+      func text(_ info: CInt) -> String? {
+        guard let text = martlet_easy_text(easy, info), text.pointee != 0 else { return nil }
+        return String(cString: text)
+      }
+      func port(_ info: CInt) -> Int? {
+        let port = martlet_easy_number(easy, info)
+        return port > 0 ? port : nil
+      }
+      // A unix socket has no port.
+      guard let remotePort = port(CInt(martlet_info_remote_port)) else { return ConnectionInfo(isReused: isReused) }
+      return ConnectionInfo(
+        remoteAddress: text(CInt(martlet_info_remote_address)), remotePort: remotePort,
+        localAddress: text(CInt(martlet_info_local_address)), localPort: port(CInt(martlet_info_local_port)),
+        isReused: isReused)
     }
 
     /// What was measured up to now, as long as the transfer runs.
@@ -201,17 +228,18 @@
       })
 
     static func prepare(_ handle: CurlHandle, error: UnsafeMutablePointer<CChar>) -> CInt {
-      withUnsafePointer(to: easy) {
+      let code = withUnsafePointer(to: easy) {
         martlet_easy_prepare(
           handle.easy, $0, Unmanaged.passUnretained(handle).toOpaque(),
           Unmanaged.passUnretained(handle.loop).toOpaque(), error)
       }
+      return code == 0 ? handle.loop.connections.apply(to: handle.easy) : code
     }
 
-    static func makeMulti(_ owner: UnsafeMutableRawPointer, _ settings: TransportSettings) -> UnsafeMutableRawPointer? {
-      withUnsafePointer(to: multi) {
-        martlet_multi_new($0, owner, settings.maximumConnectionsPerHost, settings.maximumConnections)
-      }
+    static func makeMulti(
+      _ owner: UnsafeMutableRawPointer, _ settings: CurlConnectionSettings
+    ) -> UnsafeMutableRawPointer? {
+      withUnsafePointer(to: multi) { martlet_multi_new($0, owner, settings.perHost, settings.total) }
     }
   }
 #endif

@@ -7,11 +7,13 @@
     private let problem: InvalidInput?
     private let limiter: ConnectionLimiter
     private let cache = HeaderLinesCache()
+    private let router: CurlRouter
     private let engine = Locked<CurlEngine?>(nil)
 
     init(_ settings: TransportSettings) {
       self.settings = settings
       problem = settings.problem
+      router = CurlRouter(settings)
       limiter = ConnectionLimiter(
         perOrigin: settings.maximumConnectionsPerHost, total: settings.maximumConnections)
     }
@@ -29,12 +31,18 @@
       // A client asks that before; nothing insecure is done for those who use a transport without one.
       if let problem { throw HTTPError(.invalidRequest, problem.message, request: request) }
       let wire = try CurlRequest(request, context.call.options.decompression, cache)
+      let route = try await router.route(for: wire, context)
       let slot = try await limiter.acquire(for: wire.origin, context)
       let upload = try wire.makeUpload()
       let mailbox = try openEngine(for: request)
       context.exchange.enter(.connecting)
-      return CurlTransfer(wire, upload, context, slot: slot, mailbox: mailbox)
+      return CurlTransfer(wire, upload, route, context, slot: slot, mailbox: mailbox)
     }
+
+    /// Whether there is a thread, for tests.
+    var hasThread: Bool { engine.withLock { $0?.mailbox }?.isRunning ?? false }
+
+    func closeIdleConnections() { engine.withLock { $0?.mailbox }?.post(.closeIdle) }
 
     private func openEngine(for request: HTTPRequest) throws -> CurlMailbox {
       let mailbox = engine.withLock { engine -> CurlMailbox? in
@@ -42,7 +50,7 @@
         return engine?.mailbox
       }
       guard let mailbox else {
-        throw HTTPError(.unsupported, "there are no descriptors or threads left for the transport", request: request)
+        throw HTTPError(.unsupported, "there are no descriptors left for the transport", request: request)
       }
       return mailbox
     }

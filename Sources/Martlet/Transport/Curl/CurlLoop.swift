@@ -30,19 +30,26 @@
     /// The transfers that have a handle, and those whose last bytes wait for the reader.
     private var running = 0
     private var lingering: [ObjectIdentifier: CurlTransfer] = [:]
+    /// The transfers that are not started yet, because their streams have shown nothing.
+    private var held: [ObjectIdentifier: CurlTransfer] = [:]
     private var heads: [CurlTransfer] = []
     private var bodies: [CurlTransfer] = []
     private var isClosing = false
+    /// Whether idle connections are to be closed.
+    private var isClosingIdle = false
+    /// Since when there is nothing in flight.
+    private var idleSince: Int64?
 
     /// The body of the thread.
     static func run(_ mailbox: CurlMailbox) {
       let poll = martlet_poll_new(mailbox.wake)
-      if poll >= 0 {
-        CurlLoop(mailbox, poll).run()
-        martlet_close(poll)
-      }
-      for case .start(let transfer) in mailbox.close() { transfer.refuse() }
+      guard poll >= 0 else { return mailbox.refuseAll() }
+      CurlLoop(mailbox, poll).run()
+      martlet_close(poll)
     }
+
+    /// What is set on each handle.
+    var connections: CurlConnectionSettings { mailbox.settings }
 
     private init(_ mailbox: CurlMailbox, _ poll: CInt) {
       self.mailbox = mailbox
@@ -52,9 +59,12 @@
     }
 
     private func run() {
-      guard let multi else { return }
+      guard let multi else { return mailbox.refuseAll() }
       // Nothing is sent by a loop that could not be secured.
-      guard tls != nil else { return martlet_multi_free(multi) }
+      guard tls != nil else {
+        martlet_multi_free(multi)
+        return mailbox.refuseAll()
+      }
       var events = [martlet_event](repeating: martlet_event(), count: Self.maximumEvents)
       while true {
         while true {
@@ -63,7 +73,7 @@
           for operation in operations { perform(operation, multi) }
           endTurn(multi)
         }
-        if isClosing && running == 0 && lingering.isEmpty { break }
+        if hasEnded() { break }
         let count = martlet_poll_wait(poll, &events, CInt(Self.maximumEvents), milliseconds)
         mailbox.awoke()
         for event in events.prefix(Int(count)) where event.socket != mailbox.wake { act(on: event, multi) }
@@ -86,7 +96,9 @@
       var code: CInt = 0
       while let easy = martlet_multi_next_done(multi, &code) {
         guard let handle = handles[easy], let transfer = handle.transfer else { continue }
-        let result = CurlTransfer.Result(code: code, text: code == 0 ? "" : handle.error, isReused: handle.isReused)
+        let result = CurlTransfer.Result(
+          code: code, text: code == 0 ? "" : handle.error, isReused: handle.isReused,
+          refusal: code == 0 ? nil : transfer.route?.refusal(easy))
         recycle(handle, multi)
         if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
         transfer.release()
@@ -98,6 +110,36 @@
       heads.removeAll(keepingCapacity: true)
     }
 
+    // MARK: Rest
+
+    /// Whether there is nothing to wait for, and nobody counts on this loop any more.
+    private func hasEnded() -> Bool {
+      guard running == 0 && lingering.isEmpty && held.isEmpty else {
+        idleSince = nil
+        if isClosingIdle { closeIdle() }
+        return false
+      }
+      if isClosing || isClosingIdle { return mailbox.end() }
+      let now = martlet_microseconds()
+      guard let idleSince else {
+        idleSince = now
+        return connections.idleLifetime == 0 && mailbox.end()
+      }
+      return now - idleSince >= connections.idleLifetime && mailbox.end()
+    }
+
+    /// Ends the connections that no transfer uses: libcurl then finds them dead before it would use them.
+    private func closeIdle() {
+      // The connection of a paused transfer looks like an idle one.
+      guard !handles.values.contains(where: { $0.transfer?.isPaused == true }) else { return }
+      isClosingIdle = false
+      for (socket, watch) in watches.enumerated() where watch.isConnection && watch.wanted == 0 {
+        martlet_poll_forget(poll, CInt(socket))
+        watches[socket].registered = 0
+        martlet_shutdown(CInt(socket))
+      }
+    }
+
     // MARK: Operations
 
     private func perform(_ operation: CurlMailbox.Operation, _ multi: UnsafeMutableRawPointer) {
@@ -105,6 +147,7 @@
       case .start(let transfer): start(transfer, multi)
       case .cancel(let transfer):
         lingering[ObjectIdentifier(transfer)] = nil
+        held[ObjectIdentifier(transfer)] = nil
         if let handle = transfer.handle { recycle(handle, multi) }
         transfer.release()
       case .drained(let transfer):
@@ -113,6 +156,7 @@
       case .fed(let transfer):
         if transfer.fed() { goOn(with: transfer) }
         if transfer.isHeld { start(transfer, multi) }
+      case .closeIdle: isClosingIdle = true
       case .close: isClosing = true
       }
     }
@@ -125,8 +169,11 @@
 
     private func start(_ transfer: CurlTransfer, _ multi: UnsafeMutableRawPointer) {
       guard !transfer.isEnded else { return transfer.release() }
-      guard transfer.isReady() else { return }
-      guard let handle = free.popLast() ?? newHandle() else { return transfer.refuse() }
+      guard transfer.isReady() else { return held[ObjectIdentifier(transfer)] = transfer }
+      held[ObjectIdentifier(transfer)] = nil
+      // A proxy's answer to CONNECT cannot be guarded, so there a used handle will not do.
+      let needsNew = CurlLibrary.needsGuard && transfer.route?.proxy != nil
+      guard let handle = (needsNew ? nil : free.popLast()) ?? newHandle() else { return transfer.refuse() }
       if transfer.wire.hasBody {
         // The ends of connections that the handle has used before are not this transfer's.
         for index in watches.indices where watches[index].easy == handle.easy { watches[index].easy = nil }
@@ -166,8 +213,10 @@
     // MARK: Sockets and time
 
     private var milliseconds: CInt {
-      guard let deadline else { return -1 }
-      let rest = max(0, deadline - martlet_microseconds())
+      var next = idleSince.map { $0 + connections.idleLifetime }
+      if let deadline { next = min(next ?? deadline, deadline) }
+      guard let next else { return -1 }
+      let rest = max(0, next - martlet_microseconds())
       return CInt(clamping: (rest + 999) / 1000)
     }
 

@@ -104,6 +104,20 @@
       return code
     }
 
+    /// Sets up a handle for TLS to a proxy, which has to be who it says it is also where a server need not be.
+    ///
+    /// - Returns: libcurl's code.
+    func applyToProxy(_ easy: UnsafeMutableRawPointer) -> CInt {
+      var code = martlet_easy_set_number(easy, CInt(martlet_opt_proxy_ssl_version), version)
+      switch trust {
+      case .system, .anything: break
+      case .systemAnd, .only:
+        if code == 0 { code = martlet_easy_set_text(easy, CInt(martlet_opt_proxy_ca_info), roots?.path) }
+        if code == 0, case .only = trust { code = martlet_easy_set_text(easy, CInt(martlet_opt_proxy_ca_path), nil) }
+      }
+      return code
+    }
+
     /// What libcurl says, without the names of files that the program has never seen.
     static func readable(_ text: String) -> String {
       guard let name = text.range(of: folder) else { return text }

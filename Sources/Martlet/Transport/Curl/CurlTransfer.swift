@@ -20,6 +20,7 @@
       var code: CInt
       var text: String
       var isReused: Bool
+      var refusal: CurlErrors.Refusal?
     }
 
     private enum Stage {
@@ -39,6 +40,8 @@
     /// Who has to hear that the loop is done with the transfer; set before the start.
     var observer: (any CurlTransferObserver)?
     private let slot: ConnectionSlot
+    /// What is special about its connection.
+    let route: CurlRoute?
     private let upload: CurlUpload?
     private let context: RequestContext
     private let mailbox: CurlMailbox
@@ -66,10 +69,12 @@
     private var problem: HTTPError?
 
     init(
-      _ wire: CurlRequest, _ upload: CurlUpload?, _ context: RequestContext, slot: ConnectionSlot, mailbox: CurlMailbox
+      _ wire: CurlRequest, _ upload: CurlUpload?, _ route: CurlRoute?, _ context: RequestContext, slot: ConnectionSlot,
+      mailbox: CurlMailbox
     ) {
       self.wire = wire
       self.upload = upload
+      self.route = route
       self.context = context
       self.slot = slot
       self.mailbox = mailbox
@@ -265,6 +270,7 @@
         request: wire.request)
       response.reasonPhrase = head.reason
       response.httpVersion = head.version
+      response.connection = handle.connection
       self.body = body
       self.response = response
       if head.status >= 300 { stopUpload() }
@@ -361,7 +367,8 @@
       if result.code != 0 || problem != nil {
         let situation = CurlErrors.Situation(
           phase: context.exchange.phase, hasConnected: sendCount > 0, hasMoved: reader.hasBytes,
-          hasHead: body != nil, isReused: result.isReused, wasRepeated: sendCount > 0 && wantsRepetition(result))
+          hasHead: body != nil, isReused: result.isReused, wasRepeated: sendCount > 0 && wantsRepetition(result),
+          refusal: result.refusal)
         fail(problem ?? CurlErrors.map(code: result.code, text: result.text, situation))
         return false
       }

@@ -3,11 +3,15 @@
 /// libcurl is opened when the first request needs it: 7.80 or later, as `libcurl.so.4` or `libcurl-gnutls.so.4`. Without
 /// it, and on other systems, each request throws ``HTTPError/Kind/unsupported``, which says why.
 ///
-/// Each client has one thread for all its connections, from its first request until the client and the last response
-/// body are gone. A reader that is slower than the network slows the network down. Header fields keep their order,
+/// Each client has one thread for all its connections. It starts with a request, and ends when nothing has been in flight
+/// for ``TransportSettings/idleConnectionLifetime``, or when the client and the last response body are gone. A reader that is slower than the network slows the network down. Header fields keep their order,
 /// repetition and spelling. Bodies in `gzip`, `deflate`, `br` and `zstd` are decoded as far as the system has the
-/// libraries; one that ends early is an error (``Decompression``). The proxy is the one that the environment names, as
-/// libcurl reads it.
+/// libraries; one that ends early is an error (``Decompression``).
+///
+/// A proxy is used only if ``HTTPClient/Configuration/proxy`` names one; libcurl reads nothing from the environment.
+///
+/// The heads of one response, interim ones and trailers included, may have 256 KiB and 1,000 fields in all, and 20
+/// interim responses may come before the final one; more is ``HTTPError/Kind/protocolViolation``.
 public struct CurlTransport: Transport {
   /// A transport with the system's libcurl.
   public init() {}

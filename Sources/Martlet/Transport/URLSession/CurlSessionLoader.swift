@@ -66,6 +66,8 @@
       return try await transfer.head.value()
     }
 
+    func closeIdleConnections() { curl.closeIdleConnections() }
+
     private func systemLoader(_ problem: String) -> URLSessionLoader {
       notice.say("Martlet: \(problem); URLSession uses the system's loader, which a server can crash.")
       return system.withLock { system in

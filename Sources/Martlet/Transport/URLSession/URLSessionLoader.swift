@@ -33,7 +33,8 @@ final class URLSessionLoader: AbortAwareTransport {
   }
 
   func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
-    if let problem = settings.systemLoaderProblem(for: request) { throw problem }
+    let version = context.call.options.httpVersion
+    if let problem = settings.systemLoaderProblem(for: request, version) { throw problem }
     let control = context.exchange
     guard context.call.options.decompression == .automatic else {
       throw HTTPError(

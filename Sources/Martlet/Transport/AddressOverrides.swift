@@ -1,0 +1,59 @@
+/// Addresses of hosts that are not looked up (``TransportSettings/resolve``).
+struct AddressOverrides: Sendable {
+  private struct Key: Hashable {
+    var host: String
+    /// `nil` for all ports.
+    var port: Int?
+  }
+
+  private var addresses: [Key: String] = [:]
+  /// The first entry that cannot be used.
+  private(set) var problem: InvalidInput?
+
+  init(_ entries: [String: [String]]) {
+    for (name, texts) in entries.sorted(by: { $0.key < $1.key }) {
+      do throws(InvalidInput) {
+        addresses[try Self.key(name)] = try Self.list(texts, of: name)
+      } catch {
+        problem = problem ?? error
+      }
+    }
+  }
+
+  var isEmpty: Bool { addresses.isEmpty }
+
+  /// The entry for libcurl's `CURLOPT_RESOLVE`, or `nil` if the name is to be looked up.
+  func entry(for host: String, port: Int) -> String? {
+    guard let list = addresses[Key(host: host, port: port)] ?? addresses[Key(host: host)] else { return nil }
+    return "\(host):\(port):\(list)"
+  }
+
+  private static func key(_ text: String) throws(InvalidInput) -> Key {
+    do throws(InvalidInput) {
+      var authority = try URLAuthority(parsing: Array(text.utf8)[...], scheme: "http")
+      // 80 is left out as the usual one.
+      if authority.port == nil {
+        authority.port = try URLAuthority(parsing: Array(text.utf8)[...], scheme: "https").port
+      }
+      guard authority.user == nil, IPAddress(authority.host) == nil else { throw InvalidInput("it is not a host name") }
+      return Key(host: authority.host, port: authority.port)
+    } catch {
+      throw InvalidInput("resolve has the key \"\(URLRedaction.printable(text))\": \(error.message)")
+    }
+  }
+
+  private static func list(_ texts: [String], of name: String) throws(InvalidInput) -> String {
+    guard !texts.isEmpty else {
+      throw InvalidInput("resolve has no address for \"\(InvalidInput.printable(name))\"")
+    }
+    var list: [String] = []
+    for text in texts {
+      guard let address = IPAddress(text) else {
+        throw InvalidInput(
+          "resolve has \"\(InvalidInput.printable(text))\" for \"\(InvalidInput.printable(name))\": not an IP address")
+      }
+      list.append(address.bytes.count == 4 || text.hasPrefix("[") ? text : "[\(text)]")
+    }
+    return list.joined(separator: ",")
+  }
+}

@@ -1,0 +1,80 @@
+/// The hosts that are reached without a proxy.
+///
+/// | entry | covers |
+/// |---|---|
+/// | `*` | everything |
+/// | `example.com`, `.example.com`, `*.example.com` | this name and all below it |
+/// | `10.1.2.3`, `::1`, `[::1]` | this address, however it is written |
+/// | `10.0.0.0/8`, `fd00::/8` | the addresses of this network |
+/// | any but a network, and a port: `a.example:8080`, `[::1]:8080` | the same, on this port |
+struct NoProxy: Sendable {
+  private enum Entry: Sendable {
+    case everything
+    case name(String, port: Int?)
+    case network(IPAddress, prefix: Int, port: Int?)
+  }
+
+  private var entries: [Entry] = []
+  /// The first entry that cannot be read; it covers nothing.
+  private(set) var problem: InvalidInput?
+
+  init(_ texts: [String]) {
+    for text in texts {
+      let entry = FieldSyntax.lowercased(FieldSyntax.trimmed(text))
+      guard !entry.isEmpty else { continue }
+      if let read = Self.read(entry) {
+        entries.append(read)
+      } else if problem == nil {
+        problem = InvalidInput("the host without proxy \"\(InvalidInput.printable(text))\" is malformed")
+      }
+    }
+  }
+
+  /// Whether a host is to be reached directly.
+  ///
+  /// - Parameters:
+  ///   - host: A host as it stands in a parsed URL.
+  ///   - port: The port.
+  /// - Returns: Whether an entry covers it.
+  func covers(_ host: String, port: Int) -> Bool {
+    if entries.isEmpty { return false }
+    let address = IPAddress(host)
+    let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+    return entries.contains { entry in
+      switch entry {
+      case .everything: return true
+      case .name(let entry, let only):
+        guard address == nil, only ?? port == port else { return false }
+        return name == entry || name.hasSuffix(".\(entry)")
+      case .network(let network, let prefix, let only):
+        guard let address, only ?? port == port else { return false }
+        return address.isInNetwork(network, prefix: prefix)
+      }
+    }
+  }
+
+  private static func read(_ text: String) -> Entry? {
+    if text == "*" { return .everything }
+    if let address = IPAddress(text) { return .network(address, prefix: address.bytes.count * 8, port: nil) }
+    if let slash = text.lastIndex(of: "/") {
+      guard let address = IPAddress(String(text[..<slash])),
+        let prefix = FieldSyntax.parseDigits(text[text.index(after: slash)...]), prefix <= address.bytes.count * 8
+      else { return nil }
+      return .network(address, prefix: Int(prefix), port: nil)
+    }
+    var host = text[...]
+    var port: Int?
+    if let colon = text.lastIndex(of: ":") {
+      guard let number = FieldSyntax.parseDigits(text[text.index(after: colon)...]), (1...65535).contains(number) else {
+        return nil
+      }
+      host = text[..<colon]
+      port = Int(number)
+    }
+    if let address = IPAddress(String(host)) { return .network(address, prefix: address.bytes.count * 8, port: port) }
+    if host.hasPrefix("*.") { host = host.dropFirst(2) } else if host.hasPrefix(".") { host = host.dropFirst() }
+    if host.hasSuffix(".") { host = host.dropLast() }
+    guard !host.contains("*"), let name = try? URLHost.parse(Array(host.utf8)[...]) else { return nil }
+    return .name(name, port: port)
+  }
+}

@@ -1,0 +1,135 @@
+public import Foundation
+
+/// Which proxy a client uses for what.
+///
+/// The default is ``none``: nothing is read from the environment unless it is asked for.
+///
+/// ```swift
+/// let client = HTTPClient { $0.proxy = .proxy("http://proxy.example:3128", except: ["localhost", ".example.com"]) }
+/// ```
+///
+/// A request that cannot be sent through its proxy fails; it is never sent directly instead. With a setting other than
+/// ``none``, a header field `Proxy-Authorization` is sent with a request that a proxy takes in absolute form, and fails
+/// every other with ``HTTPError/Kind/invalidRequest``: it would reach the server.
+///
+/// A proxy that wants other credentials: for an https URL the request fails with
+/// ``HTTPError/Kind/authenticationFailed`` while it connects; for an http URL the answer is a response of status 407.
+public struct ProxySettings: Sendable {
+  enum Rule: Sendable {
+    case none
+    case environment
+    case fixed(Proxy, NoProxy)
+    case resolver(@Sendable (URL) async throws -> Proxy?)
+  }
+
+  let rule: Rule
+
+  /// Connections to the servers themselves, whatever the environment says; the default.
+  public static let none = ProxySettings(rule: .none)
+
+  /// The proxies that the environment names when the client is made.
+  ///
+  /// `https_proxy`, for http URLs `http_proxy`, for both `all_proxy`; what is in `no_proxy` is reached directly. All but
+  /// `http_proxy` are read in upper case too. In a process with `REQUEST_METHOD` in its environment, a CGI, nothing is
+  /// read: there a client of the server could set the variables. A value without a scheme is an `http` proxy.
+  public static let environment = ProxySettings(rule: .environment)
+
+  /// One proxy for everything but some hosts.
+  ///
+  /// - Parameters:
+  ///   - proxy: The proxy.
+  ///   - hosts: What is reached directly. `example.com` and `.example.com` mean this name and all below it, `10.1.2.3`
+  ///     or `::1` an address, `10.0.0.0/8` or `fd00::/8` a network, `*` everything; a port may follow (`a.example:8080`,
+  ///     `[::1]:8080`). Names are compared, never looked up.
+  /// - Returns: The settings. A malformed host fails every request with ``HTTPError/Kind/invalidRequest``.
+  public static func proxy(_ proxy: Proxy, except hosts: [String] = []) -> ProxySettings {
+    ProxySettings(rule: .fixed(proxy, NoProxy(hosts)))
+  }
+
+  /// A closure that is asked before each request.
+  ///
+  /// - Parameter resolve: Gets scheme, host and port of what will be connected to, as a URL with the path `/`, and
+  ///   returns the proxy, or `nil` for none. What it throws, unless an ``HTTPError``, ends the request as
+  ///   ``HTTPError/Kind/cannotConnect``, with the error underneath. Its time counts towards the limit of the call only.
+  /// - Returns: The settings.
+  public static func resolver(_ resolve: @escaping @Sendable (URL) async throws -> Proxy?) -> ProxySettings {
+    ProxySettings(rule: .resolver(resolve))
+  }
+
+  /// Whether there is never a proxy.
+  var isNone: Bool { if case .none = rule { true } else { false } }
+
+  /// What is wrong with what was written down.
+  var problem: InvalidInput? {
+    guard case .fixed(let proxy, let except) = rule else { return nil }
+    return proxy.problem ?? except.problem
+  }
+}
+
+extension ProxySettings: CustomStringConvertible {
+  /// The settings, without credentials.
+  public var description: String {
+    switch rule {
+    case .none: "none"
+    case .environment: "environment"
+    case .fixed(let proxy, _): "\(proxy)"
+    case .resolver: "resolver"
+    }
+  }
+}
+
+/// Chooses the proxy of each request.
+struct ProxyRouter: Sendable {
+  private let rule: ProxySettings.Rule
+  private let environment: ProxyEnvironment?
+  /// What is wrong with the environment.
+  let problem: InvalidInput?
+
+  /// Reads the environment, if the settings say so.
+  init(
+    _ settings: ProxySettings, variables: @autoclosure () -> [String: String] = ProcessInfo.processInfo.environment
+  ) {
+    rule = settings.rule
+    var environment: ProxyEnvironment?
+    var problem = settings.problem
+    if case .environment = rule {
+      do throws(InvalidInput) { environment = try ProxyEnvironment(variables()) } catch { problem = error }
+    }
+    self.environment = environment
+    self.problem = problem
+  }
+
+  /// Whether there is never a proxy.
+  var isDirect: Bool { if case .none = rule { true } else { false } }
+
+  /// The proxy for an origin, or `nil` for none.
+  ///
+  /// - Throws: ``InvalidInput``, or what a closure of the program throws.
+  func proxy(for origin: Origin, abort source: AbortSource) async throws -> Proxy? {
+    if let problem { throw problem }
+    switch rule {
+    case .none: return nil
+    case .fixed(let proxy, let except): return except.covers(origin.host, port: origin.port) ? nil : proxy
+    case .environment: return environment?.proxy(for: origin)
+    case .resolver(let resolve):
+      guard let url = Self.url(of: origin) else { return nil }
+      let proxy: Proxy?
+      do {
+        proxy = try await withAbort(source) { try await resolve(url) }
+      } catch let error as HTTPError {
+        throw error
+      } catch {
+        try source.check()
+        if error is CancellationError { throw error }
+        throw HTTPError(.cannotConnect, "the proxy resolver failed", phase: .queued, underlying: error)
+      }
+      if let problem = proxy?.problem { throw problem }
+      return proxy
+    }
+  }
+
+  private static func url(of origin: Origin) -> URL? {
+    let isUsual = origin.port == (origin.scheme == "https" ? 443 : 80)
+    return URL(string: "\(origin.scheme)://\(origin.host)\(isUsual ? "" : ":\(origin.port)")/")
+  }
+}

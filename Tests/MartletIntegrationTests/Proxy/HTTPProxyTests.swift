@@ -1,0 +1,292 @@
+#if os(Linux)
+  import Foundation
+  @testable import Martlet
+  import MartletTesting
+  import Testing
+
+  @Suite(.serialized, .timeLimit(.minutes(2))) struct HTTPProxyTests {
+    static func client(
+      _ proxy: ProxySettings, _ change: @escaping @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
+    ) -> HTTPClient {
+      HTTPClient {
+        $0.transport = .curl
+        $0.retry = .none
+        $0.accepts = .any
+        $0.proxy = proxy
+        change(&$0)
+      }
+    }
+
+    static func proxy(_ server: MockServer, user: String? = nil, password: String? = nil) -> Proxy {
+      Proxy(server.url, user: user, password: password)
+    }
+
+    // MARK: A real one
+
+    @Test(.needs(.tinyproxy)) func `asks a proxy for http URLs, but for the hosts that are excepted`() async throws {
+      let proxy = try await ProxyProgram.http()
+      let server = try MockServer(answering: MockResponse.echo)
+      let url = "http://127.0.0.1:\(proxy.port)"
+
+      let through = try await Self.client(.proxy(Proxy(url))).post(
+        RequestTarget(server.url("/a?b=c")), body: .text("body"))
+      let direct = try await Self.client(.proxy(Proxy(url), except: ["127.0.0.0/8"])).get(RequestTarget(server.url))
+
+      #expect(through.text == "body")
+      #expect(through.connection?.remotePort == proxy.port)
+      #expect(direct.connection?.remotePort == server.port)
+      let requests = server.requests
+      #expect(requests.map(\.target) == ["/a?b=c", "/"])
+      #expect(requests.map { $0.header("Via") != nil } == [true, false])
+    }
+
+    @Test(.needs(.tinyproxy, .openssl, .nginx))
+    func `reaches https URLs through a tunnel, and shows the proxy's credentials to the proxy only`() async throws {
+      let proxy = try await ProxyProgram.http(user: "user", password: "secret")
+      let authority = try await CertificateAuthority()
+      let root = authority.root
+      let server = try await NginxServer(
+        try await authority.identity(), isHTTP2: true, "add_header X-Got \"[$http_proxy_authorization]\";")
+      let client = Self.client(.proxy(Proxy("http://user:secret@127.0.0.1:\(proxy.port)"))) {
+        $0.tls = .customRoots(pem: root)
+      }
+
+      let first = try await client.get(RequestTarget(server.url))
+      let second = try await client.get(RequestTarget(server.url))
+
+      #expect(first.text == "ok" && first.httpVersion == "2")
+      #expect(first.headers["X-Got"] == "[]")
+      #expect(second.connection?.isReused == true)
+      #expect(proxy.tunnelCount == 1)
+    }
+
+    @Test(.needs(.tinyproxy, .openssl)) func `fails in words when a proxy wants other credentials`() async throws {
+      let proxy = try await ProxyProgram.http(user: "user", password: "secret")
+      let origin = try MockServer(.ok("origin"))
+      // This proxy says 401 to what is wrong.
+      for (credentials, status) in [("", 407), ("user:wrong@", 401), ("other:secret@", 401)] {
+        let client = Self.client(.proxy(Proxy("http://\(credentials)127.0.0.1:\(proxy.port)")))
+
+        let error = await #expect(throws: HTTPError.self) { try await client.get("https://127.0.0.1:\(origin.port)/") }
+        let response = try await client.get(RequestTarget(origin.url))
+
+        #expect(error?.kind == .authenticationFailed && error?.phase == .connecting)
+        #expect(
+          error?.message.contains("http://127.0.0.1:\(proxy.port) answered \(status)") == true,
+          "\(error?.message ?? "")")
+        #expect(error?.description.contains("wrong") == false)
+        #expect(response.status.rawValue == status)
+      }
+      #expect(origin.requests.isEmpty)
+    }
+
+    @Test(.needs(.tinyproxy, .openssl, .nginx))
+    func `never sends with other credentials through a tunnel that was opened before`() async throws {
+      let proxy = try await ProxyProgram.http()
+      let authority = try await CertificateAuthority()
+      let root = authority.root
+      let server = try await NginxServer(try await authority.identity())
+      let number = Turns()
+      let address = "http://127.0.0.1:\(proxy.port)"
+      let client = Self.client(.resolver { _ in Proxy(address, user: "user\(number.next() % 2)", password: "p") }) {
+        $0.tls = .customRoots(pem: root)
+      }
+      var connections: [Set<String>] = [[], []]
+
+      for index in 0..<10 {
+        let response = try await client.get(RequestTarget(server.url))
+        connections[index % 2].insert(response.headers["X-Connection"] ?? "")
+      }
+
+      #expect(connections[0].isDisjoint(with: connections[1]))
+      #expect(connections[0].count == 1)
+      #expect(proxy.tunnelCount == 6)
+    }
+
+    @Test(.needs(.openssl, .nginx)) func `speaks TLS to a proxy, whose certificate it checks`() async throws {
+      let authority = try await CertificateAuthority()
+      let root = authority.root
+      let proxy = try await NginxServer(try await authority.identity())
+      let settings = ProxySettings.proxy(Proxy(proxy.url))
+
+      let response = try await Self.client(settings) { $0.tls = .customRoots(pem: root) }
+        .get("http://nowhere.example/")
+      #expect(response.text == "ok")
+
+      for tls in [TLSSettings.system, .insecureTrustAnything] {
+        let error = await #expect(throws: HTTPError.self) {
+          try await Self.client(settings) { $0.tls = tls }.get("http://nowhere.example/")
+        }
+        #expect(error?.kind == .tls && error?.phase == .connecting, "\(tls)")
+      }
+    }
+
+    // MARK: What a proxy is told
+
+    @Test func `asks in absolute form, with credentials`() async throws {
+      let server = try MockServer(.ok("from the proxy"))
+      let client = Self.client(.proxy(Self.proxy(server, user: "user", password: "pä:ss")))
+
+      let response = try await client.send(.get("http://u:p@nowhere.example:81/a?b#c", headers: ["X-A": "1"]))
+
+      let request = try #require(server.requests.first)
+      #expect(response.text == "from the proxy")
+      #expect(request.target == "http://nowhere.example:81/a?b")
+      #expect(request.headers(named: "Host") == ["nowhere.example:81"])
+      #expect(request.header("Proxy-Authorization") == "Basic " + Data("user:pä:ss".utf8).base64EncodedString())
+      #expect(request.header("Authorization") == "Basic " + Data("u:p".utf8).base64EncodedString())
+      #expect(request.header("X-A") == "1")
+    }
+
+    @Test func `uses the proxy in the session's lane too, and closes its idle connections`() async throws {
+      let server = try MockServer(.ok("from the proxy"))
+      let client = Self.client(.proxy(Self.proxy(server))) { $0.transport = .urlSession }
+
+      let response = try await client.get("http://nowhere.example/a")
+      client.closeIdleConnections()
+
+      #expect(response.text == "from the proxy" && response.connection?.remotePort == server.port)
+      #expect(server.requests.map(\.target) == ["http://nowhere.example/a"])
+      #expect(await server.waitForOpenConnections(atMost: 0, timeout: .seconds(5)))
+    }
+
+    @Test func `tells nothing of the request to a proxy that opens a tunnel`() async throws {
+      let server = try MockServer(.status(403, headers: ["X-A": "b"]))
+      let client = Self.client(.proxy(Self.proxy(server, user: "user", password: "p")))
+      let headers: HTTPHeaders = [
+        "Authorization": "secret", "Cookie": "secret", "X-A": "secret", "User-Agent": "secret",
+      ]
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await client.send(.get("https://nowhere.example/secret?secret", headers: headers))
+      }
+
+      let request = try #require(server.requests.first)
+      #expect(request.method == "CONNECT" && request.target == "nowhere.example:443")
+      #expect(request.header("Proxy-Authorization") == "Basic dXNlcjpw")
+      #expect(!String(decoding: request.rawHead, as: UTF8.self).contains("secret"))
+      #expect(error?.kind == .cannotConnect && error?.phase == .connecting)
+      #expect(error?.message == "the proxy \(server.url) answered 403 to CONNECT")
+      #expect(server.requests.count == 1)
+    }
+
+    @Test func `does not try again when a proxy answers 407`() async throws {
+      let server = try MockServer(.status(407, headers: ["Proxy-Authenticate": "Basic realm=\"a\""]))
+      let client = Self.client(.proxy(Self.proxy(server, user: "user", password: "p")))
+
+      let response = try await client.get("http://nowhere.example/")
+      let error = await #expect(throws: HTTPError.self) { try await client.get("https://nowhere.example/") }
+
+      #expect(response.status == 407)
+      #expect(error?.kind == .authenticationFailed && error?.phase == .connecting)
+      #expect(server.requests.map(\.method) == ["GET", "CONNECT"])
+    }
+
+    @Test func `keeps credentials of the caller for a proxy away from servers`() async throws {
+      let proxy = try MockServer(.ok())
+      let origin = try MockServer(.ok())
+      let except = Self.client(.proxy(Self.proxy(proxy), except: ["127.0.0.1"]))
+      let always = Self.client(.proxy(Self.proxy(proxy)))
+      let headers: HTTPHeaders = ["proxy-authorization": "Basic secret"]
+
+      for (client, url) in [(except, origin.url), (always, "https://nowhere.example/")] {
+        let error = await #expect(throws: HTTPError.self) {
+          try await client.send(.get(RequestTarget(url), headers: headers))
+        }
+        #expect(error?.kind == .invalidRequest && error?.description.contains("secret") == false)
+      }
+      #expect(origin.requests.isEmpty && proxy.requests.isEmpty)
+
+      _ = try await always.send(.get("http://nowhere.example/", headers: headers))
+      #expect(proxy.requests.first?.headers(named: "Proxy-Authorization") == ["Basic secret"])
+    }
+
+    @Test func `forgets the proxy of one request at the next`() async throws {
+      let proxy = try MockServer(.ok("proxy"))
+      let origin = try MockServer(.ok("origin"))
+      let number = Turns()
+      let settings = Self.proxy(proxy, user: "user", password: "p")
+      let client = Self.client(.resolver { _ in number.next() % 2 == 0 ? settings : nil })
+
+      for expected in ["proxy", "origin", "proxy", "origin", "proxy"] {
+        #expect(try await client.get(RequestTarget(origin.url)).text == expected)
+      }
+
+      #expect(origin.requests.allSatisfy { $0.header("Proxy-Authorization") == nil && $0.target == "/" })
+      #expect(proxy.requests.allSatisfy { $0.header("Proxy-Authorization") != nil })
+    }
+
+    @Test func `asks a resolver with nothing but the origin, and takes no other way when it fails`() async throws {
+      struct Broken: Error {}
+      let origin = try MockServer(.ok())
+      let client = Self.client(
+        .resolver { url in
+          #expect(url.absoluteString == origin.url + "/")
+          throw Broken()
+        })
+
+      let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(origin.url("/secret?s"))) }
+
+      #expect(error?.kind == .cannotConnect && error?.underlying is Broken)
+      #expect(origin.requests.isEmpty)
+      let malformed = Self.client(.resolver { _ in Proxy("ftp://x:secret@y") })
+      let other = await #expect(throws: HTTPError.self) { try await malformed.get(RequestTarget(origin.url)) }
+      #expect(other?.kind == .invalidRequest && other?.description.contains("secret") == false)
+      #expect(origin.requests.isEmpty)
+    }
+
+    @Test func `counts what goes to different hosts through one proxy apart`() async throws {
+      let proxy = try MockServer { _ in
+        try? await Task.sleep(for: .milliseconds(200))
+        return .ok()
+      }
+      let client = Self.client(.proxy(Self.proxy(proxy))) { $0.maximumConnectionsPerHost = 1 }
+
+      try await withThrowingTaskGroup { group in
+        for host in ["a", "b", "c", "d"] {
+          group.addTask { _ = try await client.get(RequestTarget("http://\(host).example/")) }
+        }
+        try await group.waitForAll()
+      }
+
+      #expect(proxy.maximumConcurrentRequests == 4)
+    }
+
+    @Test func `begins all at once what goes to a new host without TLS`() async throws {
+      let server = try MockServer { _ in
+        try? await Task.sleep(for: .milliseconds(200))
+        return .ok()
+      }
+      let client = Self.client(.none)
+
+      try await withThrowingTaskGroup { group in
+        for _ in 0..<4 { group.addTask { _ = try await client.get(RequestTarget(server.url)) } }
+        try await group.waitForAll()
+      }
+
+      #expect(server.maximumConcurrentRequests == 4)
+    }
+
+    @Test func `names what it cannot reach`() async throws {
+      let port = try MockServer.refusedPort()
+      for url in ["http://a.example/", "https://a.example/"] {
+        let error = await #expect(throws: HTTPError.self) {
+          try await Self.client(.proxy(Proxy("http://127.0.0.1:\(port)"))).get(RequestTarget(url))
+        }
+        #expect(error?.kind == .cannotConnect && error?.phase == .connecting)
+      }
+    }
+  }
+
+  /// Numbers from 0.
+  final class Turns: Sendable {
+    private let count = Locked(-1)
+
+    func next() -> Int {
+      count.withLock {
+        $0 += 1
+        return $0
+      }
+    }
+  }
+#endif

@@ -1,0 +1,112 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  @testable import Martlet
+
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct IdleConnectionTests {
+    private func client(lifetime: Duration = .seconds(60)) -> HTTPClient {
+      HTTPProxyTests.client(.none) { $0.idleConnectionLifetime = lifetime }
+    }
+
+    private func hasThread(_ client: HTTPClient) throws -> Bool {
+      try #require(client.core.settings.transport as? CurlLoader).hasThread
+    }
+
+    @Test func `closes idle connections when their time has come, and ends the thread`() async throws {
+      let server = try MockServer(.ok("x"))
+      let client = client(lifetime: .milliseconds(300))
+      #expect(try !hasThread(client))
+
+      _ = try await client.get(RequestTarget(server.url))
+      let second = try await client.get(RequestTarget(server.url))
+      #expect(try hasThread(client))
+
+      #expect(second.connection?.isReused == true)
+      #expect(await server.waitForOpenConnections(atMost: 0, timeout: .seconds(5)))
+      #expect(try !hasThread(client))
+      let third = try await client.get(RequestTarget(server.url))
+      #expect(third.text == "x" && third.connection?.isReused == false)
+    }
+
+    @Test func `uses a connection once if it must not be idle`() async throws {
+      let server = try MockServer(.ok("x"))
+      let client = client(lifetime: .zero)
+
+      for _ in 0..<3 { _ = try await client.get(RequestTarget(server.url)) }
+
+      #expect(server.connectionCount == 3)
+      #expect(await server.waitForOpenConnections(atMost: 0, timeout: .seconds(5)))
+    }
+
+    @Test func `loses no request while the thread ends and begins`() async throws {
+      let server = try MockServer(.ok("x"))
+      let client = client(lifetime: .milliseconds(1))
+
+      try await withThrowingTaskGroup { group in
+        for _ in 0..<2 {
+          group.addTask {
+            for index in 0..<200 {
+              #expect(try await client.get(RequestTarget(server.url)).text == "x")
+              try await Task.sleep(for: .microseconds(index % 20 * 100))
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+
+      #expect(server.requests.count == 400)
+    }
+
+    @Test func `closes all idle connections when told to, and nothing that is used`() async throws {
+      let idle = try MockServer(.ok("x"))
+      let busy = try MockServer { _ in
+        try? await Task.sleep(for: .milliseconds(1500))
+        return .ok("late")
+      }
+      let client = client()
+      _ = try await client.get(RequestTarget(idle.url))
+      async let response = client.get(RequestTarget(busy.url))
+      #expect(await busy.waitForRequests(1))
+
+      client.closeIdleConnections()
+
+      #expect(await idle.waitForOpenConnections(atMost: 0, timeout: .milliseconds(700)))
+      #expect(busy.openConnections == 1)
+      #expect(try await response.text == "late")
+      #expect(try await client.get(RequestTarget(idle.url)).connection?.isReused == false)
+      client.closeIdleConnections()
+      #expect(await idle.waitForOpenConnections(atMost: 0, timeout: .seconds(5)))
+      #expect(await busy.waitForOpenConnections(atMost: 0, timeout: .seconds(5)))
+      #expect(try await client.get(RequestTarget(idle.url)).text == "x")
+      // Nothing to do is fine too.
+      self.client().closeIdleConnections()
+    }
+
+    @Test func `waits with that for a reader that holds a connection up`() async throws {
+      let idle = try MockServer(.ok("x"))
+      let size = 8 << 20
+      let big = try MockServer(.data(Data(repeating: 7, count: size)))
+      let client = client()
+      _ = try await client.get(RequestTarget(idle.url))
+
+      let count = try await client.stream(.get(RequestTarget(big.url))) { response in
+        var count = 0
+        for try await piece in response.body {
+          if count == 0 {
+            // Long enough for the transfer to be held up.
+            try await Task.sleep(for: .milliseconds(200))
+            client.closeIdleConnections()
+            try await Task.sleep(for: .milliseconds(100))
+          }
+          count += piece.count
+        }
+        return count
+      }
+
+      #expect(count == size)
+      #expect(await idle.waitForOpenConnections(atMost: 0, timeout: .seconds(5)))
+    }
+  }
+#endif

@@ -1,0 +1,69 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  @testable import Martlet
+
+  /// The environment belongs to the whole process: each test is one of its own.
+  @Suite(.serialized, .timeLimit(.minutes(2))) struct ProxyEnvironmentTests {
+    private static func answer(_ settings: ProxySettings, _ variables: [String]) async throws -> String {
+      let proxy = try MockServer(.ok("proxy"))
+      let origin = try MockServer(.ok("origin"))
+      for variable in variables {
+        let parts = variable.split(separator: "=", maxSplits: 1).map(String.init)
+        setenv(parts[0], parts.count > 1 ? parts[1] : proxy.url, 1)
+      }
+      let client = HTTPProxyTests.client(settings)
+      // Read once: what comes later changes nothing.
+      for name in ["http_proxy", "all_proxy"] { setenv(name, "ftp://later", 1) }
+      return try await client.get(RequestTarget(origin.url)).text
+    }
+
+    private static func expect(_ text: String, _ settings: ProxySettings, _ variables: [String]) async throws {
+      let answer = try await answer(settings, variables)
+      #expect(answer == text)
+    }
+
+    private static func failure(_ settings: ProxySettings, _ variables: [String]) async -> HTTPError? {
+      do {
+        _ = try await answer(settings, variables)
+        return nil
+      } catch {
+        return error as? HTTPError
+      }
+    }
+
+    @Test func `reads nothing unless it is told to`() async {
+      await #expect(processExitsWith: .success) {
+        try await Self.expect("origin", .none, ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"])
+      }
+    }
+
+    @Test func `reads the proxy when the client is made`() async {
+      await #expect(processExitsWith: .success) {
+        try await Self.expect("proxy", .environment, ["http_proxy"])
+      }
+      await #expect(processExitsWith: .success) {
+        try await Self.expect("origin", .environment, ["ALL_PROXY", "no_proxy=127.0.0.1"])
+      }
+    }
+
+    @Test func `is not led astray in a CGI`() async {
+      await #expect(processExitsWith: .success) {
+        try await Self.expect("origin", .environment, ["HTTP_PROXY"])
+      }
+      await #expect(processExitsWith: .success) {
+        try await Self.expect("origin", .environment, ["http_proxy", "REQUEST_METHOD=GET"])
+      }
+    }
+
+    @Test func `fails every request when the environment has no proxy's URL`() async {
+      await #expect(processExitsWith: .success) {
+        let error = await Self.failure(.environment, ["http_proxy=ftp://user:secret@x"])
+        #expect(error?.kind == .invalidRequest && error?.message.contains("http_proxy") == true)
+        #expect(error?.description.contains("secret") == false)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,66 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  extension TestProgram {
+    static let tinyproxy = TestProgram("tinyproxy")
+    static let microsocks = TestProgram("microsocks")
+  }
+
+  /// A proxy that others made, on a free port.
+  struct ProxyProgram {
+    let port: Int
+    private let process: ToolProcess
+    private let folder: TemporaryFolder
+
+    /// tinyproxy, which asks for credentials if there are some.
+    static func http(user: String? = nil, password: String = "") async throws -> ProxyProgram {
+      let folder = try TemporaryFolder()
+      let port = try MockServer.refusedPort()
+      try folder.write(
+        """
+        Port \(port)
+        Listen 127.0.0.1
+        Timeout 30
+        MaxClients 50
+        Allow 127.0.0.1
+        LogFile "\(folder.path("log"))"
+        LogLevel Connect
+        \(user.map { "BasicAuth \($0) \(password)" } ?? "")
+
+        """, to: "tinyproxy.conf")
+      return try await ProxyProgram(.tinyproxy, ["-d", "-c", folder.path("tinyproxy.conf")], port, folder)
+    }
+
+    /// microsocks, which asks for credentials if there are some.
+    static func socks(user: String? = nil, password: String = "") async throws -> ProxyProgram {
+      let port = try MockServer.refusedPort()
+      let credentials = user.map { ["-u", $0, "-P", password] } ?? []
+      return try await ProxyProgram(
+        .microsocks, ["-i", "127.0.0.1", "-p", "\(port)"] + credentials, port, try TemporaryFolder())
+    }
+
+    private init(_ program: TestProgram, _ arguments: [String], _ port: Int, _ folder: TemporaryFolder) async throws {
+      self.port = port
+      self.folder = folder
+      process = try program.start(arguments)
+      var isOpen = false
+      for _ in 0..<1000 where !isOpen && process.isRunning {
+        isOpen = (try? RawClient(port: port)) != nil
+        if !isOpen { try await Task.sleep(for: .milliseconds(10)) }
+      }
+      try #require(isOpen, "\(program.name) did not start")
+    }
+
+    /// The lines of tinyproxy's log that tell of requests.
+    var requests: [String] {
+      let log = String(decoding: (try? folder.contents("log")) ?? Data(), as: UTF8.self)
+      return log.split(separator: "\n").filter { $0.contains("Request (file descriptor") }
+        .map { String($0.drop { $0 != ":" }.dropFirst()) }
+    }
+
+    /// How many tunnels were asked for.
+    var tunnelCount: Int { requests.count { $0.contains("CONNECT ") } }
+  }
+#endif

@@ -1,0 +1,69 @@
+#if os(Linux)
+  import Martlet
+  import MartletTesting
+  import Testing
+
+  @Suite(.serialized, .timeLimit(.minutes(2)), .needs(.microsocks)) struct SOCKSProxyTests {
+    @Test func `connects through a SOCKS proxy, with and without credentials`() async throws {
+      let server = try MockServer(.ok("hello"))
+      for (user, password) in [(nil, nil), ("user", "p:ss")] as [(String?, String?)] {
+        let socks = try await ProxyProgram.socks(user: user, password: password ?? "")
+        let client = HTTPProxyTests.client(
+          .proxy(Proxy("socks5://127.0.0.1:\(socks.port)", user: user, password: password)))
+
+        // The proxy looks it up.
+        let response = try await client.get("http://localhost:\(server.port)/a")
+
+        #expect(response.text == "hello")
+        #expect(response.connection?.remotePort == socks.port)
+      }
+      #expect(server.requests.map(\.target) == ["/a", "/a"])
+      #expect(server.requests.allSatisfy { $0.header("Proxy-Authorization") == nil })
+    }
+
+    @Test func `fails in words when a SOCKS proxy wants other credentials`() async throws {
+      let server = try MockServer(.ok())
+      let socks = try await ProxyProgram.socks(user: "user", password: "secret")
+      for (user, password) in [(nil, nil), ("user", "wrong")] as [(String?, String?)] {
+        let client = HTTPProxyTests.client(
+          .proxy(Proxy("socks5://127.0.0.1:\(socks.port)", user: user, password: password)))
+
+        let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
+
+        #expect(error?.kind == .authenticationFailed && error?.phase == .connecting, "\(error.map { "\($0)" } ?? "")")
+      }
+      #expect(server.requests.isEmpty)
+    }
+
+    @Test func `leaves names to the proxy`() async throws {
+      let server = try MockServer(.ok())
+      let socks = try await ProxyProgram.socks()
+      let client = HTTPProxyTests.client(.proxy(Proxy("socks5://127.0.0.1:\(socks.port)"))) {
+        $0.resolve = ["nowhere.invalid": ["127.0.0.1"]]
+      }
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await client.get("http://nowhere.invalid:\(server.port)/")
+      }
+
+      #expect(error?.kind == .cannotConnect)
+      #expect(server.requests.isEmpty)
+    }
+
+    @Test func `fails when the proxy cannot connect, and sends a proxy's header nowhere`() async throws {
+      let socks = try await ProxyProgram.socks()
+      let client = HTTPProxyTests.client(.proxy(Proxy("socks5://127.0.0.1:\(socks.port)")))
+      let server = try MockServer(.ok())
+      let port = try MockServer.refusedPort()
+
+      let refused = await #expect(throws: HTTPError.self) { try await client.get("http://127.0.0.1:\(port)/") }
+      let header = await #expect(throws: HTTPError.self) {
+        try await client.send(.get(RequestTarget(server.url), headers: ["Proxy-Authorization": "secret"]))
+      }
+
+      #expect(refused?.kind == .cannotConnect && refused?.phase == .connecting)
+      #expect(header?.kind == .invalidRequest)
+      #expect(server.requests.isEmpty)
+    }
+  }
+#endif
