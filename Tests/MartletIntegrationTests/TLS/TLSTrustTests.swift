@@ -5,9 +5,9 @@
   import Testing
 
   @Suite(.serialized, .timeLimit(.minutes(2)), .needs(.openssl)) struct TLSTrustTests {
-    static func client(_ tls: TLSSettings) -> HTTPClient {
+    static func client(_ tls: TLSSettings, _ transport: any Transport = .curl) -> HTTPClient {
       HTTPClient {
-        $0.transport = .curl
+        $0.transport = transport
         $0.retry = .none
         $0.tls = tls
       }
@@ -38,7 +38,10 @@
         .customRoots(pem: authority.root), .customRoots(pem: try authority.rootPEM), .system(adding: authority.root),
         .system(adding: try authority.rootPEM), TLSSettings.insecureTrustAnything,
       ] {
-        #expect(try await Self.client(tls).get(RequestTarget(server.url)).status == 200, "\(tls)")
+        for transport: any Transport in [.curl, .urlSession] {
+          let client = Self.client(tls, transport)
+          #expect(try await client.get(RequestTarget(server.url)).status == 200, "\(tls)")
+        }
       }
       await Self.expectRefusal(.system, server.url, saying: "unable to get local issuer certificate")
       let other = try await CertificateAuthority()
