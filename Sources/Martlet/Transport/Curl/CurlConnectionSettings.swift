@@ -4,6 +4,8 @@
   /// What a client says about all its connections, as libcurl takes it.
   struct CurlConnectionSettings: Sendable {
     private let unixSocket: String?
+    /// Whether connections have no address.
+    var hasUnixSocket: Bool { unixSocket != nil }
     private let interface: String?
     private let maximumAge: Int
     private let isKept: Bool

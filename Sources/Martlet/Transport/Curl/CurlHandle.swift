@@ -129,8 +129,9 @@
         let port = martlet_easy_number(easy, info)
         return port > 0 ? port : nil
       }
-      // A unix socket has no port.
-      guard let remotePort = port(CInt(martlet_info_remote_port)) else { return ConnectionInfo(isReused: isReused) }
+      guard !loop.connections.hasUnixSocket, let remotePort = port(CInt(martlet_info_remote_port)) else {
+        return ConnectionInfo(isReused: isReused)
+      }
       return ConnectionInfo(
         remoteAddress: text(CInt(martlet_info_remote_address)), remotePort: remotePort,
         localAddress: text(CInt(martlet_info_local_address)), localPort: port(CInt(martlet_info_local_port)),

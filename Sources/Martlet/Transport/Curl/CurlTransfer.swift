@@ -250,7 +250,8 @@
         expected = try head.bodyLength()
         // Of a part of a coded body nothing can be decoded.
         let isDecoded = head.status != 206 && context.call.options.decompression == .automatic
-        decoder = try ContentDecoder(isDecoded ? headers.values(of: "Content-Encoding") : [])
+        let codings = isDecoded ? headers.values(of: "Content-Encoding") : []
+        if !codings.isEmpty { decoder = try ContentDecoder(codings) }
         if decoder != nil {
           headers.remove("Content-Encoding")
           headers.remove("Content-Length")
