@@ -273,8 +273,7 @@ import Testing
     // Options that count as empty are not looked at again: a new one has to be added to `isEmpty`, and here.
     let chosen: [RequestOptions] = [
       .retry(.none), .redirects(.none), .accepts(.any), .maximumBodyBytes(1), .errorBodyBytes(1), .decompression(.off),
-      .tag("x"),
-      .timeout(.seconds(1)), RequestOptions { $0.reportsCancellation = true },
+      .httpVersion(.http1_1), .tag("x"), .timeout(.seconds(1)), RequestOptions { $0.reportsCancellation = true },
       RequestOptions { $0.onProgress = { _ in } },
       RequestOptions { $0[Note.self] = "x" },
     ]
