@@ -50,6 +50,7 @@ struct Arguments {
     case "--timeout": command.timeout = try Self.seconds(try value(of: name, attached))
     case "--retry": command.retries = try Self.count(try value(of: name, attached))
     case "--output": command.output = try path(try value(of: name, attached), of: name)
+    case _ where Connecting.options.contains(name): try command.connecting.read(name, try value(of: name, attached))
     default:
       if let attached { throw UsageError("the option '\(name)' takes no value, but got '\(attached)'") }
       try readFlag(name)
@@ -62,6 +63,9 @@ struct Arguments {
     case "--no-follow": command.followsRedirects = false
     case "--verbose": command.isVerbose = true
     case "--include": command.includesHead = true
+    case "--timing": command.showsTiming = true
+    case "--no-proxy": command.connecting.isDirect = true
+    case "--insecure": command.connecting.isInsecure = true
     case "--help": shortcut = .help
     case "--version": shortcut = shortcut ?? .version
     default: throw UsageError("unknown option '\(name)'; see martlet --help")
@@ -136,6 +140,7 @@ struct Arguments {
       }
     }
     command.content = try content(fields)
+    try command.connecting.check()
     return command
   }
 

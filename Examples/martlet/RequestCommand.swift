@@ -37,6 +37,8 @@ struct RequestCommand: Equatable, Sendable {
   var isVerbose = false
   var includesHead = false
   var output: String?
+  var showsTiming = false
+  var connecting = Connecting()
 
   init(url: String) { self.url = url }
 
@@ -56,6 +58,7 @@ struct RequestCommand: Equatable, Sendable {
     }
     if retries > 0 { options = options.retry(.backoff(attempts: retries + 1)) }
     if !followsRedirects { options = options.redirects(.none) }
+    if let version = connecting.version { options = options.httpVersion(version) }
     return options
   }
 

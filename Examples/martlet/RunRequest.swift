@@ -32,12 +32,15 @@ struct RunRequest: Sendable {
     let trace = command.isVerbose ? Trace(errors: errors) : nil
     let client = HTTPClient {
       $0.userAgent = "martlet/\(HTTPClient.Configuration.version)"
+      command.connecting.apply(to: &$0)
       if let trace { $0.attemptMiddleware = [trace] }
     }
     // Cancelled at the end of this function, which is its only end.
     async let _ = trace?.announcePauses(of: client)
+    let start = ContinuousClock.now
     return try await client.stream(command.request, options: command.options) { response in
       try await show(response)
+      if command.showsTiming { showTiming(of: response, total: .now - start) }
       return Self.code(of: response.status)
     }
   }
@@ -59,6 +62,13 @@ struct RunRequest: Sendable {
     } else {
       for try await piece in response.body { try output.write(piece) }
     }
+  }
+
+  private func showTiming(of response: StreamedResponse, total: Duration) {
+    var timing = response.timing
+    // The response knows of the time up to its head only.
+    timing.total = total
+    try? errors.write(TimingTable(timing: timing, connection: response.connection).text(errors.palette))
   }
 
   /// On a terminal the head is always shown, but not a second time below the trace of `--verbose`.

@@ -84,6 +84,59 @@ import Testing
     #expect(command.query.encoded == "q=1&q=2")
   }
 
+  @Test func `reads how the server is reached`() throws {
+    let connecting = try request(
+      "--transport=curl", "--http", "1.1", "a.test", "--proxy", "proxy.test:3128", "--cacert", "roots.pem", "--timing",
+      "--cert", "me.pem", "--key=me.key", "--resolve", "a.test:127.0.0.1", "--resolve", "a.test:[::1]",
+      "--resolve", "b.test:81:127.0.0.2"
+    ).connecting
+
+    var expected = Connecting()
+    expected.lane = .curl
+    expected.version = .http1_1
+    expected.proxy = Proxy("http://proxy.test:3128")
+    expected.roots = "roots.pem"
+    expected.certificate = .init(file: "me.pem")
+    expected.key = "me.key"
+    expected.addresses = ["a.test": ["127.0.0.1", "[::1]"], "b.test:81": ["127.0.0.2"]]
+    #expect(connecting == expected)
+    let other = try request("a.test", "--no-proxy", "--insecure", "--unix-socket", "/run/s", "--timing")
+    #expect(other.connecting.isDirect && other.connecting.isInsecure && other.connecting.unixSocket == "/run/s")
+    #expect(other.showsTiming && other.options.httpVersion == nil)
+    #expect(try request("a.test", "--http=2").options.httpVersion == .http2)
+  }
+
+  @Test(arguments: [
+    ("a.pem", "a.pem", nil, false), ("a.PFX:b:c\\", "a.PFX", "b:c\\", true), ("a.p12:", "a.p12", "", true),
+    (#"a\:b\\c.pem:d"#, #"a:b\c.pem"#, "d", false), (#"a\b"#, #"a\b"#, nil, false),
+  ])
+  func `tells a certificate from its password`(text: String, file: String, password: String?, isPKCS12: Bool) throws {
+    let certificate = try request("a.test", "--cert", text).connecting.certificate
+
+    #expect(certificate == .init(file: file, password: password) && certificate?.isPKCS12 == isPKCS12)
+  }
+
+  @Test(arguments: [
+    (["--transport", "ftp"], "'ftp'"), (["--transport="], "--transport"), (["--http", "3"], "'3'"),
+    (["--http", "1"], "'1'"), (["--http"], "--http"), (["--proxy", ""], "--proxy"), (["--cacert", ""], "--cacert"),
+    (["--cert", ":secret"], "--cert"), (["--key", "k"], "'k'"), (["--cert", "a.p12", "--key", "k"], "'a.p12'"),
+    (["--unix-socket", ""], "--unix-socket"), (["--resolve", "a.test"], "'a.test'"),
+    (["--resolve", ":1.2.3.4"], ":1.2"),
+    (["--resolve", "a.test:"], "'a.test:'"), (["--resolve", "a.test:0:1.2.3.4"], ":0:"),
+    (["--resolve", "a.test:65536:1.2.3.4"], ":65536:"), (["--resolve", "a.test:x:1.2.3.4"], ":x:"),
+    (["--resolve", "a.test:80:::1"], ":::1"), (["--resolve", "a.test[::1]"], "[::1]"), (["--resolve", "]"], "']'"),
+    (["--insecure=1"], "--insecure"), (["--insecure", "--cacert", "c"], "--cacert"),
+    (["--proxy", "p", "--no-proxy"], "--no-proxy"), (["--proxy", "p", "--unix-socket", "s"], "--unix-socket"),
+    (["--transport", "system", "--http", "1.1"], "--http"), (["--transport", "system", "--no-proxy"], "--no-proxy"),
+    (["--transport", "system", "--insecure"], "--insecure"),
+  ])
+  func `names the option that keeps the server from being reached`(arguments: [String], culprit: String) {
+    let error = #expect(throws: UsageError.self) { try Arguments.parse(["http://a.test"] + arguments) }
+
+    #expect(error?.description.contains(culprit) ?? false, "\(error?.description ?? "")")
+    #expect(error?.description.contains("secret") == false)
+  }
+
   @Test(arguments: [
     ([], "URL"), (["GET"], "GET"), ([""], "URL"), (["--nope"], "--nope"), (["-x", "http://a.test"], "-x"),
     (["http://a.test", "--timeout"], "--timeout"), (["http://a.test", "--timeout", "soon"], "soon"),

@@ -37,6 +37,17 @@
       #expect(!text.contains("\u{1B}[31m") && !text.contains("\u{9B}"))
     }
 
+    @Test func `a table of the phases, in colours if they are wanted`() async throws {
+      let server = try MockServer(.ok("a"))
+
+      let colored = try await shown(server.url("/"), "--timing")
+      let plain = try await shown(server.url("/"), "--timing", environment: ["NO_COLOR": "1"])
+
+      #expect(colored.contains("a\n\u{1B}[36mqueued\u{1B}[0m       "))
+      #expect(plain.contains("a\nqueued       ") && plain.hasSuffix("\nconnection   new\n"), "\(plain)")
+      #expect(!plain.contains("\u{1B}"))
+    }
+
     @Test func `no colours on a dumb terminal`() async throws {
       let server = try MockServer(.json("[true]"))
 

@@ -1,0 +1,114 @@
+import Martlet
+
+extension Connecting {
+  /// The options that have a value.
+  static let options: Set = [
+    "--transport", "--http", "--proxy", "--cacert", "--cert", "--key", "--resolve", "--unix-socket",
+  ]
+
+  /// Reads one of ``options``.
+  mutating func read(_ name: String, _ value: String) throws(UsageError) {
+    switch name {
+    case "--transport":
+      guard let lane = Lane(rawValue: value) else {
+        throw UsageError("--transport needs urlsession, curl or system, not '\(value)'")
+      }
+      self.lane = lane
+    case "--http": version = try Self.version(value)
+    case "--proxy":
+      if value.isEmpty { throw UsageError("--proxy needs a URL") }
+      proxy = Proxy(value.contains("://") ? value : "http://\(value)")
+    case "--cert": certificate = try Certificate(value)
+    case "--cacert": roots = try Self.path(value, of: name)
+    case "--key": key = try Self.path(value, of: name)
+    case "--unix-socket": unixSocket = try Self.path(value, of: name)
+    default:
+      let (host, address) = try Self.override(value)
+      addresses[host, default: []].append(address)
+    }
+  }
+
+  /// Finds what does not go together.
+  func check() throws(UsageError) {
+    if let proxy = isDirect ? "--no-proxy" : unixSocket.map({ _ in "--unix-socket" }), self.proxy != nil {
+      throw UsageError("--proxy and \(proxy) exclude each other")
+    }
+    if roots != nil && isInsecure { throw UsageError("--cacert and --insecure exclude each other") }
+    if let key {
+      guard let certificate else { throw UsageError("--key '\(key)' needs the --cert that it belongs to") }
+      if certificate.isPKCS12 {
+        throw UsageError("--key and --cert '\(certificate.file)' exclude each other: PKCS #12 has the key in it")
+      }
+    }
+    if lane == .system, let option = engineOption {
+      throw UsageError("--transport system and \(option) exclude each other: the system's loader cannot do that")
+    }
+  }
+
+  /// What was asked for that only the library's own engine can do.
+  private var engineOption: String? {
+    let asked: [(name: String, isGiven: Bool)] = [
+      ("--http", version != nil), ("--proxy", proxy != nil), ("--no-proxy", isDirect), ("--cacert", roots != nil),
+      ("--cert", certificate != nil), ("--insecure", isInsecure), ("--resolve", !addresses.isEmpty),
+      ("--unix-socket", unixSocket != nil),
+    ]
+    return asked.first { $0.isGiven }?.name
+  }
+
+  private static func version(_ value: String) throws(UsageError) -> HTTPVersion {
+    switch value {
+    case "1.0": return .http1_0
+    case "1.1": return .http1_1
+    case "2": return .http2
+    default: throw UsageError("--http needs 1.0, 1.1 or 2, not '\(value)'")
+    }
+  }
+
+  private static func path(_ value: String, of name: String) throws(UsageError) -> String {
+    guard !value.isEmpty else { throw UsageError("the option '\(name)' needs the name of a file") }
+    return value
+  }
+
+  /// Reads `HOST[:PORT]:ADDRESS`; whether the parts are what they should be is for the library to say.
+  private static func override(_ value: String) throws(UsageError) -> (host: String, address: String) {
+    let isBracketed = value.hasSuffix("]")
+    guard let start = value.lastIndex(of: isBracketed ? "[" : ":") else { throw overrideProblem(value) }
+    let host = value[..<start]
+    let address = isBracketed ? value[start...] : value[start...].dropFirst()
+    // A bracket has to follow a colon, which ends the host.
+    guard !isBracketed || host.last == ":" else { throw overrideProblem(value) }
+    let parts = (isBracketed ? host.dropLast() : host).split(separator: ":", omittingEmptySubsequences: false)
+    guard let name = parts.first, !name.isEmpty, !address.isEmpty, parts.count <= 2 else {
+      throw overrideProblem(value)
+    }
+    if parts.count == 2 {
+      guard let port = UInt16(parts[1]), port > 0 else { throw overrideProblem(value) }
+      return ("\(name):\(port)", String(address))
+    }
+    return (String(name), String(address))
+  }
+
+  private static func overrideProblem(_ value: String) -> UsageError {
+    UsageError("--resolve needs HOST:ADDRESS or HOST:PORT:ADDRESS, with IPv6 in brackets, not '\(value)'")
+  }
+}
+
+extension Connecting.Certificate {
+  /// Reads `FILE` or `FILE:PASSWORD`; a backslash before `:` or `\` in the file takes its meaning away.
+  init(_ text: String) throws(UsageError) {
+    file = ""
+    var rest = Substring(text)
+    while let character = rest.popFirst() {
+      if character == "\\", let next = rest.first, next == ":" || next == "\\" {
+        file.append(next)
+        rest = rest.dropFirst()
+      } else if character == ":" {
+        password = String(rest)
+        break
+      } else {
+        file.append(character)
+      }
+    }
+    if file.isEmpty { throw UsageError("the option '--cert' needs the name of a file") }
+  }
+}

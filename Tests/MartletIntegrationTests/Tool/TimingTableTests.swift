@@ -1,0 +1,53 @@
+import Martlet
+import Testing
+
+@testable import MartletTool
+
+@Suite struct TimingTableTests {
+  @Test func `phases stand below each other, and each counts for itself`() {
+    var timing = RequestTiming()
+    timing.queued = .microseconds(5)
+    timing.nameLookup = .microseconds(1200)
+    timing.connect = .microseconds(1700)
+    timing.tls = .milliseconds(12)
+    timing.firstByte = .milliseconds(15)
+    timing.total = .seconds(2)
+    let connection = ConnectionInfo(remoteAddress: "::1", remotePort: 443, isReused: false)
+
+    #expect(
+      TimingTable(timing: timing, connection: connection).text(.plain) == """
+        queued          0.005 ms
+        name lookup     1.200 ms
+        connect         0.500 ms
+        TLS            12.000 ms
+        first byte     15.000 ms
+        total        2000.000 ms
+        remote       [::1]:443
+        connection   new
+
+        """)
+  }
+
+  @Test func `what is not known is a hyphen`() {
+    let lines = TimingTable(timing: RequestTiming(), connection: nil).text(.plain).split(separator: "\n")
+
+    #expect(lines.first == "queued       0.000 ms" && lines.contains("name lookup         -"))
+    #expect(lines.contains("TLS                 -") && lines.suffix(2) == ["remote       -", "connection   -"])
+  }
+
+  @Test(arguments: [
+    (ConnectionInfo(remoteAddress: "127.0.0.1", remotePort: 80, isReused: true), "127.0.0.1:80", "reused"),
+    (ConnectionInfo(), "unix socket", "new"),
+  ])
+  func `tells where the request went`(connection: ConnectionInfo, remote: String, kind: String) {
+    let text = TimingTable(timing: RequestTiming(), connection: connection).text(.plain)
+
+    #expect(text.hasSuffix("\nremote       \(remote)\nconnection   \(kind)\n"))
+  }
+
+  @Test func `only names are coloured`() {
+    let table = TimingTable(timing: RequestTiming(), connection: nil)
+
+    #expect(table.text(.colored).hasPrefix("\u{1B}[36mqueued\u{1B}[0m       0.000 ms\n"))
+  }
+}
