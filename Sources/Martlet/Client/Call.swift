@@ -166,8 +166,9 @@ package final class Call: Watched {
   func checkLimits(now: Duration) -> Duration? {
     guard let total = timeouts.total else { return nil }
     guard now >= startedAt + total else { return startedAt + total }
-    var error = HTTPError(
-      .timedOut, "the total limit of \(HTTPError.text(total)) passed", phase: currentPhase())
+    let phase = currentPhase()
+    var error = HTTPError(.timedOut, "the total limit of \(HTTPError.text(total)) passed", phase: phase)
+    error.mayHaveReachedServer = !attempts.isEmpty || phase != .queued && phase != .connecting
     complete(&error)
     abort(error)
     return nil

@@ -1,0 +1,173 @@
+#if os(Linux)
+  import Foundation
+
+  /// A damaged response and how it is sent; the same for the same seed and number.
+  struct Mutant: Sendable {
+    private static let maximumBytes = 256 << 10
+
+    let method: String
+    let script: ByteServer.Script
+
+    /// Takes one or two recorded responses and damages them in one to four ways.
+    init(seed: UInt64, number: Int) {
+      var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0xA24B_AED4_963E_E407)
+      var damage = Damage(Self.sample(&generator), Self.sample(&generator), generator)
+      // Some stay whole: what is right must not be disturbed by its neighbours.
+      let count = Int.random(in: 0..<20, using: &generator) == 0 ? 0 : Int.random(in: 1...4, using: &generator)
+      for _ in 0..<count where damage.bytes.count < Self.maximumBytes { damage.apply() }
+      let bytes = Array(damage.bytes.prefix(Self.maximumBytes))
+      let end: ByteServer.End =
+        switch Int.random(in: 0..<100, using: &generator) {
+        case 0..<8: .reset
+        case 8..<16: .closeSoon
+        case 16..<20: .keep
+        default: .close
+        }
+      script = ByteServer.Script(pieces: Self.split(bytes, &generator), end: end)
+      method =
+        switch Int.random(in: 0..<20, using: &generator) {
+        case 0: "HEAD"
+        case 1, 2: "POST"
+        default: "GET"
+        }
+    }
+
+    /// Everything that is needed to play it again by hand.
+    var description: String {
+      let pieces = script.pieces.map { "\"" + Self.escaped($0) + "\"" }.joined(separator: " | ")
+      return "\(method), then \(script.end): \(pieces)"
+    }
+
+    private static func sample(_ generator: inout SeededGenerator) -> [UInt8] {
+      RecordedResponse.all[Int.random(in: 0..<RecordedResponse.all.count, using: &generator)].bytes
+    }
+
+    private static func split(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> [[UInt8]] {
+      let cuts = (0..<Int.random(in: 0...2, using: &generator)).map { _ in
+        Int.random(in: 0...bytes.count, using: &generator)
+      }
+      var pieces: [[UInt8]] = []
+      var start = 0
+      for cut in cuts.sorted() + [bytes.count] where cut > start {
+        pieces.append(Array(bytes[start..<cut]))
+        start = cut
+      }
+      return pieces
+    }
+
+    /// The bytes as a literal of C or Swift would have them, runs of one byte in short.
+    static func escaped(_ bytes: [UInt8]) -> String {
+      var text = ""
+      var index = 0
+      while index < bytes.count {
+        let byte = bytes[index]
+        let end = bytes[index...].firstIndex { $0 != byte } ?? bytes.count
+        let one =
+          switch byte {
+          case 0x0A: "\\n"
+          case 0x0D: "\\r"
+          case 0x22: "\\\""
+          case 0x5C: "\\\\"
+          case 0x20..<0x7F: String(UnicodeScalar(byte))
+          default: String(format: "\\x%02x", byte)
+          }
+        text += end - index > 8 ? "<\(one)*\(end - index)>" : String(repeating: one, count: end - index)
+        index = end
+      }
+      return text
+    }
+  }
+
+  /// The ways to damage bytes.
+  private struct Damage {
+    private static let numbers = [
+      "0", "-1", "1", "00000000000000000005", "+5", "5 5", "0x5", "1e9", "ffffffff", "fffffffffffffffff", "2147483648",
+      "4294967296", "9223372036854775807", "9223372036854775808", "18446744073709551615",
+      "1" + String(repeating: "0", count: 400),
+      "", "999", "100", "101", "199", "099", "1000", "65536", "7fffffffffffffff",
+    ]
+    private static let lineEnds: [[UInt8]] = [
+      [10], [13], [13, 13, 10], [10, 13], [13, 10, 32], [13, 10, 9], [0, 13, 10], [13, 10, 13, 10], [], [13, 0, 10],
+    ]
+    private static let fields = [
+      "Content-Length: 3", "Transfer-Encoding: chunked", "Transfer-Encoding: gzip", "Content-Encoding: gzip",
+      "Content-Encoding: br, gzip, zstd", "Connection: close", "Connection: keep-alive", "Content-Length: 3, 3",
+      "HTTP/1.1 101 Switching Protocols", "HTTP/1.1 100 Continue\r\n", "HTTP/2 200", "Upgrade: h2c", " folded",
+      "Content-Encoding: identity", "Alt-Svc: h2=\":1\"", "Strict-Transport-Security: max-age=1",
+    ]
+
+    private(set) var bytes: [UInt8]
+    private let other: [UInt8]
+    private var generator: SeededGenerator
+
+    init(_ bytes: [UInt8], _ other: [UInt8], _ generator: SeededGenerator) {
+      self.bytes = bytes
+      self.other = other
+      self.generator = generator
+    }
+
+    mutating func apply() {
+      guard !bytes.isEmpty else { return bytes = other }
+      switch random(14) {
+      case 0: bytes[random(bytes.count)] ^= UInt8(1 << random(8))
+      case 1: bytes[random(bytes.count)] = element([0, 9, 10, 13, 32, 44, 45, 48, 58, 59, 102, 127, 128, 255])
+      case 2: bytes.removeSubrange(range(8))
+      case 3:
+        let count = random(8) + 1
+        bytes.insert(contentsOf: (0..<count).map { _ in UInt8(random(256)) }, at: random(bytes.count + 1))
+      case 4: bytes.insert(contentsOf: bytes[range(64)], at: random(bytes.count + 1))
+      case 5: bytes = Array(bytes[..<random(bytes.count + 1)]) + other[random(other.count + 1)...]
+      case 6, 7: blowUpNumber()
+      case 8: bytes.removeSubrange(random(bytes.count + 1)...)
+      case 9, 10: replaceLineEnd()
+      case 11: bytes.insert(contentsOf: [UInt8](repeating: 255, count: 1 << random(14)), at: random(bytes.count + 1))
+      case 12: repeatLine()
+      default: insertField()
+      }
+    }
+
+    private mutating func random(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }
+
+    private mutating func element<Element>(_ elements: [Element]) -> Element { elements[random(elements.count)] }
+
+    private mutating func range(_ maximum: Int) -> Range<Int> {
+      let start = random(bytes.count)
+      return start..<min(bytes.count, start + random(maximum) + 1)
+    }
+
+    /// A run of digits, the hexadecimal ones too, becomes a number that is hard to bear.
+    private mutating func blowUpNumber() {
+      func isDigit(_ byte: UInt8) -> Bool { 48...57 ~= byte || 97...102 ~= byte }
+      let start = random(bytes.count)
+      guard let first = bytes[start...].firstIndex(where: { 48...57 ~= $0 }) else { return }
+      let end = bytes[first...].firstIndex { !isDigit($0) } ?? bytes.count
+      bytes.replaceSubrange(first..<end, with: Array(element(Self.numbers).utf8))
+    }
+
+    private var lineEnds: [Int] { bytes.indices.dropLast().filter { bytes[$0] == 13 && bytes[$0 + 1] == 10 } }
+
+    private mutating func replaceLineEnd() {
+      let places = lineEnds
+      guard !places.isEmpty else { return }
+      let place = element(places)
+      bytes.replaceSubrange(place..<(place + 2), with: element(Self.lineEnds))
+    }
+
+    private mutating func repeatLine() {
+      let places = lineEnds
+      guard places.count > 1 else { return }
+      let index = random(places.count - 1)
+      let line = Array(bytes[(places[index] + 2)..<(places[index + 1] + 2)])
+      let count = element([1, 1, 2, 20, 1500])
+      var copies: [UInt8] = []
+      for _ in 0..<count where copies.count < 100_000 { copies += line }
+      bytes.insert(contentsOf: copies, at: element(places) + 2)
+    }
+
+    private mutating func insertField() {
+      let places = lineEnds
+      guard !places.isEmpty else { return }
+      bytes.insert(contentsOf: Array((element(Self.fields) + "\r\n").utf8), at: element(places) + 2)
+    }
+  }
+#endif

@@ -1,0 +1,178 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import Testing
+
+  /// How far a request has come when it is cancelled.
+  enum CancelPhase: String, Codable, CaseIterable, Sendable, CustomTestStringConvertible {
+    case queued, resolving, connecting, handshaking, sending, waiting, receiving, paused
+    /// Waiting, while 64 others ask another server as fast as they can.
+    case loaded
+
+    var testDescription: String { rawValue }
+  }
+
+  /// How a request is cancelled.
+  enum CancelWay: String, CaseIterable, Sendable {
+    case task, handle, scope
+  }
+
+  /// What it takes to bring a request into a phase.
+  struct CancelScene: Sendable {
+    /// What a request has told so far.
+    struct Signs: Sendable {
+      var moved: Int64 = 0
+      var hasRead = false
+    }
+
+    let client: HTTPClient
+    let request: HTTPRequest
+    /// Whether the phase has begun.
+    let isReached: @Sendable (Signs) async -> Bool
+    /// Whether the connection of a request that ended is closed; `nil` if there never was one.
+    let isClosed: (@Sendable () -> Bool)?
+    /// What has to live, and what has to be stopped at the end.
+    let end: @Sendable () async -> Void
+
+    init(_ phase: CancelPhase, _ lane: Lane) async throws {
+      switch phase {
+      case .queued: self = try await Self.queued(lane)
+      case .resolving:
+        let client = lane.client()
+        self.init(
+          client: client, request: .get("http://nobody.invalid/"),
+          isReached: { _ in !client.activity.current.running.isEmpty }, isClosed: nil)
+      case .connecting: self = try await Self.connecting(lane)
+      case .handshaking: self = try Self.handshaking(lane)
+      case .sending: self = try Self.sending(lane)
+      case .waiting: self = try Self.waiting(lane.client())
+      case .receiving: self = try Self.receiving(lane)
+      case .paused: self = try Self.paused(lane)
+      case .loaded: self = try await Self.loaded(lane)
+      }
+    }
+
+    private init(
+      client: HTTPClient, request: HTTPRequest, isReached: @escaping @Sendable (Signs) async -> Bool,
+      isClosed: (@Sendable () -> Bool)?, end: @escaping @Sendable () async -> Void = {}
+    ) {
+      self.client = client
+      self.request = request
+      self.isReached = isReached
+      self.isClosed = isClosed
+      self.end = end
+    }
+
+    private static func queued(_ lane: Lane) async throws -> CancelScene {
+      let server = try MockServer(.hang)
+      let client = lane.client { $0.maximumConnectionsPerHost = 1 }
+      let first = client.start(.get(RequestTarget(server.url("/first"))))
+      _ = await server.waitForRequests(1)
+      return CancelScene(
+        client: client, request: .get(RequestTarget(server.url)),
+        isReached: { _ in client.activity.current.waiting.count == 1 },
+        isClosed: { server.connectionCount == 1 }, end: { first.cancel() })
+    }
+
+    private static func connecting(_ lane: Lane) async throws -> CancelScene {
+      let hole = try BlackHole()
+      let client = lane.client()
+      // The engine has descriptors of its own, which come with the first request.
+      _ = try? await client.get(RequestTarget(hole.url), options: .timeout(connect: .milliseconds(20)))
+      try await Task.sleep(for: .milliseconds(100))
+      let descriptors = ProcessFacts.descriptorCount
+      return CancelScene(
+        client: client, request: .get(RequestTarget(hole.url)),
+        isReached: { _ in ProcessFacts.descriptorCount > descriptors },
+        isClosed: { ProcessFacts.descriptorCount <= descriptors }, end: { hole.close() })
+    }
+
+    private static func handshaking(_ lane: Lane) throws -> CancelScene {
+      let server = try MockServer(.ok(), options: MockServer.Options(onConnect: { _ in .acceptAndStall }))
+      return CancelScene(
+        client: lane.client(), request: .get(RequestTarget("https://127.0.0.1:\(server.port)/")),
+        isReached: { _ in
+          guard server.openConnections == 1 else { return false }
+          try? await Task.sleep(for: .milliseconds(10))
+          return true
+        }, isClosed: { server.openConnections == 0 })
+    }
+
+    /// The server does not read, and so does not see the end either, which comes after the bytes: the descriptor counts.
+    private static func sending(_ lane: Lane) throws -> CancelScene {
+      let server = try MockServer(.ok(), options: MockServer.Options(onConnect: { _ in .acceptAndStall }))
+      let descriptors = Shared(0)
+      return CancelScene(
+        client: lane.client(), request: .put(RequestTarget(server.url), body: .data(Data(count: 32 << 20))),
+        isReached: { signs in
+          guard signs.moved > 0 else { return false }
+          // Until all buffers on the way are full.
+          try? await Task.sleep(for: .milliseconds(30))
+          descriptors.withLock { $0 = ProcessFacts.descriptorCount }
+          return server.port > 0
+        }, isClosed: { ProcessFacts.descriptorCount < descriptors.withLock { $0 } })
+    }
+
+    private static func waiting(
+      _ client: HTTPClient, end: @escaping @Sendable () async -> Void = {}
+    ) throws -> CancelScene {
+      let server = try MockServer(.hang)
+      return CancelScene(
+        client: client, request: .get(RequestTarget(server.url)),
+        isReached: { _ in
+          guard !server.requests.isEmpty else { return false }
+          server.forgetRequests()
+          return true
+        }, isClosed: { server.openConnections == 0 }, end: end)
+    }
+
+    private static func receiving(_ lane: Lane) throws -> CancelScene {
+      let head = MockResponse.Step.text("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+      let server = try MockServer(.steps([head, .drip(Data(count: 1_000_000), chunk: 1, every: .milliseconds(2))]))
+      return CancelScene(
+        client: lane.client(), request: .get(RequestTarget(server.url)), isReached: { $0.moved > 0 },
+        isClosed: { server.openConnections == 0 })
+    }
+
+    private static func paused(_ lane: Lane) throws -> CancelScene {
+      let server = try MockServer(.repeating(Data(count: 1 << 20), count: 1 << 10))
+      return CancelScene(
+        client: lane.client(), request: .get(RequestTarget(server.url)),
+        isReached: { signs in
+          guard signs.hasRead else { return false }
+          // Until all buffers on the way are full.
+          try? await Task.sleep(for: .milliseconds(50))
+          return true
+        }, isClosed: { server.openConnections == 0 })
+    }
+
+    private static func loaded(_ lane: Lane) async throws -> CancelScene {
+      let quick = try MockServer(.ok("x"))
+      let client = lane.client {
+        $0.maximumConnectionsPerHost = 80
+        $0.maximumConnections = 160
+      }
+      let load = Task {
+        await withTaskGroup(of: Void.self) { group in
+          for _ in 0..<64 {
+            group.addTask {
+              var count = 0
+              while !Task.isCancelled {
+                _ = try? await client.get(RequestTarget(quick.url))
+                count += 1
+                if count % 64 == 0 { quick.forgetRequests() }
+              }
+            }
+          }
+        }
+      }
+      _ = await quick.waitForRequests(64)
+      return try waiting(client) {
+        load.cancel()
+        await load.value
+        quick.stop()
+      }
+    }
+  }
+#endif

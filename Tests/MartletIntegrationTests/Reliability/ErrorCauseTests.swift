@@ -1,0 +1,26 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import Testing
+
+  /// What happens on the wire, and the error that a caller gets for it.
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct ErrorCauseTests {
+    @Test(arguments: Lane.engines, ErrorCause.all)
+    func `tells`(_ lane: Lane, _ cause: ErrorCause) async throws {
+      let client = lane.client()
+
+      let error = try #require(await #expect(throws: HTTPError.self) { try await cause.provoke(client) })
+
+      #expect(error.kind == cause.kind, "\(error)")
+      #expect(error.phase == cause.phase, "\(error)")
+      #expect(cause.texts.contains { error.message.contains($0) }, "\(error)")
+      #expect(error.mayHaveReachedServer == cause.hasReached, "\(error)")
+      #expect(error.mayBeStaleConnection == cause.isStale, "\(error)")
+      #expect(!error.message.contains("\n"))
+      #expect(error.method != nil && error.redactedURL != nil)
+      #expect(error.attempts.count <= 1)
+      #expect(await becomes { client.core.entryCount <= 1 })
+    }
+  }
+#endif

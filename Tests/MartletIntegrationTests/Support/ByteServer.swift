@@ -1,0 +1,253 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+
+  @testable import MartletTesting
+
+  /// A server that plays bytes as they are, and fast: one thread, which reads of a request only its number.
+  ///
+  /// A request for `/17` gets the script of number 17. It can be stopped, and started again on the same port.
+  final class ByteServer: Sendable {
+    /// How a connection goes on after an answer.
+    enum End: Sendable {
+      case close
+      case reset
+      /// It stays open for the next request, and is closed if none comes within 60 ms.
+      case closeSoon
+      /// It stays open until the client closes it.
+      case keep
+    }
+
+    /// What a request gets.
+    struct Script: Sendable {
+      /// Sent one after the other, with a moment in between.
+      var pieces: [[UInt8]]
+      var end: End
+    }
+
+    private struct State {
+      var isRunning = false
+      var hasThread = false
+      var connectionCount = 0
+    }
+
+    private struct Connection {
+      let socket: Int32
+      var received: [UInt8] = []
+      var closesAt: ContinuousClock.Instant?
+    }
+
+    let port: Int
+    private let script: @Sendable (Int) -> Script
+    private let state = Shared(State())
+    private let wake: SignalPipe
+
+    /// Starts it.
+    ///
+    /// - Parameter script: The answer to the request of a number; called on the server's thread.
+    /// - Throws: ``MockServerError`` if the system refuses a socket.
+    init(_ script: @escaping @Sendable (Int) -> Script) throws {
+      let free = try Sockets.bindToLoopback()
+      Sockets.close(free.socket)
+      port = free.port
+      wake = try SignalPipe()
+      self.script = script
+      try start()
+    }
+
+    deinit { stop() }
+
+    /// The number of connections open now.
+    var connectionCount: Int { state.withLock { $0.connectionCount } }
+
+    func url(_ number: Int) -> RequestTarget { "http://127.0.0.1:\(port)/\(number)" }
+
+    /// Listens again after ``stop()``.
+    func start() throws {
+      let listener = try listen()
+      state.withLock { $0 = State(isRunning: true, hasThread: true) }
+      let loop = Loop(listener: listener, wake: wake, script: script) { [state] count in
+        state.withLock {
+          $0.connectionCount = count
+          return $0.isRunning
+        }
+      } ended: { [state] in
+        state.withLock { $0.hasThread = false }
+      }
+      let thread = Thread { loop.run() }
+      thread.name = "ByteServer"
+      thread.stackSize = 1 << 20
+      thread.start()
+    }
+
+    /// Resets all connections; from now on connecting is refused.
+    func stop() {
+      guard state.withLock({ $0.hasThread }) else { return }
+      state.withLock { $0.isRunning = false }
+      wake.raise()
+      for _ in 0..<5_000 where state.withLock({ $0.hasThread }) { usleep(200) }
+    }
+
+    private func listen() throws -> Int32 {
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      guard descriptor >= 0 else { throw MockServerError(operation: "socket", code: errno) }
+      Sockets.configure(descriptor)
+      var on: Int32 = 1
+      // What is left of the connections of the time before keeps the port otherwise.
+      setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = in_port_t(truncatingIfNeeded: port).bigEndian
+      address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+      let isBound = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+        }
+      }
+      guard isBound, Glibc.listen(descriptor, 4096) == 0 else {
+        defer { Sockets.close(descriptor) }
+        throw MockServerError(operation: "listen", code: errno)
+      }
+      return descriptor
+    }
+
+    /// What runs on the thread.
+    private final class Loop: @unchecked Sendable {
+      private static let idleLimit = Duration.milliseconds(60)
+
+      private let listener: Int32
+      private let wake: SignalPipe
+      private let script: @Sendable (Int) -> Script
+      private let report: @Sendable (Int) -> Bool
+      private let ended: @Sendable () -> Void
+      private var connections: [Connection] = []
+      private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+
+      init(
+        listener: Int32, wake: SignalPipe, script: @escaping @Sendable (Int) -> Script,
+        report: @escaping @Sendable (Int) -> Bool, ended: @escaping @Sendable () -> Void
+      ) {
+        self.listener = listener
+        self.wake = wake
+        self.script = script
+        self.report = report
+        self.ended = ended
+      }
+
+      deinit { buffer.deallocate() }
+
+      func run() {
+        var poller = Poller()
+        while report(connections.count) {
+          poller.removeAll()
+          poller.add(wake.readEnd, reads: true, writes: false)
+          poller.add(listener, reads: true, writes: false)
+          var next: ContinuousClock.Instant?
+          for connection in connections {
+            poller.add(connection.socket, reads: true, writes: false)
+            if let time = connection.closesAt { next = next.map { min($0, time) } ?? time }
+          }
+          let rest = next.map { max(0, ($0 - ContinuousClock.now) / .milliseconds(1)).rounded(.up) }
+          poller.wait(milliseconds: rest.map { Int32($0) } ?? -1)
+          if poller.readiness(at: 0) != nil { wake.clear() }
+          serve(poller)
+          if poller.readiness(at: 1) != nil { acceptAll() }
+        }
+        Sockets.close(listener)
+        for connection in connections { Sockets.reset(connection.socket) }
+        ended()
+      }
+
+      private func acceptAll() {
+        while case .connection(let socket) = Sockets.acceptNext(listener) {
+          connections.append(Connection(socket: socket))
+        }
+      }
+
+      private func serve(_ poller: Poller) {
+        let now = ContinuousClock.now
+        var kept: [Connection] = []
+        kept.reserveCapacity(connections.count)
+        for (index, connection) in connections.enumerated() {
+          var connection = connection
+          if poller.readiness(at: index + 2) != nil {
+            if receive(&connection, now) { kept.append(connection) }
+          } else if let end = connection.closesAt, end <= now {
+            Sockets.close(connection.socket)
+          } else {
+            kept.append(connection)
+          }
+        }
+        connections = kept
+      }
+
+      /// Takes what has come and answers if it is a request.
+      ///
+      /// - Returns: Whether the connection is still there.
+      private func receive(_ connection: inout Connection, _ now: ContinuousClock.Instant) -> Bool {
+        switch Sockets.receive(connection.socket, into: buffer) {
+        case .wouldBlock: return true
+        case .closed:
+          Sockets.close(connection.socket)
+          return false
+        case .moved(let count): connection.received += buffer[..<count]
+        }
+        guard let number = Self.takeRequest(&connection.received) else { return true }
+        connection.closesAt = nil
+        let script = script(number)
+        for (index, piece) in script.pieces.enumerated() {
+          if index > 0 { usleep(50) }
+          guard send(piece, to: connection.socket) else {
+            Sockets.close(connection.socket)
+            return false
+          }
+        }
+        switch script.end {
+        case .close:
+          Sockets.close(connection.socket)
+          return false
+        case .reset:
+          Sockets.reset(connection.socket)
+          return false
+        case .closeSoon: connection.closesAt = now + Self.idleLimit
+        case .keep: break
+        }
+        return true
+      }
+
+      /// The number of the request at the beginning of the bytes, all of which it takes, if it is whole.
+      private static func takeRequest(_ bytes: inout [UInt8]) -> Int? {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard let end = text.utf8.firstRange(of: "\r\n\r\n".utf8) else { return nil }
+        let head = text[..<end.lowerBound]
+        var length = 0
+        if let field = head.firstRange(of: "Content-Length: ") {
+          length = Int(head[field.upperBound...].prefix { $0.isNumber }) ?? 0
+        }
+        guard text.utf8.distance(from: end.upperBound, to: text.utf8.endIndex) >= length else { return nil }
+        bytes = []
+        let target = head.drop { $0 != "/" }.dropFirst()
+        return Int(target.prefix { $0.isNumber }) ?? 0
+      }
+
+      /// Waits for room, but for a second at most: the client may have stopped to read, or be gone.
+      private func send(_ bytes: [UInt8], to socket: Int32) -> Bool {
+        bytes.withUnsafeBytes { bytes in
+          var sent = 0
+          while sent < bytes.count {
+            switch Sockets.send(socket, UnsafeRawBufferPointer(rebasing: bytes[sent...])) {
+            case .moved(let count): sent += count
+            case .closed: return false
+            case .wouldBlock:
+              var poller = Poller()
+              poller.add(socket, reads: false, writes: true)
+              poller.wait(milliseconds: 1000)
+              guard poller.readiness(at: 0)?.isWritable == true else { return false }
+            }
+          }
+          return true
+        }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,35 @@
+#if os(Linux)
+  import Martlet
+  import Testing
+
+  /// A transport on Martlet's own engine, which has to bear whatever comes.
+  enum Lane: String, Codable, Sendable, CustomTestStringConvertible {
+    case curl
+    case urlSession
+
+    /// The lanes that the tests of `Fuzz` and `Reliability` run over: this is the one place to add one.
+    ///
+    /// `urlSession` belongs here as soon as the engine loads for it.
+    static let engines: [Lane] = [.curl]
+
+    var transport: any Transport {
+      switch self {
+      case .curl: .curl
+      case .urlSession: .urlSession
+      }
+    }
+
+    /// A client that repeats nothing, follows nothing and accepts every status.
+    func client(_ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }) -> HTTPClient {
+      HTTPClient {
+        $0.transport = transport
+        $0.retry = .none
+        $0.redirects = .none
+        $0.accepts = .any
+        configure(&$0)
+      }
+    }
+
+    var testDescription: String { rawValue }
+  }
+#endif

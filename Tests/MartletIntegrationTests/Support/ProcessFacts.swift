@@ -1,0 +1,76 @@
+#if os(Linux)
+  import Foundation
+  import Testing
+
+  /// What the system knows of this process.
+  enum ProcessFacts {
+    static var descriptorCount: Int { count("/proc/self/fd") }
+
+    static var threadCount: Int { count("/proc/self/task") }
+
+    static var residentBytes: Int {
+      let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
+      return fields.count > 1 ? (Int(fields[1]) ?? 0) * 4096 : 0
+    }
+
+    /// The time that the processor has spent on it, all threads together.
+    static var processorTime: Duration {
+      var time = timespec()
+      clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+      return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    /// Lets the process have as many descriptors as it may.
+    static func raiseDescriptorLimit() {
+      #if canImport(Glibc)
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+      #else
+        let resource = RLIMIT_NOFILE
+      #endif
+      var limit = rlimit()
+      guard getrlimit(resource, &limit) == 0 else { return }
+      limit.rlim_cur = limit.rlim_max
+      _ = setrlimit(resource, &limit)
+    }
+
+    private static func count(_ folder: String) -> Int {
+      (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? .max
+    }
+  }
+
+  /// Measured numbers, which a run shows whether they are within their bounds or not.
+  enum Figures {
+    /// Prints a line; in a child process for ``show(_:)`` of its parent.
+    static func note(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
+
+    /// Prints what a child process has noted.
+    static func show(_ child: ExitTest.Result?) {
+      guard let child, !child.standardErrorContent.isEmpty else { return }
+      FileHandle.standardError.write(Data(child.standardErrorContent))
+    }
+
+    /// A number from the environment, for longer or repeated runs.
+    static func setting(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
+
+    static func milliseconds(_ duration: Duration) -> String { String(format: "%.1f ms", duration / .milliseconds(1)) }
+  }
+
+  extension Array where Element: Comparable {
+    /// The one in the middle, or `nil` of none.
+    var median: Element? { isEmpty ? nil : sorted()[count / 2] }
+  }
+
+  /// Waits until something is true, for some time at most.
+  ///
+  /// - Returns: Whether it became true.
+  func becomes(
+    within limit: Duration = .seconds(20), every pause: Duration = .microseconds(200), _ isTrue: () async -> Bool
+  ) async -> Bool {
+    let end = ContinuousClock.now + limit
+    while await !isTrue() {
+      guard ContinuousClock.now < end else { return await isTrue() }
+      try? await Task.sleep(for: pause)
+    }
+    return true
+  }
+#endif
