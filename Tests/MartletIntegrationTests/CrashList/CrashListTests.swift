@@ -8,9 +8,9 @@
   ///
   /// The bytes are in ``HostileAnswer/all``, and what the system's loader of Linux makes of them stands there too.
   @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct CrashListTests {
-    @Test(arguments: HostileAnswer.all, EngineLane.allCases)
-    func `the engine survives all`(_ answer: HostileAnswer, _ lane: EngineLane) async {
-      await #expect(processExitsWith: .success) { [id = answer.id as String, lane = lane as EngineLane] in
+    @Test(arguments: HostileAnswer.all, Lane.engines)
+    func `the engine survives all`(_ answer: HostileAnswer, _ lane: Lane) async {
+      await #expect(processExitsWith: .success) { [id = answer.id as String, lane = lane as Lane] in
         await HostileAnswer.meet(id, lane.transport)
       }
     }

@@ -7,10 +7,8 @@
     case curl
     case urlSession
 
-    /// The lanes that the tests of `Fuzz` and `Reliability` run over: this is the one place to add one.
-    ///
-    /// `urlSession` belongs here as soon as the engine loads for it.
-    static let engines: [Lane] = [.curl]
+    /// The lanes that tests of the engine run over: this is the one place to add one.
+    static let engines: [Lane] = [.curl, .urlSession]
 
     var transport: any Transport {
       switch self {

@@ -6,9 +6,9 @@
 
   /// Memory, threads and descriptors of the engine on libcurl, on both ways to it, each in a process of its own.
   @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(3))) struct CurlLoadTests {
-    @Test(arguments: EngineLane.allCases)
-    func `a reader that sleeps slows the server down, and memory stays flat`(_ lane: EngineLane) async {
-      await #expect(processExitsWith: .success) { [lane = lane as EngineLane] in
+    @Test(arguments: Lane.engines)
+    func `a reader that sleeps slows the server down, and memory stays flat`(_ lane: Lane) async {
+      await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         // 1 TiB: what is read of it is for the reader to say.
         let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 1 << 20))
         let client = HTTPClient { $0.transport = lane.transport }
@@ -30,9 +30,9 @@
       }
     }
 
-    @Test(arguments: EngineLane.allCases)
-    func `a reader that stops is not filled up`(_ lane: EngineLane) async {
-      await #expect(processExitsWith: .success) { [lane = lane as EngineLane] in
+    @Test(arguments: Lane.engines)
+    func `a reader that stops is not filled up`(_ lane: Lane) async {
+      await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 1 << 10))
         let client = HTTPClient { $0.transport = lane.transport }
         let before = Facts.residentBytes
@@ -50,9 +50,9 @@
       }
     }
 
-    @Test(arguments: EngineLane.allCases)
-    func `a coded body that swells is decoded as it is read`(_ lane: EngineLane) async {
-      await #expect(processExitsWith: .success) { [lane = lane as EngineLane] in
+    @Test(arguments: Lane.engines)
+    func `a coded body that swells is decoded as it is read`(_ lane: Lane) async {
+      await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         let members = CodedBodies.repeated(CodedBodies.gzipOfMartlets, 1000)
         let server = try MockServer(.repeating(members, count: 40, headers: ["Content-Encoding": "gzip"]))
         let client = HTTPClient { $0.transport = lane.transport }
@@ -71,10 +71,10 @@
       }
     }
 
-    @Test(arguments: EngineLane.allCases)
-    func `10,000 requests, half of them cancelled at random moments, leave nothing and end`(_ lane: EngineLane) async {
+    @Test(arguments: Lane.engines)
+    func `10,000 requests, half of them cancelled at random moments, leave nothing and end`(_ lane: Lane) async {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-        [lane = lane as EngineLane] in
+        [lane = lane as Lane] in
         // The parent's descriptors may have been inherited.
         let descriptors = Facts.descriptorCount
         let server = try MockServer { (request: RecordedRequest) in
@@ -111,9 +111,9 @@
       }
     }
 
-    @Test(arguments: EngineLane.allCases)
-    func `threads and descriptors go with their clients`(_ lane: EngineLane) async {
-      await #expect(processExitsWith: .success) { [lane = lane as EngineLane] in
+    @Test(arguments: Lane.engines)
+    func `threads and descriptors go with their clients`(_ lane: Lane) async {
+      await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         let server = try MockServer(.ok("hello"))
         func use(_ count: Int) async throws {
           for _ in 0..<count {
@@ -138,8 +138,8 @@
       }
     }
 
-    @Test(arguments: EngineLane.allCases)
-    func `a body is read to its end after its client is gone`(_ lane: EngineLane) async throws {
+    @Test(arguments: Lane.engines)
+    func `a body is read to its end after its client is gone`(_ lane: Lane) async throws {
       let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 8))
       defer { server.stop() }
       var client: HTTPClient? = HTTPClient { $0.transport = lane.transport }

@@ -99,7 +99,7 @@
         let result = CurlTransfer.Result(
           code: code, text: code == 0 ? "" : handle.error, isReused: handle.isReused,
           refusal: code == 0 ? nil : transfer.route?.refusal(easy))
-        recycle(handle, multi)
+        recycle(handle, multi, isClean: code == 0)
         if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
         transfer.release()
       }
@@ -182,7 +182,7 @@
       if code == 0 { code = martlet_multi_add(multi, handle.easy) == 0 ? 0 : 2 }  // FAILED_INIT
       guard code == 0 else {
         handle.transfer = nil
-        free.append(handle)
+        handles[handle.easy] = nil
         _ = transfer.completed(CurlTransfer.Result(code: code, text: handle.error, isReused: false))
         return transfer.release()
       }
@@ -197,11 +197,13 @@
     }
 
     /// Takes a handle off its transfer; a connection in the middle of one is closed by that.
-    private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer) {
+    ///
+    /// What libcurl leaves in a handle whose transfer failed or was given up is not ours to know: it is used no more.
+    private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
       _ = martlet_multi_remove(multi, handle.easy)
       handle.release()
       running -= 1
-      if free.count < Self.maximumFree { free.append(handle) } else { handles[handle.easy] = nil }
+      if isClean && free.count < Self.maximumFree { free.append(handle) } else { handles[handle.easy] = nil }
     }
 
     /// The head of the transfer has come; it is handed over at the end of the turn, perhaps with the whole body.
