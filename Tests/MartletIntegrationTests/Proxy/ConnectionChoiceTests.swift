@@ -105,6 +105,12 @@
       #expect(server.requests.map(\.httpVersion) == ["HTTP/1.0", "HTTP/1.1", "HTTP/1.1"])
       #expect(server.requests.first?.header("Content-Length") == "1")
       #expect(error?.kind == .unsupported)
+      let endless = await #expect(throws: HTTPError.self) {
+        try await client.post(
+          RequestTarget(server.url), body: .stream(UploadPieces(Data(count: 10), count: 2)))
+      }
+      #expect(endless?.kind == .unsupported)
+      #expect(server.requests.count == 3)
     }
 
     @Test(.needs(.openssl, .nginx)) func `agrees on a version over TLS`() async throws {

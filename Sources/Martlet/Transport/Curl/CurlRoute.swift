@@ -89,6 +89,9 @@
       guard version != .http2 || origin.scheme == "https" else {
         throw HTTPError(.unsupported, "HTTP/2 is spoken over TLS only", request: wire.request)
       }
+      guard version != .http1_0 || wire.length != nil else {
+        throw HTTPError(.unsupported, "HTTP/1.0 has no bodies of unknown length", request: wire.request)
+      }
       do {
         var route = CurlRoute(version: version)
         if !proxies.isDirect {
