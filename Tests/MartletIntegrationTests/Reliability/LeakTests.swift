@@ -35,8 +35,10 @@
             + "\(before.descriptors) to \(after.descriptors), threads \(before.threads) to \(after.threads)")
         for wrong in (first + second).prefix(10) { Issue.record("\(wrong)") }
         #expect(abs(after.descriptors - before.descriptors) <= 2)
-        #expect(abs(after.threads - before.threads) <= 2)
-        #expect(isSanitized || after.residentBytes - before.residentBytes < 1 << 20)
+        // The lane of URLSession lives on Dispatch too, whose pool of threads is small but not steady.
+        let (threads, bytes) = lane == .curl ? (2, 1 << 20) : (8, 3 << 20)
+        #expect(abs(after.threads - before.threads) <= threads)
+        #expect(isSanitized || after.residentBytes - before.residentBytes < bytes)
         #expect(client.core.entryCount == 0)
       }
       Figures.show(child)

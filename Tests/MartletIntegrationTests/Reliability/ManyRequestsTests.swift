@@ -94,7 +94,9 @@
         #expect(await becomes { client.core.entryCount == 0 })
         #expect(await becomes { server.connectionCount <= 64 })
         for number in 20..<30 where number % 10 > 1 {
-          #expect(try await client.get(server.url(number)).text == "\(number)")
+          // The connections of before the last restart are stale.
+          let text = await (try? client.get(server.url(number), options: .retry(.standard)).text)
+          #expect(text == "\(number)")
         }
         server.stop()
       }
