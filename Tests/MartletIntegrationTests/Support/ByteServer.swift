@@ -41,21 +41,26 @@
     private let script: @Sendable (Int) -> Script
     private let state = Shared(State())
     private let wake: SignalPipe
+    private let reservation: Int32
 
     /// Starts it.
     ///
     /// - Parameter script: The answer to the request of a number; called on the server's thread.
     /// - Throws: ``MockServerError`` if the system refuses a socket.
     init(_ script: @escaping @Sendable (Int) -> Script) throws {
-      let free = try Sockets.bindToLoopback()
-      Sockets.close(free.socket)
-      port = free.port
+      // Held without listening: otherwise the port of a stopped server may become the other end of a connection to it.
+      let bound = try Self.bind(0)
+      reservation = bound.socket
+      port = bound.port
       wake = try SignalPipe()
       self.script = script
       try start()
     }
 
-    deinit { stop() }
+    deinit {
+      stop()
+      Sockets.close(reservation)
+    }
 
     /// The number of connections open now.
     var connectionCount: Int { state.withLock { $0.connectionCount } }
@@ -89,26 +94,35 @@
     }
 
     private func listen() throws -> Int32 {
+      let bound = try Self.bind(port)
+      guard Glibc.listen(bound.socket, 4096) == 0 else {
+        defer { Sockets.close(bound.socket) }
+        throw MockServerError(operation: "listen", code: errno)
+      }
+      return bound.socket
+    }
+
+    private static func bind(_ port: Int) throws -> (socket: Int32, port: Int) {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       guard descriptor >= 0 else { throw MockServerError(operation: "socket", code: errno) }
       Sockets.configure(descriptor)
       var on: Int32 = 1
-      // What is left of the connections of the time before keeps the port otherwise.
       setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
       address.sin_port = in_port_t(truncatingIfNeeded: port).bigEndian
       address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
-      let isBound = withUnsafePointer(to: &address) { pointer in
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let isBound = withUnsafeMutablePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+          Glibc.bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
         }
       }
-      guard isBound, Glibc.listen(descriptor, 4096) == 0 else {
+      guard isBound else {
         defer { Sockets.close(descriptor) }
-        throw MockServerError(operation: "listen", code: errno)
+        throw MockServerError(operation: "bind", code: errno)
       }
-      return descriptor
+      return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
     }
 
     /// What runs on the thread.

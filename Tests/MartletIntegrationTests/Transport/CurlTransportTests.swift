@@ -195,6 +195,25 @@
       _ = await slow.result
     }
 
+    @Test func `a handle that had no connection serves any request after that`() async throws {
+      // Refused before there is a connection; then a GET sets up little, and a POST everything.
+      let refused = try MockServer.refusedPort()
+      let server = try MockServer(answering: MockResponse.echo)
+      for _ in 0..<3 {
+        let error = await #expect(throws: HTTPError.self) {
+          try await client.get(RequestTarget("http://127.0.0.1:\(refused)/"))
+        }
+        #expect(error?.kind == .cannotConnect)
+        _ = await #expect(throws: HTTPError.self) { try await client.get("http://nobody.invalid/") }
+        // A stale connection: libcurl tries another one, which it may not have.
+        let stale = try MockServer(script: [.ok("warm"), .steps([.cut])])
+        _ = try await client.get(RequestTarget(stale.url))
+        _ = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(stale.url)) }
+        #expect(try await client.post(RequestTarget(server.url), body: .text("a")).text == "a")
+        #expect(try await client.get(RequestTarget(server.url)).status == .ok)
+      }
+    }
+
     // MARK: Uploads
 
     @Test(arguments: [0, 1, 65_536, 65_537, 1_000_003]) func `sends bodies with their length`(_ count: Int) async throws
