@@ -43,7 +43,7 @@ extension HTTPBody {
   /// Pieces of a sequence that is made anew for each time that the body is sent.
   ///
   /// Such a body can be sent again, as a retry or a redirect needs it. Otherwise it is like
-  /// ``stream(_:length:contentType:)``.
+  /// `stream(_:length:contentType:)`.
   ///
   /// - Parameters:
   ///   - length: How many bytes each of the sequences has, or `nil` if that is not known.
