@@ -61,7 +61,8 @@
       let isReached = await becomes { await scene.isReached(signs.withLock { $0 }) }
       guard isReached else {
         let now = scene.client.activity.current
-        Issue.record("\(phase) has not begun")
+        // Where there is no resolver, a lookup has failed before anybody could see it.
+        if phase != .resolving { Issue.record("\(phase) has not begun") }
         Figures.note("\(phase), \(way): \(now.running.count) run, \(now.waiting.count) wait; \(signs.withLock { $0 })")
         cancel()
         _ = await caller.value
