@@ -173,21 +173,28 @@
       held[ObjectIdentifier(transfer)] = nil
       // A proxy's answer to CONNECT cannot be guarded, so there a used handle will not do.
       let needsNew = CurlLibrary.needsGuard && transfer.route?.proxy != nil
-      guard let handle = (needsNew ? nil : free.popLast()) ?? newHandle() else { return transfer.refuse() }
-      if transfer.wire.hasBody {
-        // The ends of connections that the handle has used before are not this transfer's.
-        for index in watches.indices where watches[index].easy == handle.easy { watches[index].easy = nil }
-      }
-      var code = handle.set(transfer)
-      if code == 0 { code = martlet_multi_add(multi, handle.easy) == 0 ? 0 : 2 }  // FAILED_INIT
-      guard code == 0 else {
+      while true {
+        let isNew = needsNew || free.isEmpty
+        guard let handle = (isNew ? nil : free.popLast()) ?? newHandle() else { return transfer.refuse() }
+        if transfer.wire.hasBody {
+          // The ends of connections that the handle has used before are not this transfer's.
+          for index in watches.indices where watches[index].easy == handle.easy { watches[index].easy = nil }
+        }
+        var code = handle.set(transfer)
+        if code == 0 { code = martlet_multi_add(multi, handle.easy) == 0 ? 0 : 2 }  // FAILED_INIT
+        if code == 0 {
+          transfer.handle = handle
+          running += 1
+          return
+        }
+        // A used handle may have kept a buffer, and libcurl sets up no handle with a buffer anew. What fails with a new
+        // one fails for good.
         handle.transfer = nil
         handles[handle.easy] = nil
+        guard isNew else { continue }
         _ = transfer.completed(CurlTransfer.Result(code: code, text: handle.error, isReused: false))
         return transfer.release()
       }
-      transfer.handle = handle
-      running += 1
     }
 
     private func newHandle() -> CurlHandle? {
