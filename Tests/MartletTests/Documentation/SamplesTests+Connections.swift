@@ -1,0 +1,40 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+extension SamplesTests {
+  @Test func `configures certificates`() async throws {
+    let secret = "secret"
+    let client = HTTPClient {
+      $0.tls = .customRoots(pem: URL(filePath: "/etc/our/ca.pem"))
+      $0.tls.clientCertificate = .pkcs12(URL(filePath: "/etc/our/me.p12"), password: secret)
+    }
+
+    // Neither of the files is there.
+    let error = await #expect(throws: HTTPError.self) { try await client.get("https://localhost:1/") }
+    #expect(error?.kind == .invalidRequest)
+  }
+
+  @Test func `configures a proxy`() async throws {
+    let client = HTTPClient {
+      $0.proxy = .proxy("http://user:password@proxy.example:3128", except: ["localhost", "10.0.0.0/8"])
+    }
+
+    let proxy = client.core.settings.configuration.proxy
+    #expect("\(proxy)".contains("proxy.example") && !"\(proxy)".contains("password@"))
+  }
+
+  @Test func `configures addresses`() async throws {
+    let client = HTTPClient {
+      // In place of a lookup; the certificate is checked for the name.
+      $0.resolve = ["api.example.com:443": ["127.0.0.1"]]
+      $0.localInterface = "10.0.0.7"
+    }
+    let docker = HTTPClient { $0.unixSocket = "/var/run/docker.sock" }
+
+    #expect(client.core.settings.problem == nil)
+    #expect(docker.core.settings.problem == nil)
+  }
+}
