@@ -62,7 +62,6 @@ enum {
   kInfoNumConnects = kInfoLong + 26,
   kInfoNameLookupTime = kInfoOffset + 51,
   kInfoConnectTime = kInfoOffset + 52,
-  kInfoPretransferTime = kInfoOffset + 53,
   kInfoAppConnectTime = kInfoOffset + 56,
 
   kShareAdd = 1,
@@ -281,15 +280,6 @@ int martlet_easy_set_number(void *easy, int option, long value) { return curl.ea
 int martlet_easy_set_text(void *easy, int option, const char *text) { return curl.easy_setopt(easy, option, text); }
 int martlet_easy_set_pointer(void *easy, int option, void *value) { return curl.easy_setopt(easy, option, value); }
 
-int martlet_easy_set_bytes(void *easy, int option, const void *bytes, size_t count) {
-  struct {
-    void *data;
-    size_t length;
-    unsigned int flags;
-  } blob = {(void *)bytes, count, 1}; // CURL_BLOB_COPY
-  return curl.easy_setopt(easy, option, &blob);
-}
-
 int martlet_easy_set_url(void *easy, const char *url) { return curl.easy_setopt(easy, kOptURL, url); }
 
 int martlet_easy_set_method(void *easy, const char *method, bool is_head) {
@@ -319,7 +309,6 @@ static int64_t offset_info(void *easy, int which) {
 int64_t martlet_easy_name_lookup_time(void *easy) { return offset_info(easy, kInfoNameLookupTime); }
 int64_t martlet_easy_connect_time(void *easy) { return offset_info(easy, kInfoConnectTime); }
 int64_t martlet_easy_tls_time(void *easy) { return offset_info(easy, kInfoAppConnectTime); }
-int64_t martlet_easy_ready_time(void *easy) { return offset_info(easy, kInfoPretransferTime); }
 
 long martlet_easy_number(void *easy, int info) {
   long value = 0;

@@ -99,8 +99,6 @@ enum {
 int martlet_easy_set_number(void *easy, int option, long value);
 /// Sets a text, which libcurl copies, or takes it back with NULL.
 int martlet_easy_set_text(void *easy, int option, const char *_Nullable text);
-/// Sets bytes, which libcurl copies.
-int martlet_easy_set_bytes(void *easy, int option, const void *bytes, size_t count);
 /// Sets something that has to live as long as it is set, such as a list.
 int martlet_easy_set_pointer(void *easy, int option, void *_Nullable pointer);
 int martlet_easy_set_url(void *easy, const char *url);
@@ -121,7 +119,6 @@ const char *martlet_easy_error(int code);
 int64_t martlet_easy_name_lookup_time(void *easy);
 int64_t martlet_easy_connect_time(void *easy);
 int64_t martlet_easy_tls_time(void *easy);
-int64_t martlet_easy_ready_time(void *easy);
 /// What libcurl knows of a transfer: a number (`CURLINFO_LONG`) or a text, 0 or NULL if it does not.
 long martlet_easy_number(void *easy, int info);
 const char *_Nullable martlet_easy_text(void *easy, int info);
