@@ -17,6 +17,8 @@ package final class Call: Watched {
     var attempts: [Attempt] = []
     var redirects: [RedirectHop] = []
     var current: HTTPRequest
+    /// What is on the wire, so that the total limit can name its phase; until its end, because it knows its call.
+    var exchange: ExchangeControl?
     var response: HTTPResponse?
     var progress = TransferProgress()
     var history: [RequestEvent] = []
@@ -174,18 +176,10 @@ package final class Call: Watched {
     return nil
   }
 
-  /// Weak, because the exchange knows its call.
-  private struct CurrentExchange { weak var control: ExchangeControl? }
-
-  private let exchange = Locked(CurrentExchange())
-
   private func currentPhase() -> HTTPError.Phase {
     if case .waiting(.retryPause) = stage { return .pausing }
-    return exchange.withLock { $0.control }?.observedPhase ?? .queued
+    return state.withLock { $0.exchange }?.observedPhase ?? .queued
   }
-
-  /// Says which exchange is on its way, so that the total limit can name its phase.
-  func setExchange(_ control: ExchangeControl) { exchange.withLock { $0.control = control } }
 
   /// Adds to an error what the call knows.
   func complete(_ error: inout HTTPError) {
@@ -218,7 +212,21 @@ package final class Call: Watched {
     emit(.redirected(hop))
   }
 
-  func setCurrent(_ request: HTTPRequest) { state.withLock { $0.current = request } }
+  /// Says what is on its way now.
+  func setCurrent(_ request: HTTPRequest, _ exchange: ExchangeControl) {
+    let previous = state.withLock { state in
+      defer { state.exchange = exchange }
+      state.current = request
+      return state.exchange
+    }
+    // Released after unlocking.
+    _ = previous
+  }
+
+  /// Forgets an exchange that is over.
+  func forget(_ exchange: ExchangeControl) {
+    state.withLock { if $0.exchange === exchange { $0.exchange = nil } }
+  }
 
   func didMove(sent: Int, received: Int, now: Duration, _ progress: TransferProgress) {
     core.didMove(sent: sent, received: received, now: now)

@@ -29,6 +29,17 @@ package struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
       return try body(&value)
     }
   }
+
+  /// Runs a closure with the value, alone, unless somebody else has it.
+  package borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
+    _ body: (inout sending Value) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result? {
+    try mutex.withLockIfAvailable { value throws(Failure) in
+      note.locked()
+      defer { note.unlocking() }
+      return try body(&value)
+    }
+  }
 }
 
 #if DEBUG

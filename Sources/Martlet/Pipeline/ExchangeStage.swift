@@ -1,6 +1,12 @@
 /// The last stage: one exchange on the wire, within its limits.
 struct ExchangeStage: Stage {
-  let transport: any Transport
+  private let transport: any Transport
+  private let isTransportAbortAware: Bool
+
+  init(transport: any Transport) {
+    self.transport = transport
+    isTransportAbortAware = transport is any AbortAwareTransport
+  }
 
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
@@ -9,8 +15,7 @@ struct ExchangeStage: Stage {
     var context = context
     let control = ExchangeControl(call: call)
     context.exchange = control
-    call.setCurrent(request)
-    call.setExchange(control)
+    call.setCurrent(request, control)
     let token = call.abortSource.onAbort { control.abortSource.abort($0) }
     let lifetime = ExchangeLifetime(control: control, call: call, token: token)
     do {
@@ -31,7 +36,7 @@ struct ExchangeStage: Stage {
   }
 
   private func send(_ request: HTTPRequest, _ context: RequestContext) async throws -> StreamedResponse {
-    if transport is any AbortAwareTransport { return try await transport.send(request, context: context) }
+    if isTransportAbortAware { return try await transport.send(request, context: context) }
     let transport = transport
     context.exchange.enter(.waiting)
     var response = try await withAbort(context.exchange.abortSource) {

@@ -45,6 +45,19 @@ final class ConnectionLimiter: Sendable {
     state.withLock { ($0.active, $0.lines.values.reduce(0) { $0 + $1.waiting }) }
   }
 
+  /// Takes a slot if there is one.
+  func take(for origin: Origin) -> ConnectionSlot? {
+    state.withLock { take(origin, &$0) } ? ConnectionSlot(limiter: self, origin: origin) : nil
+  }
+
+  /// With room for both nobody else can be waiting for this origin: a release serves all who can be served.
+  private func take(_ origin: Origin, _ state: inout State) -> Bool {
+    guard state.active < total else { return false }
+    let isTaken = state.lines[origin, default: Line()].take(upTo: perOrigin)
+    if isTaken { state.active += 1 }
+    return isTaken
+  }
+
   /// Takes a slot, waiting for one if need be.
   ///
   /// - Parameters:
@@ -57,14 +70,8 @@ final class ConnectionLimiter: Sendable {
     for origin: Origin, abort source: AbortSource, onWait: () -> Void = {}
   ) async throws -> ConnectionSlot {
     let waiter: Waiter? = state.withLock { state in
-      // With room for both nobody else can be waiting for this origin: a release serves all who can be served.
+      if take(origin, &state) { return nil }
       var line = state.lines[origin] ?? Line()
-      if state.active < total && line.active < perOrigin {
-        state.active += 1
-        line.active += 1
-        state.lines[origin] = line
-        return nil
-      }
       state.nextNumber += 1
       let waiter = Waiter(number: state.nextNumber, result: OneShot())
       // Taken out, or the array would be copied.
@@ -151,6 +158,12 @@ final class ConnectionLimiter: Sendable {
 }
 
 extension ConnectionLimiter.Line {
+  fileprivate mutating func take(upTo limit: Int) -> Bool {
+    guard active < limit else { return false }
+    active += 1
+    return true
+  }
+
   var firstNumber: Int? { head < waiters.count ? waiters[head]?.number : nil }
 
   mutating func takeFirst() -> ConnectionLimiter.Waiter? {

@@ -11,7 +11,8 @@ package final class ExchangeControl: Watched {
     var received: Int64 = 0
     var expectedToSend: Int64?
     var expectedToReceive: Int64?
-    var isWatched = false
+    /// When the watchdog will look, if it does.
+    var nextLook: Duration?
     var isPaused = false
     var queued = Duration.zero
     var probe: (@Sendable () -> Bool)?
@@ -51,10 +52,7 @@ package final class ExchangeControl: Watched {
       $0.phase = phase
       $0.phaseStart = now
       $0.lastMove = now
-      guard let next = nextLook($0) else { return nil }
-      // A later limit is found when the earlier one is looked at.
-      $0.isWatched = true
-      return next
+      return look(&$0)
     }
     if let next { watch(next) }
   }
@@ -84,7 +82,7 @@ package final class ExchangeControl: Watched {
         if $0.phase != phase {
           $0.phase = phase
           $0.phaseStart = now
-          next = nextLook($0)
+          next = look(&$0)
         }
       }
       return (Self.progress($0), next)
@@ -101,7 +99,7 @@ package final class ExchangeControl: Watched {
       guard $0.phase == .sending else { return nil }
       $0.phase = .waiting
       $0.phaseStart = now
-      return nextLook($0)
+      return look(&$0)
     }
     if let next { watch(next) }
   }
@@ -145,12 +143,13 @@ package final class ExchangeControl: Watched {
   /// The exchange is over: no limit applies any more.
   package func end() {
     let wasWatched = state.withLock { state in
-      defer { state.isWatched = false }
+      defer { state.nextLook = nil }
       // A transport that was given up may still report; nothing would end the watch over it.
       state.isOver = true
-      return state.isWatched
+      return state.nextLook != nil
     }
     if wasWatched { call.core.watchdog.forget(self) }
+    call.forget(self)
   }
 
   /// Has the limits compared, unless the end has come since the lock was released.
@@ -166,7 +165,7 @@ package final class ExchangeControl: Watched {
     }
     // Outside the lock: it reads files.
     let isConnected = probe.map { $0() }
-    let (next, passed): (Duration?, (String, Duration, HTTPError.Phase)?) = state.withLock {
+    let (next, passed): (Duration?, (Limit, HTTPError.Phase)?) = state.withLock {
       if let isConnected, $0.phase == .connecting {
         $0.lastProbe = now
         if isConnected {
@@ -176,46 +175,84 @@ package final class ExchangeControl: Watched {
         }
       }
       let passed = passedLimit($0, now: now)
-      return (passed == nil ? nextLook($0) : nil, passed)
+      $0.nextLook = passed == nil ? nextLook($0) : nil
+      return ($0.nextLook, passed.map { [phase = $0.phase] in ($0, phase) })
     }
-    if let (name, limit, phase) = passed { abortSource.abort(timeout(name, limit, phase)) }
+    if let (limit, phase) = passed { abortSource.abort(timeout(limit, phase)) }
     return next
   }
 
-  private func timeout(_ name: String, _ limit: Duration, _ phase: HTTPError.Phase) -> HTTPError {
+  private func timeout(_ passed: Limit, _ phase: HTTPError.Phase) -> HTTPError {
+    let (name, limit) = (passed.name.rawValue, passed.length)
     var error = HTTPError(.timedOut, "the \(name) limit of \(HTTPError.text(limit)) passed", phase: phase)
     error.mayHaveReachedServer = phase != .queued && phase != .connecting
     return error
   }
 
-  /// The limit that applies now: its name, its length, and when it passes.
-  private func limit(_ state: State) -> (name: String, length: Duration, end: Duration)? {
-    let timeouts = call.timeouts
-    let head: (String, Duration, Duration)?
-    if let firstByte = timeouts.firstByte {
-      head = ("first byte", firstByte, state.phaseStart + firstByte)
-    } else {
-      head = timeouts.idle.map { ("idle", $0, state.lastMove + $0) }
+  /// A limit: what it is called, how long it is, and when it passes.
+  private struct Limit {
+    enum Name: String {
+      case connect
+      case firstByte = "first byte"
+      case idle
+      case connectAndFirstByte = "connect and first byte"
+      case connectAndIdle = "connect and idle"
     }
-    switch state.phase {
-    case .queued, .pausing: return nil
-    case .connecting:
-      let connect = timeouts.connect.map { ("connect", $0, state.phaseStart + $0) }
-      if state.isConnectKnown { return connect }
-      guard let head, let connect else { return connect ?? head }
-      if state.probe == nil { return ("connect and \(head.0)", connect.1 + head.1, connect.2 + head.1) }
-      // Either may be the one that counts. After a probe that found no connection, the wait has not begun.
-      let look = (state.lastProbe ?? state.phaseStart) + head.1
-      return look < connect.2 ? (head.0, head.1, look) : connect
-    case .waiting: return head
-    case .sending, .receiving:
-      return state.isPaused ? nil : timeouts.idle.map { ("idle", $0, state.lastMove + $0) }
+
+    var name: Name
+    var length: Duration
+    var end: Duration
+
+    init(_ name: Name, _ length: Duration, from start: Duration) {
+      self.name = name
+      self.length = length
+      end = start + length
     }
   }
 
-  private func passedLimit(_ state: State, now: Duration) -> (String, Duration, HTTPError.Phase)? {
+  /// The limit that applies now.
+  private func limit(_ state: State) -> Limit? {
+    switch state.phase {
+    case .queued, .pausing: nil
+    case .connecting: connectLimit(state)
+    case .waiting: headLimit(state)
+    case .sending, .receiving: state.isPaused ? nil : idleLimit(state)
+    }
+  }
+
+  private func idleLimit(_ state: State) -> Limit? {
+    call.timeouts.idle.map { Limit(.idle, $0, from: state.lastMove) }
+  }
+
+  private func headLimit(_ state: State) -> Limit? {
+    call.timeouts.firstByte.map { Limit(.firstByte, $0, from: state.phaseStart) } ?? idleLimit(state)
+  }
+
+  private func connectLimit(_ state: State) -> Limit? {
+    let connect = call.timeouts.connect.map { Limit(.connect, $0, from: state.phaseStart) }
+    if state.isConnectKnown { return connect }
+    guard let head = headLimit(state), let connect else { return connect ?? headLimit(state) }
+    guard state.probe != nil else {
+      let name: Limit.Name = head.name == .firstByte ? .connectAndFirstByte : .connectAndIdle
+      return Limit(name, connect.length + head.length, from: state.phaseStart)
+    }
+    // Either may be the one that counts. After a probe that found no connection, the wait has not begun.
+    let look = Limit(head.name, head.length, from: state.lastProbe ?? state.phaseStart)
+    return look.end < connect.end ? look : connect
+  }
+
+  private func passedLimit(_ state: State, now: Duration) -> Limit? {
     guard let limit = limit(state), now >= limit.end else { return nil }
-    return (limit.name, limit.length, state.phase)
+    return limit
+  }
+
+  /// When the watchdog has to look, if that is earlier than it will anyway.
+  private func look(_ state: inout State) -> Duration? {
+    guard let next = nextLook(state) else { return nil }
+    // A later limit is found when the earlier one is looked at.
+    if let known = state.nextLook, known <= next { return nil }
+    state.nextLook = next
+    return next
   }
 
   /// When to look next; a paused exchange is looked at again after its idle limit.

@@ -2,28 +2,9 @@ public import Foundation
 
 /// The head of a response, and its body as it arrives.
 public struct StreamedResponse: Sendable {
-  /// The status code (RFC 9110 §15).
-  public var status: HTTPStatus
-  /// The header fields.
-  public var headers: HTTPHeaders
+  private var head: Boxed<ResponseHead>
   /// The body; readable once.
   public var body: ResponseBody
-  /// The text after the status code, or `nil` where the transport does not tell it.
-  public var reasonPhrase: String?
-  /// The protocol version, such as `1.1`, or `nil` where the transport does not tell it.
-  public var httpVersion: String?
-  /// The connection it comes on, or `nil` where the transport does not tell it.
-  public var connection: ConnectionInfo?
-  /// Where it came from.
-  public var source: HTTPResponse.Source = .network
-  /// The redirects followed.
-  public var redirects: [RedirectHop] = []
-  /// The attempts made at the last hop.
-  public var attempts: [Attempt] = []
-  /// Where the time went, as far as known when the head arrived.
-  public var timing = RequestTiming()
-  /// The request as it was sent.
-  public var request: HTTPRequest
 
   /// Makes a response, for transports and middleware.
   ///
@@ -35,10 +16,72 @@ public struct StreamedResponse: Sendable {
   public init(
     status: HTTPStatus, headers: HTTPHeaders = [:], body: ResponseBody = ResponseBody(), request: HTTPRequest
   ) {
-    self.status = status
-    self.headers = headers
+    self.init(ResponseHead(status: status, headers: headers, request: request), body)
+  }
+
+  init(_ head: ResponseHead, _ body: ResponseBody) {
+    self.head = Boxed(head)
     self.body = body
-    self.request = request
+  }
+
+  /// The status code (RFC 9110 §15).
+  public var status: HTTPStatus {
+    get { head.value.status }
+    _modify { yield &head.value.status }
+  }
+
+  /// The header fields.
+  public var headers: HTTPHeaders {
+    get { head.value.headers }
+    _modify { yield &head.value.headers }
+  }
+
+  /// The text after the status code, or `nil` where the transport does not tell it.
+  public var reasonPhrase: String? {
+    get { head.value.reasonPhrase }
+    _modify { yield &head.value.reasonPhrase }
+  }
+
+  /// The protocol version, such as `1.1`, or `nil` where the transport does not tell it.
+  public var httpVersion: String? {
+    get { head.value.httpVersion }
+    _modify { yield &head.value.httpVersion }
+  }
+
+  /// The connection it comes on, or `nil` where the transport does not tell it.
+  public var connection: ConnectionInfo? {
+    get { head.value.connection }
+    _modify { yield &head.value.connection }
+  }
+
+  /// Where it came from.
+  public var source: HTTPResponse.Source {
+    get { head.value.source }
+    _modify { yield &head.value.source }
+  }
+
+  /// The redirects followed.
+  public var redirects: [RedirectHop] {
+    get { head.value.redirects }
+    _modify { yield &head.value.redirects }
+  }
+
+  /// The attempts made at the last hop.
+  public var attempts: [Attempt] {
+    get { head.value.attempts }
+    _modify { yield &head.value.attempts }
+  }
+
+  /// Where the time went, as far as known when the head arrived.
+  public var timing: RequestTiming {
+    get { head.value.timing }
+    _modify { yield &head.value.timing }
+  }
+
+  /// The request as it was sent.
+  public var request: HTTPRequest {
+    get { head.value.request }
+    _modify { yield &head.value.request }
   }
 
   /// The URL that answered.
@@ -46,17 +89,7 @@ public struct StreamedResponse: Sendable {
 
   /// The head together with a body that was read.
   func whole(_ data: Data, asked: HTTPRequest, decoder: JSONDecoder?) -> HTTPResponse {
-    var response = HTTPResponse(status: status, headers: headers, body: data, request: asked)
-    response.finalRequest = request
-    response.reasonPhrase = reasonPhrase
-    response.httpVersion = httpVersion
-    response.connection = connection
-    response.source = source
-    response.redirects = redirects
-    response.attempts = attempts
-    response.timing = timing
-    response.decoder = decoder
-    return response
+    HTTPResponse(head, data, asked: asked, decoder)
   }
 }
 

@@ -14,43 +14,75 @@ public struct HTTPResponse: Sendable {
     case fallback
   }
 
-  /// The status code (RFC 9110 §15).
-  public var status: HTTPStatus
-
-  /// The header fields, as far as the transport keeps them: in order, repeated, in the server's spelling.
-  ///
-  /// When the body was decoded on the way (`Content-Encoding`), the fields that described the coded form are gone.
-  public var headers: HTTPHeaders
+  private var head: Boxed<ResponseHead>
 
   /// The body, decoded from its content coding.
   public var body: Data
 
-  /// The text after the status code, or `nil` where the transport does not tell it.
-  public var reasonPhrase: String?
-
-  /// The protocol version, such as `1.1` or `2`, or `nil` where the transport does not tell it.
-  public var httpVersion: String?
-
-  /// The connection it came on, or `nil` where the transport does not tell it.
-  public var connection: ConnectionInfo?
-
-  /// Where it came from.
-  public var source: Source = .network
-
-  /// The redirects followed, the first one first.
-  public var redirects: [RedirectHop] = []
-
-  /// Every try at the last hop, the successful one included.
-  public var attempts: [Attempt] = []
-
-  /// How long it took.
-  public var timing = RequestTiming()
-
   /// The request as it was asked for, with its whole URL.
   public var request: HTTPRequest
 
+  /// The status code (RFC 9110 §15).
+  public var status: HTTPStatus {
+    get { head.value.status }
+    _modify { yield &head.value.status }
+  }
+
+  /// The header fields, as far as the transport keeps them: in order, repeated, in the server's spelling.
+  ///
+  /// When the body was decoded on the way (`Content-Encoding`), the fields that described the coded form are gone.
+  public var headers: HTTPHeaders {
+    get { head.value.headers }
+    _modify { yield &head.value.headers }
+  }
+
+  /// The text after the status code, or `nil` where the transport does not tell it.
+  public var reasonPhrase: String? {
+    get { head.value.reasonPhrase }
+    _modify { yield &head.value.reasonPhrase }
+  }
+
+  /// The protocol version, such as `1.1` or `2`, or `nil` where the transport does not tell it.
+  public var httpVersion: String? {
+    get { head.value.httpVersion }
+    _modify { yield &head.value.httpVersion }
+  }
+
+  /// The connection it came on, or `nil` where the transport does not tell it.
+  public var connection: ConnectionInfo? {
+    get { head.value.connection }
+    _modify { yield &head.value.connection }
+  }
+
+  /// Where it came from.
+  public var source: Source {
+    get { head.value.source }
+    _modify { yield &head.value.source }
+  }
+
+  /// The redirects followed, the first one first.
+  public var redirects: [RedirectHop] {
+    get { head.value.redirects }
+    _modify { yield &head.value.redirects }
+  }
+
+  /// Every try at the last hop, the successful one included.
+  public var attempts: [Attempt] {
+    get { head.value.attempts }
+    _modify { yield &head.value.attempts }
+  }
+
+  /// How long it took.
+  public var timing: RequestTiming {
+    get { head.value.timing }
+    _modify { yield &head.value.timing }
+  }
+
   /// The request as it was sent at the last hop, with everything that middleware added.
-  public var finalRequest: HTTPRequest
+  public var finalRequest: HTTPRequest {
+    get { head.value.request }
+    _modify { yield &head.value.request }
+  }
 
   /// Why ``text`` would not read the body as the `charset` says, if so.
   ///
@@ -70,11 +102,16 @@ public struct HTTPResponse: Sendable {
     status: HTTPStatus, headers: HTTPHeaders = [:], body: Data = Data(),
     request: HTTPRequest = .get("http://localhost/")
   ) {
-    self.status = status
-    self.headers = headers
+    head = Boxed(ResponseHead(status: status, headers: headers, request: request))
     self.body = body
     self.request = request
-    self.finalRequest = request
+  }
+
+  init(_ head: Boxed<ResponseHead>, _ body: Data, asked: HTTPRequest, _ decoder: JSONDecoder?) {
+    self.head = head
+    self.body = body
+    request = asked
+    self.decoder = decoder
   }
 
   /// The URL that answered, after redirects.

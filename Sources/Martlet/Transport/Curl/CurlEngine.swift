@@ -10,7 +10,7 @@
   ///                 thread: CurlLoop ─▶ libcurl ─▶ CurlTransfer (loop's side)
   /// ```
   ///
-  /// Nothing of libcurl is touched on another thread. The thread ends when nothing has been in flight for
+  /// Nothing of libcurl is touched but under the mailbox's lock of the loop. The thread ends when nothing has been in flight for
   /// ``TransportSettings/idleConnectionLifetime``, and closes the connections; the next request starts another. It ends
   /// at once when the engine is released and the last transfer is over.
   final class CurlEngine: Sendable {
@@ -57,6 +57,7 @@
     let wake: CInt
     let settings: CurlConnectionSettings
     private let state = Locked(State())
+    private let loop = Locked<CurlLoop?>(nil)
 
     init(wake: CInt, settings: CurlConnectionSettings) {
       self.wake = wake
@@ -67,9 +68,12 @@
 
     /// Adds an operation, and wakes the loop only if it sleeps; a transfer starts a loop if there is none.
     ///
+    /// - Parameters:
+    ///   - operation: What to do.
+    ///   - mayDrive: Whether a sleeping loop may be driven on this thread instead of being woken.
     /// - Returns: Whether there is a loop.
     @discardableResult
-    func post(_ operation: Operation) -> Bool {
+    func post(_ operation: Operation, mayDrive: Bool = false) -> Bool {
       let effect: Effect = state.withLock { state in
         guard state.isRunning else {
           // A loop that has ended had nothing left: only a new transfer needs one.
@@ -85,6 +89,7 @@
       switch effect {
       case .none: return true
       case .wake:
+        if mayDrive && isDriven() { return true }
         martlet_wake(wake)
         return true
       case .start:
@@ -92,6 +97,19 @@
         return true
       case .refusal: return false
       }
+    }
+
+    /// Does on this thread what the loop would have to be woken for, which takes longer than the work itself.
+    ///
+    /// - Returns: Whether it is done; it is not if the loop is busy, or has to go on itself.
+    private func isDriven() -> Bool {
+      guard CurlLibrary.worksOnAnyThread else { return false }
+      return loop.withLockIfAvailable { !($0?.drive() ?? true) } ?? false
+    }
+
+    /// For the thread of the loop.
+    func withLoop<Result: Sendable>(_ body: (inout sending CurlLoop?) -> sending Result) -> Result {
+      loop.withLock(body)
     }
 
     private func startThread() {

@@ -1,5 +1,6 @@
 #if os(Linux)
   import CMartletShim
+  import Foundation
 
   /// One easy handle, used for one transfer after the other by the thread of its loop alone.
   final class CurlHandle {
@@ -15,6 +16,7 @@
     /// Whether it is set up for a request of the plain kind, so that only what differs has to be set.
     private var isPlain = false
     private var connectTimeout = 0
+    private var lastConnection: ConnectionInfo?
     private var waitsForSharing = false
     private var resolveList: UnsafeMutableRawPointer?
 
@@ -121,21 +123,38 @@
 
     /// The connection of the transfer, as long as that runs.
     var connection: ConnectionInfo {
-      func text(_ info: CInt) -> String? {
-        guard let text = martlet_easy_text(easy, info), text.pointee != 0 else { return nil }
-        return String(cString: text)
-      }
-      func port(_ info: CInt) -> Int? {
-        let port = martlet_easy_number(easy, info)
-        return port > 0 ? port : nil
-      }
       guard !loop.connections.hasUnixSocket, let remotePort = port(CInt(martlet_info_remote_port)) else {
         return ConnectionInfo(isReused: isReused)
       }
-      return ConnectionInfo(
-        remoteAddress: text(CInt(martlet_info_remote_address)), remotePort: remotePort,
-        localAddress: text(CInt(martlet_info_local_address)), localPort: port(CInt(martlet_info_local_port)),
-        isReused: isReused)
+      let localPort = port(CInt(martlet_info_local_port))
+      let remote = martlet_easy_text(easy, CInt(martlet_info_remote_address))
+      let local = martlet_easy_text(easy, CInt(martlet_info_local_address))
+      // Mostly the connection of the last transfer, whose texts are made already.
+      if let last = lastConnection, last.remotePort == remotePort, last.localPort == localPort,
+        Self.isSame(last.remoteAddress, remote), Self.isSame(last.localAddress, local)
+      {
+        lastConnection?.isReused = isReused
+      } else {
+        lastConnection = ConnectionInfo(
+          remoteAddress: Self.text(remote), remotePort: remotePort, localAddress: Self.text(local),
+          localPort: localPort, isReused: isReused)
+      }
+      return lastConnection ?? ConnectionInfo(isReused: isReused)
+    }
+
+    private func port(_ info: CInt) -> Int? {
+      let port = martlet_easy_number(easy, info)
+      return port > 0 ? port : nil
+    }
+
+    private static func text(_ text: UnsafePointer<CChar>?) -> String? {
+      guard let text, text.pointee != 0 else { return nil }
+      return String(cString: text)
+    }
+
+    private static func isSame(_ known: String?, _ text: UnsafePointer<CChar>?) -> Bool {
+      guard let known, let text else { return known == nil && Self.text(text) == nil }
+      return known.withCString { strcmp($0, text) == 0 }
     }
 
     /// What was measured up to now, as long as the transfer runs.

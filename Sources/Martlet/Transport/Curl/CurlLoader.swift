@@ -21,7 +21,7 @@
     func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
       let transfer = try await makeTransfer(for: request, context)
       transfer.watchForAbort()
-      transfer.start()
+      transfer.start(here: true)
       return try await transfer.head.value()
     }
 
@@ -31,8 +31,10 @@
       // A client asks that before; nothing insecure is done for those who use a transport without one.
       if let problem { throw HTTPError(.invalidRequest, problem.message, request: request) }
       let wire = try CurlRequest(request, context.call.options.decompression, cache)
-      let route = try await router.route(for: wire, context)
-      let slot = try await limiter.acquire(for: wire.origin, context)
+      let route = router.isDirect(context) ? nil : try await router.route(for: wire, context)
+      try context.exchange.abortSource.check()
+      let free = limiter.take(for: wire.origin)
+      let slot = if let free { free } else { try await limiter.acquire(for: wire.origin, context) }
       let upload = try wire.makeUpload()
       let mailbox = try openEngine(for: request)
       context.exchange.enter(.connecting)
@@ -63,6 +65,9 @@
 
     /// Its version, such as `7.88.1`.
     static let version: String? = martlet_curl_version_text().map { String(cString: $0) }
+
+    /// Whether it may send on threads that have not blocked `SIGPIPE`: before 7.88 it let OpenSSL write by itself.
+    static let worksOnAnyThread = martlet_curl_version() >= 0x075800
 
     /// Whether a used handle has to be guarded against a folded first header line.
     static let needsGuard = martlet_curl_needs_guard()

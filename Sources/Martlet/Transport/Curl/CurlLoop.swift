@@ -1,9 +1,10 @@
 #if os(Linux)
   import CMartletShim
 
-  /// What runs on the engine's thread: waits for sockets, time and operations, and lets libcurl work.
+  /// What the engine's thread does: waits for sockets, time and operations, and lets libcurl work.
   ///
-  /// Everything in it, and everything of libcurl, is touched by this thread alone.
+  /// Everything in it, and everything of libcurl, is touched under the lock of its ``CurlMailbox`` alone: by the thread,
+  /// which has it whenever it does not wait, and by a caller that finds the thread asleep and starts its transfer itself.
   final class CurlLoop {
     /// A socket as the system's set knows it, and as libcurl wants it.
     private struct Watch {
@@ -40,49 +41,91 @@
     /// Since when there is nothing in flight.
     private var idleSince: Int64?
 
+    /// Until when the thread waits, if nothing happens.
+    private var sleepsUntil: Int64?
+
     /// The body of the thread.
     static func run(_ mailbox: CurlMailbox) {
       let poll = martlet_poll_new(mailbox.wake)
       guard poll >= 0 else { return mailbox.refuseAll() }
-      CurlLoop(mailbox, poll).run()
-      martlet_close(poll)
+      defer { martlet_close(poll) }
+      guard
+        mailbox.withLoop({
+          $0 = CurlLoop(mailbox, poll); return $0 != nil
+        })
+      else { return mailbox.refuseAll() }
+      var events = [martlet_event](repeating: martlet_event(), count: Self.maximumEvents)
+      var count = 0
+      while true {
+        let wait: CInt? = mailbox.withLoop { loop in
+          guard let wait = loop?.turn(events.prefix(count)) else {
+            loop?.close()
+            loop = nil
+            return nil
+          }
+          return wait
+        }
+        guard let wait else { return }
+        count = Int(martlet_poll_wait(poll, &events, CInt(Self.maximumEvents), wait))
+      }
     }
 
     /// What is set on each handle.
     var connections: CurlConnectionSettings { mailbox.settings }
 
-    private init(_ mailbox: CurlMailbox, _ poll: CInt) {
+    private init?(_ mailbox: CurlMailbox, _ poll: CInt) {
       self.mailbox = mailbox
       self.poll = poll
-      tls = CurlTLS(mailbox.settings.tls)
+      // Nothing is sent by a loop that could not be secured.
+      guard let tls = CurlTLS(mailbox.settings.tls) else { return nil }
+      self.tls = tls
       multi = CurlCallbacks.makeMulti(Unmanaged.passUnretained(self).toOpaque(), mailbox.settings)
+      guard multi != nil else { return nil }
     }
 
-    private func run() {
-      guard let multi else { return mailbox.refuseAll() }
-      // Nothing is sent by a loop that could not be secured.
-      guard tls != nil else {
-        martlet_multi_free(multi)
-        return mailbox.refuseAll()
+    /// Does what there is to do.
+    ///
+    /// - Returns: How long to wait for the next event in milliseconds, -1 for ever; `nil` if there is nothing to wait for.
+    private func turn(_ events: ArraySlice<martlet_event>) -> CInt? {
+      guard let multi else { return nil }
+      mailbox.awoke()
+      for event in events where event.socket != mailbox.wake { act(on: event, multi) }
+      endTurn(multi)
+      while performWaiting(multi) {}
+      if hasEnded() { return nil }
+      sleepsUntil = nextTime
+      guard let sleepsUntil else { return -1 }
+      let rest = max(0, sleepsUntil - martlet_microseconds())
+      return CInt(clamping: (rest + 999) / 1000)
+    }
+
+    /// Does what was posted, on the thread of a caller, while the loop's own thread sleeps on.
+    ///
+    /// - Returns: Whether the thread has to be woken, because there is more to do, or something earlier to wait for.
+    func drive() -> Bool {
+      guard let multi else { return true }
+      // Bounded, because the caller has something else to do.
+      for _ in 0..<4 where !performWaiting(multi) {
+        guard running > 0, let nextTime else { return running == 0 }
+        return sleepsUntil.map { nextTime < $0 } ?? true
       }
-      var events = [martlet_event](repeating: martlet_event(), count: Self.maximumEvents)
-      while true {
-        while true {
-          let operations = mailbox.takeOrSleep()
-          if operations.isEmpty { break }
-          for operation in operations { perform(operation, multi) }
-          endTurn(multi)
-        }
-        if hasEnded() { break }
-        let count = martlet_poll_wait(poll, &events, CInt(Self.maximumEvents), milliseconds)
-        mailbox.awoke()
-        for event in events.prefix(Int(count)) where event.socket != mailbox.wake { act(on: event, multi) }
-        endTurn(multi)
-      }
+      return true
+    }
+
+    private func performWaiting(_ multi: UnsafeMutableRawPointer) -> Bool {
+      let operations = mailbox.takeOrSleep()
+      if operations.isEmpty { return false }
+      for operation in operations { perform(operation, multi) }
+      endTurn(multi)
+      return true
+    }
+
+    private func close() {
       // Freed before the multi handle, whose connections call back once more.
       free = []
       handles = [:]
-      martlet_multi_free(multi)
+      if let multi { martlet_multi_free(multi) }
+      multi = nil
     }
 
     /// What libcurl has to do by now, and then what its callers are to hear: once for all that came in this turn.
@@ -146,8 +189,7 @@
       switch operation {
       case .start(let transfer): start(transfer, multi)
       case .cancel(let transfer):
-        lingering[ObjectIdentifier(transfer)] = nil
-        held[ObjectIdentifier(transfer)] = nil
+        forget(transfer)
         if let handle = transfer.handle { recycle(handle, multi) }
         transfer.release()
       case .drained(let transfer):
@@ -161,6 +203,11 @@
       }
     }
 
+    private func forget(_ transfer: CurlTransfer) {
+      if !lingering.isEmpty { lingering[ObjectIdentifier(transfer)] = nil }
+      if !held.isEmpty { held[ObjectIdentifier(transfer)] = nil }
+    }
+
     /// Tells libcurl which directions still have to wait; the other ones go on.
     private func goOn(with transfer: CurlTransfer) {
       guard let handle = transfer.handle else { return }
@@ -170,7 +217,7 @@
     private func start(_ transfer: CurlTransfer, _ multi: UnsafeMutableRawPointer) {
       guard !transfer.isEnded else { return transfer.release() }
       guard transfer.isReady() else { return held[ObjectIdentifier(transfer)] = transfer }
-      held[ObjectIdentifier(transfer)] = nil
+      if !held.isEmpty { held[ObjectIdentifier(transfer)] = nil }
       // A proxy's answer to CONNECT cannot be guarded, so there a used handle will not do.
       let needsNew = CurlLibrary.needsGuard && transfer.route?.proxy != nil
       while true {
@@ -185,6 +232,7 @@
         if code == 0 {
           transfer.handle = handle
           running += 1
+          idleSince = nil
           return
         }
         // A used handle may have kept a buffer, and libcurl sets up no handle with a buffer anew. What fails with a new
@@ -221,12 +269,10 @@
 
     // MARK: Sockets and time
 
-    private var milliseconds: CInt {
-      var next = idleSince.map { $0 + connections.idleLifetime }
-      if let deadline { next = min(next ?? deadline, deadline) }
-      guard let next else { return -1 }
-      let rest = max(0, next - martlet_microseconds())
-      return CInt(clamping: (rest + 999) / 1000)
+    private var nextTime: Int64? {
+      let end = idleSince.map { $0 + connections.idleLifetime }
+      guard let deadline else { return end }
+      return min(end ?? deadline, deadline)
     }
 
     private func act(on event: martlet_event, _ multi: UnsafeMutableRawPointer) {

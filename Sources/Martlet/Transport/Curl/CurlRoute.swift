@@ -79,12 +79,14 @@
       isPlain = proxies.isDirect && addresses.isEmpty
     }
 
+    /// Whether there is nothing special about any route, but for what a request chooses by itself.
+    func isDirect(_ context: RequestContext) -> Bool { isPlain && context.call.options.httpVersion == .automatic }
+
     /// The route of a request, or `nil` if there is nothing special about it.
     ///
     /// - Throws: ``HTTPError``, before anything is sent.
     func route(for wire: CurlRequest, _ context: RequestContext) async throws -> CurlRoute? {
       let version = context.call.options.httpVersion
-      if isPlain && version == .automatic { return nil }
       let origin = wire.origin
       guard version != .http2 || origin.scheme == "https" else {
         throw HTTPError(.unsupported, "HTTP/2 is spoken over TLS only", request: wire.request)

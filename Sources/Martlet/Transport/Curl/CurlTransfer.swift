@@ -102,7 +102,9 @@
     }
 
     /// Hands it to the loop.
-    func start() { if !mailbox.post(.start(self)) { refuse() } }
+    ///
+    /// - Parameter here: Whether the request may be sent on this thread already.
+    func start(here: Bool) { if !mailbox.post(.start(self), mayDrive: here) { refuse() } }
 
     /// Ends it: with a reason, or because nobody reads it any more.
     func cancel(_ error: (any Error)? = nil) {
@@ -266,14 +268,12 @@
       }
       // Ended meanwhile: the loop will hear of it.
       guard isOpen else { return }
-      var response = StreamedResponse(
-        status: HTTPStatus(rawValue: head.status), headers: headers, body: ResponseBody(body.stream),
-        request: wire.request)
-      response.reasonPhrase = head.reason
-      response.httpVersion = head.version
-      response.connection = handle.connection
       self.body = body
-      self.response = response
+      response = StreamedResponse(
+        ResponseHead(
+          status: HTTPStatus(rawValue: head.status), headers: headers, reasonPhrase: head.reason,
+          httpVersion: head.version, connection: handle.connection, request: wire.request),
+        ResponseBody(body.stream))
       if head.status >= 300 { stopUpload() }
       isExpectationRefused = head.status == 417 && upload?.isAtStart == true && wire.request.headers.contains("Expect")
       handle.loop.hasHead(self)

@@ -1,0 +1,14 @@
+/// What a response has beside its body, the same for one that streams and one that was read.
+struct ResponseHead: Sendable {
+  var status: HTTPStatus
+  var headers: HTTPHeaders
+  var reasonPhrase: String?
+  var httpVersion: String?
+  var connection: ConnectionInfo?
+  var source = HTTPResponse.Source.network
+  var redirects: [RedirectHop] = []
+  var attempts: [Attempt] = []
+  var timing = RequestTiming()
+  /// The request as it was sent.
+  var request: HTTPRequest
+}
