@@ -48,6 +48,7 @@ enum {
   kOptHTTP09Allowed = kLong + 285,
   kOptPrereqFunction = kFunction + 312,
   kOptPrereqData = kObject + 313,
+  kOptParsedURL = kObject + 282,
   kOptQuickExit = kLong + 322,
 
   kMultiSocketFunction = kFunction + 1,
@@ -75,6 +76,8 @@ enum {
   kProtocolHTTP = 1, kProtocolHTTPS = 2,
   kPauseReceive = 1, kPauseSend = 4,
   kHeaderIn = 1,
+  kPartURL = 0,
+  kNonSupportScheme = 1 << 3, kPathAsIs = 1 << 4,
   kMessageDone = 1,
   kUnknownOption = 48,
 };
@@ -124,6 +127,9 @@ static struct {
   const char *(*easy_strerror)(int);
   void *(*slist_append)(void *, const char *);
   void (*slist_free_all)(void *);
+  void *(*url)(void);
+  void (*url_cleanup)(void *);
+  int (*url_set)(void *, int, const char *, unsigned int);
   void *(*multi_init)(void);
   int (*multi_cleanup)(void *);
   int (*multi_add_handle)(void *, void *);
@@ -164,6 +170,9 @@ static void load(void) {
       {"curl_easy_strerror", (void **)&curl.easy_strerror},
       {"curl_slist_append", (void **)&curl.slist_append},
       {"curl_slist_free_all", (void **)&curl.slist_free_all},
+      {"curl_url", (void **)&curl.url},
+      {"curl_url_cleanup", (void **)&curl.url_cleanup},
+      {"curl_url_set", (void **)&curl.url_set},
       {"curl_multi_init", (void **)&curl.multi_init},
       {"curl_multi_cleanup", (void **)&curl.multi_cleanup},
       {"curl_multi_add_handle", (void **)&curl.multi_add_handle},
@@ -280,7 +289,19 @@ int martlet_easy_set_number(void *easy, int option, long value) { return curl.ea
 int martlet_easy_set_text(void *easy, int option, const char *text) { return curl.easy_setopt(easy, option, text); }
 int martlet_easy_set_pointer(void *easy, int option, void *value) { return curl.easy_setopt(easy, option, value); }
 
-int martlet_easy_set_url(void *easy, const char *url) { return curl.easy_setopt(easy, kOptURL, url); }
+void *martlet_url_new(const char *text) {
+  void *url = curl.url();
+  if (!url || curl.url_set(url, kPartURL, text, kNonSupportScheme | kPathAsIs) == 0) return url;
+  curl.url_cleanup(url);
+  return NULL;
+}
+
+void martlet_url_free(void *url) { curl.url_cleanup(url); }
+
+int martlet_easy_set_url(void *easy, const char *text, void *url) {
+  int code = curl.easy_setopt(easy, kOptURL, text);
+  return code ? code : curl.easy_setopt(easy, kOptParsedURL, url);
+}
 
 int martlet_easy_set_method(void *easy, const char *method, bool is_head) {
   int code = is_head ? curl.easy_setopt(easy, kOptNoBody, 1L) : 0;

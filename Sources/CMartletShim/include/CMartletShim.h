@@ -101,7 +101,11 @@ int martlet_easy_set_number(void *easy, int option, long value);
 int martlet_easy_set_text(void *easy, int option, const char *_Nullable text);
 /// Sets something that has to live as long as it is set, such as a list.
 int martlet_easy_set_pointer(void *easy, int option, void *_Nullable pointer);
-int martlet_easy_set_url(void *easy, const char *url);
+/// A parsed URL, to be freed after the handles that know it; NULL if libcurl cannot read it.
+void *_Nullable martlet_url_new(const char *text);
+void martlet_url_free(void *_Nullable url);
+/// Sets the URL as text and, so that libcurl need not read it again, parsed.
+int martlet_easy_set_url(void *easy, const char *text, void *_Nullable url);
 int martlet_easy_set_method(void *easy, const char *method, bool is_head);
 /// Announces a body, of a length that may be -1 for one that is not known.
 int martlet_easy_set_upload(void *easy, int64_t length);

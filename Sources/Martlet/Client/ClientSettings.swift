@@ -3,6 +3,11 @@ final class ClientSettings: Sendable {
   let configuration: HTTPClient.Configuration
   let transport: any Transport
   let defaultHeaders: HTTPHeaders
+  /// Whether the gate has nothing against them, so that it need not look again.
+  let areDefaultHeadersSound: Bool
+  let targets: ParsedTargets
+  /// The origin of the base URL, if there is one, or what is wrong with it.
+  let baseOrigin: Result<Origin?, InvalidInput>
   /// The options of a request that chooses nothing.
   let options: ResolvedOptions
   private let wholeStages: [any Stage]
@@ -22,6 +27,9 @@ final class ClientSettings: Sendable {
     var headers: HTTPHeaders = ["Accept": "*/*", "User-Agent": configuration.userAgent]
     headers.replace(with: configuration.headers)
     defaultHeaders = headers
+    areDefaultHeadersSound = RequestGate.areSound(headers)
+    targets = ParsedTargets(base: configuration.baseURL)
+    baseOrigin = Result { () throws(InvalidInput) in try configuration.baseURL?.resolve(against: nil).origin }
     options = ResolvedOptions(configuration.options)
     let isFollowing = options.redirects.isFollowing
     wholeStages = Pipeline.stages(configuration, transport, isFollowing: isFollowing, .whole)

@@ -15,10 +15,9 @@ enum RequestGate {
   ) throws -> (HTTPRequest, host: String) {
     do {
       if let problem = settings.problem ?? options.problem { throw problem }
-      let configuration = settings.configuration
-      let url = try asked.target.resolve(against: configuration.baseURL, adding: asked.query)
+      let url = try settings.targets.url(of: asked.target, adding: asked.query)
       var headers = settings.defaultHeaders
-      if let base = try configuration.baseURL?.resolve(against: nil), base.origin != url.origin {
+      if let base = try settings.baseOrigin.get(), base != url.origin {
         // What the client was configured with is meant for its own server.
         for name in ["Authorization", "Cookie", "Proxy-Authorization"] { headers.remove(name) }
       }
@@ -30,7 +29,7 @@ enum RequestGate {
       headers.replace(with: asked.headers)
       if let type = asked.body?.contentType, !headers.contains("Content-Type") { headers["Content-Type"] = type }
       let request = HTTPRequest(asked.method, RequestTarget(url), headers: headers, body: asked.body)
-      try check(request)
+      try check(request, settings)
       return (request, url.host)
     } catch let error as InvalidInput {
       throw HTTPError(.invalidRequest, error.message, request: asked)
@@ -46,7 +45,7 @@ enum RequestGate {
       let url = try request.target.resolve(against: settings.configuration.baseURL, adding: request.query)
       request.target = RequestTarget(url)
       request.query = [:]
-      try check(request)
+      try check(request, settings)
       return request
     } catch let error as InvalidInput {
       throw HTTPError(.invalidRequest, error.message, request: request)
@@ -55,15 +54,23 @@ enum RequestGate {
     }
   }
 
-  private static func check(_ request: HTTPRequest) throws {
+  /// Whether all fields could be sent.
+  static func areSound(_ headers: HTTPHeaders) -> Bool { (try? check(headers)) != nil }
+
+  private static func check(_ request: HTTPRequest, _ settings: ClientSettings) throws {
     guard request.method.isValid else {
       throw InvalidInput("the method '\(InvalidInput.printable(request.method.rawValue))' is not a token")
     }
     guard request.method != .connect else { throw InvalidInput("CONNECT is not a request that a client can send") }
-    for field in request.headers { try check(field) }
-    if request.headers[all: "Host"].count > 1 { throw InvalidInput("the header 'Host' is set more than once") }
+    let isUsual = settings.areDefaultHeadersSound && request.headers.isIdentical(to: settings.defaultHeaders)
+    if !isUsual { try check(request.headers) }
     if request.method == .head && request.body != nil { throw InvalidInput("a HEAD request has no body") }
     _ = try request.body?.check()
+  }
+
+  private static func check(_ headers: HTTPHeaders) throws(InvalidInput) {
+    for field in headers { try check(field) }
+    if headers[all: "Host"].count > 1 { throw InvalidInput("the header 'Host' is set more than once") }
   }
 
   private static func check(_ field: HTTPHeaders.Field) throws(InvalidInput) {

@@ -111,7 +111,7 @@ package func withAbort<T: Sendable>(
 package final class OneShot<T: Sendable>: Sendable {
   private enum State {
     case empty
-    case waiting(CheckedContinuation<T, any Error>)
+    case waiting(Suspension<T>)
     case result(Result<T, any Error>)
     case done
   }
@@ -125,7 +125,7 @@ package final class OneShot<T: Sendable>: Sendable {
   /// - Returns: Whether this one counts.
   @discardableResult
   package func resolve(_ result: Result<T, any Error>) -> Bool {
-    let (waiter, isFirst): (CheckedContinuation<T, any Error>?, Bool) = state.withLock {
+    let (waiter, isFirst): (Suspension<T>?, Bool) = state.withLock {
       switch $0 {
       case .empty:
         $0 = .result(result)
@@ -142,8 +142,7 @@ package final class OneShot<T: Sendable>: Sendable {
 
   /// Waits for the result; to be called once.
   package func value() async throws -> T {
-    // Checked: the thread sanitizer takes what is inlined of the other kind for a race.
-    try await withCheckedThrowingContinuation { continuation in
+    try await suspend { continuation in
       let result: Result<T, any Error>? = state.withLock {
         switch $0 {
         case .result(let result):

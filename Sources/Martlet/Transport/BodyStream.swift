@@ -18,8 +18,8 @@ package final class BodyStream: Sendable {
   }
 
   fileprivate enum Waiter {
-    case piece(CheckedContinuation<Data?, any Error>)
-    case whole(limit: Int, CheckedContinuation<(Data, Bool), any Error>)
+    case piece(Suspension<Data?>)
+    case whole(limit: Int, Suspension<(Data, Bool)>)
   }
 
   fileprivate enum End {
@@ -33,20 +33,22 @@ package final class BodyStream: Sendable {
     /// Whether the empty buffer has memory for what is to come.
     var isReserved = false
     var end: End?
-    var waiter: Waiter?
+    /// Who waits; one at most.
+    var piece: Suspension<Data?>?
+    var whole: Suspension<(Data, Bool)>?
+    /// The limit of who wants the whole.
+    var limit = 0
     var isStreamed = false
     var source: (any Source)?
   }
 
   /// What to do once the lock is released.
   fileprivate enum Action {
-    case none
-    case piece(CheckedContinuation<Data?, any Error>, Result<Data?, any Error>)
-    case whole(CheckedContinuation<(Data, Bool), any Error>, Result<(Data, Bool), any Error>)
+    case piece(Suspension<Data?>, Result<Data?, any Error>)
+    case whole(Suspension<(Data, Bool)>, Result<(Data, Bool), any Error>)
 
     func run() {
       switch self {
-      case .none: break
       case .piece(let continuation, let result): continuation.resume(with: result)
       case .whole(let continuation, let result): continuation.resume(with: result)
       }
@@ -72,7 +74,7 @@ package final class BodyStream: Sendable {
   package var isStreamed: Bool { state.withLock { $0.isStreamed } }
 
   /// The number of bytes that wait for the reader, as ``append(_:)`` returns it, and 0 after an end.
-  package var unreadCount: Int { state.withLock { $0.isCollecting || $0.end != nil ? 0 : $0.buffer.count } }
+  package var unreadCount: Int { state.withLock { $0.isCollecting || $0.isEnded ? 0 : $0.buffer.count } }
 
   /// Adds bytes.
   ///
@@ -80,12 +82,12 @@ package final class BodyStream: Sendable {
   ///   wants them all, which has a limit of its own.
   @discardableResult
   package func append(_ data: Data) -> Int? {
-    let (action, waiting): (Action, Int?) = state.withLock {
-      guard $0.end == nil else { return (.none, nil) }
+    let (action, waiting): (Action?, Int?) = state.withLock {
+      guard !$0.isEnded else { return (nil, nil) }
       if $0.buffer.isEmpty && !$0.isReserved { $0.buffer = data } else { $0.buffer.append(data) }
       return ($0.serve(), $0.isCollecting ? 0 : $0.buffer.count)
     }
-    finish(action)
+    if let action { finish(action) }
     return waiting
   }
 
@@ -96,18 +98,18 @@ package final class BodyStream: Sendable {
   ///   - room: How much to reserve if there are none yet.
   /// - Returns: As ``append(_:)``.
   package func append(copying bytes: UnsafeRawBufferPointer, reserving room: Int = 0) -> Int? {
-    let (action, waiting): (Action, Int?) = state.withLock {
-      guard $0.end == nil else { return (.none, nil) }
+    let (action, waiting): (Action?, Int?) = state.withLock {
+      guard !$0.isEnded else { return (nil, nil) }
       if $0.buffer.isEmpty && !$0.isReserved && room <= bytes.count {
         $0.buffer = Data(bytes)
       } else {
         if $0.buffer.isEmpty && !$0.isReserved { $0.buffer.reserveCapacity(room) }
         $0.buffer.append(contentsOf: bytes.bindMemory(to: UInt8.self))
       }
-      guard $0.isCollecting else { return (.none, $0.buffer.count) }
+      guard $0.isCollecting else { return (nil, $0.buffer.count) }
       return ($0.serve(), 0)
     }
-    finish(action)
+    if let action { finish(action) }
     return waiting
   }
 
@@ -115,52 +117,52 @@ package final class BodyStream: Sendable {
   ///
   /// - Returns: As ``append(_:)``.
   package func flush() -> Int? {
-    let (action, waiting): (Action, Int?) = state.withLock {
-      guard $0.end == nil else { return (.none, nil) }
+    let (action, waiting): (Action?, Int?) = state.withLock {
+      guard !$0.isEnded else { return (nil, nil) }
       return ($0.serve(), $0.isCollecting ? 0 : $0.buffer.count)
     }
-    finish(action)
+    if let action { finish(action) }
     return waiting
   }
 
   /// Marks the end; later ends are ignored.
   package func finish(throwing error: (any Error)? = nil) {
-    let action: Action = state.withLock {
-      guard $0.end == nil else { return .none }
+    let action: Action? = state.withLock {
+      guard !$0.isEnded else { return nil }
       $0.end = error.map { .failed($0) } ?? .finished
       $0.source = nil
       return $0.serve()
     }
-    finish(action)
+    if let action { finish(action) }
   }
 
   /// Ends it at once: what is buffered is dropped, and the reader gets `error`.
   package func abort(_ error: any Error) {
-    let action: Action = state.withLock {
-      if case .finished? = $0.end { return .none }
+    let action: Action? = state.withLock {
+      if case .finished? = $0.end { return nil }
       $0.buffer = Data()
       $0.end = .failed(error)
       $0.source = nil
       return $0.serve()
     }
-    finish(action)
+    if let action { finish(action) }
   }
 
   /// The reader has gone away; one that comes back, or still waits, gets an error.
   package func abandon() {
-    let (action, source): (Action, (any Source)?) = state.withLock { state in
+    let (action, source): (Action?, (any Source)?) = state.withLock { state in
       defer { state.source = nil }
       state.giveUp()
       return (state.serve(), state.source)
     }
-    action.run()
+    action?.run()
     source?.readerHasLeft()
   }
 
   /// The next bytes: all there are, at least one, or `nil` at the end.
   package func next() async throws -> Data? {
     let (piece, source): (Data?, (any Source)?) = state.withLock { state in
-      guard state.waiter == nil, !state.buffer.isEmpty else { return (nil, nil) }
+      guard !state.isAwaited, !state.buffer.isEmpty else { return (nil, nil) }
       state.isStreamed = true
       defer { state.empty() }
       return (state.buffer, state.source)
@@ -169,7 +171,7 @@ package final class BodyStream: Sendable {
       source?.readerHasRoom()
       return piece
     }
-    return try await withCheckedThrowingContinuation { continuation in
+    return try await suspend { continuation in
       wait(.piece(continuation))
     }
   }
@@ -179,21 +181,21 @@ package final class BodyStream: Sendable {
   /// - Returns: The bytes, and whether they are all; if not, the rest was abandoned.
   package func collect(upTo limit: Int) async throws -> (data: Data, isWhole: Bool) {
     let whole: Data? = state.withLock { state in
-      guard state.waiter == nil, case .finished? = state.end, state.buffer.count <= limit else { return nil }
+      guard !state.isAwaited, case .finished? = state.end, state.buffer.count <= limit else { return nil }
       defer { state.empty() }
       return state.buffer
     }
     // A small body is there with its head.
     if let whole { return (whole, true) }
-    let result = try await withCheckedThrowingContinuation { continuation in
+    let result = try await suspend { continuation in
       wait(.whole(limit: limit, continuation))
     }
     return result
   }
 
   private func wait(_ waiter: Waiter) {
-    let (action, source): (Action, (any Source)?) = state.withLock {
-      guard $0.waiter == nil else {
+    let (action, source): (Action?, (any Source)?) = state.withLock {
+      guard !$0.isAwaited else {
         // Two readers at once: the second one gets an error rather than a part.
         switch waiter {
         case .piece(let continuation): return (.piece(continuation, .failure(CancellationError())), nil)
@@ -201,14 +203,18 @@ package final class BodyStream: Sendable {
         }
       }
       switch waiter {
-      case .piece: $0.isStreamed = true
-      case .whole(let limit, _): $0.reserve(min(limit, $0.expected))
+      case .piece(let continuation):
+        $0.isStreamed = true
+        $0.piece = continuation
+      case .whole(let limit, let continuation):
+        $0.reserve(min(limit, $0.expected))
+        $0.whole = continuation
+        $0.limit = limit
       }
-      $0.waiter = waiter
       let action = $0.serve()
       return (action, $0.isCollecting ? $0.source : nil)
     }
-    finish(action)
+    if let action { finish(action) }
     source?.readerHasRoom()
   }
 
@@ -230,12 +236,16 @@ extension BodyStream.State {
 
   /// Makes room in one step: growing would need the old and the new memory at the same time.
   fileprivate mutating func reserve(_ count: Int) {
-    guard count > BodyStream.smallBody, end == nil, buffer.count < count else { return }
+    guard count > BodyStream.smallBody, !isEnded, buffer.count < count else { return }
     buffer.reserveCapacity(count)
     isReserved = true
   }
 
-  fileprivate var isCollecting: Bool { if case .whole? = waiter { true } else { false } }
+  fileprivate var isEnded: Bool { if case nil = end { false } else { true } }
+
+  fileprivate var isAwaited: Bool { piece != nil || whole != nil }
+
+  fileprivate var isCollecting: Bool { whole != nil }
 
   /// Drops what nobody will read, so that what is lost never looks like an end.
   fileprivate mutating func giveUp() {
@@ -248,22 +258,20 @@ extension BodyStream.State {
   }
 
   /// Gives the waiting reader what is there.
-  fileprivate mutating func serve() -> BodyStream.Action {
-    switch waiter {
-    case nil: return .none
-    case .piece(let continuation): return servePiece(continuation)
-    case .whole(let limit, let continuation): return serveWhole(limit, continuation)
-    }
+  fileprivate mutating func serve() -> BodyStream.Action? {
+    if let piece { return servePiece(piece) }
+    if let whole { return serveWhole(limit, whole) }
+    return nil
   }
 
-  private mutating func servePiece(_ continuation: CheckedContinuation<Data?, any Error>) -> BodyStream.Action {
+  private mutating func servePiece(_ continuation: Suspension<Data?>) -> BodyStream.Action? {
     if !buffer.isEmpty {
-      waiter = nil
+      piece = nil
       defer { empty() }
       return .piece(continuation, .success(buffer))
     }
-    guard let end else { return .none }
-    waiter = nil
+    guard let end else { return nil }
+    piece = nil
     switch end {
     case .finished: return .piece(continuation, .success(nil))
     case .failed(let error): return .piece(continuation, .failure(error))
@@ -271,15 +279,15 @@ extension BodyStream.State {
   }
 
   private mutating func serveWhole(
-    _ limit: Int, _ continuation: CheckedContinuation<(Data, Bool), any Error>
-  ) -> BodyStream.Action {
+    _ limit: Int, _ continuation: Suspension<(Data, Bool)>
+  ) -> BodyStream.Action? {
     if buffer.count > limit {
-      waiter = nil
+      whole = nil
       defer { giveUp() }
       return .whole(continuation, .success((buffer.prefix(limit), false)))
     }
-    guard let end else { return .none }
-    waiter = nil
+    guard let end else { return nil }
+    whole = nil
     defer { empty() }
     switch end {
     case .finished: return .whole(continuation, .success((buffer, true)))

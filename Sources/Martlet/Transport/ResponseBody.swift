@@ -7,7 +7,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
   public typealias Element = Data
   public typealias Failure = any Error
 
-  fileprivate enum Storage: Sendable {
+  /// In memory of its own: it goes through many hands.
+  fileprivate indirect enum Storage: Sendable {
     case data(Data)
     case stream(BodyReader)
     case pull(@Sendable () async throws -> Data?)

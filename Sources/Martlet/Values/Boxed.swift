@@ -5,7 +5,8 @@
 /// `@unchecked Sendable`: the storage is written only by who alone has it.
 struct Boxed<Value: Sendable>: @unchecked Sendable {
   private final class Storage {
-    var value: Value
+    // Only through the box, which has its own checks.
+    @exclusivity(unchecked) var value: Value
 
     init(_ value: Value) { self.value = value }
   }

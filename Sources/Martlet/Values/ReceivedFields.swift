@@ -62,6 +62,7 @@ final class ReceivedFields: Sendable {
 
   /// UTF-8 if it is that, else Latin-1.
   static func text(_ octets: some Collection<UInt8>) -> String {
+    if octets.allSatisfy({ $0 < 0x80 }) { return String(decoding: octets, as: UTF8.self) }
     if let text = String(validating: octets, as: UTF8.self) { return text }
     var text = ""
     for octet in octets { text.unicodeScalars.append(Unicode.Scalar(octet)) }

@@ -114,7 +114,7 @@
         let task = exchange.start(in: session)
         let delay = DispatchTimeInterval.microseconds(Int.random(in: 0...2_000))
         DispatchQueue.global().asyncAfter(deadline: .now() + delay) { task?.cancel() }
-        return try await transfer.head.value()
+        return try await transfer.value()
       }
     }
 

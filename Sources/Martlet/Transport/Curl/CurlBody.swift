@@ -31,10 +31,10 @@
     let stream: BodyStream
     private let decoder: ContentDecoder?
     /// The number of bytes that wait for the reader, as far as known.
-    private var unread = 0
-    private var taken = 0
+    @exclusivity(unchecked) private var unread = 0
+    @exclusivity(unchecked) private var taken = 0
     /// Whether bytes came since ``flush()``.
-    private(set) var isUnflushed = false
+    @exclusivity(unchecked) private(set) var isUnflushed = false
     /// It outlives the body.
     private unowned let source: any Source
 

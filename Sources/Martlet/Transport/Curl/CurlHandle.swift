@@ -8,17 +8,20 @@
 
     let easy: UnsafeMutableRawPointer
     unowned let loop: CurlLoop
-    var transfer: CurlTransfer?
+    @exclusivity(unchecked) var transfer: CurlTransfer?
     private let errorText: UnsafeMutablePointer<CChar>
-    private var fields: UnsafeMutableRawPointer?
-    private var lines: HeaderLines?
-    private var isGuarded = false
+    @exclusivity(unchecked) private var fields: UnsafeMutableRawPointer?
+    @exclusivity(unchecked) private var lines: HeaderLines?
+    @exclusivity(unchecked) private var isGuarded = false
     /// Whether it is set up for a request of the plain kind, so that only what differs has to be set.
-    private var isPlain = false
-    private var connectTimeout = 0
-    private var lastConnection: ConnectionInfo?
-    private var waitsForSharing = false
-    private var resolveList: UnsafeMutableRawPointer?
+    @exclusivity(unchecked) private var isPlain = false
+    /// The URL, and what libcurl has made of it.
+    @exclusivity(unchecked) private var text: String?
+    @exclusivity(unchecked) private var url: UnsafeMutableRawPointer?
+    @exclusivity(unchecked) private var connectTimeout = 0
+    @exclusivity(unchecked) private var lastConnection: ConnectionInfo?
+    @exclusivity(unchecked) private var waitsForSharing = false
+    @exclusivity(unchecked) private var resolveList: UnsafeMutableRawPointer?
 
     init?(_ loop: CurlLoop) {
       guard let easy = martlet_easy_new() else { return nil }
@@ -30,6 +33,7 @@
 
     deinit {
       martlet_easy_free(easy)
+      martlet_url_free(url)
       martlet_list_free(fields)
       martlet_list_free(resolveList)
       errorText.deallocate()
@@ -54,11 +58,11 @@
         set(CurlCallbacks.prepare(self, error: errorText))
         set(loop.tls?.apply(to: easy) ?? 2)  // FAILED_INIT
         connectTimeout = 0
+        text = nil
         lines = nil
         waitsForSharing = false
       }
-      // Not as an argument of type String, of which a copy would be made.
-      set(wire.url.withCString { martlet_easy_set_url(easy, $0) })
+      if wire.url != text { set(setURL(wire.url)) }
       if lines !== wire.lines {
         guard makeFields(wire.lines) else { return 27 }  // OUT_OF_MEMORY
         set(martlet_easy_set_pointer(easy, CInt(martlet_opt_http_header), fields))
@@ -85,6 +89,19 @@
       return 0
     }
 
+    /// Parsed here, for as many requests as it serves: libcurl itself would do it for each.
+    private func setURL(_ new: String) -> CInt {
+      let old = url
+      // Not as an argument of type String, of which a copy would be made.
+      let code = new.withCString { characters in
+        url = martlet_url_new(characters)
+        return martlet_easy_set_url(easy, characters, url)
+      }
+      martlet_url_free(old)
+      text = new
+      return code
+    }
+
     private func makeFields(_ new: HeaderLines) -> Bool {
       martlet_list_free(fields)
       fields = nil
@@ -99,7 +116,8 @@
 
     /// Guards the line after a status line; to be called with each line.
     func guardNext(after line: UnsafeBufferPointer<UInt8>) {
-      let isStatus = line.starts(with: "HTTP/".utf8)
+      // No field has a slash in its name.
+      let isStatus = line.count > 4 && line[0] == 0x48 && line[4] == 0x2F
       guard isStatus != isGuarded else { return }
       isGuarded = isStatus
       _ = martlet_easy_guard(easy, isStatus)

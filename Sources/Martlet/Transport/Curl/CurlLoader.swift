@@ -22,7 +22,7 @@
       let transfer = try await makeTransfer(for: request, context)
       transfer.watchForAbort()
       transfer.start(here: true)
-      return try await transfer.head.value()
+      return try await transfer.value()
     }
 
     /// Makes the transfer of a request when there is a slot for it; it is neither watched nor started yet.

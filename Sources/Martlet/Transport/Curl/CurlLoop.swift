@@ -23,26 +23,26 @@
     private let poll: CInt
     /// Released after all handles, of which it is a part.
     let tls: CurlTLS?
-    private var multi: UnsafeMutableRawPointer?
-    private var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
-    private var free: [CurlHandle] = []
-    private var watches: [Watch] = []
-    private var deadline: Int64?
+    @exclusivity(unchecked) private var multi: UnsafeMutableRawPointer?
+    @exclusivity(unchecked) private var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
+    @exclusivity(unchecked) private var free: [CurlHandle] = []
+    @exclusivity(unchecked) private var watches: [Watch] = []
+    @exclusivity(unchecked) private var deadline: Int64?
     /// The transfers that have a handle, and those whose last bytes wait for the reader.
-    private var running = 0
-    private var lingering: [ObjectIdentifier: CurlTransfer] = [:]
+    @exclusivity(unchecked) private var running = 0
+    @exclusivity(unchecked) private var lingering: [ObjectIdentifier: CurlTransfer] = [:]
     /// The transfers that are not started yet, because their streams have shown nothing.
-    private var held: [ObjectIdentifier: CurlTransfer] = [:]
-    private var heads: [CurlTransfer] = []
-    private var bodies: [CurlTransfer] = []
-    private var isClosing = false
+    @exclusivity(unchecked) private var held: [ObjectIdentifier: CurlTransfer] = [:]
+    @exclusivity(unchecked) private var heads: [CurlTransfer] = []
+    @exclusivity(unchecked) private var bodies: [CurlTransfer] = []
+    @exclusivity(unchecked) private var isClosing = false
     /// Whether idle connections are to be closed.
-    private var isClosingIdle = false
+    @exclusivity(unchecked) private var isClosingIdle = false
     /// Since when there is nothing in flight.
-    private var idleSince: Int64?
+    @exclusivity(unchecked) private var idleSince: Int64?
 
     /// Until when the thread waits, if nothing happens.
-    private var sleepsUntil: Int64?
+    @exclusivity(unchecked) private var sleepsUntil: Int64?
 
     /// The body of the thread.
     static func run(_ mailbox: CurlMailbox) {

@@ -32,10 +32,13 @@
     private struct State {
       var stage = Stage.head
       var token: Int?
+      /// What the caller gets, until it is there to get it.
+      var answer: Swift.Result<StreamedResponse, any Error>?
+      var isAnswered = false
+      var caller: Suspension<StreamedResponse>?
     }
 
     let wire: CurlRequest
-    let head = OneShot<StreamedResponse>()
     let isRoomAwaited = Atomic(false)
     /// Who has to hear that the loop is done with the transfer; set before the start.
     var observer: (any CurlTransferObserver)?
@@ -47,26 +50,26 @@
     private let mailbox: CurlMailbox
     private let state = Locked(State())
 
-    // The loop's.
-    var handle: CurlHandle?
+    // The loop's, which is entered by one thread at a time: no access is checked.
+    @exclusivity(unchecked) var handle: CurlHandle?
     /// Whether bytes wait for the reader after the end of the transfer.
-    private(set) var isLingering = false
-    private var reader = ResponseHeadReader()
-    private var response: StreamedResponse?
-    private var body: CurlBody?
-    private var expected: Int64?
+    @exclusivity(unchecked) private(set) var isLingering = false
+    @exclusivity(unchecked) private var reader = ResponseHeadReader()
+    @exclusivity(unchecked) private var response: StreamedResponse?
+    @exclusivity(unchecked) private var body: CurlBody?
+    @exclusivity(unchecked) private var expected: Int64?
     /// Whether libcurl waits for the reader.
-    private(set) var isPaused = false
+    @exclusivity(unchecked) private(set) var isPaused = false
     /// Whether libcurl waits for bytes to send.
-    private(set) var isAwaitingBytes = false
+    @exclusivity(unchecked) private(set) var isAwaitingBytes = false
     /// Whether it is not started yet, because a stream has to show first that it is empty.
-    private(set) var isHeld = false
-    private var received: Int64 = 0
+    @exclusivity(unchecked) private(set) var isHeld = false
+    @exclusivity(unchecked) private var received: Int64 = 0
     /// How many bytes came in this turn of the loop.
-    private var unreported = 0
-    private var isExpectationRefused = false
-    private var sendCount = 0
-    private var problem: HTTPError?
+    @exclusivity(unchecked) private var unreported = 0
+    @exclusivity(unchecked) private var isExpectationRefused = false
+    @exclusivity(unchecked) private var sendCount = 0
+    @exclusivity(unchecked) private var problem: HTTPError?
 
     init(
       _ wire: CurlRequest, _ upload: CurlUpload?, _ route: CurlRoute?, _ context: RequestContext, slot: ConnectionSlot,
@@ -110,10 +113,11 @@
     func cancel(_ error: (any Error)? = nil) {
       guard let stage = end() else { return }
       if let error {
-        head.resolve(.failure(error))
+        answer(.failure(error))
         if case .body(let stream) = stage { stream.abort(error) }
       }
-      mailbox.post(.cancel(self))
+      // Where there is no loop yet, there is nothing to take it off.
+      if !mailbox.post(.cancel(self)) { release() }
     }
 
     func readerHasRoom() {
@@ -140,7 +144,10 @@
     private func end() -> Stage? {
       let (stage, token): (Stage?, Int?) = state.withLock { state in
         if case .ended = state.stage { return (nil, nil) }
-        defer { state = State(stage: .ended) }
+        defer {
+          state.stage = .ended
+          state.token = nil
+        }
         return (state.stage, state.token)
       }
       if let token { context.exchange.abortSource.remove(token) }
@@ -152,8 +159,34 @@
       guard let stage = end() else { return }
       switch stage {
       case .body(let stream): stream.finish(throwing: error)
-      case .head, .ended: head.resolve(.failure(error))
+      case .head, .ended: answer(.failure(error))
       }
+    }
+
+    // MARK: The answer
+
+    /// The head of the response, as soon as it is there; to be called once.
+    func value() async throws -> StreamedResponse {
+      try await suspend { continuation in
+        let answer: Swift.Result<StreamedResponse, any Error>? = state.withLock { state in
+          defer { state.answer = nil }
+          if state.answer == nil { state.caller = continuation }
+          return state.answer
+        }
+        if let answer { continuation.resume(with: answer) }
+      }
+    }
+
+    /// Gives the caller its answer; later ones are ignored.
+    private func answer(_ answer: Swift.Result<StreamedResponse, any Error>) {
+      let caller: Suspension<StreamedResponse>? = state.withLock { state in
+        guard !state.isAnswered else { return nil }
+        state.isAnswered = true
+        if state.caller == nil { state.answer = answer }
+        defer { state.caller = nil }
+        return state.caller
+      }
+      caller?.resume(with: answer)
     }
 
     // MARK: The request
@@ -252,7 +285,7 @@
         expected = try head.bodyLength()
         // Of a part of a coded body nothing can be decoded.
         let isDecoded = head.status != 206 && context.call.options.decompression == .automatic
-        let codings = isDecoded ? headers.values(of: "Content-Encoding") : []
+        let codings = isDecoded && head.framing.hasContentCoding ? headers.values(of: "Content-Encoding") : []
         if !codings.isEmpty { decoder = try ContentDecoder(codings) }
         if decoder != nil {
           headers.remove("Content-Encoding")
@@ -282,7 +315,7 @@
     func deliverHead() {
       guard let response else { return }
       self.response = nil
-      head.resolve(.success(response))
+      answer(.success(response))
     }
 
     /// Tells of what came in this turn of the loop.

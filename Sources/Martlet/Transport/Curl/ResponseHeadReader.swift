@@ -1,3 +1,5 @@
+import Foundation
+
 /// Makes the head of a response of its lines, within limits.
 ///
 /// ```
@@ -16,6 +18,16 @@ struct ResponseHeadReader {
     var reason: String?
     var version: String
     var headers: HTTPHeaders
+    var framing: Framing
+  }
+
+  /// What was seen of the fields that say how the body is written, so that nobody has to look for them.
+  struct Framing {
+    var hasTransferCoding = false
+    var hasContentCoding = false
+    /// The announced length; `nil` if there is none, or if it takes a closer look.
+    var length: Int64?
+    var lengthCount = 0
   }
 
   /// What a line led to.
@@ -39,6 +51,7 @@ struct ResponseHeadReader {
   /// The names and values of the fields, one after the other.
   private var octets: [UInt8] = []
   private var places: [ReceivedFields.Place] = []
+  private var framing = Framing()
   private var isFinal = false
 
   /// Reads one line with its end.
@@ -53,7 +66,7 @@ struct ResponseHeadReader {
     if end > 0, line[end - 1] == 0x0D { end -= 1 }
     let content = UnsafeBufferPointer(rebasing: line[..<end])
     guard !content.isEmpty else { return try endBlock() }
-    guard !content.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) else {
+    guard !Self.hasIllegalOctet(content) else {
       throw Problem(message: "a header line has an illegal octet")
     }
     if start == nil {
@@ -75,7 +88,7 @@ struct ResponseHeadReader {
       isFinal = true
       let head = Head(
         status: start.status, reason: start.reason, version: start.version,
-        headers: HTTPHeaders(ReceivedFields(octets, places)))
+        headers: HTTPHeaders(ReceivedFields(octets, places)), framing: framing)
       octets = []
       places = []
       return .final(head)
@@ -88,6 +101,7 @@ struct ResponseHeadReader {
     self.start = nil
     octets = []
     places = []
+    framing = Framing()
     return .interim
   }
 
@@ -110,7 +124,9 @@ struct ResponseHeadReader {
   private static func usualStatusLine(
     _ line: UnsafeBufferPointer<UInt8>
   ) -> (status: Int, reason: String?, version: String)? {
-    guard line.count > 12, line.starts(with: "HTTP/1.1 ".utf8), line[12] == 0x20, line[9] > 0x30 else { return nil }
+    guard line.count > 12, let base = line.baseAddress, memcmp(base, "HTTP/1.1 ", 9) == 0, line[12] == 0x20,
+      line[9] > 0x30
+    else { return nil }
     var status = 0
     for octet in line[9..<12] {
       guard 0x30...0x39 ~= octet else { return nil }
@@ -125,15 +141,20 @@ struct ResponseHeadReader {
       guard let last = places.indices.last else { throw Problem(message: "the first header line is folded") }
       let more = Self.trimmed(line[...])
       guard !more.isEmpty else { return }
+      // Should it be the length that goes on, it takes a closer look.
+      framing.length = nil
       if places[last].valueEnd > places[last].valueStart { octets.append(0x20) }
       octets.append(contentsOf: more)
       places[last].valueEnd = Int32(octets.count)
       return
     }
-    guard let colon = line.firstIndex(of: 0x3A), colon > 0, line[..<colon].allSatisfy(FieldSyntax.isTokenOctet) else {
+    var colon = 0
+    while colon < line.count, FieldSyntax.isTokenOctet(line[colon]) { colon += 1 }
+    guard colon > 0, colon < line.count, line[colon] == 0x3A else {
       throw Problem(message: "a header line has no name")
     }
     let value = Self.trimmed(line[(colon + 1)...])
+    note(UnsafeBufferPointer(rebasing: line[..<colon]), value)
     if places.isEmpty {
       octets.reserveCapacity(512)
       places.reserveCapacity(16)
@@ -145,6 +166,32 @@ struct ResponseHeadReader {
     octets.append(contentsOf: value)
     places.append(
       ReceivedFields.Place(nameStart: start, nameEnd: end, valueStart: end, valueEnd: Int32(octets.count)))
+  }
+
+  /// Takes note of what says how the body is written.
+  private mutating func note(_ name: UnsafeBufferPointer<UInt8>, _ value: Slice<UnsafeBufferPointer<UInt8>>) {
+    switch name.count {
+    case 14 where Self.isNamed(name, "content-length"):
+      framing.lengthCount += 1
+      let length = FieldSyntax.parseDigits(value).flatMap { Int64(exactly: $0) }
+      framing.length = framing.lengthCount == 1 ? length : nil
+    case 16 where Self.isNamed(name, "content-encoding"): framing.hasContentCoding = true
+    case 17 where Self.isNamed(name, "transfer-encoding"): framing.hasTransferCoding = true
+    default: break
+    }
+  }
+
+  /// Whether a name is one that is given in lower case and has as many octets.
+  private static func isNamed(_ name: UnsafeBufferPointer<UInt8>, _ known: StaticString) -> Bool {
+    let other = UnsafeBufferPointer(start: known.utf8Start, count: known.utf8CodeUnitCount)
+    for index in name.indices where FieldSyntax.lowercased(name[index]) != other[index] { return false }
+    return true
+  }
+
+  private static func hasIllegalOctet(_ line: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let base = line.baseAddress else { return false }
+    return memchr(base, 0, line.count) != nil || memchr(base, 0x0A, line.count) != nil
+      || memchr(base, 0x0D, line.count) != nil
   }
 
   private static func trimmed(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>> {
@@ -160,6 +207,10 @@ struct ResponseHeadReader {
 extension ResponseHeadReader.Head {
   /// The length of the body as announced, and whether the announcement can be believed (RFC 9112 §6).
   func bodyLength() throws(ResponseHeadReader.Problem) -> Int64? {
+    if !framing.hasTransferCoding {
+      if framing.lengthCount == 0 { return nil }
+      if let length = framing.length { return length }
+    }
     let codings = headers.values(of: "Transfer-Encoding")
     if !codings.isEmpty {
       guard codings.count == 1, FieldSyntax.isSameName(codings[0], "chunked") else {
@@ -168,9 +219,6 @@ extension ResponseHeadReader.Head {
       return nil
     }
     let fields = headers[all: "Content-Length"]
-    if fields.count == 1, let length = FieldSyntax.parseDigits(fields[0].utf8).flatMap({ Int64(exactly: $0) }) {
-      return length
-    }
     var length: Int64?
     for field in fields {
       for member in field.utf8.split(separator: 0x2C, omittingEmptySubsequences: false) {

@@ -63,7 +63,7 @@
       let isAlone = tasks.admit()
       transfer.watchForAbort()
       if isAlone { start(exchange) } else { enqueue(exchange) }
-      return try await transfer.head.value()
+      return try await transfer.value()
     }
 
     func closeIdleConnections() { curl.closeIdleConnections() }
