@@ -171,6 +171,26 @@
       #expect(weakSession == nil)
     }
 
+    /// Cancels what is about to start, before there is any loop to hear of it.
+    private struct EarlyTransport: AbortAwareTransport {
+      let tasks: CurlSessionTasks
+
+      func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+        let transfer = try await CurlLoader(TransportSettings()).makeTransfer(for: request, context)
+        transfer.observer = CurlSessionExchange(transfer, tasks)
+        _ = tasks.admit()
+        transfer.cancel(CancellationError())
+        return try await transfer.value()
+      }
+    }
+
+    @Test func `is over at once when it is cancelled before there is a loop`() async throws {
+      let tasks = CurlSessionTasks()
+      let client = HTTPClient { $0.transport = EarlyTransport(tasks: tasks) }
+      await #expect(throws: CancellationError.self) { try await client.get("http://127.0.0.1:9/") }
+      #expect(tasks.counts == (0, 0))
+    }
+
     @Test func `the session goes with its client`() async throws {
       let server = try MockServer(.status(401, headers: ["WWW-Authenticate": "Basic realm=\"a\""], body: "who?"))
       defer { server.stop() }

@@ -1,0 +1,42 @@
+/// The URLs of the last targets, so that what is asked for again and again is parsed once.
+///
+/// Bounded in number and in length; a URL with credentials is not kept.
+final class ParsedTargets: Sendable {
+  private struct Entry {
+    var text: String
+    var url: AbsoluteURL
+  }
+
+  private static let count = 32
+  private static let maximumLength = 512
+
+  private let base: RequestTarget?
+  private let entries = Locked([Entry?](repeating: nil, count: ParsedTargets.count))
+
+  /// Makes an empty one.
+  ///
+  /// - Parameter base: What relative targets are appended to.
+  init(base: RequestTarget?) { self.base = base }
+
+  /// The URL of a target, as ``RequestTarget/resolve(against:adding:)`` makes it.
+  func url(of target: RequestTarget, adding query: Query) throws(InvalidInput) -> AbsoluteURL {
+    guard case .text(let text) = target.storage, query.isEmpty, text.utf8.count <= Self.maximumLength else {
+      return try target.resolve(against: base, adding: query)
+    }
+    let place = Int(UInt(bitPattern: text.hashValue) % UInt(Self.count))
+    let known: AbsoluteURL? = entries.withLock { entries in
+      guard let entry = entries[place], entry.text == text else { return nil }
+      return entry.url
+    }
+    if let known { return known }
+    let url = try target.resolve(against: base)
+    guard url.user == nil, url.password == nil else { return url }
+    let previous = entries.withLock { entries in
+      defer { entries[place] = Entry(text: text, url: url) }
+      return entries[place]
+    }
+    // Released after unlocking.
+    _ = previous
+    return url
+  }
+}
