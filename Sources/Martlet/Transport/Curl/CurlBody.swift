@@ -24,7 +24,7 @@
     /// How much may wait for a reader before the network is slowed down.
     static let highWater = 256 << 10
     /// How much is handed to a reader at once, if it comes fast enough: libcurl brings 16 KiB at a time.
-    private static let pieceSize = 128 << 10
+    private static let pieceSize = 256 << 10
     /// After as many bytes a body is taken for one that comes in pieces of that size.
     private static let smallBody = 64 << 10
 
@@ -72,6 +72,9 @@
       if unread >= Self.pieceSize { flush() }
       return .taken
     }
+
+    /// Whether what has come is better kept back until more has: waking a reader costs as much as some 100 KiB.
+    var isWorthWaiting: Bool { isUnflushed && taken > Self.smallBody }
 
     /// Gives a waiting reader what has come.
     func flush() {
