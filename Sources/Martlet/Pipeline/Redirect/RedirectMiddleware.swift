@@ -1,14 +1,23 @@
 /// Follows redirects: each hop goes through all stages below.
 struct RedirectMiddleware: Stage {
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    let response = try await next(request, context)
+    guard Redirection.isRedirect(response.status) else { return response }
+    return try await follow(response, request, context, next)
+  }
+
+  /// Goes on from a redirect.
+  ///
+  /// By itself, and not inlined: what it needs would be kept ready for every request that waits.
+  @inline(never) private func follow(
+    _ first: StreamedResponse, _ request: HTTPRequest, _ context: RequestContext, _ next: Next
+  ) async throws -> StreamedResponse {
     let policy = context.call.options.redirects
+    var response = first
     var request = request
     var context = context
-    var seen: Set<Place> = []
-    while true {
-      let response = try await next(request, context)
-      guard Redirection.isRedirect(response.status) else { return response }
-      if seen.isEmpty { seen.insert(Place(request)) }
+    var seen: Set<Place> = [Place(request)]
+    while Redirection.isRedirect(response.status) {
       let step = Redirection.step(
         status: response.status, headers: response.headers, request: request, policy: policy)
       switch step {
@@ -29,7 +38,9 @@ struct RedirectMiddleware: Stage {
         request = following
         context.hop += 1
       }
+      response = try await next(request, context)
     }
+    return response
   }
 
   /// What a loop comes back to.

@@ -31,12 +31,27 @@
       // A client asks that before; nothing insecure is done for those who use a transport without one.
       if let problem { throw HTTPError(.invalidRequest, problem.message, request: request) }
       let wire = try CurlRequest(request, context.call.options.decompression, cache)
-      let route = router.isDirect(context) ? nil : try await router.route(for: wire, context)
       try context.exchange.abortSource.check()
-      let free = limiter.take(for: wire.origin)
-      let slot = if let free { free } else { try await limiter.acquire(for: wire.origin, context) }
+      if router.isDirect(context), let slot = limiter.take(for: wire.origin) {
+        return try makeTransfer(for: wire, nil, slot, context)
+      }
+      let (route, slot) = try await findRoute(for: wire, context)
+      return try makeTransfer(for: wire, route, slot, context)
+    }
+
+    /// What has to be waited for; not inlined, so that nobody else keeps room for it.
+    @inline(never) private func findRoute(
+      for wire: CurlRequest, _ context: RequestContext
+    ) async throws -> (CurlRoute?, ConnectionSlot) {
+      let route = router.isDirect(context) ? nil : try await router.route(for: wire, context)
+      return (route, try await limiter.acquire(for: wire.origin, context))
+    }
+
+    private func makeTransfer(
+      for wire: CurlRequest, _ route: CurlRoute?, _ slot: ConnectionSlot, _ context: RequestContext
+    ) throws -> CurlTransfer {
       let upload = try wire.makeUpload()
-      let mailbox = try openEngine(for: request)
+      let mailbox = try openEngine(for: wire.request)
       context.exchange.enter(.connecting)
       return CurlTransfer(wire, upload, route, context, slot: slot, mailbox: mailbox)
     }
