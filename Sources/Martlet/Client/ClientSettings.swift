@@ -8,6 +8,8 @@ final class ClientSettings: Sendable {
   let targets: ParsedTargets
   /// The origin of the base URL, if there is one, or what is wrong with it.
   let baseOrigin: Result<Origin?, InvalidInput>
+  /// The client's cookies.
+  let jar: CookieJar
   /// The options of a request that chooses nothing.
   let options: ResolvedOptions
   private let wholeStages: [any Stage]
@@ -24,6 +26,11 @@ final class ClientSettings: Sendable {
       problem = configuration.transportSettings.problem
       transport = configuration.transport.prepared(for: configuration.transportSettings)
     }
+    if let previous, previous.configuration.cookiesIdentity == configuration.cookiesIdentity {
+      jar = previous.jar
+    } else {
+      jar = configuration.cookies.makeJar(configuration.now)
+    }
     var headers: HTTPHeaders = ["Accept": "*/*", "User-Agent": configuration.userAgent]
     headers.replace(with: configuration.headers)
     defaultHeaders = headers
@@ -32,16 +39,29 @@ final class ClientSettings: Sendable {
     baseOrigin = Result { () throws(InvalidInput) in try configuration.baseURL?.resolve(against: nil).origin }
     options = ResolvedOptions(configuration.options)
     let isFollowing = options.redirects.isFollowing
-    wholeStages = Pipeline.stages(configuration, transport, isFollowing: isFollowing, .whole)
-    streamStages = Pipeline.stages(configuration, transport, isFollowing: isFollowing, .stream)
+    let cookies = Self.hasCookies(options, jar) ? jar : nil
+    wholeStages = Pipeline.stages(configuration, transport, isFollowing: isFollowing, cookies: cookies, .whole)
+    streamStages = Pipeline.stages(configuration, transport, isFollowing: isFollowing, cookies: cookies, .stream)
   }
 
   /// The stages of a call, which are the same for nearly all of them.
   func stages(_ options: ResolvedOptions, _ delivery: Pipeline.Delivery) -> [any Stage] {
-    guard options.redirects.isFollowing == self.options.redirects.isFollowing else {
-      return Pipeline.stages(configuration, transport, isFollowing: options.redirects.isFollowing, delivery)
+    let isFollowing = options.redirects.isFollowing
+    let hasCookies = Self.hasCookies(options, jar)
+    guard isFollowing == self.options.redirects.isFollowing, hasCookies == Self.hasCookies(self.options, jar) else {
+      return Pipeline.stages(
+        configuration, transport, isFollowing: isFollowing, cookies: hasCookies ? jar : nil, delivery)
     }
     return delivery == .whole ? wholeStages : streamStages
+  }
+
+  /// Whether requests with these options have anything to do with cookies.
+  private static func hasCookies(_ options: ResolvedOptions, _ jar: CookieJar) -> Bool {
+    switch options.cookies.kind {
+    case .automatic: !jar.shelf.keepsNothing
+    case .none: false
+    case .jar, .only: true
+    }
   }
 
   /// Whether every part on the way of a request watches the call for its end, so that no task is needed to end it.

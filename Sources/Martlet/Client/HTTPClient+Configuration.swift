@@ -65,6 +65,13 @@ extension HTTPClient {
       set { transportSettings.tls = newValue }
     }
 
+    /// Where cookies are kept; ``CookieStore/memory`` by default, a jar of its own for each client.
+    ///
+    /// Setting it gives a client another jar, also when it is the same store again.
+    /// A client that acts for many users must keep them apart: with ``CookieStore/none`` here, and a jar for each user in
+    /// ``RequestOptions/cookies``.
+    public var cookies = CookieStore.memory { didSet { cookiesIdentity = Self.newIdentity() } }
+
     /// The decoder of ``HTTPResponse/json(_:decoder:)`` and of endpoints.
     public var decoder = JSONDecoder()
 
@@ -79,6 +86,7 @@ extension HTTPClient {
 
     var transportSettings = TransportSettings() { didSet { transportIdentity = Self.newIdentity() } }
     private(set) var transportIdentity = Self.newIdentity()
+    private(set) var cookiesIdentity = Self.newIdentity()
 
     /// The defaults that the library comes with.
     public init() {}

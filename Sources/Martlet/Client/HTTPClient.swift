@@ -42,7 +42,7 @@ public actor HTTPClient {
   /// The configuration of requests made now.
   public nonisolated var configuration: Configuration { core.settings.configuration }
 
-  /// A client with a configuration of its own on the same connections and the same retry budget.
+  /// A client with a configuration of its own on the same connections, the same cookies and the same retry budget.
   ///
   /// Its requests are its own too: `cancelAll()` of one client leaves those of the other alone.
   ///

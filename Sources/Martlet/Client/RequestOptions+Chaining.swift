@@ -16,6 +16,11 @@ extension RequestOptions {
   /// Options that set ``redirects``.
   public static func redirects(_ policy: RedirectPolicy) -> RequestOptions { RequestOptions().redirects(policy) }
 
+  /// Sets ``cookies``.
+  public func cookies(_ policy: CookiePolicy) -> RequestOptions { with { $0.cookies = policy } }
+  /// Options that set ``cookies``.
+  public static func cookies(_ policy: CookiePolicy) -> RequestOptions { RequestOptions().cookies(policy) }
+
   /// Sets ``accepts``.
   public func accepts(_ rule: StatusAcceptance) -> RequestOptions { with { $0.accepts = rule } }
   /// Options that set ``accepts``.

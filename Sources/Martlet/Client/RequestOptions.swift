@@ -13,6 +13,12 @@ public struct RequestOptions: Sendable {
   /// Which redirects are followed; ``RedirectPolicy/follow`` by default.
   public var redirects: RedirectPolicy?
 
+  /// Which cookies are sent and kept; ``CookiePolicy/automatic`` by default, the client's jar.
+  ///
+  /// A `Cookie` header field that a program sets itself is sent as it is, with nothing from a jar added to it; what the
+  /// response sets is kept all the same. The field goes to the origin that it was set for only.
+  public var cookies: CookiePolicy?
+
   /// Which responses are a success; ``StatusAcceptance/success`` by default.
   public var accepts: StatusAcceptance?
 
@@ -76,6 +82,7 @@ public struct RequestOptions: Sendable {
     var merged = other
     merged.retry = retry ?? other.retry
     merged.redirects = redirects ?? other.redirects
+    merged.cookies = cookies ?? other.cookies
     merged.accepts = accepts ?? other.accepts
     merged.maximumBodyBytes = maximumBodyBytes ?? other.maximumBodyBytes
     merged.errorBodyBytes = errorBodyBytes ?? other.errorBodyBytes
@@ -100,9 +107,9 @@ extension RequestOptions {
   /// Whether everything is inherited.
   var isEmpty: Bool {
     guard case nil = onProgress else { return false }
-    return retry == nil && redirects == nil && accepts == nil && maximumBodyBytes == nil && errorBodyBytes == nil
-      && decompression == nil && httpVersion == nil && tag == nil && reportsCancellation == nil && values.isEmpty
-      && timeouts.isEmpty
+    guard retry == nil, redirects == nil, cookies == nil, accepts == nil else { return false }
+    return maximumBodyBytes == nil && errorBodyBytes == nil && decompression == nil && httpVersion == nil && tag == nil
+      && reportsCancellation == nil && values.isEmpty && timeouts.isEmpty
   }
 }
 
@@ -111,6 +118,7 @@ final class ResolvedOptions: Sendable {
   let source: RequestOptions
   let retry: RetryPolicy
   let redirects: RedirectPolicy
+  let cookies: CookiePolicy
   let accepts: StatusAcceptance
   let maximumBodyBytes: Int
   let errorBodyBytes: Int
@@ -124,6 +132,7 @@ final class ResolvedOptions: Sendable {
     source = options
     retry = options.retry ?? .standard
     redirects = options.redirects ?? .follow
+    cookies = options.cookies ?? .automatic
     accepts = options.accepts ?? .success
     maximumBodyBytes = options.maximumBodyBytes ?? 100 << 20
     errorBodyBytes = options.errorBodyBytes ?? 64 << 10
@@ -137,7 +146,7 @@ final class ResolvedOptions: Sendable {
     } else if errorBodyBytes < 0 {
       problem = InvalidInput("errorBodyBytes is \(errorBodyBytes)")
     } else {
-      problem = (retry.problem ?? redirects.problem).map { InvalidInput($0) }
+      problem = (retry.problem ?? redirects.problem ?? cookies.problem).map { InvalidInput($0) }
     }
   }
 }

@@ -13,7 +13,8 @@ enum Pipeline {
   /// A stage whose policy is off is left out here, not skipped at run time. Stage 0, the total limit, covers all of it:
   /// the watchdog aborts the call.
   static func stages(
-    _ configuration: HTTPClient.Configuration, _ transport: any Transport, isFollowing: Bool, _ delivery: Delivery
+    _ configuration: HTTPClient.Configuration, _ transport: any Transport, isFollowing: Bool, cookies: CookieJar?,
+    _ delivery: Delivery
   ) -> [any Stage] {
     [
       // 1 yours, once per call
@@ -25,7 +26,8 @@ enum Pipeline {
       //   a body that breaks off is an attempt lost
       [CollectMiddleware(delivery: delivery)],
       // 4 AuthMiddleware: credentials; on 401 one refresh shared by all, then one replay
-      // 5 CookieMiddleware (RFC 6265bis)
+      // 5 once per exchange: what belongs to its URL, and what the response sets (RFC 6265bis)
+      cookies.map { [CookieMiddleware(jar: $0)] } ?? [],
       // 6 CacheMiddleware (RFC 9111): a fresh entry ends the trip here
       // 7 yours, once per exchange
       configuration.attemptMiddleware.map(MiddlewareStage.init),

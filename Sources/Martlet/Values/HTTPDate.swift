@@ -71,7 +71,7 @@ extension HTTPDate: CustomStringConvertible {
 ///
 /// The days are counted in eras of 400 years that start on 1 March, so that the leap day comes last. Only years of four
 /// digits get here, so nothing can overflow.
-private struct CivilTime {
+struct CivilTime {
   var year: Int
   var month: Int
   var day: Int

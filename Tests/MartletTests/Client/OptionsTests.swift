@@ -54,6 +54,12 @@ import Testing
         testDescription: "redirects", set: { $0.redirects = .follow(upTo: 10 + $1) },
         get: { ResolvedOptions($0).redirects.maximumHops - 10 }),
       Field(
+        testDescription: "cookies", set: { $0.cookies = .only([Cookie("n", "\($1)")]) },
+        get: {
+          guard case .only(let cookies) = ResolvedOptions($0).cookies.kind else { return 0 }
+          return cookies.first.flatMap { Int($0.value) } ?? -1
+        }),
+      Field(
         testDescription: "accepts", set: { $0.accepts = .statuses(0..<(400 + $1)) },
         get: {
           ResolvedOptions($0).accepts.accepts(401) == true
@@ -272,7 +278,8 @@ import Testing
   @Test func `are empty only if nothing is chosen`() {
     // Options that count as empty are not looked at again: a new one has to be added to `isEmpty`, and here.
     let chosen: [RequestOptions] = [
-      .retry(.none), .redirects(.none), .accepts(.any), .maximumBodyBytes(1), .errorBodyBytes(1), .decompression(.off),
+      .retry(.none), .redirects(.none), .cookies(.none), .accepts(.any), .maximumBodyBytes(1), .errorBodyBytes(1),
+      .decompression(.off),
       .httpVersion(.http1_1), .tag("x"), .timeout(.seconds(1)), RequestOptions { $0.reportsCancellation = true },
       RequestOptions { $0.onProgress = { _ in } },
       RequestOptions { $0[Note.self] = "x" },

@@ -67,14 +67,14 @@ import Testing
 
     #expect(
       names == [
-        "MiddlewareStage", "RedirectMiddleware", "RetryMiddleware", "CollectMiddleware", "MiddlewareStage",
-        "ExchangeStage",
+        "MiddlewareStage", "RedirectMiddleware", "RetryMiddleware", "CollectMiddleware", "CookieMiddleware",
+        "MiddlewareStage", "ExchangeStage",
       ])
   }
 
   @Test func `leaves out what is off`() throws {
     let client = HTTPClient { $0.transport = .stub { _ in .text("x") } }
-    let options = RequestOptions.redirects(.none).retry(.none)
+    let options = RequestOptions.redirects(.none).retry(.none).cookies(.none)
     let call = try client.core.begin(.get("http://example.test/"), options: options, isManaged: false)
     defer { call.cancel() }
 

@@ -1,0 +1,70 @@
+import Foundation
+
+/// The date of an `Expires` attribute, read by an algorithm of its own (RFC 6265bis §5.1.1).
+///
+/// Servers have written every form there is: the parts may come in any order, with anything between them.
+enum CookieDate {
+  /// Reads a date.
+  ///
+  /// - Parameter octets: The attribute's value, any octets.
+  /// - Returns: The date, or `nil` if a part is missing or there is no such day.
+  static func parse(_ octets: some Collection<UInt8>) -> Date? {
+    var time: (hour: Int, minute: Int, second: Int)?
+    var day: Int?
+    var month: Int?
+    var year: Int?
+    for token in octets.split(whereSeparator: isDelimiter) {
+      let token = Array(token)[...]
+      if time == nil, let found = readTime(token) {
+        time = found
+      } else if day == nil, let found = readNumber(token, digits: 1...2) {
+        day = found
+      } else if month == nil, let found = readMonth(token) {
+        month = found
+      } else if year == nil, let found = readNumber(token, digits: 2...4) {
+        year = found
+      }
+    }
+    guard let time, let day, let month, var year else { return nil }
+    if 70...99 ~= year { year += 1_900 } else if 0...69 ~= year { year += 2_000 }
+    let civil = CivilTime(
+      year: year, month: month, day: day, hour: time.hour, minute: time.minute, second: time.second)
+    guard year >= 1_601, time.second <= 59, civil.isPossible else { return nil }
+    return Date(timeIntervalSince1970: TimeInterval(civil.seconds))
+  }
+
+  private static func isDelimiter(_ octet: UInt8) -> Bool {
+    switch octet {
+    case 0x09, 0x20...0x2F, 0x3B...0x40, 0x5B...0x60, 0x7B...0x7E: true
+    default: false
+    }
+  }
+
+  /// `1*2DIGIT ":" 1*2DIGIT ":" 1*2DIGIT`, and then nothing or anything but a digit.
+  private static func readTime(_ token: ArraySlice<UInt8>) -> (hour: Int, minute: Int, second: Int)? {
+    let fields = token.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+    guard fields.count == 3, fields[0].allSatisfy(isDigit), fields[1].allSatisfy(isDigit),
+      let hour = readNumber(fields[0], digits: 1...2), let minute = readNumber(fields[1], digits: 1...2),
+      let second = readNumber(fields[2], digits: 1...2)
+    else { return nil }
+    return (hour, minute, second)
+  }
+
+  /// A number of so many digits, and then nothing or anything but a digit.
+  private static func readNumber(_ token: ArraySlice<UInt8>, digits: ClosedRange<Int>) -> Int? {
+    let number = token.prefix(while: isDigit)
+    guard digits.contains(number.count) else { return nil }
+    return FieldSyntax.parseDigits(number).map { Int(clamping: $0) }
+  }
+
+  private static func readMonth(_ token: ArraySlice<UInt8>) -> Int? {
+    let start = token.prefix(3).map(FieldSyntax.lowercased)
+    return months.firstIndex { start.elementsEqual($0.utf8) }.map { $0 + 1 }
+  }
+
+  private static func isDigit(_ octet: UInt8) -> Bool { 0x30...0x39 ~= octet }
+
+  private static let months = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+  ]
+}

@@ -1,0 +1,144 @@
+import Dispatch
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The file of a jar: JSON, readable by its owner only, replaced as a whole.
+///
+/// ```
+///   lock "name.lock" ─▶ read "name" ─▶ add own changes ─▶ write and sync "name.new" ─▶ rename to "name" ─▶ unlock
+/// ```
+///
+/// At every instant "name" is one whole state, the old or the new one. The lock is the system's, so that it ends with
+/// its process. Because what is written is what others have written with own changes on top, several processes can share
+/// a file.
+final class CookieFile: Sendable {
+  /// How long another process may hold the lock, in milliseconds.
+  private static let patience = 2_000
+
+  let path: String
+  /// Which changes belong into the file.
+  let journal: CookieTable.Journal
+  /// Files block the thread that asks for them, and so must not be read and written on those of tasks.
+  private let queue = DispatchQueue(label: "Martlet.CookieFile")
+
+  init(_ url: URL, keepsSessionCookies: Bool) {
+    path = url.path(percentEncoded: false)
+    journal = keepsSessionCookies ? .everything : .persistent
+  }
+
+  /// Reads the file.
+  ///
+  /// - Returns: Its cookies, as far as a server could have set them; none if there is no file.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it is not what this class writes.
+  func read() throws(HTTPError) -> [Cookie] {
+    guard let data = try PrivateFile.read(path) else { return [] }
+    guard let archive = try? JSONDecoder().decode(Archive.self, from: data), archive.version == Archive.current else {
+      throw HTTPError(.file, "\(PrivateFile.shown(path)) is not a file of cookies that this version can read")
+    }
+    return archive.cookies.compactMap { $0.cookie.checked() }
+  }
+
+  /// Merges the changes of a shelf with the file, in both directions.
+  func synchronise(_ shelf: CookieShelf, isAsked: Bool) async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      queue.async { [self] in
+        let changes = shelf.takeChanges()
+        // Somebody before has saved it already.
+        guard isAsked || !changes.isEmpty else { return continuation.resume() }
+        do {
+          try merge(changes, with: shelf)
+          continuation.resume()
+        } catch {
+          shelf.restore(changes)
+          continuation.resume(throwing: error)
+        }
+      }
+    }
+  }
+
+  private func merge(_ changes: [CookieTable.Change], with shelf: CookieShelf) throws(HTTPError) {
+    let lock = try FileLock(path + ".lock", patience: Self.patience)
+    defer { lock.release() }
+    let now = shelf.now()
+    let stored = try readOrSetAside(isWriting: !changes.isEmpty)
+    var table = CookieTable()
+    for cookie in stored { table.put(cookie, now: now) }
+    for change in changes { table.apply(change, now: now) }
+    let merged = table.all(now)
+    if !changes.isEmpty && Set(merged) != Set(stored) { try write(merged) }
+    shelf.adopt(merged)
+  }
+
+  /// Reads the file; one that cannot be understood is renamed before another takes its place, so that it is not lost.
+  private func readOrSetAside(isWriting: Bool) throws(HTTPError) -> [Cookie] {
+    do {
+      return try read()
+    } catch {
+      guard isWriting, try PrivateFile.read(path) != nil else { throw error }
+      try PrivateFile.rename(path, to: path + ".broken")
+      return []
+    }
+  }
+
+  private func write(_ cookies: [Cookie]) throws(HTTPError) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    let archive = Archive(version: Archive.current, cookies: cookies.map(Archive.Entry.init))
+    guard let data = try? encoder.encode(archive) else {
+      throw HTTPError(.file, "the cookies cannot be written to \(PrivateFile.shown(path))")
+    }
+    try PrivateFile.replace(path, with: data)
+  }
+}
+
+/// What stands in the file.
+private struct Archive: Codable {
+  static let current = 1
+
+  var version: Int
+  var cookies: [Entry]
+
+  struct Entry: Codable {
+    var name: String
+    var value: String
+    var domain: String
+    var isHostOnly: Bool
+    var path: String
+    var expires: Date?
+    var isSecure: Bool
+    var isHTTPOnly: Bool
+    var sameSite: Cookie.SameSite?
+    var created: Date
+    var lastAccess: Date
+
+    init(_ cookie: Cookie) {
+      name = cookie.name
+      value = cookie.value
+      domain = cookie.domain
+      isHostOnly = cookie.isHostOnly
+      path = cookie.path
+      expires = cookie.expires
+      isSecure = cookie.isSecure
+      isHTTPOnly = cookie.isHTTPOnly
+      sameSite = cookie.sameSite
+      created = cookie.created
+      lastAccess = cookie.lastAccess
+    }
+
+    var cookie: Cookie {
+      var cookie = Cookie(
+        name, value, domain: domain, isHostOnly: isHostOnly, path: path, expires: expires, isSecure: isSecure,
+        isHTTPOnly: isHTTPOnly, sameSite: sameSite)
+      cookie.created = created
+      cookie.lastAccess = lastAccess
+      return cookie
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import Foundation
+
+/// Sends the cookies that belong to a URL and keeps those that its response sets (RFC 6265bis §5.4, §5.8).
+///
+/// It stands where every exchange passes, each hop of a redirect and each retry: what it adds is in the request below it
+/// only, so that nothing can be carried on to another origin. A `Cookie` field that the caller has set is sent as it is.
+struct CookieMiddleware: Stage {
+  /// The client's.
+  let jar: CookieJar
+
+  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    let call = context.call
+    let shelf: CookieShelf
+    switch call.options.cookies.kind {
+    case .none: return try await next(request, context)
+    case .only(let cookies): return try await next(adding(cookies, to: request, context), context)
+    case .automatic: shelf = jar.shelf
+    case .jar(let other): shelf = other.shelf
+    }
+    var sent = request
+    if !shelf.isEmpty, !request.headers.contains("Cookie"), let url = try? request.target.resolve(against: nil),
+      let field = shelf.field(for: url, relation(url, request, context), now: call.settings.configuration.now())
+    {
+      sent.headers["Cookie"] = field
+    }
+    let response = try await next(sent, context)
+    // What a cache answers was set when it came from the server.
+    guard response.source != .cache, response.source != .fallback else { return response }
+    let lines = response.headers[all: "Set-Cookie"]
+    guard !lines.isEmpty, let url = try? request.target.resolve(against: nil) else { return response }
+    if shelf.receive(lines, from: url, now: call.settings.configuration.now()) {
+      // A file that cannot be written is the jar's problem, not the request's; and the wait for it can be ended.
+      try await withAbort(call.abortSource) { try? await shelf.save(isAsked: false) }
+    }
+    return response
+  }
+
+  /// The request with the cookies that a caller chose for it.
+  private func adding(_ cookies: [Cookie], to request: HTTPRequest, _ context: RequestContext) -> HTTPRequest {
+    guard !request.headers.contains("Cookie"), let url = try? request.target.resolve(against: nil) else {
+      return request
+    }
+    let origin = try? context.call.request.target.resolve(against: nil).origin
+    let relation = relation(url, request, context)
+    let now = context.call.settings.configuration.now()
+    let chosen = cookies.filter { cookie in
+      guard cookie.goes(to: url, relation, now: now) else { return false }
+      guard let checked = cookie.domain.isEmpty ? cookie : cookie.checked() else { return false }
+      if checked.domain.isEmpty { return url.origin == origin }
+      return checked.isHostOnly ? url.host == checked.domain : Cookie.domainMatches(url.host, checked.domain)
+    }
+    var request = request
+    if let field = Cookie.field(chosen) { request.headers["Cookie"] = field }
+    return request
+  }
+
+  private func relation(_ url: AbsoluteURL, _ request: HTTPRequest, _ context: RequestContext) -> SiteRelation {
+    guard context.hop > 0 else { return .same }
+    let before = context.call.redirects.compactMap { try? AbsoluteURL.parse($0.from.absoluteString) }
+    return SiteRelation(url, request.method, before: before)
+  }
+}

@@ -1,0 +1,34 @@
+/// Which cookies a request sends and which of its responses are kept.
+public struct CookiePolicy: Sendable {
+  enum Kind: Sendable {
+    case automatic
+    case none
+    case jar(CookieJar)
+    case only([Cookie])
+  }
+
+  let kind: Kind
+
+  /// The client's jar: what it holds for each URL is sent, and what responses set is kept.
+  public static let automatic = CookiePolicy(kind: .automatic)
+
+  /// None is sent and none is kept.
+  public static let none = CookiePolicy(kind: .none)
+
+  /// Another jar in place of the client's, such as that of one user.
+  public static func jar(_ jar: CookieJar) -> CookiePolicy { CookiePolicy(kind: .jar(jar)) }
+
+  /// These cookies and no others; what responses set is not kept.
+  ///
+  /// A cookie without a domain goes to the origin of the call only; one with a domain goes where it belongs. Name and
+  /// value must be fit for a header field, or the request is refused.
+  public static func only(_ cookies: [Cookie]) -> CookiePolicy { CookiePolicy(kind: .only(cookies)) }
+
+  /// What is wrong with it, if anything.
+  var problem: String? {
+    guard case .only(let cookies) = kind else { return nil }
+    return cookies.first { !$0.isWellFormed || !$0.domain.isEmpty && $0.checked() == nil }.map {
+      "the cookie \($0) cannot be sent: its name, value, path or domain is not legal"
+    }
+  }
+}

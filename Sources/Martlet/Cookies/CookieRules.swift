@@ -1,0 +1,133 @@
+import Foundation
+
+/// What a cookie may claim, and where it goes: pure functions of the standard (RFC 6265bis §5.1.3, §5.1.4, §5.7, §5.8).
+extension Cookie {
+  /// The most octets of one `Cookie` field; what would follow is left out.
+  static let maximumHeaderBytes = 8190
+
+  /// Makes the cookie that a response sets, or refuses it by all rules that do not need to know a jar (RFC 6265bis §5.7).
+  init?(_ line: SetCookie, from url: AbsoluteURL, now: Date) {
+    var domain = line.domain ?? ""
+    guard domain.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+    if !domain.isEmpty, Self.isAddress(url.host) || PublicSuffix.isSuffix(domain) {
+      // A host may be a public suffix itself: then the cookie is for it alone.
+      guard domain == url.host else { return nil }
+      domain = ""
+    }
+    guard domain.isEmpty || Self.domainMatches(url.host, domain) else { return nil }
+    guard url.isSecure || !line.isSecure else { return nil }
+    self.init(
+      line.name, line.value, domain: domain.isEmpty ? url.host : domain, isHostOnly: domain.isEmpty,
+      path: line.path.flatMap { $0.utf8.first == UInt8(ascii: "/") ? $0 : nil } ?? Self.defaultPath(url.path),
+      expires: line.expires, isSecure: line.isSecure, isHTTPOnly: line.isHTTPOnly, sameSite: line.sameSite)
+    // `__Host-` wants the attribute to be there, not only its effect.
+    guard keepsPromises, line.path != nil || !Self.hasPrefix("__host-", line.name) else { return nil }
+    created = now
+    lastAccess = now
+  }
+
+  /// The cookie as a jar keeps it, or `nil` for one that no server could have set.
+  ///
+  /// For what comes from programs and files.
+  func checked() -> Cookie? {
+    var cookie = self
+    let name = domain.utf8.first == UInt8(ascii: ".") ? domain.dropFirst() : domain[...]
+    guard isWellFormed, let host = try? URLHost.parse(Array(name.utf8)[...]) else { return nil }
+    cookie.domain = host
+    guard isHostOnly || !Self.isAddress(host) && !PublicSuffix.isSuffix(host) else { return nil }
+    return cookie.keepsPromises ? cookie : nil
+  }
+
+  /// Whether name, value and path can stand in a field.
+  var isWellFormed: Bool {
+    func isPlain(_ text: String) -> Bool {
+      !text.utf8.contains { SetCookie.isControl($0) || $0 == UInt8(ascii: ";") }
+    }
+    return isPlain(name) && !name.utf8.contains(UInt8(ascii: "=")) && isPlain(value) && isPlain(path)
+      && path.utf8.first == UInt8(ascii: "/") && path.utf8.count <= SetCookie.maximumAttributeBytes
+      && name.utf8.count + value.utf8.count <= SetCookie.maximumBytes && !(name.isEmpty && value.isEmpty)
+  }
+
+  /// Whether it has what its name's prefix promises, and `Secure` with `SameSite=None` (RFC 6265bis §5.7, 19 to 22).
+  private var keepsPromises: Bool {
+    if sameSite == SameSite.none && !isSecure { return false }
+    if name.isEmpty { return !Self.hasPrefix("__secure-", value) && !Self.hasPrefix("__host-", value) }
+    if Self.hasPrefix("__secure-", name) { return isSecure }
+    if Self.hasPrefix("__host-", name) { return isSecure && isHostOnly && path == "/" }
+    return true
+  }
+
+  private static func hasPrefix(_ prefix: String, _ text: String) -> Bool {
+    text.utf8.prefix(prefix.utf8.count).map(FieldSyntax.lowercased).elementsEqual(prefix.utf8)
+  }
+
+  /// Whether a host of a URL is an address, which has no names below it.
+  static func isAddress(_ host: String) -> Bool {
+    host.utf8.first == UInt8(ascii: "[") || URLHost.isIPv4(Array(host.utf8)[...])
+  }
+
+  /// Whether a host is a domain or a name below it (RFC 6265bis §5.1.3).
+  static func domainMatches(_ host: String, _ domain: String) -> Bool {
+    let (name, end) = (host.utf8, domain.utf8)
+    guard name.count >= end.count, name.suffix(end.count).elementsEqual(end) else { return false }
+    if name.count == end.count { return true }
+    return name.dropLast(end.count).last == UInt8(ascii: ".") && !isAddress(host)
+  }
+
+  /// Whether a path is a cookie's path or below it (RFC 6265bis §5.1.4).
+  static func pathMatches(_ path: String, _ cookiePath: String) -> Bool {
+    let (path, own) = (path.utf8, cookiePath.utf8)
+    guard path.starts(with: own) else { return false }
+    return path.count == own.count || own.last == UInt8(ascii: "/") || path.dropFirst(own.count).first == 0x2F
+  }
+
+  /// The path of a cookie that does not name one: that of the URL up to its last slash (RFC 6265bis §5.1.4).
+  static func defaultPath(_ path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.utf8.startIndex else { return "/" }
+    return String(path[..<slash])
+  }
+
+  /// Whether it goes with a request to a host that it belongs to (RFC 6265bis §5.8).
+  func goes(to url: AbsoluteURL, _ relation: SiteRelation, now: Date) -> Bool {
+    guard !isExpired(now), url.isSecure || !isSecure, Self.pathMatches(url.path, path) else { return false }
+    switch (relation, sameSite) {
+    case (.same, _), (_, SameSite.none?): return true
+    case (.crossReading, .strict?): return false
+    case (.crossReading, _): return true
+    case (.crossWriting, _): return false
+    }
+  }
+
+  /// The value of the `Cookie` field, or `nil` for no cookie (RFC 6265bis §5.8).
+  static func field(_ cookies: some Sequence<Cookie>) -> String? {
+    var field = ""
+    for cookie in cookies {
+      let pair = cookie.name.isEmpty ? cookie.value : "\(cookie.name)=\(cookie.value)"
+      guard field.utf8.count + pair.utf8.count + 2 <= maximumHeaderBytes else { break }
+      field += field.isEmpty ? pair : "; \(pair)"
+    }
+    return field.isEmpty ? nil : field
+  }
+}
+
+/// What the sites of a chain of redirects have to do with each other (RFC 6265bis §5.2).
+enum SiteRelation: Sendable {
+  /// The program asked for this site, or this site redirected.
+  case same
+  /// Another site had a hand in it, and the method is safe.
+  case crossReading
+  /// Another site had a hand in it, and the method is not safe.
+  case crossWriting
+
+  /// - Parameters:
+  ///   - url: Where the request goes.
+  ///   - method: Its method.
+  ///   - before: The URLs that were asked before in the same call.
+  init(_ url: AbsoluteURL, _ method: HTTPMethod, before: [AbsoluteURL]) {
+    let isSame = before.allSatisfy {
+      $0.scheme == url.scheme
+        && ($0.host == url.host || PublicSuffix.registrable($0.host) == PublicSuffix.registrable(url.host))
+    }
+    self = isSame ? .same : method.isSafe ? .crossReading : .crossWriting
+  }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import Synchronization
+
+/// What a jar is made of: the cookies behind one lock, and the file that they are kept in.
+///
+/// A class with a lock, not an actor: a request asks it without waiting.
+final class CookieShelf: Sendable {
+  /// Where the cookies are kept.
+  enum Keeping: Sendable {
+    case nowhere
+    case memory
+    case file(CookieFile)
+    case system
+  }
+
+  let keeping: Keeping
+  let now: @Sendable () -> Date
+  private let table: Locked<CookieTable>
+  /// So that an empty jar costs no lock; a request that reads it late is one that was sent before.
+  private let isFilled = Atomic(false)
+  private let problem = Locked<HTTPError?>(nil)
+
+  init(_ keeping: Keeping, _ now: @escaping @Sendable () -> Date) {
+    self.keeping = keeping
+    self.now = now
+    switch keeping {
+    case .nowhere, .memory: table = Locked(CookieTable())
+    case .system: table = Locked(CookieTable(journal: .everything))
+    case .file(let file):
+      var table = CookieTable(journal: file.journal)
+      do {
+        for cookie in try file.read() { table.put(cookie, now: now()) }
+      } catch {
+        problem.withLock { $0 = error }
+      }
+      _ = table.takeChanges()
+      isFilled.store(table.count > 0, ordering: .relaxed)
+      self.table = Locked(table)
+    }
+  }
+
+  /// Whether there is surely nothing to send.
+  var isEmpty: Bool {
+    switch keeping {
+    case .nowhere: true
+    case .system: false
+    case .memory, .file: !isFilled.load(ordering: .relaxed)
+    }
+  }
+
+  var keepsNothing: Bool {
+    if case .nowhere = keeping { return true }
+    return false
+  }
+
+  /// What last kept the file from being read or written; `nil` after a success.
+  var lastProblem: HTTPError? { problem.withLock { $0 } }
+
+  /// Works on the cookies, alone.
+  func withTable<Result: Sendable>(_ body: @Sendable (inout CookieTable) -> Result) -> Result {
+    #if canImport(Darwin)
+      if case .system = keeping { return SystemCookies.withTable(now(), body) }
+    #endif
+    if keepsNothing {
+      var nothing = CookieTable()
+      return body(&nothing)
+    }
+    return table.withLock {
+      let result = body(&$0)
+      isFilled.store($0.count > 0, ordering: .relaxed)
+      return result
+    }
+  }
+
+  /// The value of the `Cookie` field of a request, or `nil` for none.
+  func field(for url: AbsoluteURL, _ relation: SiteRelation, now: Date) -> String? {
+    isEmpty ? nil : Cookie.field(withTable { $0.select(for: url, relation, now: now) })
+  }
+
+  /// Stores what a response sets.
+  ///
+  /// - Returns: Whether there is something to save.
+  func receive(_ lines: [String], from url: AbsoluteURL, now: Date) -> Bool {
+    let parsed = lines.prefix(SetCookie.maximumLines).compactMap { SetCookie($0, now: now) }
+    guard !parsed.isEmpty else { return false }
+    return withTable { table in
+      for line in parsed { table.receive(line, from: url, now: now) }
+      return !table.changes.isEmpty
+    }
+  }
+
+  // MARK: The file
+
+  /// Writes what has changed to the file, and takes over what others have written.
+  ///
+  /// - Parameter isAsked: Whether somebody wants it: without that nothing is done if nothing has changed.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  func save(isAsked: Bool) async throws {
+    guard case .file(let file) = keeping else { return }
+    do {
+      try await file.synchronise(self, isAsked: isAsked)
+      problem.withLock { $0 = nil }
+    } catch {
+      problem.withLock { $0 = error as? HTTPError }
+      throw error
+    }
+  }
+
+  func takeChanges() -> [CookieTable.Change] { withTable { $0.takeChanges() } }
+
+  func restore(_ changes: [CookieTable.Change]) { withTable { $0.restore(changes) } }
+
+  func adopt(_ stored: [Cookie]) {
+    let now = now()
+    withTable { $0.adopt(stored, now: now) }
+  }
+}

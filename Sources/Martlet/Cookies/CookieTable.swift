@@ -1,0 +1,224 @@
+import Foundation
+
+/// The cookies of a jar: a value without a clock, a lock or a file (RFC 6265bis §5.7, §5.8).
+struct CookieTable: Sendable {
+  /// The most cookies of one domain.
+  static let maximumPerDomain = 50
+  /// The most cookies in all.
+  static let maximumCount = 3_000
+
+  /// What has to be told to the keeper of the cookies.
+  struct Change: Sendable {
+    let key: Cookie.Key
+    /// The cookie as it is now, or `nil` if it is gone.
+    let cookie: Cookie?
+  }
+
+  /// Which changes are noted.
+  enum Journal: Sendable {
+    case off
+    /// Those of cookies that outlive the session.
+    case persistent
+    case everything
+
+    /// Whether the keeper of the cookies keeps this one.
+    func keeps(_ cookie: Cookie) -> Bool {
+      switch self {
+      case .off: false
+      case .persistent: !cookie.isSessionCookie
+      case .everything: true
+      }
+    }
+  }
+
+  let journal: Journal
+  /// What was noted, one change a cookie, in their order: servers see in which order cookies are.
+  private(set) var changes: [Change] = []
+  private(set) var count = 0
+  private var byDomain: [String: [Cookie]] = [:]
+
+  init(journal: Journal = .off) { self.journal = journal }
+
+  // MARK: Reading
+
+  /// All cookies that have not ended, by domain.
+  func all(_ now: Date) -> [Cookie] {
+    byDomain.sorted { $0.key < $1.key }.flatMap { $0.value }.filter { !$0.isExpired(now) }
+  }
+
+  /// The cookies of a request in the order in which they are sent: longer paths first, then older ones.
+  mutating func select(for url: AbsoluteURL, _ relation: SiteRelation, now: Date) -> [Cookie] {
+    guard count > 0 else { return [] }
+    var found: [Cookie] = []
+    for domain in Self.domains(of: url.host) {
+      guard let cookies = byDomain[domain] else { continue }
+      let isHost = domain.utf8.count == url.host.utf8.count
+      for index in cookies.indices where isHost || !cookies[index].isHostOnly {
+        guard cookies[index].goes(to: url, relation, now: now) else { continue }
+        byDomain[domain]?[index].lastAccess = now
+        found.append(cookies[index])
+      }
+    }
+    guard found.count > 1 else { return found }
+    let order = found.enumerated().sorted { left, right in
+      let (first, second) = (left.element, right.element)
+      if first.path.utf8.count != second.path.utf8.count { return first.path.utf8.count > second.path.utf8.count }
+      return first.created == second.created ? left.offset < right.offset : first.created < second.created
+    }
+    return order.map(\.element)
+  }
+
+  /// The host and the names above it.
+  private static func domains(of host: String) -> [String] {
+    guard !Cookie.isAddress(host) else { return [host] }
+    var domains = [host]
+    var rest = host[...]
+    while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
+      rest = rest[rest.utf8.index(after: dot)...]
+      if !rest.isEmpty { domains.append(String(rest)) }
+    }
+    return domains
+  }
+
+  // MARK: Changing
+
+  /// Stores what a response sets, if it may.
+  ///
+  /// - Returns: Whether it was stored, or deleted a cookie as it was meant to.
+  @discardableResult
+  mutating func receive(_ line: SetCookie, from url: AbsoluteURL, now: Date) -> Bool {
+    guard let cookie = Cookie(line, from: url, now: now) else { return false }
+    if !url.isSecure && hidesSecureCookie(cookie) { return false }
+    put(cookie, now: now)
+    return true
+  }
+
+  /// Stores a checked cookie; one that has ended removes its predecessor.
+  mutating func put(_ cookie: Cookie, now: Date) {
+    guard !cookie.isExpired(now) else {
+      remove(cookie.key)
+      if journal != .off { note(Change(key: cookie.key, cookie: nil)) }
+      return
+    }
+    var cookie = cookie
+    let old = byDomain[cookie.domain]?.firstIndex { $0.key == cookie.key }
+    if let old, let predecessor = byDomain[cookie.domain]?[old] {
+      // The place in the order of sending is that of the first one.
+      cookie.created = predecessor.created
+      byDomain[cookie.domain]?[old] = cookie
+      note(cookie, replacing: predecessor)
+    } else {
+      byDomain[cookie.domain, default: []].append(cookie)
+      count += 1
+      note(cookie, replacing: nil)
+      evict(from: cookie.domain, now: now)
+    }
+  }
+
+  /// Removes a cookie.
+  ///
+  /// - Returns: Whether it was there.
+  @discardableResult
+  mutating func remove(_ key: Cookie.Key) -> Bool {
+    guard let index = byDomain[key.domain]?.firstIndex(where: { $0.key == key }) else { return false }
+    remove(at: index, of: key.domain)
+    return true
+  }
+
+  /// Removes the cookies that a closure picks.
+  mutating func removeAll(where matches: (Cookie) -> Bool) {
+    for cookie in byDomain.values.flatMap({ $0 }) where matches(cookie) { remove(cookie.key) }
+  }
+
+  /// Takes a change that was noted elsewhere.
+  mutating func apply(_ change: Change, now: Date) {
+    if let cookie = change.cookie { put(cookie, now: now) } else { remove(change.key) }
+  }
+
+  /// Hands out the changes noted and forgets them.
+  mutating func takeChanges() -> [Change] {
+    defer { changes = [] }
+    return changes
+  }
+
+  /// Notes changes again that could not be kept; what came after them stays.
+  mutating func restore(_ earlier: [Change]) {
+    let later = Set(changes.map(\.key))
+    changes = earlier.filter { !later.contains($0.key) } + changes
+  }
+
+  /// Takes over what the keeper has; what is noted here and not told yet stays as it is.
+  mutating func adopt(_ stored: [Cookie], now: Date) {
+    let noted = changes
+    let own = Set(noted.map(\.key))
+    let keys = Set(stored.map(\.key))
+    let journal = journal
+    removeAll { journal.keeps($0) && !keys.contains($0.key) && !own.contains($0.key) }
+    for cookie in stored where !own.contains(cookie.key) {
+      var cookie = cookie
+      if let known = byDomain[cookie.domain]?.first(where: { $0.key == cookie.key }) {
+        cookie.lastAccess = max(cookie.lastAccess, known.lastAccess)
+      }
+      put(cookie, now: now)
+    }
+    changes = noted
+  }
+
+  private mutating func remove(at index: Int, of domain: String) {
+    guard let removed = byDomain[domain]?.remove(at: index) else { return }
+    if byDomain[domain]?.isEmpty == true { byDomain[domain] = nil }
+    count -= 1
+    if journal.keeps(removed) { note(Change(key: removed.key, cookie: nil)) }
+  }
+
+  private mutating func note(_ cookie: Cookie, replacing predecessor: Cookie?) {
+    if journal.keeps(cookie) {
+      note(Change(key: cookie.key, cookie: cookie))
+    } else if let predecessor, journal.keeps(predecessor) {
+      note(Change(key: cookie.key, cookie: nil))
+    }
+  }
+
+  private mutating func note(_ change: Change) {
+    changes.removeAll { $0.key == change.key }
+    changes.append(change)
+  }
+
+  /// Whether a cookie over http would replace or shadow one of https (RFC 6265bis §5.7, 16).
+  private func hidesSecureCookie(_ cookie: Cookie) -> Bool {
+    byDomain.contains { domain, cookies in
+      guard Cookie.domainMatches(domain, cookie.domain) || Cookie.domainMatches(cookie.domain, domain) else {
+        return false
+      }
+      return cookies.contains {
+        $0.isSecure && $0.name == cookie.name && Cookie.pathMatches(cookie.path, $0.path)
+      }
+    }
+  }
+
+  // MARK: Limits
+
+  /// Keeps to the limits: what has ended goes first, then in a domain that has too many what is not `Secure`, then what
+  /// was not used for longest (RFC 6265bis §5.7).
+  private mutating func evict(from domain: String, now: Date) {
+    if byDomain[domain]?.count ?? 0 > Self.maximumPerDomain {
+      removeExpired(from: domain, now)
+      while let cookies = byDomain[domain], cookies.count > Self.maximumPerDomain {
+        let clear = cookies.indices.filter { !cookies[$0].isSecure }
+        let candidates = clear.isEmpty ? Array(cookies.indices) : clear
+        guard let oldest = candidates.min(by: { cookies[$0].lastAccess < cookies[$1].lastAccess }) else { break }
+        remove(at: oldest, of: domain)
+      }
+    }
+    guard count > Self.maximumCount else { return }
+    for domain in Array(byDomain.keys) { removeExpired(from: domain, now) }
+    while count > Self.maximumCount {
+      guard let oldest = byDomain.values.joined().min(by: { $0.lastAccess < $1.lastAccess }) else { break }
+      remove(oldest.key)
+    }
+  }
+
+  private mutating func removeExpired(from domain: String, _ now: Date) {
+    for cookie in byDomain[domain] ?? [] where cookie.isExpired(now) { remove(cookie.key) }
+  }
+}

@@ -1,0 +1,33 @@
+import Foundation
+
+extension HTTPClient {
+  /// The jar of this client's cookies, as its configuration says (``Configuration/cookies``).
+  ///
+  /// With ``CookieStore/none`` it is a jar that keeps nothing.
+  public nonisolated var cookies: CookieJar { core.settings.jar }
+}
+
+extension HTTPResponse {
+  /// The cookies that this response sets, whether or not a jar has kept them.
+  ///
+  /// Those that its URL may not set are left out (RFC 6265bis §5.7). What earlier hops of a redirect have set is not
+  /// among them.
+  public var cookies: [Cookie] { Cookie.set(by: headers, of: finalRequest) }
+}
+
+extension StreamedResponse {
+  /// The cookies that this response sets, whether or not a jar has kept them.
+  ///
+  /// Those that its URL may not set are left out (RFC 6265bis §5.7).
+  public var cookies: [Cookie] { Cookie.set(by: headers, of: request) }
+}
+
+extension Cookie {
+  fileprivate static func set(by headers: HTTPHeaders, of request: HTTPRequest) -> [Cookie] {
+    guard let url = try? request.target.resolve(against: nil, adding: request.query) else { return [] }
+    let now = Date()
+    return headers[all: "Set-Cookie"].prefix(SetCookie.maximumLines).compactMap { line in
+      SetCookie(line, now: now).flatMap { Cookie($0, from: url, now: now) }
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import Foundation
+
+/// The `cookies.txt` format: seven fields a line, divided by tabs, in curl's dialect.
+///
+/// ```
+/// domain  TRUE for all names below it  path  TRUE for https only  end in seconds since 1970 or 0  name  value
+/// ```
+enum NetscapeCookies {
+  private static let httpOnly = "#HttpOnly_"
+
+  static func text(_ cookies: [Cookie]) -> String {
+    var text = "# Netscape HTTP Cookie File\n"
+    for cookie in cookies where !cookie.name.isEmpty {
+      let end = cookie.expires.map { max(1, min($0.timeIntervalSince1970, 253_402_300_799)) } ?? 0
+      let fields = [
+        (cookie.isHTTPOnly ? httpOnly : "") + (cookie.isHostOnly ? "" : ".") + cookie.domain,
+        cookie.isHostOnly ? "FALSE" : "TRUE", cookie.path, cookie.isSecure ? "TRUE" : "FALSE", String(Int64(end)),
+        cookie.name, cookie.value,
+      ]
+      // A line feed cannot be in a cookie; a tab can.
+      guard !fields.contains(where: { $0.utf8.contains(0x09) }) else { continue }
+      text += fields.joined(separator: "\t") + "\n"
+    }
+    return text
+  }
+
+  static func parse(_ text: String, now: Date) -> [Cookie] {
+    // By octets: CR LF is one character to Swift.
+    text.utf8.split(separator: 0x0A).compactMap { line in
+      var line = line.last == 0x0D ? line.dropLast() : line
+      let isHTTPOnly = line.starts(with: httpOnly.utf8)
+      if isHTTPOnly {
+        line = line.dropFirst(httpOnly.utf8.count)
+      } else if line.first == UInt8(ascii: "#") {
+        return nil
+      }
+      let fields = line.split(separator: 0x09, omittingEmptySubsequences: false).map { String(Substring($0)) }
+      return cookie(fields, isHTTPOnly, now)
+    }
+  }
+
+  private static func cookie(_ fields: [String], _ isHTTPOnly: Bool, _ now: Date) -> Cookie? {
+    // curl leaves out an empty value.
+    guard fields.count == 7 || fields.count == 6, let expires = end(fields[4]) else { return nil }
+    guard let isForAll = flag(fields[1]), let isSecure = flag(fields[3]) else { return nil }
+    var cookie = Cookie(
+      fields[5], fields.count == 7 ? fields[6] : "", domain: fields[0], isHostOnly: !isForAll, path: fields[2],
+      expires: expires, isSecure: isSecure, isHTTPOnly: isHTTPOnly)
+    cookie.created = now
+    cookie.lastAccess = now
+    return cookie.isExpired(now) ? nil : cookie.checked()
+  }
+
+  private static func flag(_ text: String) -> Bool? {
+    switch FieldSyntax.lowercased(text) {
+    case "true": true
+    case "false": false
+    default: nil
+    }
+  }
+
+  /// Reads the end: `.some(nil)` for the session's.
+  ///
+  /// Some programs write fractions, some nothing for 0.
+  private static func end(_ text: String) -> Date?? {
+    if text.isEmpty { return .some(nil) }
+    guard let seconds = FieldSyntax.parseSaturated(text.utf8.prefix { $0 != UInt8(ascii: ".") }) else { return nil }
+    return .some(seconds == 0 ? nil : Date(timeIntervalSince1970: TimeInterval(min(seconds, 253_402_300_799))))
+  }
+}

@@ -1,0 +1,151 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Files with secrets in them: for their owner only from the first instant, never through a symbolic link, whole or not
+/// there.
+enum PrivateFile {
+  /// The most bytes that are read.
+  private static let maximumBytes = 64 << 20
+  private static let mode: mode_t = 0o600
+
+  /// A path fit for a log.
+  static func shown(_ path: String) -> String { InvalidInput.printable(path, limit: 300) }
+
+  static func error(_ what: String, _ path: String, _ code: Int32) -> HTTPError {
+    HTTPError(.file, "\(shown(path)) \(what): \(String(cString: strerror(code)))")
+  }
+
+  /// Reads a file.
+  ///
+  /// - Returns: Its bytes, or `nil` if there is none.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it cannot be read, is no plain file, is a symbolic link,
+  ///   belongs to somebody else, or is larger than 64 MiB.
+  static func read(_ path: String) throws(HTTPError) -> Data? {
+    // A pipe would otherwise hold up whoever opens it.
+    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return nil }
+      throw error("cannot be opened", path, errno)
+    }
+    defer { close(descriptor) }
+    var facts = stat()
+    guard fstat(descriptor, &facts) == 0 else { throw error("cannot be examined", path, errno) }
+    guard facts.st_mode & S_IFMT == S_IFREG else { throw HTTPError(.file, "\(shown(path)) is not a plain file") }
+    guard facts.st_uid == geteuid() else { throw HTTPError(.file, "\(shown(path)) belongs to somebody else") }
+    var data = Data()
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while true {
+      let count = buffer.withUnsafeMutableBytes {
+        #if canImport(Darwin)
+          Darwin.read(descriptor, $0.baseAddress, $0.count)
+        #elseif canImport(Glibc)
+          Glibc.read(descriptor, $0.baseAddress, $0.count)
+        #else
+          Musl.read(descriptor, $0.baseAddress, $0.count)
+        #endif
+      }
+      if count == 0 { return data }
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { throw error("cannot be read", path, errno) }
+      data += buffer[..<count]
+      guard data.count <= maximumBytes else { throw HTTPError(.file, "\(shown(path)) is too large") }
+    }
+  }
+
+  /// Replaces a file: at every instant it is what it was or what it will be, also after a crash.
+  ///
+  /// Only for who holds the lock of the file: the new one is written under a name of its own.
+  static func replace(_ path: String, with data: Data) throws(HTTPError) {
+    let new = path + ".new"
+    // Of a process that was killed; or somebody's trap, which is then not followed.
+    unlink(new)
+    let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+    guard descriptor >= 0 else { throw error("cannot be made", new, errno) }
+    let failure = write(data, to: descriptor)
+    close(descriptor)
+    guard failure == 0 else {
+      unlink(new)
+      throw error("cannot be written", new, failure)
+    }
+    try rename(new, to: path)
+  }
+
+  /// Renames a file, and makes sure that the new name survives a crash.
+  static func rename(_ path: String, to name: String) throws(HTTPError) {
+    #if canImport(Darwin)
+      let result = Darwin.rename(path, name)
+    #elseif canImport(Glibc)
+      let result = Glibc.rename(path, name)
+    #else
+      let result = Musl.rename(path, name)
+    #endif
+    guard result == 0 else { throw error("cannot be replaced", name, errno) }
+    let folder = open(
+      URL(filePath: name).deletingLastPathComponent().path(percentEncoded: false), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard folder >= 0 else { return }
+    // Some file systems do not let a folder be synced; there is nothing that could be done about it.
+    _ = fsync(folder)
+    close(folder)
+  }
+
+  /// Writes all of it down to the disk.
+  ///
+  /// - Returns: 0, or the error's number.
+  private static func write(_ data: Data, to descriptor: Int32) -> Int32 {
+    var rest = data[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes {
+        #if canImport(Darwin)
+          Darwin.write(descriptor, $0.baseAddress, $0.count)
+        #elseif canImport(Glibc)
+          Glibc.write(descriptor, $0.baseAddress, $0.count)
+        #else
+          Musl.write(descriptor, $0.baseAddress, $0.count)
+        #endif
+      }
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { return count < 0 ? errno : EIO }
+      rest = rest.dropFirst(count)
+    }
+    return fsync(descriptor) == 0 ? 0 : errno
+  }
+}
+
+/// The lock of a file that several processes write: a file of its own, which stays.
+///
+/// The system takes the lock away from a process that ends, however it ends.
+struct FileLock: ~Copyable {
+  private let descriptor: Int32
+
+  /// Waits for the lock, for a time.
+  ///
+  /// - Parameters:
+  ///   - path: The file of the lock.
+  ///   - patience: How many milliseconds to wait for another process.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  init(_ path: String, patience: Int) throws(HTTPError) {
+    descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw PrivateFile.error("cannot be made", path, errno) }
+    for _ in 0...max(1, patience) {
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
+      let code = errno
+      guard code == EWOULDBLOCK || code == EINTR else {
+        close(descriptor)
+        throw PrivateFile.error("cannot be locked", path, code)
+      }
+      usleep(1_000)
+    }
+    close(descriptor)
+    throw HTTPError(.file, "another process has held \(PrivateFile.shown(path)) for \(patience) ms")
+  }
+
+  /// Gives the lock back.
+  borrowing func release() { close(descriptor) }
+}

@@ -1,0 +1,116 @@
+/// The domains under which anybody can register a name, from the Public Suffix List (https://publicsuffix.org).
+///
+/// A cookie for one of them would go to strangers (RFC 6265bis §5.7). Both parts of the list count, that of the
+/// registries and the private one. The list is read where it lies in the program, by two binary searches: nothing is
+/// built first.
+enum PublicSuffix {
+  /// Whether the name is a public suffix; a name of one label always is.
+  ///
+  /// - Parameter domain: A name in lower case and ASCII; a dot at its end does not count.
+  /// - Returns: Whether it is.
+  static func isSuffix(_ domain: String) -> Bool {
+    let name = Name(domain)
+    return suffixCount(of: name) >= name.labelCount
+  }
+
+  /// The name that somebody registered: the public suffix and one label more.
+  ///
+  /// - Parameter host: A host as a URL has it.
+  /// - Returns: The registrable name; the host itself if it is an address or a public suffix.
+  static func registrable(_ host: String) -> String {
+    guard !Cookie.isAddress(host) else { return host }
+    let name = Name(host)
+    let count = suffixCount(of: name)
+    guard count < name.labelCount else { return host }
+    return String(decoding: name.bytes[name.starts[name.labelCount - count - 1]...], as: UTF8.self)
+  }
+
+  /// A name cut into labels.
+  private struct Name {
+    let bytes: ArraySlice<UInt8>
+    /// Where each label starts.
+    let starts: [Int]
+
+    init(_ text: String) {
+      var bytes = Array(text.utf8)[...]
+      if bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
+      var starts = bytes.isEmpty ? [] : [0]
+      for index in bytes.indices where bytes[index] == UInt8(ascii: ".") { starts.append(index + 1) }
+      self.bytes = bytes
+      self.starts = starts
+    }
+
+    var labelCount: Int { starts.count }
+  }
+
+  /// How many labels at the end of a name are its public suffix.
+  private static func suffixCount(of name: Name) -> Int {
+    guard let top = name.starts.last else { return 0 }
+    guard let group = find(name.bytes[top...], in: 0..<rules.utf8CodeUnitCount, dividedBy: UInt8(ascii: "/")) else {
+      // A top-level domain that is not on the list is a public suffix.
+      return 1
+    }
+    var count = group.mark == UInt8(ascii: "*") || group.mark == UInt8(ascii: "+") ? min(2, name.labelCount) : 1
+    guard name.labelCount > 1, group.rest.lowerBound < group.rest.upperBound else { return count }
+    for labels in 2...name.labelCount {
+      let part = name.bytes[name.starts[name.labelCount - labels]..<(top - 1)]
+      // No rule is longer.
+      if part.count > 80 { break }
+      guard let rule = find(part, in: group.rest, dividedBy: UInt8(ascii: ",")) else { continue }
+      switch rule.mark {
+      case UInt8(ascii: "!"): return labels - 1
+      case UInt8(ascii: "*"): count = labels < name.labelCount ? labels + 1 : count
+      case UInt8(ascii: "+"): count = min(labels + 1, name.labelCount)
+      default: count = max(count, labels)
+      }
+    }
+    return count
+  }
+
+  /// An entry of the list: its mark, 0 for none, and what comes after its name and mark.
+  private typealias Entry = (mark: UInt8, rest: Range<Int>)
+
+  /// Finds a name in a sorted part of the list.
+  private static func find(_ name: ArraySlice<UInt8>, in part: Range<Int>, dividedBy divider: UInt8) -> Entry? {
+    let text = UnsafeBufferPointer(start: rules.utf8Start, count: rules.utf8CodeUnitCount)
+    var low = part.lowerBound
+    var high = part.upperBound
+    while low < high {
+      // The entry around the middle.
+      var start = low + (high - low) / 2
+      var end = start
+      while start > low, text[start - 1] != divider { start -= 1 }
+      while end < high, text[end] != divider { end += 1 }
+      var index = start
+      var own = name.startIndex
+      while own < name.endIndex, index < end, text[index] == name[own] {
+        index += 1
+        own += 1
+      }
+      let isEntryOver = index >= end || !isNameOctet(text[index])
+      if own == name.endIndex && isEntryOver {
+        let mark = index < end && isMark(text[index]) ? text[index] : 0
+        let rest = min(end, index + (mark == 0 ? 1 : 2))
+        return (mark, rest..<end)
+      }
+      if own == name.endIndex || !isEntryOver && name[own] < text[index] {
+        high = start
+      } else {
+        low = min(high, end + 1)
+      }
+    }
+    return nil
+  }
+
+  private static func isNameOctet(_ octet: UInt8) -> Bool {
+    switch octet {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+    case UInt8(ascii: "-"), UInt8(ascii: "."): true
+    default: false
+    }
+  }
+
+  private static func isMark(_ octet: UInt8) -> Bool {
+    octet == UInt8(ascii: "!") || octet == UInt8(ascii: "*") || octet == UInt8(ascii: "+")
+  }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import Testing
+
+@testable import Martlet
+
+/// What a response may set, and where it goes then (RFC 6265bis §5.1.3, §5.1.4, §5.7).
+@Suite struct CookieRulesTests {
+  static let now = Date(timeIntervalSince1970: 1_700_000_000)
+
+  static func cookie(_ line: String, from url: String) throws -> Cookie? {
+    try SetCookie(line, now: now).flatMap { Cookie($0, from: try AbsoluteURL.parse(url), now: now) }
+  }
+
+  /// The domain of the cookie, with a dot before it if it is for the names below it too; `nil` if it is refused.
+  @Test(
+    arguments: [
+      // No domain: the host alone.
+      ("www.example.com", "", "www.example.com"), ("example.com", ".", "example.com"),
+      // A name above the host, or the host.
+      ("www.example.com", "example.com", ".example.com"), ("www.example.com", ".example.com", ".example.com"),
+      ("www.example.com", "EXAMPLE.COM", ".example.com"), ("WWW.EXAMPLE.com", "Example.com", ".example.com"),
+      ("a.b.example.com", "b.example.com", ".b.example.com"), ("example.com", "example.com", ".example.com"),
+      ("a.b.c.example.co.uk", "example.co.uk", ".example.co.uk"),
+      // A name below, beside, or only with the same end.
+      ("example.com", "www.example.com", nil), ("a.example.com", "b.example.com", nil),
+      ("badexample.com", "example.com", nil), ("example.com", "ample.com", nil), ("example.com", "e.com", nil),
+      ("example.com", "example.org", nil), ("example.com.evil.test", "example.com", nil),
+      ("www.example.com", "..example.com", nil), ("www.example.com", "example..com", nil),
+      ("www.example.com", "*.example.com", nil), ("www.example.com", "example.com/", nil),
+      ("www.example.com", "example.com:80", nil), ("www.example.com", "ex ample.com", nil),
+      ("www.example.com", "exämple.com", nil), ("www.example.com", "//example.com", nil),
+      // Public suffixes, of registries and private ones, in any spelling.
+      ("www.example.com", "com", nil), ("www.example.com", ".com", nil), ("www.example.com", "COM", nil),
+      ("www.example.com", "com.", nil), ("example.co.uk", "co.uk", nil), ("example.co.uk", "CO.UK", nil),
+      ("example.co.uk", "uk", nil), ("example.co.uk", "co.uk.", nil), ("example.co.uk.", "co.uk.", nil),
+      ("example.co.uk.", "co.uk", nil), ("me.github.io", "github.io", nil), ("me.github.io", "GitHub.io", nil),
+      ("me.github.io", "io", nil), ("x.blogspot.com", "blogspot.com", nil),
+      ("s.compute.amazonaws.com", "amazonaws.com", ".amazonaws.com"),
+      ("a.b.ck", "b.ck", nil), ("a.b.c.ck", "c.ck", nil), ("a.www.ck", "www.ck", ".www.ck"),
+      ("x.city.kobe.jp", "city.kobe.jp", ".city.kobe.jp"), ("x.y.kobe.jp", "y.kobe.jp", nil),
+      ("a.xn--55qx5d.cn", "xn--55qx5d.cn", nil), ("a.公司.cn", "xn--55qx5d.cn", nil), ("a.公司.cn", "公司.cn", nil),
+      ("www.食狮.公司.cn", "xn--85x722f.xn--55qx5d.cn", ".xn--85x722f.xn--55qx5d.cn"),
+      ("bücher.example", "xn--bcher-kva.example", ".xn--bcher-kva.example"),
+      // A host that is one may have a cookie of its own.
+      ("github.io", "github.io", "github.io"), ("co.uk", "co.uk", "co.uk"), ("localhost", "localhost", "localhost"),
+      // Names of one label, and top-level domains that are on no list.
+      ("localhost", "", "localhost"), ("a.localhost", "localhost", nil), ("a.internal", "internal", nil),
+      ("a.b.internal", "b.internal", ".b.internal"),
+      // A dot at the end makes another host.
+      ("www.example.com", "example.com.", nil), ("www.example.com.", "example.com", nil),
+      ("www.example.com.", "", "www.example.com."), ("www.example.com.", "example.com.", ".example.com."),
+      // Addresses have nothing below them.
+      ("127.0.0.1", "", "127.0.0.1"), ("127.0.0.1", "127.0.0.1", "127.0.0.1"), ("127.0.0.1", "0.0.1", nil),
+      ("127.0.0.1", "1", nil), ("127.0.0.1", ".1", nil), ("127.0.0.1", "27.0.0.1", nil), ("[::1]", "", "[::1]"),
+      ("[::1]", "[::1]", "[::1]"), ("[::1]", "1", nil), ("[::1]", "1]", nil), ("[::1]", ":1]", nil),
+      ("a.127.0.0.1.example", "1.example", ".1.example"),
+    ] as [(String, String, String?)])
+  func `domains are the host's own or above it, and nobody else's`(
+    host: String, domain: String, expected: String?
+  ) throws {
+    let line = domain.isEmpty ? "a=b" : "a=b; Domain=\(domain)"
+
+    let cookie = try Self.cookie(line, from: "http://\(host)/")
+
+    #expect(cookie.map { ($0.isHostOnly ? "" : ".") + $0.domain } == expected)
+  }
+
+  @Test(arguments: [
+    ("example.com", "example.com", true), ("www.example.com", "example.com", true),
+    ("a.b.example.com", "example.com", true), ("example.com", "www.example.com", false),
+    ("badexample.com", "example.com", false), ("example.comm", "example.com", false), ("com", "example.com", false),
+    ("1.2.3.4", "2.3.4", false), ("1.2.3.4", "1.2.3.4", true), ("[::1]", "::1]", false), ("", "", true),
+  ]) func `hosts match a domain`(host: String, domain: String, isMatch: Bool) {
+    #expect(Cookie.domainMatches(host, domain) == isMatch)
+  }
+
+  @Test(arguments: [
+    ("/", "/", true), ("/a", "/", true), ("/a", "/a", true), ("/a/", "/a", true), ("/a/b", "/a", true),
+    ("/a/b", "/a/", true), ("/ab", "/a", false), ("/a", "/a/", false), ("/", "/a", false), ("/A", "/a", false),
+    ("/a%2Fb", "/a", false),
+  ]) func `paths match`(path: String, own: String, isMatch: Bool) {
+    #expect(Cookie.pathMatches(path, own) == isMatch)
+  }
+
+  @Test(arguments: [
+    ("/", "", "/"), ("/a", "", "/"), ("/a/", "", "/a"), ("/a/b", "", "/a"), ("/a/b/", "", "/a/b"),
+    ("/a/b?c=/d/e", "", "/a"), ("/a/b", "Path", "/a"), ("/a/b", "Path=", "/a"), ("/a/b", "Path=x", "/a"),
+    ("/a/b", "Path=/x", "/x"), ("/a/b", "Path=/x; Path=y", "/a"), ("/a/b", "Path=/x/", "/x/"),
+    ("/a/b", "Path=\"/x\"", "/a"),
+  ]) func `paths are the attribute's or the URL's`(path: String, attribute: String, expected: String) throws {
+    let cookie = try Self.cookie("a=b; \(attribute)", from: "http://example.com\(path)")
+
+    #expect(cookie?.path == expected)
+  }
+
+  @Test(arguments: [
+    ("http://example.com/", "a=b; Secure", false), ("https://example.com/", "a=b; Secure", true),
+    ("http://example.com/", "a=b; SameSite=None", false), ("https://example.com/", "a=b; SameSite=None", false),
+    ("https://example.com/", "a=b; SameSite=None; Secure", true),
+    ("https://example.com/", "__Secure-a=b; Secure", true), ("https://example.com/", "__Secure-a=b", false),
+    ("https://example.com/", "__SECURE-a=b", false), ("http://example.com/", "__Secure-a=b; Secure", false),
+    ("https://example.com/", "__Secure-a=b; Secure; Domain=example.com", true),
+    ("https://example.com/x/y", "__Host-a=b; Secure; Path=/", true),
+    ("https://example.com/x/y", "__hOST-a=b; Secure; Path=/x", false),
+    ("https://example.com/", "__Host-a=b; Secure", false), ("https://example.com/", "__Host-a=b; Path=/", false),
+    ("https://example.com/", "__Host-a=b; Secure; Path=/; Domain=example.com", false),
+    ("http://example.com/", "__Host-a=b; Secure; Path=/", false),
+    ("https://example.com/", "__Host-a; Secure; Path=/", false),
+    ("https://example.com/", "=__Secure-a=b; Secure", false),
+    ("https://example.com/", "=__Secur", true), ("https://example.com/", "__Hos-a=b", true),
+  ]) func `prefixes and flags keep what they promise`(url: String, line: String, isAccepted: Bool) throws {
+    #expect((try Self.cookie(line, from: url) != nil) == isAccepted)
+  }
+
+  @Test(arguments: [
+    Cookie("", "", domain: "a.test"), Cookie("a;b", "", domain: "a.test"), Cookie("a", "b;c", domain: "a.test"),
+    Cookie("a=b", "", domain: "a.test"), Cookie("a", "b\r\nX: y", domain: "a.test"),
+    Cookie("a", "b\n", domain: "a.test"),
+    Cookie("a\u{0}", "b", domain: "a.test"), Cookie("a", "b"), Cookie("a", "b", domain: "a b"),
+    Cookie("a", "b", domain: "com", isHostOnly: false), Cookie("a", "b", domain: "github.io", isHostOnly: false),
+    Cookie("a", "b", domain: "127.0.0.1", isHostOnly: false), Cookie("a", "b", domain: "a.test", path: "x"),
+    Cookie("a", "b", domain: "a.test", path: ""), Cookie("a", "b", domain: "a.test", path: "/;x"),
+    Cookie("__Host-a", "b", domain: "a.test"), Cookie("__Secure-a", "b", domain: "a.test"),
+    Cookie("a", String(repeating: "b", count: 4096), domain: "a.test"), Cookie("a", "b", domain: "127.1"),
+    Cookie("a", "b", domain: "a.test", sameSite: Cookie.SameSite.none),
+  ]) func `what no server could set is refused from programs too`(cookie: Cookie) {
+    #expect(cookie.checked() == nil)
+  }
+
+  @Test func `programs may spell a host as they like`() {
+    #expect(Cookie("a", "b", domain: ".Example.COM", isHostOnly: false).checked()?.domain == "example.com")
+    #expect(Cookie("a", "b", domain: "bücher.example").checked()?.domain == "xn--bcher-kva.example")
+    #expect(Cookie("__Host-a", "b", domain: "a.test", isSecure: true).checked() != nil)
+  }
+
+  @Test func `values are in no description`() {
+    let cookie = Cookie("name", "secret", domain: "a.test")
+    var dumped = ""
+    dump(cookie, to: &dumped)
+
+    #expect("\(cookie)" == "name=… (a.test/)")
+    #expect("\([cookie])\(String(reflecting: cookie))\(dumped)".contains("secret") == false)
+    #expect("\(Cookie("a\n\u{1B}[2J", "b", domain: "x"))".contains("\n") == false)
+  }
+
+  @Test(
+    arguments: [
+      (["http://a.test/"], "http://a.test/x", .get, "same"),
+      (["http://www.a.test/"], "http://login.a.test/x", .post, "same"),
+      (["http://a.test:8080/"], "http://a.test/x", .post, "same"),
+      (["http://b.test/"], "http://a.test/x", .get, "crossReading"),
+      (["http://b.test/"], "http://a.test/x", .post, "crossWriting"),
+      (["http://a.test/", "http://b.test/"], "http://a.test/x", .get, "crossReading"),
+      (["http://a.test/"], "https://a.test/x", .get, "crossReading"),
+      (["http://me.github.io/"], "http://you.github.io/", .get, "crossReading"),
+      (["http://127.0.0.1/"], "http://127.0.0.2/", .get, "crossReading"),
+      (["http://localhost/"], "http://127.0.0.1/", .put, "crossWriting"),
+    ] as [([String], String, HTTPMethod, String)]) func `sites are registrable domains under one scheme`(
+      before: [String], url: String, method: HTTPMethod, expected: String
+    ) throws
+  {
+    let relation = SiteRelation(
+      try AbsoluteURL.parse(url), method, before: try before.map { try AbsoluteURL.parse($0) })
+
+    #expect("\(relation)" == expected)
+  }
+}
