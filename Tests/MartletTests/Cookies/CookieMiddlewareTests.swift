@@ -213,6 +213,26 @@ import Testing
     #expect(await client.cookies.all.map { "\($0.name)=\($0.value)" } == ["a=1", "c=3, d=4"])
   }
 
+  @Test(arguments: [(HTTPResponse.Source.network, 1), (.revalidated, 1), (.cache, 0), (.fallback, 0)])
+  func `keeps what comes from the server, not what was stored`(source: HTTPResponse.Source, count: Int) async throws {
+    struct Stored: Middleware {
+      let source: HTTPResponse.Source
+
+      func intercept(
+        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      ) async throws -> StreamedResponse {
+        var response = StreamedResponse(status: .ok, headers: ["Set-Cookie": "a=1"], request: request)
+        response.source = source
+        return response
+      }
+    }
+    let client = HTTPClient { $0.attemptMiddleware = [Stored(source: source)] }
+
+    _ = try await client.get("http://a.test/")
+
+    #expect(await client.cookies.all.count == count)
+  }
+
   @Test func `belongs to a client and what is derived from it, until the store is changed`() async throws {
     let transport = Self.transport()
     let client = Self.client(transport)
