@@ -27,6 +27,12 @@ final class CookieFile: Sendable {
   let journal: CookieTable.Journal
   /// Files block the thread that asks for them, and so must not be read and written on those of tasks.
   private let queue = DispatchQueue(label: "Martlet.CookieFile")
+  private let failures = Locked(Failures())
+
+  private struct Failures {
+    var count = 0
+    var last: HTTPError?
+  }
 
   init(_ url: URL, keepsSessionCookies: Bool) {
     path = url.path(percentEncoded: false)
@@ -46,17 +52,23 @@ final class CookieFile: Sendable {
   }
 
   /// Merges the changes of a shelf with the file, in both directions.
+  ///
+  /// Who waits while a merge fails has failed with it, and does not wait for another one that takes as long.
   func synchronise(_ shelf: CookieShelf, isAsked: Bool) async throws {
+    let seen = failures.withLock { $0.count }
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
       queue.async { [self] in
+        let failed = failures.withLock { $0.count == seen ? nil : $0.last }
+        if let failed, !isAsked { return continuation.resume(throwing: failed) }
         let changes = shelf.takeChanges()
         // Somebody before has saved it already.
         guard isAsked || !changes.isEmpty else { return continuation.resume() }
-        do {
+        do throws(HTTPError) {
           try merge(changes, with: shelf)
           continuation.resume()
         } catch {
           shelf.restore(changes)
+          failures.withLock { $0 = Failures(count: $0.count + 1, last: error) }
           continuation.resume(throwing: error)
         }
       }

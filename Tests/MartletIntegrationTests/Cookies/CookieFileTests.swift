@@ -241,14 +241,20 @@ import Testing
     let url = folder.url.appending(path: "cookies")
     let lock = try FileLock(folder.path("cookies.lock"), patience: 10)
     let jar = CookieJar(file: url)
+    let start = ContinuousClock.now
 
-    await jar.set(Self.cookie("a"))
+    await withTaskGroup { group in
+      for number in 0..<20 { group.addTask { _ = await jar.set(Self.cookie("c\(number)")) } }
+    }
+    let duration = ContinuousClock.now - start
     let problem = await jar.problem
     lock.release()
     try await jar.save()
 
     #expect(problem?.message.contains("another process") == true)
-    #expect(await CookieJar(file: url).all.count == 1)
+    // Two seconds each would be 40.
+    #expect(duration < .seconds(15))
+    #expect(await CookieJar(file: url).all.count == 20)
   }
 
   #if os(Linux)

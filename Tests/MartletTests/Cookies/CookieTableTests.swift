@@ -190,6 +190,6 @@ import Testing
 
     let sent = try bench.sent(to: "http://x.test/")
 
-    #expect(sent == "c0=\(value); c1=\(value)")
+    #expect(sent.utf8.count == 8_008 && sent.hasSuffix("; c1=\(value)"))
   }
 }
