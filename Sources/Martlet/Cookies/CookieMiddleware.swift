@@ -18,7 +18,7 @@ struct CookieMiddleware: Stage {
     case .jar(let other): shelf = other.shelf
     }
     var sent = request
-    if !shelf.isEmpty, !request.headers.contains("Cookie"), let url = try? request.target.resolve(against: nil),
+    if !shelf.isEmpty, !request.headers.contains("Cookie"), let url = url(of: request, context),
       let field = shelf.field(for: url, relation(url, request, context), now: call.settings.configuration.now())
     {
       sent.headers["Cookie"] = field
@@ -27,7 +27,7 @@ struct CookieMiddleware: Stage {
     // What a cache answers was set when it came from the server.
     guard response.source != .cache, response.source != .fallback else { return response }
     let lines = response.headers[all: "Set-Cookie"]
-    guard !lines.isEmpty, let url = try? request.target.resolve(against: nil) else { return response }
+    guard !lines.isEmpty, let url = url(of: request, context) else { return response }
     if shelf.receive(lines, from: url, now: call.settings.configuration.now()) {
       // A file that cannot be written is the jar's problem, not the request's; and the wait for it can be ended.
       try await withAbort(call.abortSource) { try? await shelf.save(isAsked: false) }
@@ -37,7 +37,7 @@ struct CookieMiddleware: Stage {
 
   /// The request with the cookies that a caller chose for it.
   private func adding(_ cookies: [Cookie], to request: HTTPRequest, _ context: RequestContext) -> HTTPRequest {
-    guard !request.headers.contains("Cookie"), let url = try? request.target.resolve(against: nil) else {
+    guard !request.headers.contains("Cookie"), let url = url(of: request, context) else {
       return request
     }
     let origin = try? context.call.request.target.resolve(against: nil).origin
@@ -52,6 +52,11 @@ struct CookieMiddleware: Stage {
     var request = request
     if let field = Cookie.field(chosen) { request.headers["Cookie"] = field }
     return request
+  }
+
+  /// The URL as the last stage will have it; middleware above may have put in a relative target.
+  private func url(of request: HTTPRequest, _ context: RequestContext) -> AbsoluteURL? {
+    try? request.target.resolve(against: context.call.settings.configuration.baseURL)
   }
 
   private func relation(_ url: AbsoluteURL, _ request: HTTPRequest, _ context: RequestContext) -> SiteRelation {
