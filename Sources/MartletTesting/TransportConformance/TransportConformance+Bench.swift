@@ -17,6 +17,7 @@ struct ConformanceBench: Sendable {
       $0.transport = transport
       $0.retry = .none
       $0.redirects = .none
+      $0.cookies = .none
       $0.accepts = .any
       // Shorter than the limit of the case, whose error says less.
       $0.options = $0.options.timeout(.seconds(8))
