@@ -109,7 +109,7 @@ extension URLSessionTests {
     @Test(arguments: URLSessionTests.loaders)
     func `neither stores nor sends cookies`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.ok(headers: ["Set-Cookie": "a=1"]))
-      let client = client(loader)
+      let client = client(loader).derived { $0.cookies = .none }
 
       _ = try await client.get(RequestTarget(server.url))
       _ = try await client.get(RequestTarget(server.url))
