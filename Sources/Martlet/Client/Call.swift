@@ -37,6 +37,8 @@ package final class Call: Watched {
   let settings: ClientSettings
   let request: HTTPRequest
   let host: String
+  /// The credential that came with it.
+  let credential: CallCredential?
   let options: ResolvedOptions
   let endpoint: (any Endpoint.Type)?
   let retryOf: RequestID?
@@ -49,13 +51,14 @@ package final class Call: Watched {
 
   init(
     id: RequestID, core: ClientCore, settings: ClientSettings, request: HTTPRequest, host: String,
-    options: ResolvedOptions, endpoint: (any Endpoint.Type)?, retryOf: RequestID?, isManaged: Bool
+    credential: CallCredential?, options: ResolvedOptions, endpoint: (any Endpoint.Type)?, retryOf: RequestID?, isManaged: Bool
   ) {
     self.id = id
     self.core = core
     self.settings = settings
     self.request = request
     self.host = host
+    self.credential = credential
     self.options = options
     self.endpoint = endpoint
     self.retryOf = retryOf

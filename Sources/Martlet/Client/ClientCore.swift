@@ -27,6 +27,7 @@ package final class ClientCore: Sendable {
   let meter: BandwidthMeter
   let outcomes = OutcomeHub()
   let changes = ChangeSignal()
+  let callSessions = CallSessions()
   private let state: Locked<State>
 
   init(_ settings: ClientSettings, budget: RetryBudget? = nil) {
@@ -65,10 +66,11 @@ package final class ClientCore: Sendable {
     let id = ClientCore.nextID()
     var asked = asked
     if let name = settings.configuration.requestIDHeader { asked.headers[name] = "\(id)" }
-    let (request, host) = try RequestGate.admit(asked, settings: settings, options: resolved)
+    let (request, host, credential) = try RequestGate.admit(
+      asked, settings: settings, options: resolved, credential: options.credential)
     let call = Call(
-      id: id, core: self, settings: settings, request: request, host: host, options: resolved, endpoint: endpoint,
-      retryOf: retryOf, isManaged: isManaged)
+      id: id, core: self, settings: settings, request: request, host: host, credential: credential, options: resolved,
+      endpoint: endpoint, retryOf: retryOf, isManaged: isManaged)
     let isOpen = state.withLock {
       guard !$0.isClosed else { return false }
       $0.calls[id] = call

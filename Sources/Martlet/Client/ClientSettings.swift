@@ -16,14 +16,15 @@ final class ClientSettings: Sendable {
   private let streamStages: [any Stage]
   /// What is wrong with the configuration, so that no request can be sent.
   let problem: InvalidInput?
+  private let transportProblem: InvalidInput?
 
   init(_ configuration: HTTPClient.Configuration, reusing previous: ClientSettings? = nil) {
     self.configuration = configuration
     if let previous, previous.configuration.transportIdentity == configuration.transportIdentity {
       transport = previous.transport
-      problem = previous.problem
+      transportProblem = previous.transportProblem
     } else {
-      problem = configuration.transportSettings.problem
+      transportProblem = configuration.transportSettings.problem
       transport = configuration.transport.prepared(for: configuration.transportSettings)
     }
     if let previous, previous.configuration.cookiesIdentity == configuration.cookiesIdentity {
@@ -31,6 +32,7 @@ final class ClientSettings: Sendable {
     } else {
       jar = configuration.cookies.makeJar(configuration.now)
     }
+    problem = transportProblem ?? configuration.authenticationProblem
     var headers: HTTPHeaders = ["Accept": "*/*", "User-Agent": configuration.userAgent]
     headers.replace(with: configuration.headers)
     defaultHeaders = headers
@@ -45,12 +47,16 @@ final class ClientSettings: Sendable {
   }
 
   /// The stages of a call, which are the same for nearly all of them.
-  func stages(_ options: ResolvedOptions, _ delivery: Pipeline.Delivery) -> [any Stage] {
+  func stages(
+    _ options: ResolvedOptions, hasCredential: Bool = false, _ delivery: Pipeline.Delivery
+  ) -> [any Stage] {
     let isFollowing = options.redirects.isFollowing
     let hasCookies = Self.hasCookies(options, jar)
-    guard isFollowing == self.options.redirects.isFollowing, hasCookies == Self.hasCookies(self.options, jar) else {
+    let isUsual = isFollowing == self.options.redirects.isFollowing && hasCookies == Self.hasCookies(self.options, jar)
+    guard isUsual, !hasCredential else {
       return Pipeline.stages(
-        configuration, transport, isFollowing: isFollowing, cookies: hasCookies ? jar : nil, delivery)
+        configuration, transport, isFollowing: isFollowing, hasCredential: hasCredential,
+        cookies: hasCookies ? jar : nil, delivery)
     }
     return delivery == .whole ? wholeStages : streamStages
   }

@@ -34,6 +34,9 @@ extension HTTPClient {
     /// The options of every request, where a scope, an endpoint or the request itself says nothing.
     public var options = RequestOptions()
 
+    /// Who has the credentials for which servers; nobody by default.
+    public var authenticators = Authenticators()
+
     /// Middleware run once per call, the first one outermost.
     public var middleware: [any Middleware] = []
 

@@ -73,6 +73,13 @@ extension RequestOptions {
   /// Options that set ``httpVersion``.
   public static func httpVersion(_ version: HTTPVersion) -> RequestOptions { RequestOptions().httpVersion(version) }
 
+  /// Sets ``credential``.
+  public func credential(_ credential: Credential) -> RequestOptions { with { $0.credential = credential } }
+  /// Options that set ``credential``.
+  public static func credential(_ credential: Credential) -> RequestOptions {
+    RequestOptions().credential(credential)
+  }
+
   /// Sets ``tag``.
   public func tag(_ tag: String) -> RequestOptions { with { $0.tag = tag } }
   /// Options that set ``tag``.

@@ -38,6 +38,12 @@ public struct RequestOptions: Sendable {
   /// On the engine of Linux; the system's loader throws ``HTTPError/Kind/unsupported`` for all but the default.
   public var httpVersion: HTTPVersion?
 
+  /// Who the request is from, in place of ``HTTPClient/Configuration/authenticators``; `nil` by default.
+  ///
+  /// It is for the origin that the request is made to and goes nowhere else. In the options of a client it is for the
+  /// base URL's origin.
+  public var credential: Credential?
+
   /// A name of the caller's, for cancelling and counting; never sent.
   public var tag: String?
 
@@ -88,6 +94,7 @@ public struct RequestOptions: Sendable {
     merged.errorBodyBytes = errorBodyBytes ?? other.errorBodyBytes
     merged.decompression = decompression ?? other.decompression
     merged.httpVersion = httpVersion ?? other.httpVersion
+    merged.credential = credential ?? other.credential
     merged.tag = tag ?? other.tag
     merged.reportsCancellation = reportsCancellation ?? other.reportsCancellation
     merged.onProgress = onProgress ?? other.onProgress
@@ -107,7 +114,7 @@ extension RequestOptions {
   /// Whether everything is inherited.
   var isEmpty: Bool {
     guard case nil = onProgress else { return false }
-    guard retry == nil, redirects == nil, cookies == nil, accepts == nil else { return false }
+    guard retry == nil, redirects == nil, cookies == nil, credential == nil, accepts == nil else { return false }
     return maximumBodyBytes == nil && errorBodyBytes == nil && decompression == nil && httpVersion == nil && tag == nil
       && reportsCancellation == nil && values.isEmpty && timeouts.isEmpty
   }

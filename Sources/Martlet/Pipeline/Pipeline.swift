@@ -13,8 +13,8 @@ enum Pipeline {
   /// A stage whose policy is off is left out here, not skipped at run time. Stage 0, the total limit, covers all of it:
   /// the watchdog aborts the call.
   static func stages(
-    _ configuration: HTTPClient.Configuration, _ transport: any Transport, isFollowing: Bool, cookies: CookieJar?,
-    _ delivery: Delivery
+    _ configuration: HTTPClient.Configuration, _ transport: any Transport, isFollowing: Bool,
+    hasCredential: Bool = false, cookies: CookieJar?, _ delivery: Delivery
   ) -> [any Stage] {
     [
       // 1 yours, once per call
@@ -25,7 +25,8 @@ enum Pipeline {
       [RetryMiddleware()],
       //   a body that breaks off is an attempt lost
       [CollectMiddleware(delivery: delivery)],
-      // 4 AuthMiddleware: credentials; on 401 one refresh shared by all, then one replay
+      // 4 credentials; on 401 one question shared by all who wait for it, then one replay (RFC 9110 §11.6)
+      hasCredential || !configuration.authenticators.isEmpty ? [AuthMiddleware()] : [],
       // 5 once per exchange: what belongs to its URL, and what the response sets (RFC 6265bis)
       cookies.map { [CookieMiddleware(jar: $0)] } ?? [],
       // 6 CacheMiddleware (RFC 9111): a fresh entry ends the trip here
@@ -38,7 +39,7 @@ enum Pipeline {
 
   /// Sends the call's request down the stages.
   static func run(_ call: Call, _ delivery: Delivery) async throws -> StreamedResponse {
-    let first = Next(stages: call.settings.stages(call.options, delivery))
+    let first = Next(stages: call.settings.stages(call.options, hasCredential: call.credential != nil, delivery))
     let context = RequestContext(call: call)
     var response: StreamedResponse
     if delivery == .stream && !call.settings.isAbortAware {

@@ -9,28 +9,35 @@ enum RequestGate {
 
   /// Makes the first request of a call: whole URL, default header fields, everything checked.
   ///
-  /// - Returns: The request, and its host.
+  /// - Parameters:
+  ///   - asked: The request as it was made.
+  ///   - settings: Those of the client.
+  ///   - options: The merged options.
+  ///   - credential: The credential that the options of the request itself have.
+  /// - Returns: The request, its host, and the credential that came with it.
   static func admit(
-    _ asked: HTTPRequest, settings: ClientSettings, options: ResolvedOptions
-  ) throws -> (HTTPRequest, host: String) {
+    _ asked: HTTPRequest, settings: ClientSettings, options: ResolvedOptions, credential: Credential?
+  ) throws -> (HTTPRequest, host: String, CallCredential?) {
     do {
       if let problem = settings.problem ?? options.problem { throw problem }
       let url = try settings.targets.url(of: asked.target, adding: asked.query)
       var headers = settings.defaultHeaders
-      if let base = try settings.baseOrigin.get(), base != url.origin {
+      let base = try settings.baseOrigin.get()
+      if let base, base != url.origin {
         // What the client was configured with is meant for its own server.
         for name in ["Authorization", "Cookie", "Proxy-Authorization"] { headers.remove(name) }
       }
-      if let user = url.user {
-        // Credentials in a URL are meant for its origin; the URL itself is never sent with them (RFC 3986 §3.2.1).
-        let pair = Data("\(user):\(url.password ?? "")".utf8).base64EncodedString()
-        headers["Authorization"] = "Basic \(pair)"
-      }
+      // What is in a URL is meant for its origin; the URL itself is never sent with it (RFC 3986 §3.2.1).
+      let own = url.user.map { Credential.user($0, password: url.password ?? "", isSentUnasked: true) }
+      // So is what the client was configured with, for its own server.
+      let configured = base == url.origin ? settings.configuration.options.credential : nil
+      let credential = own ?? credential ?? configured
+      if credential != nil { headers.remove("Authorization") }
       headers.replace(with: asked.headers)
       if let type = asked.body?.contentType, !headers.contains("Content-Type") { headers["Content-Type"] = type }
       let request = HTTPRequest(asked.method, RequestTarget(url), headers: headers, body: asked.body)
       try check(request, settings)
-      return (request, url.host)
+      return (request, url.host, credential.map { CallCredential(credential: $0, origin: url.origin) })
     } catch let error as InvalidInput {
       throw HTTPError(.invalidRequest, error.message, request: asked)
     } catch let error as InvalidBody {

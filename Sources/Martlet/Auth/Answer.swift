@@ -1,0 +1,104 @@
+import Foundation
+
+/// The challenge that is answered: the strongest one that can be.
+struct Offer: Sendable {
+  let challenge: Challenge
+  let digest: DigestChallenge?
+
+  var scheme: AuthenticationScheme { challenge.scheme }
+  var strength: Int { Answer.strength(scheme, digest) }
+  var realm: String? { challenge.realm }
+
+  /// The strongest of the challenges that one of the schemes answers; of equals the first.
+  static func strongest(of challenges: [Challenge], among schemes: [AuthenticationScheme]) -> Offer? {
+    var best: Offer?
+    for challenge in challenges where schemes.contains(challenge.scheme) {
+      let digest = DigestChallenge(challenge)
+      switch challenge.scheme {
+      case .digest where digest == nil: continue
+      case .digest, .bearer, .basic: break
+      default: continue
+      }
+      let offer = Offer(challenge: challenge, digest: digest)
+      if offer.strength > best?.strength ?? 0 { best = offer }
+    }
+    return best
+  }
+}
+
+/// A credential together with how it is sent.
+final class Answer: Sendable {
+  let credential: Credential
+  let scheme: AuthenticationScheme
+  /// The realm that it was made for; `nil` if nobody had asked.
+  let realm: String?
+  let digest: DigestSession?
+  /// Whether it came from the store, where one that is refused must not stay.
+  let isStored: Bool
+
+  var strength: Int { Self.strength(scheme, digest?.challenge) }
+
+  private init(
+    _ credential: Credential, _ scheme: AuthenticationScheme, realm: String?, digest: DigestSession?, isStored: Bool
+  ) {
+    self.credential = credential
+    self.scheme = scheme
+    self.realm = realm
+    self.digest = digest
+    self.isStored = isStored
+  }
+
+  /// What is sent before anybody asked.
+  convenience init(unasked credential: Credential, isStored: Bool = false) {
+    self.init(
+      credential, credential.token == nil ? .basic : .bearer, realm: nil, digest: nil, isStored: isStored)
+  }
+
+  /// The answer to a challenge; `nil` if the credential is of another kind.
+  convenience init?(_ credential: Credential, to offer: Offer, isStored: Bool = false) {
+    guard credential.schemes.contains(offer.scheme) else { return nil }
+    var session: DigestSession?
+    if let digest = offer.digest, let user = credential.user, let password = credential.password {
+      session = DigestSession(digest, user: user, password: password)
+    }
+    self.init(credential, offer.scheme, realm: offer.realm, digest: session, isStored: isStored)
+  }
+
+  static func strength(_ scheme: AuthenticationScheme, _ digest: DigestChallenge?) -> Int {
+    switch scheme {
+    case .basic: 1
+    case .bearer: 2
+    case .digest: 3 + (digest?.algorithm.rawValue ?? 0)
+    default: 0
+    }
+  }
+
+  /// Whether both put the same into a request.
+  func isSame(as other: Answer?) -> Bool {
+    guard let other else { return false }
+    return self === other || (digest == nil && scheme == other.scheme && credential == other.credential)
+  }
+
+  /// The value of `Authorization`.
+  ///
+  /// - Throws: ``HTTPError`` of kind `invalidRequest` if the credential cannot be sent like that.
+  func field(method: HTTPMethod, url: AbsoluteURL) throws -> String {
+    if let token = credential.token {
+      guard !token.isEmpty, token.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+        throw HTTPError(.invalidRequest, "the token has characters that cannot be sent")
+      }
+      return "Bearer \(token)"
+    }
+    let user = credential.user ?? ""
+    let password = credential.password ?? ""
+    guard !(user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+      throw HTTPError(.invalidRequest, "the user name or the password has control characters")
+    }
+    if let digest { return digest.field(method: method.rawValue, uri: url.pathAndQuery) }
+    guard !user.utf8.contains(UInt8(ascii: ":")) else {
+      throw HTTPError(.invalidRequest, "a user name with a colon cannot be sent with Basic (RFC 7617 §2)")
+    }
+    let pair = "\(user):\(password)".precomposedStringWithCanonicalMapping
+    return "Basic \(Data(pair.utf8).base64EncodedString())"
+  }
+}

@@ -1,0 +1,130 @@
+import Foundation
+
+/// Puts in the credentials of the origin, and answers its 401 (RFC 9110 §11.6).
+struct AuthMiddleware: Stage {
+  /// The most exchanges for one request.
+  private static let maximumExchanges = 4
+  /// What is read of the body of a 401, so that its connection can be used again.
+  private static let refusalBodyBytes = 64 << 10
+
+  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    let call = context.call
+    // What the caller has set is neither replaced nor answered for.
+    guard !request.headers.contains("Authorization"),
+      let url = try? request.target.resolve(against: call.settings.configuration.baseURL, adding: request.query),
+      let session = call.authSession(at: url.origin), !session.isAnswering
+    else { return try await next(request, context) }
+    let visit = AuthSession.Visit(origin: url.origin, call: call)
+    var uses: [AuthenticationScheme: Int] = [:]
+    var exchanges = 0
+    var sent = try await session.first(visit)
+    while true {
+      var filled = request
+      if let answer = sent.answer {
+        filled.headers["Authorization"] = try answer.field(method: request.method, url: url)
+        uses[answer.scheme, default: 0] += 1
+      }
+      exchanges += 1
+      var response = try await next(filled, context)
+      guard response.status == .unauthorized else {
+        if Self.isProof(response.status) { await session.accepted(sent, response.headers, visit) }
+        return response
+      }
+      guard exchanges < Self.maximumExchanges else { return response }
+      switch session.step(after: response.headers, sent, uses: uses, visit) {
+      case .deliver: return response
+      case .fail(let error): throw try await Self.completed(error, &response, call)
+      case .send(let newer):
+        guard Self.isWorthSending(newer, after: sent, uses) else { return response }
+        sent = newer
+        try await Self.drain(&response, call)
+      case .wait(let flight):
+        // Before the wait: what is asked may need the connection.
+        try await Self.drain(&response, call)
+        do {
+          let newer = try await session.wait(for: flight, visit)
+          guard Self.isWorthSending(newer, after: sent, uses) else { return response }
+          sent = newer
+        } catch let error as HTTPError {
+          throw try await Self.completed(error, &response, call)
+        }
+      }
+      guard request.isUsable else {
+        let error = HTTPError(
+          .bodyNotReplayable, "the server wants credentials and the body again, which can be sent only once")
+        throw try await Self.completed(error, &response, call)
+      }
+    }
+  }
+
+  /// Whether a status says that a credential was good: a proxy and a failing server say nothing about it.
+  private static func isProof(_ status: HTTPStatus) -> Bool { status.rawValue < 500 && status.rawValue != 407 }
+
+  private static func isWorthSending(
+    _ newer: AuthSession.Sent, after old: AuthSession.Sent, _ uses: [AuthenticationScheme: Int]
+  ) -> Bool {
+    guard let answer = newer.answer else { return false }
+    return uses[answer.scheme, default: 0] < 2 && !answer.isSame(as: old.answer)
+  }
+
+  /// Reads the body, up to a limit, and keeps it in case that this is the response after all.
+  private static func drain(_ response: inout StreamedResponse, _ call: Call) async throws {
+    // A body that breaks off does not change what the head said.
+    let read = try? await response.body.read(upTo: refusalBodyBytes)
+    response.body = ResponseBody(read?.data ?? .init())
+    try call.abortSource.check()
+  }
+
+  /// The error with the 401 that led to it.
+  private static func completed(
+    _ error: HTTPError, _ response: inout StreamedResponse, _ call: Call
+  ) async throws -> HTTPError {
+    try await drain(&response, call)
+    let body = try await response.body.read(upTo: call.options.errorBodyBytes).data
+    var error = error
+    error.describe(response.request)
+    error.response = response.whole(body, asked: call.request, decoder: nil)
+    return error
+  }
+}
+
+/// A credential that was given with one call, in its URL or its options, for the origin that the call was made to.
+struct CallCredential: Sendable, Hashable {
+  let credential: Credential
+  let origin: Origin
+}
+
+extension Call {
+  /// Who answers for a place: what came with the call, else what the client was configured with.
+  func authSession(at origin: Origin) -> AuthSession? {
+    if let credential, credential.origin == origin, !hasLeft(origin) {
+      return core.callSessions.session(for: credential)
+    }
+    let settings = settings
+    return settings.configuration.authenticators.session(for: origin, base: (try? settings.baseOrigin.get()) ?? nil)
+  }
+
+  /// Whether a redirect has led away: who sends a request back does not get what was meant for the one before.
+  private func hasLeft(_ origin: Origin) -> Bool {
+    redirects.contains { hop in
+      [hop.from, hop.to].contains { (try? AbsoluteURL.parse($0.absoluteString).origin) != origin }
+    }
+  }
+}
+
+/// The sessions of credentials that came with calls, so that the second call knows what the first one learned.
+final class CallSessions: Sendable {
+  private let sessions = Locked(RecentTable<CallCredential, AuthSession>(limit: 64))
+
+  func session(for credential: CallCredential) -> AuthSession {
+    sessions.withLock { sessions in
+      if let session = sessions[credential] { return session }
+      let session = AuthSession(CredentialAuthenticator(credential.credential))
+      sessions[credential] = session
+      return session
+    }
+  }
+
+  /// Forgets all of them; calls under way keep theirs.
+  func forget() { sessions.withLock { $0 = RecentTable(limit: 64) } }
+}

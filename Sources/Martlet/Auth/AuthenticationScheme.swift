@@ -1,0 +1,29 @@
+/// The name of a way to authenticate (RFC 9110 §11.1), compared without regard to case.
+public struct AuthenticationScheme: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+  /// The name in lower case.
+  public let rawValue: String
+
+  /// A user and a password, readable for whoever sees the request (RFC 7617).
+  public static let basic = AuthenticationScheme("basic")
+  /// A token, readable for whoever sees the request (RFC 6750).
+  public static let bearer = AuthenticationScheme("bearer")
+  /// A proof that the client knows a password, without the password (RFC 7616).
+  public static let digest = AuthenticationScheme("digest")
+
+  /// Takes a name.
+  ///
+  /// - Parameter rawValue: The name, in any case.
+  public init(rawValue: String) { self.rawValue = FieldSyntax.lowercased(rawValue) }
+
+  init(_ name: String) { self.init(rawValue: name) }
+
+  /// The name as the registry of schemes spells it.
+  public var description: String {
+    switch self {
+    case .basic: "Basic"
+    case .bearer: "Bearer"
+    case .digest: "Digest"
+    default: rawValue
+    }
+  }
+}

@@ -1,0 +1,149 @@
+/// Which authenticator has the credentials for which servers.
+///
+/// ```swift
+/// $0.authenticators[.baseURL] = .basic(user: "ada", password: secret)
+/// $0.authenticators[.host("*.example.com")] = .oauth2(token) { old in try await renew(old) }
+/// ```
+///
+/// For a request the most exact place counts: an origin or the base URL before a pattern of hosts before everywhere; of
+/// several patterns the one that was set first. What an authenticator's servers are known to accept stays with it in
+/// copies of the configuration, so that a derived client does not begin anew; setting it again forgets that.
+public struct Authenticators: Sendable {
+  private struct Entry: Sendable {
+    let place: OriginPattern
+    let session: AuthSession
+  }
+
+  private var entries: [Entry] = []
+  private var storeSession: AuthSession?
+
+  /// Where accepted credentials are kept, and asked for where nothing else is set.
+  var store: (any CredentialStore)? {
+    didSet {
+      storeSession = store == nil ? nil : AuthSession(CredentialAuthenticator(answerLimit: .seconds(30)) { _ in nil })
+    }
+  }
+
+  init() {}
+
+  /// The authenticator of a place.
+  public subscript(place: OriginPattern) -> (any Authenticator)? {
+    get { entries.first { $0.place == place }?.session.authenticator }
+    set {
+      let index = entries.firstIndex { $0.place == place }
+      switch (index, newValue) {
+      case (nil, nil): break
+      case (let index?, nil): entries.remove(at: index)
+      case (nil, let new?): entries.append(Self.entry(place, new))
+      case (let index?, let new?): entries[index] = Self.entry(place, new)
+      }
+    }
+  }
+
+  /// Whether there is nobody to ask.
+  public var isEmpty: Bool { entries.isEmpty && store == nil }
+
+  private static func entry(_ place: OriginPattern, _ authenticator: any Authenticator) -> Entry {
+    Entry(place: place, session: AuthSession(authenticator, sharedName: place.hostPattern))
+  }
+
+  func session(for origin: Origin, base: Origin?) -> AuthSession? {
+    var best: (exactness: Int, session: AuthSession)?
+    for entry in entries {
+      let exactness = entry.place.exactness(for: origin, base: base)
+      if exactness > best?.exactness ?? 0 { best = (exactness, entry.session) }
+    }
+    return best?.session ?? storeSession
+  }
+
+  /// What is wrong with it, if anything.
+  var problem: InvalidInput? {
+    for entry in entries {
+      if let problem = entry.place.problem { return problem }
+      guard entry.place == .everywhere else { continue }
+      let authenticator = entry.session.authenticator
+      if authenticator is TokenAuthenticator || (authenticator as? CredentialAuthenticator)?.isFixed == true {
+        return InvalidInput("one credential for whoever asks is for nobody: give it to an origin, or to hosts")
+      }
+    }
+    return nil
+  }
+
+  func signOut() async {
+    for entry in entries { await entry.session.signOut() }
+    await storeSession?.signOut()
+  }
+}
+
+/// The servers that a credential is meant for.
+public struct OriginPattern: Sendable, Hashable {
+  private enum Place: Sendable, Hashable {
+    case baseURL
+    case origin(Origin)
+    case host(Origin)
+    case subdomains(String)
+    case everywhere
+    case invalid(InvalidInput)
+  }
+
+  private let place: Place
+
+  /// The origin of ``HTTPClient/Configuration/baseURL``.
+  public static let baseURL = OriginPattern(place: .baseURL)
+
+  /// Whoever asks; only for authenticators that look at who it is, such as
+  /// ``Authenticator/ask(answerLimit:_:)``.
+  ///
+  /// With one credential for all, every request throws ``HTTPError/Kind/invalidRequest``.
+  public static let everywhere = OriginPattern(place: .everywhere)
+
+  /// One origin: a scheme, a host and a port.
+  ///
+  /// - Parameter url: Such as `https://api.example.com` or `http://127.0.0.1:8080`; its path does not count. Text that is
+  ///   no URL makes every request throw ``HTTPError/Kind/invalidRequest``.
+  /// - Returns: The place.
+  public static func origin(_ url: String) -> OriginPattern {
+    do throws(InvalidInput) {
+      return OriginPattern(place: .origin(try AbsoluteURL.parse(url).origin))
+    } catch {
+      return OriginPattern(place: .invalid(error))
+    }
+  }
+
+  /// A host, or all hosts below one, over https at its own port.
+  ///
+  /// - Parameter pattern: A name, or `*.` and a name: `*.example.com` is `api.example.com` and `a.b.example.com`, not
+  ///   `example.com`. Any other star makes every request throw ``HTTPError/Kind/invalidRequest``: `api.*` would be
+  ///   `api.evil.example`, too.
+  /// - Returns: The place.
+  public static func host(_ pattern: String) -> OriginPattern {
+    let isPattern = pattern.hasPrefix("*.")
+    let name = isPattern ? String(pattern.dropFirst(2)) : pattern
+    do throws(InvalidInput) {
+      let url = try AbsoluteURL.parse("https://\(name)")
+      guard url.port == nil, url.path == "/", url.query == nil, url.fragment == nil, url.user == nil,
+        !name.contains("*"), !isPattern || url.host.contains(".")
+      else { throw InvalidInput("'\(InvalidInput.printable(pattern))' is not a pattern of hosts") }
+      return OriginPattern(place: isPattern ? .subdomains(url.host) : .host(url.origin))
+    } catch {
+      return OriginPattern(place: .invalid(error))
+    }
+  }
+
+  /// The pattern, if it is one of several hosts.
+  var hostPattern: String? { if case .subdomains(let name) = place { "*.\(name)" } else { nil } }
+
+  var problem: InvalidInput? { if case .invalid(let problem) = place { problem } else { nil } }
+
+  /// How exactly it means an origin; 0 if not at all.
+  func exactness(for origin: Origin, base: Origin?) -> Int {
+    switch place {
+    case .baseURL: base == origin ? 3 : 0
+    case .origin(let own), .host(let own): own == origin ? 3 : 0
+    case .subdomains(let name):
+      origin.scheme == "https" && origin.port == 443 && origin.host.hasSuffix(".\(name)") ? 2 : 0
+    case .everywhere: 1
+    case .invalid: 0
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/// One challenge of a `WWW-Authenticate` field, as it was read (RFC 9110 §11.6.1).
+struct Challenge: Sendable, Hashable {
+  /// The scheme.
+  var scheme: AuthenticationScheme
+  /// The parameters by their names in lower case, unquoted.
+  var parameters: [String: String] = [:]
+  /// What stands after the scheme in place of parameters.
+  var token68: String?
+
+  var realm: String? { parameters["realm"] }
+
+  /// The most octets of all fields together that are looked at; what is beyond is as if it were not there.
+  private static let maximumBytes = 16 << 10
+  /// The most challenges of one response.
+  private static let maximumChallenges = 16
+  /// The most parameters of one challenge.
+  private static let maximumParameters = 32
+
+  /// Reads all challenges of a response, in order.
+  ///
+  /// Several may stand in one field, separated by the same commas as their parameters (RFC 9110 §11.6.1). A challenge
+  /// that is malformed, or names a parameter twice, is left out, and the others are still read: a server cannot be asked
+  /// to repeat itself, and half a challenge is not to be answered.
+  static func parse(_ values: [String]) -> [Challenge] {
+    var reader = Reader()
+    var rest = maximumBytes
+    for value in values {
+      // Cut in the middle it would say something else.
+      guard value.utf8.count <= rest else { break }
+      rest -= value.utf8.count
+      for member in FieldSyntax.split(Substring(value).utf8, at: UInt8(ascii: ",")) { reader.take(member) }
+      reader.endChallenge()
+    }
+    return Array(reader.challenges.prefix(maximumChallenges))
+  }
+
+  /// Puts the members of the list together to challenges.
+  private struct Reader {
+    var challenges: [Challenge] = []
+    /// The challenge that parameters belong to now.
+    var current: Challenge?
+
+    mutating func endChallenge() {
+      if let current { challenges.append(current) }
+      current = nil
+    }
+
+    mutating func take(_ member: Substring.UTF8View) {
+      let end = member.firstIndex { !FieldSyntax.isTokenOctet($0) } ?? member.endIndex
+      let word = member[..<end]
+      let after = FieldSyntax.trimmed(member[end...])
+      guard !word.isEmpty, after.first != UInt8(ascii: "=") else {
+        // `name=value`, or nothing that makes sense: both concern the challenge at hand.
+        takeParameter(member)
+        return
+      }
+      endChallenge()
+      guard end == member.endIndex || FieldSyntax.isBlank(member[end]) else { return }
+      var challenge = Challenge(scheme: AuthenticationScheme(String(Substring(word))))
+      guard !after.isEmpty else {
+        current = challenge
+        return
+      }
+      if let (name, value) = Self.parameter(after) {
+        challenge.parameters[name] = value
+        current = challenge
+      } else if after.allSatisfy(Self.isToken68Octet) {
+        challenge.token68 = String(Substring(after))
+        current = challenge
+      }
+    }
+
+    private mutating func takeParameter(_ member: Substring.UTF8View) {
+      guard var challenge = current else { return }
+      guard challenge.token68 == nil, challenge.parameters.count < maximumParameters,
+        let (name, value) = Self.parameter(member), challenge.parameters[name] == nil
+      else {
+        current = nil
+        return
+      }
+      challenge.parameters[name] = value
+      current = challenge
+    }
+
+    /// `token BWS "=" BWS ( token / quoted-string )` and nothing else (RFC 9110 §11.2).
+    private static func parameter(_ text: Substring.UTF8View) -> (String, String)? {
+      guard let equals = text.firstIndex(of: UInt8(ascii: "=")) else { return nil }
+      let name = Substring(FieldSyntax.trimmed(text[..<equals]))
+      var rest = FieldSyntax.trimmed(text[text.index(after: equals)...])
+      guard FieldSyntax.isToken(name) else { return nil }
+      if rest.first == UInt8(ascii: "\"") {
+        guard let value = FieldSyntax.readQuotedString(from: &rest), rest.isEmpty else { return nil }
+        return (FieldSyntax.lowercased(name), value)
+      }
+      guard FieldSyntax.isToken(Substring(rest)) else { return nil }
+      return (FieldSyntax.lowercased(name), String(Substring(rest)))
+    }
+
+    /// The characters of base64 and base64url, and the padding.
+    private static func isToken68Octet(_ octet: UInt8) -> Bool {
+      switch octet {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+      case UInt8(ascii: "-")...UInt8(ascii: "/"), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "+"): true
+      case UInt8(ascii: "="): true
+      default: false
+      }
+    }
+  }
+}

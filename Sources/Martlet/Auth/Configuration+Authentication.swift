@@ -1,0 +1,16 @@
+extension HTTPClient.Configuration {
+  /// Where the credentials that were accepted are kept; `nil`, the default, keeps them as long as the client's own memory.
+  ///
+  /// It is asked before an authenticator that asks somebody, and by itself where no authenticator is set.
+  public var credentialStore: (any CredentialStore)? {
+    get { authenticators.store }
+    set { authenticators.store = newValue }
+  }
+
+  /// What is wrong with the credentials, if anything.
+  var authenticationProblem: InvalidInput? {
+    if let problem = authenticators.problem { return problem }
+    guard options.credential != nil, baseURL == nil else { return nil }
+    return InvalidInput("a client's own credential needs a base URL, or one of its authenticators a place to go to")
+  }
+}

@@ -1,0 +1,110 @@
+/// One credential for everything that is asked, or a closure that is asked for it.
+///
+/// Made by ``Authenticator/basic(user:password:isSentUnasked:)`` and its like.
+public final class CredentialAuthenticator: Authenticator {
+  public typealias Ask = @Sendable (AuthenticationChallenge) async throws -> Credential?
+
+  /// The schemes that it answers.
+  public let schemes: [AuthenticationScheme]
+  /// The longest wait for the closure.
+  public let answerLimit: Duration
+
+  private let credential: Locked<Credential?>
+  private let ask: Ask?
+
+  init(_ credential: Credential, schemes: [AuthenticationScheme]? = nil) {
+    self.credential = Locked(credential)
+    self.schemes = schemes ?? credential.schemes
+    answerLimit = .seconds(30)
+    ask = nil
+  }
+
+  init(answerLimit: Duration, _ ask: @escaping Ask) {
+    credential = Locked(nil)
+    schemes = [.digest, .bearer, .basic]
+    self.answerLimit = answerLimit
+    self.ask = ask
+  }
+
+  /// Whether it answers everybody with the same.
+  var isFixed: Bool { ask == nil }
+
+  /// The credential, if it is to be sent before anybody asks.
+  public func unaskedCredential(for space: ProtectionSpace) -> Credential? {
+    guard let credential = credential.withLock({ $0 }), credential.isSentUnasked else { return nil }
+    // Digest has nothing to send before it knows the server's nonce, and must not become Basic.
+    return schemes.contains(credential.token == nil ? .basic : .bearer) ? credential : nil
+  }
+
+  /// The credential, unless it was refused, or what the closure says.
+  public func respond(to challenge: AuthenticationChallenge) async throws -> Credential? {
+    if let ask { return try await ask(challenge) }
+    let credential = credential.withLock { $0 }
+    return credential == challenge.rejected ? nil : credential
+  }
+
+  /// Forgets the credential: from now on every challenge is left to the caller.
+  public func signOut() async { credential.withLock { $0 = nil } }
+}
+
+extension CredentialAuthenticator: CustomStringConvertible, CustomReflectable {
+  /// The schemes, and nothing of the credential.
+  public var description: String { "CredentialAuthenticator(\(schemes.map(\.description).joined(separator: ", ")))" }
+
+  /// A mirror that shows nothing.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension Authenticator where Self == CredentialAuthenticator {
+  /// A user and a password, for Digest where a server offers it, else for Basic.
+  ///
+  /// - Parameters:
+  ///   - user: The name.
+  ///   - password: The password.
+  /// - Returns: The authenticator.
+  public static func password(user: String, password: String) -> CredentialAuthenticator {
+    CredentialAuthenticator(.user(user, password: password))
+  }
+
+  /// A user and a password for Basic only (RFC 7617), as UTF-8.
+  ///
+  /// - Parameters:
+  ///   - user: The name, without a colon.
+  ///   - password: The password.
+  ///   - isSentUnasked: Whether they are sent before the server asks; `false` by default.
+  /// - Returns: The authenticator.
+  public static func basic(user: String, password: String, isSentUnasked: Bool = false) -> CredentialAuthenticator {
+    CredentialAuthenticator(.user(user, password: password, isSentUnasked: isSentUnasked), schemes: [.basic])
+  }
+
+  /// A user and a password for Digest only (RFC 7616): a server that offers only Basic does not get the password.
+  ///
+  /// - Parameters:
+  ///   - user: The name.
+  ///   - password: The password.
+  /// - Returns: The authenticator.
+  public static func digest(user: String, password: String) -> CredentialAuthenticator {
+    CredentialAuthenticator(.user(user, password: password), schemes: [.digest])
+  }
+
+  /// A token that does not change (RFC 6750), sent with every request.
+  ///
+  /// - Parameter token: The token.
+  /// - Returns: The authenticator.
+  public static func bearer(_ token: String) -> CredentialAuthenticator { CredentialAuthenticator(.token(token)) }
+
+  /// Whoever a closure asks, such as the user.
+  ///
+  /// A credential that is accepted is kept for the following requests, and in
+  /// ``HTTPClient/Configuration/credentialStore`` if there is one; the closure is asked again when it is refused.
+  ///
+  /// - Parameters:
+  ///   - answerLimit: The longest wait for the closure; 5 minutes by default.
+  ///   - ask: Gets the challenge; `nil` gives up.
+  /// - Returns: The authenticator.
+  public static func ask(
+    answerLimit: Duration = .seconds(300), _ ask: @escaping CredentialAuthenticator.Ask
+  ) -> CredentialAuthenticator {
+    CredentialAuthenticator(answerLimit: answerLimit, ask)
+  }
+}

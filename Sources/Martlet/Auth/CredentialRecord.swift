@@ -1,0 +1,44 @@
+import Foundation
+
+/// A credential and its space as they stand in a file or a keychain.
+struct CredentialRecord: Codable {
+  var scheme: String
+  var host: String
+  var port: Int
+  var realm: String?
+  var isProxy: Bool
+  var user: String?
+  var password: String?
+  var token: String?
+  var refreshToken: String?
+  /// Seconds since 1970.
+  var expires: Double?
+  var isSentUnasked: Bool
+
+  init(_ credential: Credential, for space: ProtectionSpace) {
+    scheme = space.scheme
+    host = space.host
+    port = space.port
+    realm = space.realm
+    isProxy = space.isProxy
+    user = credential.user
+    password = credential.password
+    token = credential.token
+    refreshToken = credential.refreshToken
+    expires = credential.expires?.timeIntervalSince1970
+    isSentUnasked = credential.isSentUnasked
+  }
+
+  var space: ProtectionSpace {
+    ProtectionSpace(scheme: scheme, host: host, port: port, realm: realm, isProxy: isProxy)
+  }
+
+  var credential: Credential {
+    if let token {
+      return .token(
+        token, refreshToken: refreshToken, expires: expires.map { Date(timeIntervalSince1970: $0) },
+        isSentUnasked: isSentUnasked)
+    }
+    return .user(user ?? "", password: password ?? "", isSentUnasked: isSentUnasked)
+  }
+}

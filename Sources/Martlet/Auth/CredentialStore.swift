@@ -1,0 +1,48 @@
+/// Keeps credentials longer than a client lives.
+///
+/// Asked when a server asks, before the ``Authenticator`` of the place; told what was accepted after the authenticator
+/// was asked, and every new token. Credentials that the program has said itself (`.basic(…)`, a URL, an option) are not
+/// put into it.
+public protocol CredentialStore: Sendable {
+  /// The credential of a space.
+  ///
+  /// - Parameter space: The space.
+  /// - Returns: The credential, or `nil` if there is none.
+  /// - Throws: Any error; the request then fails with ``HTTPError/Kind/authenticationFailed`` and this underneath.
+  func credential(for space: ProtectionSpace) async throws -> Credential?
+
+  /// Keeps a credential, or forgets it.
+  ///
+  /// - Parameters:
+  ///   - credential: The credential; `nil` forgets the one that is there.
+  ///   - space: The space.
+  /// - Throws: Any error; after an accepted request it is ignored.
+  func set(_ credential: Credential?, for space: ProtectionSpace) async throws
+
+  /// Forgets all of them.
+  ///
+  /// - Throws: Any error, which ``HTTPClient/signOut()`` passes on.
+  func removeAll() async throws
+}
+
+/// Credentials in memory: they end with the program, and are shared by the clients that have the same store.
+public actor MemoryCredentialStore: CredentialStore {
+  private var credentials: [ProtectionSpace: Credential] = [:]
+
+  /// Makes an empty store.
+  public init() {}
+
+  /// The credential of a space.
+  public func credential(for space: ProtectionSpace) -> Credential? { credentials[space] }
+
+  /// Keeps a credential, or forgets it.
+  public func set(_ credential: Credential?, for space: ProtectionSpace) { credentials[space] = credential }
+
+  /// Forgets all of them.
+  public func removeAll() { credentials = [:] }
+}
+
+extension CredentialStore where Self == MemoryCredentialStore {
+  /// A new store in memory.
+  public static var memory: MemoryCredentialStore { MemoryCredentialStore() }
+}

@@ -1,0 +1,100 @@
+import Foundation
+
+/// The answers to one Digest challenge: each use of its nonce is counted (RFC 7616 §3.4).
+final class DigestSession: Sendable {
+  let challenge: DigestChallenge
+  private let user: String
+  private let password: String
+
+  private struct State {
+    var nonce: String
+    var count: UInt32 = 0
+    /// The nonce of ours that is in the key of a `-sess` algorithm.
+    let sessionNonce: String
+  }
+
+  private let state: Locked<State>
+
+  /// Takes the text as NFC, which is what the other side compares with (RFC 7616 §4).
+  init(_ challenge: DigestChallenge, user: String, password: String, clientNonce: String = newClientNonce()) {
+    self.challenge = challenge
+    self.user = user.precomposedStringWithCanonicalMapping
+    self.password = password.precomposedStringWithCanonicalMapping
+    state = Locked(State(nonce: challenge.nonce, sessionNonce: clientNonce))
+  }
+
+  /// The nonce of the server that the next request will use.
+  var nonce: String { state.withLock { $0.nonce } }
+
+  /// 128 random bits.
+  static func newClientNonce() -> String {
+    var generator = SystemRandomNumberGenerator()
+    return DigestAlgorithm.hexadecimal((0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) })
+  }
+
+  /// The value of `Authorization` for one request; asked again, it has the next count.
+  ///
+  /// - Parameters:
+  ///   - method: The method.
+  ///   - uri: Path and query as they are sent.
+  func field(method: String, uri: String) -> String {
+    let (nonce, number, sessionNonce) = state.withLock {
+      // A server has said `stale` long before it begins again.
+      $0.count &+= 1
+      return ($0.nonce, $0.count, $0.sessionNonce)
+    }
+    let isFirst = number == 1
+    let clientNonce = isFirst || challenge.isSession ? sessionNonce : Self.newClientNonce()
+    let digits = String(number, radix: 16)
+    let count = String(repeating: "0", count: 8 - digits.count) + digits
+    let hash = challenge.algorithm.hash
+    var key = hash("\(user):\(challenge.realm):\(password)")
+    if challenge.isSession { key = hash("\(key):\(challenge.nonce):\(sessionNonce)") }
+    let subject = hash("\(method):\(uri)")
+    let middle = challenge.hasQuality ? "\(nonce):\(count):\(clientNonce):auth" : nonce
+    var parts = [
+      name, "realm=\(FieldSyntax.quoted(challenge.realm))", "nonce=\(FieldSyntax.quoted(nonce))",
+      "uri=\(FieldSyntax.quoted(uri))", "response=\"\(hash("\(key):\(middle):\(subject)"))\"",
+    ]
+    if let algorithm = challenge.algorithmName { parts.append("algorithm=\(algorithm)") }
+    if challenge.hasQuality { parts += ["qop=auth", "nc=\(count)", "cnonce=\"\(clientNonce)\""] }
+    if let opaque = challenge.opaque { parts.append("opaque=\(FieldSyntax.quoted(opaque))") }
+    if challenge.hashesUser { parts.append("userhash=true") }
+    return "Digest " + parts.joined(separator: ", ")
+  }
+
+  /// The name: hashed if the server wants that, else escaped as a parameter that can be UTF-8 (RFC 7616 §3.4, §3.4.4).
+  private var name: String {
+    if challenge.hashesUser { return "username=\"\(challenge.algorithm.hash("\(user):\(challenge.realm)"))\"" }
+    guard challenge.isUTF8, !user.utf8.allSatisfy({ $0 < 0x80 }) else { return "username=\(FieldSyntax.quoted(user))" }
+    return "username*=UTF-8''\(Self.extended(user))"
+  }
+
+  /// The octets of RFC 8187 §3.2.1 as they are, the others as triplets.
+  private static func extended(_ text: String) -> String {
+    var result = ""
+    for octet in text.utf8 {
+      switch octet {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: result.unicodeScalars.append(Unicode.Scalar(octet))
+      // ! # $ & + - . ^ _ ` | ~
+      case 0x21, 0x23, 0x24, 0x26, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E:
+        result.unicodeScalars.append(Unicode.Scalar(octet))
+      default: result += "%" + DigestAlgorithm.hexadecimal([octet]).uppercased()
+      }
+    }
+    return result
+  }
+
+  /// Takes the nonce for the next request, if the server sends one along (RFC 7616 §3.5).
+  func takeNext(from headers: HTTPHeaders) {
+    // The key of a session stays that of its first nonce; a server that wants another one can say so with a challenge.
+    guard !challenge.isSession, let value = headers["Authentication-Info"] else { return }
+    let next = Challenge.parse(["Digest \(value)"]).first?.parameters["nextnonce"]
+    guard let next, !next.isEmpty else { return }
+    state.withLock {
+      guard $0.nonce != next else { return }
+      $0.nonce = next
+      $0.count = 0
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/// What one credential protects: an origin and a realm (RFC 9110 §11.5).
+public struct ProtectionSpace: Hashable, Sendable, CustomStringConvertible {
+  /// `http` or `https`.
+  public var scheme: String
+  /// The host in lower case; for a token that several hosts share, the pattern that its authenticator is kept under.
+  public var host: String
+  /// The port.
+  public var port: Int
+  /// The realm that the server named, if it named one.
+  public var realm: String?
+  /// Whether a proxy asks, and not the server.
+  public var isProxy: Bool
+
+  /// Makes a space.
+  ///
+  /// - Parameters:
+  ///   - scheme: `http` or `https`.
+  ///   - host: The host in lower case.
+  ///   - port: The port.
+  ///   - realm: The realm, if there is one.
+  ///   - isProxy: Whether it is a proxy's.
+  public init(scheme: String, host: String, port: Int, realm: String? = nil, isProxy: Bool = false) {
+    self.scheme = scheme
+    self.host = host
+    self.port = port
+    self.realm = realm
+    self.isProxy = isProxy
+  }
+
+  init(_ origin: Origin, realm: String?) {
+    self.init(scheme: origin.scheme, host: origin.host, port: origin.port, realm: realm)
+  }
+
+  /// The origin and the realm, on one line.
+  public var description: String {
+    let place = "\(isProxy ? "proxy " : "")\(scheme)://\(host):\(port)"
+    return realm.map { "\(place) \"\(InvalidInput.printable($0))\"" } ?? place
+  }
+}
+
+/// What a server wants to know from an ``Authenticator``.
+public struct AuthenticationChallenge: Sendable {
+  /// Where the credential will go.
+  public var space: ProtectionSpace
+  /// How it will be sent: the strongest scheme that the server offers and the authenticator knows.
+  public var scheme: AuthenticationScheme
+  /// The other parameters of the challenge by their names in lower case, such as `scope` and `error` (RFC 6750 §3).
+  ///
+  /// They are the server's words: escape them before showing them.
+  public var parameters: [String: String] = [:]
+  /// How often a credential for this space was refused since one was last accepted.
+  public var previousFailures = 0
+  /// The credential that was refused, or the token that has expired.
+  public var rejected: Credential?
+
+  /// The host that asks.
+  public var host: String { space.host }
+  /// The realm that it named, if it named one.
+  public var realm: String? { space.realm }
+  /// Whether a proxy asks, and not the server.
+  public var isProxy: Bool { space.isProxy }
+  /// Whether whoever is on the way could read what is sent: without TLS, and with another scheme than Digest.
+  public var isSentInClear: Bool { space.scheme == "http" && scheme != .digest }
+}

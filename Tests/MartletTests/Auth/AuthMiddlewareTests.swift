@@ -1,0 +1,417 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite struct AuthMiddlewareTests {
+  private static let basic = #"Basic realm="b""#
+
+  private static func client(
+    _ transport: StubTransport, _ authenticator: (any Authenticator)? = nil,
+    _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
+  ) -> HTTPClient {
+    HTTPClient {
+      $0.transport = transport
+      $0.baseURL = "http://a.test"
+      $0.clock = TestClock()
+      $0.accepts = .any
+      $0.authenticators[.baseURL] = authenticator
+      configure(&$0)
+    }
+  }
+
+  // MARK: Basic and Bearer
+
+  /// RFC 7617 §2 and §2.1.
+  @Test(arguments: [
+    ("Aladdin", "open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
+    ("test", "123\u{A3}", "Basic dGVzdDoxMjPCow=="),
+    ("u\u{308}", "", "Basic w7w6"),
+  ]) func `answers as RFC 7617 has it, once, and then at once`(
+    user: String, password: String, expected: String
+  ) async throws {
+    let transport = AuthServer.accepting(expected, challenge: #"Basic realm="foo", charset="UTF-8""#)
+    let client = Self.client(transport, .basic(user: user, password: password))
+
+    let first = try await client.get("/1")
+    let second = try await client.get("/2")
+
+    #expect(first.status == .ok && second.status == .ok)
+    #expect(transport.authorizations == [nil, expected, expected])
+    #expect(first.attempts.count == 1)
+    #expect(first.finalRequest.headers["Authorization"] == expected)
+    #expect(first.request.headers["Authorization"] == nil)
+  }
+
+  @Test func `sends unasked what is said to be`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = Self.client(transport, .basic(user: "u", password: "p", isSentUnasked: true))
+    let bearer = Self.client(transport, .bearer("mF_9.B5f-4.1JqM"))
+
+    try await client.get("/")
+    try await bearer.get("/")
+
+    #expect(transport.authorizations == [AuthServer.basic("u", "p"), "Bearer mF_9.B5f-4.1JqM"])
+  }
+
+  @Test func `delivers the refusal of a wrong password after one try`() async throws {
+    let transport = AuthServer.accepting(challenge: Self.basic)
+    let client = Self.client(transport, .basic(user: "u", password: "wrong"))
+
+    let response = try await client.get("/")
+    let again = try await client.get("/")
+
+    #expect(response.status == .unauthorized && response.text == "who are you?")
+    #expect(again.status == .unauthorized)
+    #expect(transport.authorizations == [nil, AuthServer.basic("u", "wrong"), nil, AuthServer.basic("u", "wrong")])
+  }
+
+  @Test func `leaves a field of the caller alone`() async throws {
+    let transport = AuthServer.accepting(challenge: Self.basic)
+    let client = Self.client(transport, .basic(user: "u", password: "p"))
+
+    let response = try await client.get("/", headers: ["authorization": "mine"])
+
+    #expect(response.status == .unauthorized)
+    #expect(transport.authorizations == ["mine"])
+  }
+
+  @Test(arguments: [
+    CredentialAuthenticator(.user("a:b", password: "p", isSentUnasked: true)),
+    CredentialAuthenticator(.user("a\n", password: "p", isSentUnasked: true)),
+    CredentialAuthenticator(.token("a b")), CredentialAuthenticator(.token("a\r\nX: b")),
+    CredentialAuthenticator(.token("")),
+  ]) func `sends nothing that cannot be sent`(authenticator: CredentialAuthenticator) async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = Self.client(transport, authenticator)
+
+    let error = try await #require(throws: HTTPError.self) { try await client.get("/") }
+
+    #expect(error.kind == .invalidRequest)
+    #expect(transport.requests.isEmpty)
+  }
+
+  // MARK: Digest
+
+  @Test func `answers Digest, and needs no second 401`() async throws {
+    let counts = Log<String>()
+    let transport = StubTransport { request in
+      let isIn = AuthServer.checkDigest(request, user: "u", password: "p", nonce: "n", counts: counts)
+      return isIn ? .text("in") : AuthServer.refusal(Self.basic, AuthServer.digest(nonce: "n"))
+    }
+    let client = Self.client(transport, .password(user: "u", password: "p"))
+
+    for path in ["/1", "/2?a=b", "/3"] as [RequestTarget] {
+      let response = try await client.get(path)
+      #expect(response.status == .ok)
+    }
+
+    #expect(counts.elements == ["n 00000001", "n 00000002", "n 00000003"])
+    #expect(transport.requests.count == 4)
+  }
+
+  @Test(arguments: [", stale=true", ", stale=TRUE", ""]) func `takes a new nonce for an old one without a question`(
+    stale: String
+  ) async throws {
+    let counts = Log<String>()
+    let nonce = Setting("one")
+    let transport = StubTransport { request in
+      let nonce = nonce.withLock { $0 }
+      let isIn = AuthServer.checkDigest(request, user: "u", password: "p", nonce: nonce, counts: counts)
+      return isIn ? .text("in") : AuthServer.refusal(AuthServer.digest(nonce: nonce, stale))
+    }
+    let questions = Log<Int>()
+    let client = Self.client(
+      transport,
+      .ask {
+        questions.add($0.previousFailures)
+        return .user("u", password: "p")
+      })
+
+    try await client.get("/1")
+    nonce.withLock { $0 = "two" }
+    let response = try await client.get("/2")
+
+    #expect(response.status == .ok)
+    #expect(questions.elements == [0])
+    #expect(counts.elements == ["one 00000001", "two 00000001"])
+    #expect(transport.requests.count == 4)
+  }
+
+  @Test func `does not go round with a nonce that is always old`() async throws {
+    let number = Setting(0)
+    let transport = StubTransport { _ in
+      let nonce = number.withLock {
+        $0 += 1
+        return $0
+      }
+      return AuthServer.refusal(AuthServer.digest(nonce: "\(nonce)", ", stale=true"))
+    }
+    let client = Self.client(transport, .digest(user: "u", password: "p"))
+
+    let response = try await client.get("/")
+
+    #expect(response.status == .unauthorized)
+    #expect(transport.requests.count == 3)
+  }
+
+  @Test func `does not fall back to something weaker`() async throws {
+    let counts = Log<String>()
+    let isTrue = Setting(true)
+    let transport = StubTransport { request in
+      guard isTrue.withLock({ $0 }) else { return AuthServer.refusal(#"Basic realm="d""#) }
+      let isIn = AuthServer.checkDigest(request, user: "u", password: "p", nonce: "n", counts: counts)
+      return isIn ? .text("in") : AuthServer.refusal(AuthServer.digest(nonce: "n"))
+    }
+    let client = Self.client(transport, .password(user: "u", password: "p"))
+    try await client.get("/")
+
+    isTrue.withLock { $0 = false }
+    let error = try await #require(throws: HTTPError.self) { try await client.get("/") }
+
+    #expect(error.kind == .authenticationFailed && error.status == .unauthorized)
+    #expect(!transport.authorizations.contains { $0?.hasPrefix("Basic") ?? false })
+  }
+
+  @Test func `gives no password for Basic where Digest was asked for`() async throws {
+    let transport = AuthServer.accepting(challenge: Self.basic)
+    let client = Self.client(transport, .digest(user: "u", password: "p"))
+
+    let response = try await client.get("/")
+
+    #expect(response.status == .unauthorized)
+    #expect(transport.authorizations == [nil])
+  }
+
+  // MARK: Credentials of the call
+
+  @Test func `answers Digest with the credentials of the URL`() async throws {
+    let counts = Log<String>()
+    let transport = StubTransport { request in
+      let isIn = AuthServer.checkDigest(request, user: "u", password: "p", nonce: "n", counts: counts)
+      return isIn ? .text("in") : AuthServer.refusal(AuthServer.digest(nonce: "n"))
+    }
+    let client = HTTPClient { $0.transport = transport }
+
+    try await client.get("http://u:p@a.test/1")
+    let second = try await client.get("http://u:p@a.test/2")
+
+    #expect(transport.authorizations.first == AuthServer.basic("u", "p"))
+    #expect(counts.elements == ["n 00000001", "n 00000002"])
+    #expect(transport.requests.count == 3)
+    #expect(transport.requests.allSatisfy { $0.url?.user() == nil })
+    #expect(!"\(second.request) \(second.url)".contains("u:p"))
+  }
+
+  @Test func `prefers the URL to the option to the authenticator to the default field`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = Self.client(transport, .bearer("authenticator")) { $0.headers["Authorization"] = "default" }
+    let plain = Self.client(transport, .bearer("authenticator"))
+    let option = RequestOptions.credential(.token("option"))
+
+    try await client.get("http://u:p@a.test/", options: option)
+    try await client.get("/", options: option)
+    try await client.get("/")
+    try await plain.get("/")
+    try await client.get("http://u:p@a.test/", headers: ["Authorization": "field"], options: option)
+
+    #expect(
+      transport.authorizations == [
+        AuthServer.basic("u", "p"), "Bearer option", "default", "Bearer authenticator", "field",
+      ])
+  }
+
+  @Test func `keeps the credential of a call at its origin`() async throws {
+    let transport = StubTransport { request in
+      switch request.url?.absoluteString {
+      case "http://a.test/": .redirect(to: "/same")
+      case "http://a.test/same": .redirect(to: "http://b.test/")
+      case "http://b.test/": .redirect(to: "http://a.test/back")
+      default: .text("x")
+      }
+    }
+    let client = HTTPClient { $0.transport = transport }
+
+    try await client.get("http://a.test/", options: .credential(.token("t")))
+
+    #expect(transport.authorizations == ["Bearer t", "Bearer t", nil, nil])
+  }
+
+  @Test func `binds the credential of a client to its base URL`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = Self.client(transport) { $0.options.credential = .token("t") }
+    let loose = HTTPClient {
+      $0.transport = transport
+      $0.options.credential = .token("t")
+    }
+
+    try await client.get("/")
+    try await client.get("http://a.test:81/")
+    try await client.get("http://b.test/", options: .credential(.token("own")))
+    let error = try await #require(throws: HTTPError.self) { try await loose.get("http://a.test/") }
+
+    #expect(transport.authorizations == ["Bearer t", nil, "Bearer own"])
+    #expect(error.kind == .invalidRequest)
+  }
+
+  // MARK: Questions
+
+  @Test func `asks again after a wrong password, and no third time`() async throws {
+    let transport = AuthServer.accepting(AuthServer.basic("u", "3"), challenge: Self.basic)
+    let challenges = Log<AuthenticationChallenge>()
+    let client = Self.client(
+      transport,
+      .ask {
+        challenges.add($0)
+        return .user("u", password: "\(challenges.elements.count)")
+      })
+
+    let response = try await client.get("/")
+    let second = try await client.get("/")
+
+    #expect(response.status == .unauthorized && second.status == .ok)
+    #expect(challenges.elements.map(\.previousFailures) == [0, 1, 1])
+    #expect(challenges.elements.map { $0.rejected?.password } == [nil, "1", nil])
+    let first = try #require(challenges.elements.first)
+    #expect(first.host == "a.test" && first.realm == "b" && first.scheme == .basic)
+    #expect(first.isSentInClear && !first.isProxy)
+  }
+
+  @Test func `asks once for twenty requests`() async throws {
+    let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: Self.basic)
+    let questions = Log<String>()
+    let client = Self.client(
+      transport,
+      .ask { _ in
+        questions.add("?")
+        await eventually("all refused") { transport.requests.count == 20 }
+        return .user("u", password: "p")
+      })
+
+    let statuses = try await withThrowingTaskGroup { group in
+      for _ in 0..<20 { group.addTask { try await client.get("/").status } }
+      return try await group.reduce(into: [HTTPStatus]()) { $0.append($1) }
+    }
+
+    #expect(statuses.count == 20 && statuses.allSatisfy { $0 == .ok })
+    #expect(questions.elements.count == 1)
+    #expect(transport.requests.count == 40)
+  }
+
+  @Test func `delivers the refusal to all if the question is given up`() async throws {
+    let transport = AuthServer.accepting(challenge: Self.basic)
+    let questions = Log<String>()
+    let client = Self.client(
+      transport,
+      .ask { _ in
+        questions.add("?")
+        await eventually("all refused") { transport.requests.count == 5 }
+        return nil
+      })
+
+    let statuses = try await withThrowingTaskGroup { group in
+      for _ in 0..<5 { group.addTask { try await client.get("/").status } }
+      return try await group.reduce(into: [HTTPStatus]()) { $0.append($1) }
+    }
+
+    #expect(statuses.allSatisfy { $0 == .unauthorized } && statuses.count == 5)
+    #expect(questions.elements.count == 1)
+    #expect(transport.requests.count == 5)
+  }
+
+  @Test func `asks for each realm`() async throws {
+    let transport = StubTransport { request in
+      let realm = request.url?.path() == "/a" ? "a" : "b"
+      let isIn = request.headers["Authorization"] == AuthServer.basic("u", realm)
+      return isIn ? .text("in") : AuthServer.refusal(#"Basic realm="\#(realm)""#)
+    }
+    let realms = Log<String?>()
+    let client = Self.client(
+      transport,
+      .ask {
+        realms.add($0.realm)
+        #expect($0.previousFailures == 0)
+        return .user("u", password: $0.realm ?? "")
+      })
+
+    let a = try await client.get("/a")
+    let b = try await client.get("/b")
+
+    #expect(a.status == .ok && b.status == .ok)
+    #expect(realms.elements == ["a", "b"])
+  }
+
+  // MARK: Bad input
+
+  @Test(arguments: [
+    nil, "", "garbage", "Basic", "Negotiate", "Digest", #"Digest realm="x""#, "Basic realm=\"unterminated",
+    #"Basic realm="a", realm="b""#, "=,=,=", "\u{0}", #"Digest realm="a", nonce="n", algorithm=none"#,
+  ]) func `ends at once with a challenge that makes no sense`(challenge: String?) async throws {
+    let transport = AuthServer.accepting(challenge: challenge)
+    let client = Self.client(transport, .password(user: "u", password: "p"))
+
+    let response = try await client.get("/")
+
+    #expect(response.status == .unauthorized)
+    // `Basic` alone can be answered.
+    #expect(transport.requests.count == (challenge == "Basic" ? 2 : 1))
+  }
+
+  @Test func `ends with a realm that always changes`() async throws {
+    let number = Setting(0)
+    let transport = StubTransport { _ in
+      let realm = number.withLock {
+        $0 += 1
+        return $0
+      }
+      return AuthServer.refusal(AuthServer.digest(nonce: "n\(realm)", realm: "\(realm)"), #"Basic realm="\#(realm)""#)
+    }
+    let client = Self.client(transport, .password(user: "u", password: "p"))
+    let asking = Self.client(transport, .ask { _ in .user("u", password: "p") })
+
+    let statuses = [try await client.get("/").status, try await asking.get("/").status]
+
+    #expect(statuses == [.unauthorized, .unauthorized])
+    #expect(transport.requests.count == 6)
+    #expect(transport.authorizations.compactMap { $0 }.allSatisfy { $0.hasPrefix("Digest") })
+  }
+
+  @Test func `sends a body again, if that can be`() async throws {
+    let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: Self.basic)
+    let client = Self.client(transport, .basic(user: "u", password: "p"))
+    let pieces = AsyncStream<Data> {
+      $0.yield(Data("once".utf8))
+      $0.finish()
+    }
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await client.put("/", body: .stream(pieces))
+    }
+    let response = try await client.post("/", body: .text("again"))
+    let rest = transport.requests.dropFirst().map { $0.body?.content }
+
+    #expect(error.kind == .bodyNotReplayable && error.status == .unauthorized)
+    #expect(response.status == .ok)
+    #expect(rest == [.data(Data("again".utf8)), .data(Data("again".utf8))])
+  }
+
+  // MARK: What it costs
+
+  @Test func `is not there without credentials`() throws {
+    let plain = HTTPClient { $0.transport = .stub { _ in .text("x") } }
+    let keeping = plain.derived { $0.credentialStore = .memory }
+    let configured = plain.derived { $0.authenticators[.origin("http://a.test")] = .bearer("t") }
+    func hasStage(_ client: HTTPClient, _ target: RequestTarget) throws -> Bool {
+      let call = try client.core.begin(.get(target), options: RequestOptions(), isManaged: false)
+      defer { call.cancel() }
+      return call.settings.stages(call.options, hasCredential: call.credential != nil, .whole)
+        .contains { $0 is AuthMiddleware }
+    }
+
+    #expect(try !hasStage(plain, "http://a.test/"))
+    #expect(try hasStage(plain, "http://u:p@a.test/"))
+    #expect(try hasStage(configured, "http://a.test/"))
+    #expect(try hasStage(keeping, "http://a.test/"))
+  }
+}

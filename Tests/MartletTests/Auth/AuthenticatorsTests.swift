@@ -1,0 +1,139 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite struct AuthenticatorsTests {
+  @Test(arguments: [
+    (OriginPattern.origin("https://a.test"), ["https://a.test", "https://A.test:443"]),
+    (.origin("HTTPS://A.test:443/path?q"), ["https://a.test"]),
+    (.origin("http://127.0.0.1:8080"), ["http://127.0.0.1:8080"]),
+    (.host("a.test"), ["https://a.test", "https://A.test:443"]),
+    (.host("*.a.test"), ["https://x.a.test", "https://x.y.a.test"]),
+    (.baseURL, ["http://base.test:81"]),
+  ]) func `means these origins and no others`(place: OriginPattern, own: [String]) throws {
+    let base = try AbsoluteURL.parse("http://base.test:81").origin
+    let all = [
+      "https://a.test", "https://A.test:443", "http://a.test", "https://a.test:444", "http://127.0.0.1:8080",
+      "http://127.0.0.1:8081", "http://localhost:8080", "https://127.0.0.1:8080", "https://x.a.test",
+      "https://x.y.a.test", "http://x.a.test", "https://x.a.test:444", "https://xa.test", "https://a.test.evil.test",
+      "https://evil.test", "http://base.test:81", "http://base.test", "https://base.test:81",
+    ]
+
+    let matching = try all.filter { place.exactness(for: try AbsoluteURL.parse($0).origin, base: base) > 0 }
+
+    #expect(
+      try Set(matching.map { try AbsoluteURL.parse($0).origin }) == Set(own.map { try AbsoluteURL.parse($0).origin }))
+  }
+
+  @Test(arguments: [
+    "*", "*.com", "api.*", "*.*.test", "a*.test", "", "a.test:444", "a.test/x", "u@a.test", "*.", "a b",
+  ])
+  func `refuses a pattern that means too much`(pattern: String) async throws {
+    let client = HTTPClient {
+      $0.transport = .stub { _ in .text("x") }
+      $0.authenticators[.host(pattern)] = .ask { _ in nil }
+    }
+
+    let error = try await #require(throws: HTTPError.self) { try await client.get("http://a.test/") }
+
+    #expect(error.kind == .invalidRequest)
+  }
+
+  @Test func `refuses one credential for everywhere`() async throws {
+    let authenticators: [any Authenticator] = [
+      CredentialAuthenticator.basic(user: "u", password: "p"), CredentialAuthenticator.bearer("t"),
+      TokenAuthenticator.oauth2 { _ in nil },
+    ]
+    for authenticator in authenticators {
+      let client = HTTPClient {
+        $0.transport = .stub { _ in .text("x") }
+        $0.authenticators[.everywhere] = authenticator
+      }
+
+      let error = try await #require(throws: HTTPError.self) { try await client.get("http://a.test/") }
+
+      #expect(error.kind == .invalidRequest)
+    }
+  }
+
+  @Test func `uses the most exact place`() async throws {
+    let transport = StubTransport { _ in AuthServer.refusal(#"Basic realm="b""#) }
+    let asked = Log<String>()
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.accepts = .any
+      $0.authenticators[.everywhere] = .ask {
+        asked.add("everywhere \($0.host)"); return nil
+      }
+      $0.authenticators[.host("*.a.test")] = .ask {
+        asked.add("pattern \($0.host)"); return nil
+      }
+      $0.authenticators[.host("x.a.test")] = .ask {
+        asked.add("host \($0.host)"); return nil
+      }
+    }
+
+    for url in ["https://x.a.test/", "https://y.a.test/", "https://a.test/"] {
+      try await client.get(RequestTarget(url))
+    }
+
+    #expect(asked.elements == ["host x.a.test", "pattern y.a.test", "everywhere a.test"])
+  }
+
+  @Test func `are set, read and removed`() throws {
+    var authenticators = Authenticators()
+    #expect(authenticators.isEmpty)
+
+    authenticators[.baseURL] = .bearer("a")
+    authenticators[.baseURL] = .basic(user: "u", password: "p")
+    #expect(authenticators[.baseURL]?.schemes == [.basic])
+    #expect(authenticators[.everywhere] == nil && !authenticators.isEmpty)
+
+    authenticators[.baseURL] = nil
+    #expect(authenticators.isEmpty)
+  }
+
+  @Test func `stay with a derived client, until they are set again`() async throws {
+    let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.baseURL = "http://a.test"
+      $0.authenticators[.baseURL] = .basic(user: "u", password: "p")
+    }
+    try await client.get("/")
+
+    try await client.derived { $0.timeout.total = .seconds(5) }.get("/")
+    try await client.derived { $0.authenticators[.baseURL] = .basic(user: "u", password: "p") }.get("/")
+
+    let field = AuthServer.basic("u", "p")
+    #expect(transport.authorizations == [nil, field, field, nil, field])
+  }
+
+  @Test func `forget with their client who was signed in`() async throws {
+    let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
+    let questions = Log<String>()
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.baseURL = "http://a.test"
+      $0.accepts = .any
+      $0.credentialStore = .memory
+      $0.authenticators[.origin("http://fixed.test")] = .basic(user: "u", password: "p", isSentUnasked: true)
+      $0.authenticators[.baseURL] = .ask { _ in
+        questions.add("?")
+        return .user("u", password: "p")
+      }
+    }
+    try await client.get("/")
+    try await client.get("http://fixed.test/")
+
+    try await client.signOut()
+    try await client.get("/")
+    let refused = try await client.get("http://fixed.test/")
+
+    let field = AuthServer.basic("u", "p")
+    #expect(transport.authorizations == [nil, field, field, nil, field, nil])
+    #expect(questions.elements.count == 2 && refused.status == .unauthorized)
+  }
+}

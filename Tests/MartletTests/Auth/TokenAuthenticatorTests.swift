@@ -1,0 +1,345 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite(.oneAtATime) struct TokenAuthenticatorTests {
+  private static let challenge = #"Bearer realm="api", error="invalid_token""#
+
+  /// Accepts one token; `/token` needs none.
+  private static func server(_ valid: Setting<String>, _ challenge: String? = TokenAuthenticatorTests.challenge)
+    -> StubTransport
+  {
+    StubTransport { request in
+      if request.url?.path() == "/token" {
+        #expect(request.headers["Authorization"] == nil)
+        return .text("new")
+      }
+      let isIn = request.headers["Authorization"] == "Bearer \(valid.withLock { $0 })"
+      return isIn ? .text("in") : AuthServer.refusal(challenge)
+    }
+  }
+
+  private static func client(
+    _ transport: any Transport, _ token: Credential? = .token("old"), refreshLimit: Duration = .seconds(30),
+    clock: any Clock<Duration> = ContinuousClock(), refresh: @escaping TokenAuthenticator.Refresh
+  ) -> HTTPClient {
+    HTTPClient {
+      $0.transport = transport
+      $0.baseURL = "http://a.test"
+      $0.clock = clock
+      $0.authenticators[.baseURL] = .oauth2(token, refreshLimit: refreshLimit, refresh: refresh)
+    }
+  }
+
+  private static func results(_ count: Int, _ client: HTTPClient) async -> [Result<HTTPStatus, any Error>] {
+    await withTaskGroup(of: Result<HTTPStatus, any Error>.self) { group in
+      for number in 0..<count {
+        group.addTask {
+          do { return .success(try await client.get("/\(number)").status) } catch { return .failure(error) }
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+  }
+
+  @Test func `refreshes once for a hundred refusals`() async throws {
+    let valid = Setting("new")
+    let transport = Self.server(valid)
+    let refreshes = Log<Credential?>()
+    let client = Self.client(transport, .token("old", refreshToken: "r")) { old in
+      refreshes.add(old)
+      await eventually("all refused") { transport.requests.count == 100 }
+      return .token("new")
+    }
+
+    let results = await Self.results(100, client)
+    let later = try await client.get("/later")
+
+    #expect(results.allSatisfy { (try? $0.get()) == .ok } && results.count == 100)
+    #expect(refreshes.elements == [.token("old", refreshToken: "r")])
+    #expect(later.status == .ok && transport.requests.count == 201)
+  }
+
+  @Test func `fails a hundred requests with one refresh that fails`() async throws {
+    struct Broken: Error {}
+    let transport = Self.server(Setting("new"))
+    let refreshes = Log<String>()
+    let client = Self.client(transport) { _ in
+      refreshes.add("?")
+      await eventually("all refused") { transport.requests.count == 100 }
+      throw Broken()
+    }
+
+    let results = await Self.results(100, client)
+
+    #expect(refreshes.elements.count == 1 && results.count == 100)
+    for result in results {
+      let error = #expect(throws: HTTPError.self) { try result.get() }
+      #expect(error?.kind == .authenticationFailed && error?.underlying is Broken)
+      #expect(error?.status == .unauthorized && error?.url?.host() == "a.test")
+    }
+  }
+
+  @Test func `tries a refresh that failed again for the next request`() async throws {
+    struct Broken: Error {}
+    let transport = Self.server(Setting("new"))
+    let refreshes = Log<String>()
+    let client = Self.client(transport) { _ in
+      refreshes.add("?")
+      if refreshes.elements.count == 1 { throw Broken() }
+      return .token("new")
+    }
+
+    await #expect(throws: HTTPError.self) { try await client.get("/1") }
+    let second = try await client.get("/2")
+
+    #expect(second.status == .ok && refreshes.elements.count == 2)
+  }
+
+  @Test func `does not refresh for a refusal of a token that was replaced meanwhile`() async throws {
+    let valid = Setting("old")
+    let gate = Setting(false)
+    let refreshes = Log<String>()
+    let transport = StubTransport { request in
+      let field = request.headers["Authorization"]
+      if request.url?.path() == "/slow", field == "Bearer old" {
+        await eventually("refreshed") { gate.withLock { $0 } }
+        return AuthServer.refusal(Self.challenge)
+      }
+      return field == "Bearer \(valid.withLock { $0 })" ? .text("in") : AuthServer.refusal(Self.challenge)
+    }
+    let client = Self.client(transport) { _ in
+      refreshes.add("?")
+      return .token("new")
+    }
+
+    async let slow = client.get("/slow")
+    await eventually("the slow one is under way") { transport.requests.count == 1 }
+    valid.withLock { $0 = "new" }
+    let quick = try await client.get("/quick")
+    gate.withLock { $0 = true }
+    let late = try await slow
+
+    #expect(quick.status == .ok && late.status == .ok)
+    #expect(refreshes.elements.count == 1)
+    #expect(transport.requests.filter { $0.url?.path() == "/slow" }.count == 2)
+  }
+
+  @Test(arguments: [nil, "", "garbage", TokenAuthenticatorTests.challenge] as [String?])
+  func `takes every 401 for a refusal`(
+    challenge: String?
+  ) async throws {
+    let transport = Self.server(Setting("new"), challenge)
+    let client = Self.client(transport) { _ in .token("new") }
+
+    let response = try await client.get("/")
+
+    #expect(response.status == .ok && transport.requests.count == 2)
+  }
+
+  @Test func `sends a request twice at most`() async throws {
+    let transport = Self.server(Setting("none"))
+    let count = Setting(0)
+    let client = Self.client(transport) { _ in
+      let number = count.withLock {
+        $0 += 1
+        return $0
+      }
+      return .token("t\(number)")
+    }
+
+    let error = try await #require(throws: HTTPError.self) { try await client.get("/") }
+
+    #expect(error.kind == .status && error.status == .unauthorized)
+    #expect(transport.authorizations == ["Bearer old", "Bearer t1"])
+  }
+
+  @Test func `replaces a token that has expired before it sends it`() async throws {
+    let now = Date(timeIntervalSince1970: 1000)
+    let transport = Self.server(Setting("new"))
+    let refreshes = Log<String?>()
+    let client = Self.client(transport, .token("old", expires: now + 9)) { old in
+      refreshes.add(old?.token)
+      return .token("new", expires: now + 11)
+    }
+    await client.update { $0.now = { now } }
+
+    try await client.get("/1")
+    try await client.get("/2")
+
+    #expect(transport.authorizations == ["Bearer new", "Bearer new"])
+    #expect(refreshes.elements == ["old"])
+  }
+
+  @Test func `signs in when a server asks`() async throws {
+    let transport = Self.server(Setting("new"))
+    let client = Self.client(transport, nil) { old in
+      #expect(old == nil)
+      return .token("new")
+    }
+
+    try await client.get("/1")
+    try await client.get("/2")
+
+    #expect(transport.authorizations == [nil, "Bearer new", "Bearer new"])
+  }
+
+  @Test func `lets the refresh use the same client`() async throws {
+    let transport = Self.server(Setting("new"))
+    let box = Setting<HTTPClient?>(nil)
+    let client = Self.client(transport) { _ in
+      let client = box.withLock { $0 }
+      return .token(try await client?.post("/token").text ?? "none")
+    }
+    box.withLock { $0 = client }
+
+    let response = try await client.get("/")
+
+    #expect(response.status == .ok)
+    #expect(transport.requests.map { $0.url?.path() } == ["/", "/token", "/"])
+    box.withLock { $0 = nil }
+  }
+
+  @Test func `goes on with the refresh when the request that began it is cancelled`() async throws {
+    let transport = Self.server(Setting("new"))
+    let isReady = Setting(false)
+    let refreshes = Log<String>()
+    let client = Self.client(transport) { _ in
+      refreshes.add("?")
+      await eventually("ready") { isReady.withLock { $0 } }
+      try Task.checkCancellation()
+      return .token("new")
+    }
+    let first = Task { try await client.get("/1") }
+    await eventually("asked") { refreshes.elements.count == 1 }
+    let second = Task { try await client.get("/2") }
+
+    first.cancel()
+    await #expect(throws: CancellationError.self) { try await first.value }
+    isReady.withLock { $0 = true }
+    let response = try await second.value
+
+    #expect(response.status == .ok && refreshes.elements.count == 1)
+  }
+
+  @Test func `gives a refresh a limit of its own`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let transport = Self.server(Setting("new"))
+    let refreshes = Log<String>()
+    let client = Self.client(transport, refreshLimit: .seconds(20), clock: clock) { _ in
+      refreshes.add("?")
+      // One that does not listen.
+      await withCheckedContinuation { continuation in
+        Task {
+          try? await Task.sleep(for: .milliseconds(300))
+          continuation.resume()
+        }
+      }
+      return .token("new")
+    }
+    let waiting = Task { try await client.get("/") }
+    await eventually("asked") { refreshes.elements.count == 1 }
+
+    await clock.waitForSleepers(2)
+    clock.advance(by: .seconds(21))
+    let error = await #expect(throws: HTTPError.self) { try await waiting.value }
+
+    #expect(error?.kind == .authenticationFailed)
+    #expect(error?.message.contains("20.0 s") == true, "\(error?.message ?? "")")
+  }
+
+  @Test func `ends the wait with the call's own limit`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let transport = Self.server(Setting("new"))
+    let refreshes = Log<String>()
+    let isReady = Setting(false)
+    let client = Self.client(transport, clock: clock) { _ in
+      refreshes.add("?")
+      await eventually("ready") { isReady.withLock { $0 } }
+      return .token("new")
+    }
+    let waiting = Task { try await client.get("/", options: .timeout(.seconds(5))) }
+    await eventually("asked") { refreshes.elements.count == 1 }
+
+    await clock.waitForSleepers(2)
+    clock.advance(by: .seconds(6))
+    let error = await #expect(throws: HTTPError.self) { try await waiting.value }
+    isReady.withLock { $0 = true }
+    let next = try await client.get("/")
+
+    #expect(error?.kind == .timedOut)
+    #expect(next.status == .ok && refreshes.elements.count == 1)
+  }
+
+  @Test func `has one token for all hosts of a pattern`() async throws {
+    let transport = Self.server(Setting("new"))
+    let refreshes = Log<String>()
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.authenticators[.host("*.example.test")] = .oauth2(.token("old")) { _ in
+        refreshes.add("?")
+        return .token("new")
+      }
+    }
+
+    try await client.get("https://a.example.test/")
+    try await client.get("https://b.c.example.test/")
+    for other in ["https://example.test/", "http://a.example.test/", "https://a.example.test:444/"] {
+      _ = try? await client.get(RequestTarget(other))
+    }
+
+    #expect(
+      transport.authorizations == ["Bearer old", "Bearer new", "Bearer new", nil, nil, nil])
+    #expect(refreshes.elements.count == 1)
+  }
+
+  @Test func `is forgotten when the user signs out`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = Self.client(transport) { _ in nil }
+
+    try await client.get("/1")
+    try await client.signOut()
+    try await client.get("/2")
+
+    #expect(transport.authorizations == ["Bearer old", nil])
+  }
+
+  @Test func `does not come back from requests that were under way at the sign-out`() async throws {
+    let isReady = Setting(false)
+    let transport = StubTransport { request in
+      if request.url?.path() == "/slow" { await eventually("ready") { isReady.withLock { $0 } } }
+      return .text("x")
+    }
+    let client = Self.client(transport) { _ in nil }
+    async let slow = client.get("/slow")
+    await eventually("under way") { transport.requests.count == 1 }
+
+    try await client.signOut()
+    isReady.withLock { $0 = true }
+    _ = try await slow
+    try await client.get("/2")
+
+    #expect(transport.authorizations == ["Bearer old", nil])
+  }
+
+  @Test func `ends its wait when the user signs out`() async throws {
+    let transport = Self.server(Setting("new"))
+    let refreshes = Log<String>()
+    let isReady = Setting(false)
+    let client = Self.client(transport) { _ in
+      refreshes.add("?")
+      await eventually("ready") { isReady.withLock { $0 } }
+      return .token("new")
+    }
+    let waiting = Task { try await client.get("/") }
+    await eventually("asked") { refreshes.elements.count == 1 }
+
+    try await client.signOut()
+    let error = await #expect(throws: HTTPError.self) { try await waiting.value }
+    isReady.withLock { $0 = true }
+
+    #expect(error?.kind == .authenticationFailed)
+  }
+}
