@@ -8,6 +8,8 @@ public enum RequestEvent: Sendable {
   case attempt(number: Int, hop: Int)
   /// The head of a response is there.
   case head(HTTPStatus)
+  /// A challenge is answered, with the scheme and the realm that the server named.
+  case authenticating(AuthenticationScheme, realm: String?)
   /// A redirect is followed.
   case redirected(RedirectHop)
   /// An attempt failed and will be repeated after a pause.
@@ -20,6 +22,8 @@ public enum RequestEvent: Sendable {
 public enum WaitReason: Sendable, Hashable {
   /// The client's limit of connections is reached, in all or for the host.
   case connectionSlot
+  /// Somebody is asked for a credential.
+  case credential
   /// A pause before another attempt.
   case retryPause(Duration)
 }

@@ -54,6 +54,7 @@ struct AuthMiddleware: Stage {
           .bodyNotReplayable, "the server wants credentials and the body again, which can be sent only once")
         throw try await Self.completed(error, &response, call)
       }
+      if let answer = sent.answer { call.emit(.authenticating(answer.scheme, realm: answer.realm)) }
     }
   }
 

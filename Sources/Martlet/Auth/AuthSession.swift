@@ -322,7 +322,9 @@ final class AuthSession: Sendable {
 
   /// Waits for the answer, as long as the call lives.
   func wait(for flight: Flight, _ visit: Visit) async throws -> Sent {
-    try await withAbort(visit.call.abortSource) { try await flight.result.value() }
+    visit.call.report(.waiting(.credential))
+    defer { visit.call.report(.running) }
+    return try await withAbort(visit.call.abortSource) { try await flight.result.value() }
   }
 
   private static func failure(_ message: String, _ error: any Error) -> HTTPError {

@@ -32,7 +32,9 @@ extension HTTPError {
     public static let tooManyRedirects = Kind("tooManyRedirects")
     /// A redirect that must not be followed: to another scheme, or from https to http.
     public static let redirectRefused = Kind("redirectRefused")
-    /// The server or proxy did not accept the credentials.
+    /// A credential could not be got or renewed, or a server wants it in a weaker way than it did before.
+    ///
+    /// A credential that is refused is the response with 401, as ``status``.
     public static let authenticationFailed = Kind("authenticationFailed")
     /// The body is not what the type needs.
     public static let decoding = Kind("decoding")

@@ -40,22 +40,31 @@
     }
 
     @Test(.needs(.apache), arguments: Lane.engines)
-    func `Apache's old nonces are replaced`(lane: Lane) async throws {
+    func `Apache's next nonces are taken, and old ones replaced`(lane: Lane) async throws {
+      // With so short a life, every answer has the nonce for the next request.
       let server = try await ApacheServer("AuthDigestNonceLifetime 1")
       let notes = StatusNotes()
       let client = lane.client { [url = server.url] in
         $0.attemptMiddleware = [notes]
         $0.authenticators[.origin(url)] = .digest(user: "ada", password: "s3cret")
       }
-
-      // Until the nonce was too old once.
-      for _ in 0..<100 where notes.all.count(where: { $0 == 401 }) < 2 {
+      func get() async throws {
         let response = try await client.get(RequestTarget("\(raw: server.url)/file.txt"))
         #expect(response.status == .ok)
-        try await Task.sleep(for: .milliseconds(100))
+      }
+      func count() -> Int { notes.all.count { $0 == 401 } }
+
+      for _ in 0..<6 {
+        try await get()
+        try await Task.sleep(for: .milliseconds(300))
+      }
+      let whileUsed = count()
+      for _ in 0..<10 where count() < 2 {
+        try await Task.sleep(for: .milliseconds(1500))
+        try await get()
       }
 
-      #expect(notes.all.count { $0 == 401 } == 2)
+      #expect(whileUsed == 1 && count() == 2)
       withExtendedLifetime(server) {}
     }
 
@@ -89,13 +98,13 @@
       let notes = StatusNotes()
       let client = lane.client { [url = server.url] in
         $0.attemptMiddleware = [notes]
-        $0.authenticators[.origin(url)] = .password(user: "ada", password: "s3cret: \u{FC}")
+        $0.authenticators[.origin(url)] = .password(user: "ada", password: "s3cret \u{FC}")
       }
       let host = server.url.dropFirst(7)
 
       let first = try await client.get(RequestTarget("\(raw: server.url)/file.txt"))
       let second = try await client.get(RequestTarget("\(raw: server.url)/file.txt"))
-      let ofURL = try await lane.client().get(RequestTarget("http://ada:s3cret%3A%20%C3%BC@\(raw: String(host))/file.txt"))
+      let ofURL = try await lane.client().get(RequestTarget("http://ada:s3cret%20%C3%BC@\(raw: String(host))/file.txt"))
       let wrong = try await lane.client().get(RequestTarget("http://ada:no@\(raw: String(host))/file.txt"))
 
       #expect([first, second, ofURL].map(\.text) == Array(repeating: "served by nginx\n", count: 3))

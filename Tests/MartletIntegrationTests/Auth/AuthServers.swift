@@ -67,7 +67,7 @@
     private static let key = "11b8716b86e3d3f9c13d5ce98089fca0"
   }
 
-  /// nginx, whose `/` is for ada, whose password is `s3cret: ü`.
+  /// nginx, whose `/` is for ada, whose password is `s3cret ü`.
   struct NginxBasicServer {
     let url: String
     private let process: ToolProcess
@@ -80,7 +80,7 @@
       let port = try MockServer.refusedPort()
       let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map { "\($0)_temp_path \(path)/\($0);" }.joined(separator: " ")
-      try folder.write("ada:{PLAIN}s3cret: \u{FC}\n", to: "users")
+      try folder.write("ada:{PLAIN}s3cret \u{FC}\n", to: "users")
       try folder.write(
         """
         daemon off;
@@ -93,7 +93,7 @@
           \(temporary)
           server {
             listen 127.0.0.1:\(port);
-            auth_basic "a \\"quoted\\" realm";
+            auth_basic "a realm";
             auth_basic_user_file \(path)/users;
             location / { root \(path)/www; }
           }

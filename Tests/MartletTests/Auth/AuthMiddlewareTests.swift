@@ -342,6 +342,26 @@ import Testing
     #expect(realms.elements == ["a", "b"])
   }
 
+  @Test func `tells of questions and answers`() async throws {
+    let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: Self.basic)
+    let seen = Log<String>()
+    let client = Self.client(transport) {
+      $0.authenticators[.baseURL] = .ask { _ in .user("u", password: "p") }
+    }
+
+    let handle = client.start(.get("/"))
+    for await event in handle.events {
+      switch event {
+      case .waiting(.credential): seen.add("waiting")
+      case .authenticating(let scheme, let realm): seen.add("\(scheme) \(realm ?? "")")
+      case .head(let status): seen.add("\(status.rawValue)")
+      default: break
+      }
+    }
+
+    #expect(seen.elements == ["401", "waiting", "Basic b", "200"])
+  }
+
   // MARK: Bad input
 
   @Test(arguments: [

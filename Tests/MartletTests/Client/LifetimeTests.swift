@@ -278,6 +278,7 @@ import Testing
     case .waiting: "waiting"
     case .attempt(let number, _): "attempt \(number)"
     case .head(let status): "head \(status.rawValue)"
+    case .authenticating: "authenticating"
     case .redirected: "redirected"
     case .retrying: "retrying"
     case .ended(.succeeded): "succeeded"

@@ -59,6 +59,7 @@ import Testing
       $0.transport = .stub { _ in .text("x") }
       $0.middleware = [Noting(name: "call", log: log)]
       $0.attemptMiddleware = [Noting(name: "attempt", log: log)]
+      $0.authenticators[.origin("http://example.test")] = .bearer("token")
     }
     let call = try client.core.begin(.get("http://example.test/"), options: RequestOptions(), isManaged: false)
     defer { call.cancel() }
@@ -67,8 +68,8 @@ import Testing
 
     #expect(
       names == [
-        "MiddlewareStage", "RedirectMiddleware", "RetryMiddleware", "CollectMiddleware", "CookieMiddleware",
-        "MiddlewareStage", "ExchangeStage",
+        "MiddlewareStage", "RedirectMiddleware", "RetryMiddleware", "CollectMiddleware", "AuthMiddleware",
+        "CookieMiddleware", "MiddlewareStage", "ExchangeStage",
       ])
   }
 
