@@ -38,7 +38,7 @@ struct AuthMiddleware: Stage {
         guard Self.isWorthSending(newer, after: sent, uses) else { return response }
         sent = newer
         try await Self.drain(&response, call)
-      case .wait(let flight):
+      case .wait(let flight), .ask(let flight, _):
         // Before the wait: what is asked may need the connection.
         try await Self.drain(&response, call)
         do {

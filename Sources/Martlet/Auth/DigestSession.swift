@@ -37,6 +37,7 @@ final class DigestSession: Sendable {
   /// - Parameters:
   ///   - method: The method.
   ///   - uri: Path and query as they are sent.
+  /// - Returns: The value.
   func field(method: String, uri: String) -> String {
     let (nonce, number, sessionNonce) = state.withLock {
       // A server has said `stale` long before it begins again.

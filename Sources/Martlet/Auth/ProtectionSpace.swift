@@ -55,7 +55,7 @@ public struct AuthenticationChallenge: Sendable {
 
   /// The host that asks.
   public var host: String { space.host }
-  /// The realm that it named, if it named one.
+  /// The realm that it named, if it named one: its own words, to be escaped before they are shown.
   public var realm: String? { space.realm }
   /// Whether a proxy asks, and not the server.
   public var isProxy: Bool { space.isProxy }

@@ -51,7 +51,8 @@ package final class Call: Watched {
 
   init(
     id: RequestID, core: ClientCore, settings: ClientSettings, request: HTTPRequest, host: String,
-    credential: CallCredential?, options: ResolvedOptions, endpoint: (any Endpoint.Type)?, retryOf: RequestID?, isManaged: Bool
+    credential: CallCredential?, options: ResolvedOptions, endpoint: (any Endpoint.Type)?, retryOf: RequestID?,
+    isManaged: Bool
   ) {
     self.id = id
     self.core = core

@@ -15,6 +15,7 @@ enum RequestGate {
   ///   - options: The merged options.
   ///   - credential: The credential that the options of the request itself have.
   /// - Returns: The request, its host, and the credential that came with it.
+  /// - Throws: ``HTTPError``.
   static func admit(
     _ asked: HTTPRequest, settings: ClientSettings, options: ResolvedOptions, credential: Credential?
   ) throws -> (HTTPRequest, host: String, CallCredential?) {

@@ -19,6 +19,7 @@
     /// Starts it on a free port.
     ///
     /// - Parameter directives: What else stands at the folder.
+    /// - Throws: What fails in the test, if it does not start.
     init(_ directives: String...) async throws {
       folder = try TemporaryFolder()
       let port = try MockServer.refusedPort()
