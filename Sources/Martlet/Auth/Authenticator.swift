@@ -6,11 +6,12 @@
 public protocol Authenticator: Sendable {
   /// The schemes that it may be asked for; all that the client knows by default.
   ///
-  /// Of those that a server offers the strongest is chosen: Digest before Bearer before Basic, and of Digest the one with
-  /// the best hash.
+  /// Of those that a server offers the strongest is chosen: Digest before Bearer before Basic, and of Digest the one
+  /// with the best hash.
   var schemes: [AuthenticationScheme] { get }
 
-  /// The longest wait for an answer, 30 s by default; who waits for it then gets ``HTTPError/Kind/authenticationFailed``.
+  /// The longest wait for an answer, 30 s by default; who waits for it then gets
+  /// ``HTTPError/Kind/authenticationFailed``.
   ///
   /// The limits of the waiting requests hold as well, each for its own.
   var answerLimit: Duration { get }

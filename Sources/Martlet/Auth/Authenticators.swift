@@ -99,8 +99,8 @@ public struct OriginPattern: Sendable, Hashable {
 
   /// One origin: a scheme, a host and a port.
   ///
-  /// - Parameter url: Such as `https://api.example.com` or `http://127.0.0.1:8080`; its path does not count. Text that is
-  ///   no URL makes every request throw ``HTTPError/Kind/invalidRequest``.
+  /// - Parameter url: Such as `https://api.example.com` or `http://127.0.0.1:8080`; its path does not count. Text that
+  ///   is no URL makes every request throw ``HTTPError/Kind/invalidRequest``.
   /// - Returns: The place.
   public static func origin(_ url: String) -> OriginPattern {
     do throws(InvalidInput) {

@@ -19,8 +19,8 @@ struct Challenge: Sendable, Hashable {
   /// Reads all challenges of a response, in order.
   ///
   /// Several may stand in one field, separated by the same commas as their parameters (RFC 9110 §11.6.1). A challenge
-  /// that is malformed, or names a parameter twice, is left out, and the others are still read: a server cannot be asked
-  /// to repeat itself, and half a challenge is not to be answered.
+  /// that is malformed, or names a parameter twice, is left out, and the others are still read: a server cannot be
+  /// asked to repeat itself, and half a challenge is not to be answered.
   static func parse(_ values: [String]) -> [Challenge] {
     var reader = Reader()
     var rest = maximumBytes

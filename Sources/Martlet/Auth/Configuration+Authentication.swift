@@ -1,5 +1,6 @@
 extension HTTPClient.Configuration {
-  /// Where the credentials that were accepted are kept; `nil`, the default, keeps them as long as the client's own memory.
+  /// Where the credentials that were accepted are kept; `nil`, the default, keeps them as long as the client's own
+  /// memory.
   ///
   /// It is asked before an authenticator that asks somebody, and by itself where no authenticator is set.
   public var credentialStore: (any CredentialStore)? {

@@ -13,8 +13,8 @@ public struct Credential: Sendable, Hashable {
 
   /// Whether it is sent before the server asks for it.
   ///
-  /// `false` by default for a password, which goes out only when a server has asked, and from then on at once; `true` for
-  /// a token, for which hardly any server asks first.
+  /// `false` by default for a password, which goes out only when a server has asked, and from then on at once; `true`
+  /// for a token, for which hardly any server asks first.
   public var isSentUnasked: Bool
 
   /// A user and a password, for Basic and Digest.

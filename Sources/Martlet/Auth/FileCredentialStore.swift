@@ -2,9 +2,9 @@ public import Foundation
 
 /// Credentials in a file that only its owner can read (mode 0600).
 ///
-/// The file is JSON and not encrypted: whoever is the user, or root, can read it. It is replaced as a whole, so that it is
-/// always the old one or the new one; of two processes that write at the same time the last one wins. It is read for each
-/// question, so that one process sees what another has written.
+/// The file is JSON and not encrypted: whoever is the user, or root, can read it. It is replaced as a whole, so that it
+/// is always the old one or the new one; of two processes that write at the same time the last one wins. It is read for
+/// each question, so that one process sees what another has written.
 public actor FileCredentialStore: CredentialStore {
   /// The largest file that is read.
   private static let maximumBytes = 4 << 20

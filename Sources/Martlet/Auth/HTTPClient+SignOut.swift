@@ -1,9 +1,9 @@
 extension HTTPClient {
   /// Forgets who the client was: tokens, passwords, what servers had accepted, and what is in its credential store.
   ///
-  /// The next request has no credentials. Authenticators that have one credential, such as `.basic(…)` and `.oauth2(…)`,
-  /// forget it, for all clients that share them; a closure is asked again when a server asks. Requests under way go on
-  /// with what they were sent with, and those that wait for a credential fail with
+  /// The next request has no credentials. Authenticators that have one credential, such as `.basic(…)` and
+  /// `.oauth2(…)`, forget it, for all clients that share them; a closure is asked again when a server asks. Requests
+  /// under way go on with what they were sent with, and those that wait for a credential fail with
   /// ``HTTPError/Kind/authenticationFailed``. Header fields and options that the program has set stay as they are.
   ///
   /// - Throws: What the credential store throws, after everything else was forgotten.

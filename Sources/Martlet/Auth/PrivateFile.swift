@@ -12,8 +12,8 @@ import Foundation
 enum PrivateFile {
   /// The contents, or `nil` if there is no file.
   ///
-  /// - Throws: ``HTTPError`` of kind `file`, also if others than the owner have any right to the file, if it is somebody
-  ///   else's, a link or no regular file, or if it is larger than `limit`.
+  /// - Throws: ``HTTPError`` of kind `file`, also if others than the owner have any right to the file, if it is
+  ///   somebody else's, a link or no regular file, or if it is larger than `limit`.
   static func read(_ url: URL, limit: Int) throws -> Data? {
     let path = url.path(percentEncoded: false)
     let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)

@@ -1,7 +1,7 @@
 /// A token that ends and is replaced by a new one, as OAuth 2 has it (RFC 6749 §6, RFC 6750).
 ///
-/// Made by ``Authenticator/oauth2(_:refreshLimit:refresh:)``. There is one token for the whole place, however many origins
-/// and realms that has.
+/// Made by ``Authenticator/oauth2(_:refreshLimit:refresh:)``. There is one token for the whole place, however many
+/// origins and realms that has.
 public final class TokenAuthenticator: Authenticator {
   public typealias Refresh = @Sendable (_ old: Credential?) async throws -> Credential?
 
@@ -49,8 +49,8 @@ extension Authenticator where Self == TokenAuthenticator {
   /// - Parameters:
   ///   - token: The token to begin with; with `nil` the closure is asked when a server asks first.
   ///   - refreshLimit: The longest wait for the closure; 30 s by default.
-  ///   - refresh: Gets the old token, if there is one, with its ``Credential/refreshToken``; `nil` gives up. It runs once,
-  ///     however many requests wait for it, and what it sends with the same client has no token.
+  ///   - refresh: Gets the old token, if there is one, with its ``Credential/refreshToken``; `nil` gives up. It runs
+  ///     once, however many requests wait for it, and what it sends with the same client has no token.
   /// - Returns: The authenticator.
   public static func oauth2(
     _ token: Credential? = nil, refreshLimit: Duration = .seconds(30), refresh: @escaping TokenAuthenticator.Refresh

@@ -279,8 +279,8 @@ import Testing
     // Options that count as empty are not looked at again: a new one has to be added to `isEmpty`, and here.
     let chosen: [RequestOptions] = [
       .retry(.none), .redirects(.none), .cookies(.none), .accepts(.any), .maximumBodyBytes(1), .errorBodyBytes(1),
-      .decompression(.off),
-      .httpVersion(.http1_1), .tag("x"), .timeout(.seconds(1)), RequestOptions { $0.reportsCancellation = true },
+      .decompression(.off), .httpVersion(.http1_1), .credential(.token("x")), .tag("x"), .timeout(.seconds(1)),
+      RequestOptions { $0.reportsCancellation = true },
       RequestOptions { $0.onProgress = { _ in } },
       RequestOptions { $0[Note.self] = "x" },
     ]
