@@ -4,7 +4,8 @@ public import Foundation
 ///
 /// `description` and `dump` show neither of them.
 public struct Credential: Sendable, Hashable {
-  private enum Secret: Sendable, Hashable {
+  /// In a box, because options are copied for every request and hardly ever have one.
+  private indirect enum Secret: Sendable, Hashable {
     case password(user: String, String)
     case token(String, refresh: String?, expires: Date?)
   }

@@ -21,6 +21,17 @@ import Testing
     }
   }
 
+  /// Accepts `new`, and refuses nobody before so many have been sent.
+  private static func server(refusingWhenAreThere count: Int) -> StubTransport {
+    let arrived = Setting(0)
+    return StubTransport { request in
+      if request.headers["Authorization"] == "Bearer new" { return .text("in") }
+      arrived.withLock { $0 += 1 }
+      await eventually("all are there") { arrived.withLock { $0 } >= count }
+      return AuthServer.refusal(challenge)
+    }
+  }
+
   private static func client(
     _ transport: any Transport, _ token: Credential? = .token("old"), refreshLimit: Duration = .seconds(30),
     clock: any Clock<Duration> = ContinuousClock(), refresh: @escaping TokenAuthenticator.Refresh
@@ -45,12 +56,10 @@ import Testing
   }
 
   @Test func `refreshes once for a hundred refusals`() async throws {
-    let valid = Setting("new")
-    let transport = Self.server(valid)
+    let transport = Self.server(refusingWhenAreThere: 100)
     let refreshes = Log<Credential?>()
     let client = Self.client(transport, .token("old", refreshToken: "r")) { old in
       refreshes.add(old)
-      await eventually("all refused") { transport.requests.count == 100 }
       return .token("new")
     }
 
@@ -64,11 +73,10 @@ import Testing
 
   @Test func `fails a hundred requests with one refresh that fails`() async throws {
     struct Broken: Error {}
-    let transport = Self.server(Setting("new"))
+    let transport = Self.server(refusingWhenAreThere: 100)
     let refreshes = Log<String>()
     let client = Self.client(transport) { _ in
       refreshes.add("?")
-      await eventually("all refused") { transport.requests.count == 100 }
       throw Broken()
     }
 
@@ -80,6 +88,27 @@ import Testing
       #expect(error?.kind == .authenticationFailed && error?.underlying is Broken)
       #expect(error?.status == .unauthorized && error?.url?.host() == "a.test")
     }
+  }
+
+  @Test func `sends nothing with a token that is being replaced`() async throws {
+    let transport = Self.server(Setting("new"))
+    let refreshes = Log<String>()
+    let isReady = Setting(false)
+    let client = Self.client(transport) { _ in
+      refreshes.add("?")
+      await eventually("ready") { isReady.withLock { $0 } }
+      return .token("new")
+    }
+    async let first = client.get("/1")
+    await eventually("asked") { refreshes.elements.count == 1 }
+
+    let second = client.start(.get("/2"))
+    await eventually("waiting") { client.activity.current.waiting.map(\.reason) == [.credential, .credential] }
+    isReady.withLock { $0 = true }
+    let statuses = [try await first.status, try await second.value.status]
+
+    #expect(statuses == [.ok, .ok])
+    #expect(transport.authorizations.compactMap { $0 }.sorted() == ["Bearer new", "Bearer new", "Bearer old"])
   }
 
   @Test func `tries a refresh that failed again for the next request`() async throws {
