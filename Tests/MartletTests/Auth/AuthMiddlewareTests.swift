@@ -139,6 +139,20 @@ import Testing
     #expect(transport.requests.count == 4)
   }
 
+  @Test func `takes a new nonce for one that was old at its first use`() async throws {
+    let counts = Log<String>()
+    let transport = StubTransport { request in
+      if request.headers["Authorization"] == nil { return AuthServer.refusal(AuthServer.digest(nonce: "one")) }
+      let isIn = AuthServer.checkDigest(request, user: "u", password: "p", nonce: "two", counts: counts)
+      return isIn ? .text("in") : AuthServer.refusal(AuthServer.digest(nonce: "two", ", stale=true"))
+    }
+    let client = Self.client(transport, .digest(user: "u", password: "p"))
+
+    let response = try await client.get("/")
+
+    #expect(response.status == .ok && transport.requests.count == 3)
+  }
+
   @Test func `does not go round with a nonce that is always old`() async throws {
     let number = Setting(0)
     let transport = StubTransport { _ in
