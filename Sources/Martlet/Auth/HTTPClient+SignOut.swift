@@ -1,5 +1,6 @@
 extension HTTPClient {
-  /// Forgets who the client was: tokens, passwords, what servers had accepted, and what is in its credential store.
+  /// Forgets who the client was: tokens, passwords, what servers had accepted, its cookies, and what is in its credential
+  /// store.
   ///
   /// The next request has no credentials. Authenticators that have one credential, such as `.basic(…)` and
   /// `.oauth2(…)`, forget it, for all clients that share them; a closure is asked again when a server asks. Requests
@@ -11,7 +12,7 @@ extension HTTPClient {
     let configuration = core.settings.configuration
     await configuration.authenticators.signOut()
     core.callSessions.forget()
-    // Cookies, and what was stored for this session, are forgotten here, too, once they are there.
+    await core.settings.jar.removeAll()
     try await configuration.credentialStore?.removeAll()
   }
 }

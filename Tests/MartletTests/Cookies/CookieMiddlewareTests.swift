@@ -249,6 +249,17 @@ import Testing
     #expect(first.cookies === second.cookies && first.cookies === shared)
   }
 
+  @Test func `is emptied when the user signs out`() async throws {
+    let transport = Self.transport()
+    let client = Self.client(transport)
+    _ = try await client.get("http://a.test/set?a=1")
+
+    try await client.signOut()
+    _ = try await client.get("http://a.test/")
+
+    #expect(sent(transport) == [nil, nil])
+  }
+
   @Test func `goes by the client's date`() async throws {
     let transport = Self.transport()
     let date = Log<Date>()
