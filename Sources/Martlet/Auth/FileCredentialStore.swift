@@ -38,7 +38,10 @@ public actor FileCredentialStore: CredentialStore {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     do {
-      try PrivateFile.replace(url, with: try encoder.encode(records))
+      let data = try encoder.encode(records)
+      try makeFolder()
+      // A name of its own, because there is no lock.
+      try PrivateFile.replace(path, with: data, by: "\(path).\(UUID().uuidString)")
     } catch let error as EncodingError {
       throw HTTPError(.file, "the credentials cannot be encoded", underlying: error)
     }
@@ -47,10 +50,21 @@ public actor FileCredentialStore: CredentialStore {
   /// Removes the file.
   ///
   /// - Throws: ``HTTPError/Kind/file`` if it is there and cannot be removed.
-  public func removeAll() throws { try PrivateFile.remove(url) }
+  public func removeAll() throws { try PrivateFile.remove(path) }
+
+  private var path: String { url.path(percentEncoded: false) }
+
+  private func makeFolder() throws {
+    do {
+      try FileManager.default.createDirectory(
+        at: url.deletingLastPathComponent(), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    } catch {
+      throw HTTPError(.file, "the folder of \(PrivateFile.shown(path)) cannot be made", underlying: error)
+    }
+  }
 
   private func records() throws -> [CredentialRecord] {
-    guard let data = try PrivateFile.read(url, limit: Self.maximumBytes) else { return [] }
+    guard let data = try PrivateFile.read(path, limit: Self.maximumBytes, isSecret: true) else { return [] }
     do {
       return try JSONDecoder().decode([CredentialRecord].self, from: data)
     } catch {

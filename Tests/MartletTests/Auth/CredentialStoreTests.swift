@@ -74,11 +74,11 @@ import Testing
     try FileManager.default.removeItem(at: folder.file)
     try FileManager.default.createSymbolicLink(at: folder.file, withDestinationURL: target)
 
-    try PrivateFile.replace(folder.file, with: Data("new".utf8))
+    try PrivateFile.replace(folder.file.path, with: Data("new".utf8))
 
     #expect(try String(contentsOf: target, encoding: .utf8) == "mine")
-    #expect(try PrivateFile.read(folder.file, limit: 10) == Data("new".utf8))
-    #expect(throws: HTTPError.self) { try PrivateFile.read(folder.file, limit: 2) }
+    #expect(try PrivateFile.read(folder.file.path, limit: 10) == Data("new".utf8))
+    #expect(throws: HTTPError.self) { try PrivateFile.read(folder.file.path, limit: 2) }
   }
 
   @Test func `remembers what was asked for, for the next client`() async throws {

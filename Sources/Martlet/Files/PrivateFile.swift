@@ -11,8 +11,6 @@ import Foundation
 /// Files with secrets in them: for their owner only from the first instant, never through a symbolic link, whole or not
 /// there.
 enum PrivateFile {
-  /// The most bytes that are read.
-  private static let maximumBytes = 64 << 20
   private static let mode: mode_t = 0o600
 
   /// A path fit for a log.
@@ -24,10 +22,14 @@ enum PrivateFile {
 
   /// Reads a file.
   ///
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - limit: The most bytes that are read.
+  ///   - isSecret: Whether nobody but its owner may have any right to it (mode 0600).
   /// - Returns: Its bytes, or `nil` if there is none.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it cannot be read, is no plain file, is a symbolic link,
-  ///   belongs to somebody else, or is larger than 64 MiB.
-  static func read(_ path: String) throws(HTTPError) -> Data? {
+  ///   belongs to somebody else, is open to others, or is too large.
+  static func read(_ path: String, limit: Int = 64 << 20, isSecret: Bool = false) throws(HTTPError) -> Data? {
     // A pipe would otherwise hold up whoever opens it.
     let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
@@ -39,6 +41,9 @@ enum PrivateFile {
     guard fstat(descriptor, &facts) == 0 else { throw error("cannot be examined", path, errno) }
     guard facts.st_mode & S_IFMT == S_IFREG else { throw HTTPError(.file, "\(shown(path)) is not a plain file") }
     guard facts.st_uid == geteuid() else { throw HTTPError(.file, "\(shown(path)) belongs to somebody else") }
+    guard !isSecret || facts.st_mode & 0o077 == 0 else {
+      throw HTTPError(.file, "\(shown(path)) is not a file that only its owner has rights to (mode 0600)")
+    }
     var data = Data()
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while true {
@@ -55,15 +60,18 @@ enum PrivateFile {
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { throw error("cannot be read", path, errno) }
       data += buffer[..<count]
-      guard data.count <= maximumBytes else { throw HTTPError(.file, "\(shown(path)) is too large") }
+      guard data.count <= limit else { throw HTTPError(.file, "\(shown(path)) is larger than \(limit) bytes") }
     }
   }
 
   /// Replaces a file: at every instant it is what it was or what it will be, also after a crash.
   ///
-  /// Only for who holds the lock of the file: the new one is written under a name of its own.
-  static func replace(_ path: String, with data: Data) throws(HTTPError) {
-    let new = path + ".new"
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - data: What will be in it.
+  ///   - name: What the new file is called until then. The usual name is only for who holds the lock of the file.
+  static func replace(_ path: String, with data: Data, by name: String? = nil) throws(HTTPError) {
+    let new = name ?? path + ".new"
     // Of a process that was killed; or somebody's trap, which is then not followed.
     unlink(new)
     let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
@@ -75,6 +83,11 @@ enum PrivateFile {
       throw error("cannot be written", new, failure)
     }
     try rename(new, to: path)
+  }
+
+  /// Removes a file, if it is there.
+  static func remove(_ path: String) throws(HTTPError) {
+    guard unlink(path) == 0 || errno == ENOENT else { throw error("cannot be removed", path, errno) }
   }
 
   /// Renames a file, and makes sure that the new name survives a crash.
@@ -116,36 +129,4 @@ enum PrivateFile {
     }
     return fsync(descriptor) == 0 ? 0 : errno
   }
-}
-
-/// The lock of a file that several processes write: a file of its own, which stays.
-///
-/// The system takes the lock away from a process that ends, however it ends.
-struct FileLock: ~Copyable {
-  private let descriptor: Int32
-
-  /// Waits for the lock, for a time.
-  ///
-  /// - Parameters:
-  ///   - path: The file of the lock.
-  ///   - patience: How many milliseconds to wait for another process.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
-  init(_ path: String, patience: Int) throws(HTTPError) {
-    descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw PrivateFile.error("cannot be made", path, errno) }
-    for _ in 0...max(1, patience) {
-      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
-      let code = errno
-      guard code == EWOULDBLOCK || code == EINTR else {
-        close(descriptor)
-        throw PrivateFile.error("cannot be locked", path, code)
-      }
-      usleep(1_000)
-    }
-    close(descriptor)
-    throw HTTPError(.file, "another process has held \(PrivateFile.shown(path)) for \(patience) ms")
-  }
-
-  /// Gives the lock back.
-  borrowing func release() { close(descriptor) }
 }

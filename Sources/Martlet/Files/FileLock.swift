@@ -1,0 +1,41 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The lock of a file that several processes write: a file of its own, which stays.
+///
+/// The system takes the lock away from a process that ends, however it ends.
+struct FileLock: ~Copyable {
+  private let descriptor: Int32
+
+  /// Waits for the lock, for a time.
+  ///
+  /// - Parameters:
+  ///   - path: The file of the lock.
+  ///   - patience: How many milliseconds to wait for another process.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  init(_ path: String, patience: Int) throws(HTTPError) {
+    descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw PrivateFile.error("cannot be made", path, errno) }
+    for _ in 0...max(1, patience) {
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
+      let code = errno
+      guard code == EWOULDBLOCK || code == EINTR else {
+        close(descriptor)
+        throw PrivateFile.error("cannot be locked", path, code)
+      }
+      usleep(1_000)
+    }
+    close(descriptor)
+    throw HTTPError(.file, "another process has held \(PrivateFile.shown(path)) for \(patience) ms")
+  }
+
+  /// Gives the lock back.
+  borrowing func release() { close(descriptor) }
+}
