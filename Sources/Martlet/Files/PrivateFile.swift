@@ -70,6 +70,7 @@ enum PrivateFile {
   ///   - path: The file.
   ///   - data: What will be in it.
   ///   - name: What the new file is called until then. The usual name is only for who holds the lock of the file.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
   static func replace(_ path: String, with data: Data, by name: String? = nil) throws(HTTPError) {
     let new = name ?? path + ".new"
     // Of a process that was killed; or somebody's trap, which is then not followed.
