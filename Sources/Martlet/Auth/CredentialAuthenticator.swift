@@ -2,6 +2,7 @@
 ///
 /// Made by ``Authenticator/basic(user:password:isSentUnasked:)`` and its like.
 public final class CredentialAuthenticator: Authenticator {
+  /// Returns the credential for a challenge, or `nil` to give up; what it throws ends the requests that wait for it.
   public typealias Ask = @Sendable (AuthenticationChallenge) async throws -> Credential?
 
   /// The schemes that it answers.

@@ -3,6 +3,8 @@
 /// Made by ``Authenticator/oauth2(_:refreshLimit:refresh:)``. There is one token for the whole place, however many
 /// origins and realms that has.
 public final class TokenAuthenticator: Authenticator {
+  /// Returns a new token for the old one, which is `nil` before the first, or `nil` to give up; what it throws ends the
+  /// requests that wait for it.
   public typealias Refresh = @Sendable (_ old: Credential?) async throws -> Credential?
 
   /// The longest wait for a new token.

@@ -25,6 +25,7 @@ package final class AbsoluteURL: Sendable, Hashable {
   package let fragment: String?
   /// The URL without userinfo.
   package let string: String
+  private let made = Locked<URL?>(nil)
 
   /// Puts checked and normalised parts together.
   ///
@@ -64,8 +65,15 @@ package final class AbsoluteURL: Sendable, Hashable {
     }
   }
 
-  /// The URL without userinfo, as Foundation spells it.
-  package var url: URL { URL(string: string) ?? URL(filePath: "/") }
+  /// The URL without userinfo, as Foundation spells it; made when it is first asked for.
+  package var url: URL {
+    made.withLock { made in
+      if let made { return made }
+      let url = URL(string: string) ?? URL(filePath: "/")
+      made = url
+      return url
+    }
+  }
 
   package static func == (left: AbsoluteURL, right: AbsoluteURL) -> Bool {
     left === right || left.string == right.string && left.user == right.user && left.password == right.password
