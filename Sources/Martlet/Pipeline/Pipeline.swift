@@ -44,12 +44,20 @@ enum Pipeline {
     var response: StreamedResponse
     if delivery == .stream && !call.settings.isAbortAware {
       // Middleware is code that we cannot end: the wait for it is. A whole response is waited for like that further up.
-      response = try await withAbort(call.abortSource) { try await first(call.request, context) }
+      response = try await runWithAbort(first, context)
     } else {
       response = try await first(call.request, context)
     }
     (response.redirects, response.attempts) = call.trail
     response.timing.total = call.elapsed
     return response
+  }
+
+  /// Not inlined, so that a call that has no use for it keeps no room for it.
+  @inline(never) private static func runWithAbort(
+    _ first: Next, _ context: RequestContext
+  ) async throws -> StreamedResponse {
+    let call = context.call
+    return try await withAbort(call.abortSource) { try await first(call.request, context) }
   }
 }

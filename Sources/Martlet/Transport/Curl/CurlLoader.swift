@@ -27,19 +27,32 @@
 
     /// Makes the transfer of a request when there is a slot for it; it is neither watched nor started yet.
     func makeTransfer(for request: HTTPRequest, _ context: RequestContext) async throws -> CurlTransfer {
+      let wire = try check(request, context)
+      if let transfer = try makeTransferAtOnce(for: wire, context) { return transfer }
+      let (route, slot) = try await findRoute(for: wire, context)
+      return try makeTransfer(for: wire, route, slot, context)
+    }
+
+    // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+
+    @inline(never) private func check(_ request: HTTPRequest, _ context: RequestContext) throws -> CurlRequest {
       if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
       // A client asks that before; nothing insecure is done for those who use a transport without one.
       if let problem { throw HTTPError(.invalidRequest, problem.message, request: request) }
       let wire = try CurlRequest(request, context.call.options.decompression, cache)
       try context.exchange.abortSource.check()
-      if router.isDirect(context), let slot = limiter.take(for: wire.origin) {
-        return try makeTransfer(for: wire, nil, slot, context)
-      }
-      let (route, slot) = try await findRoute(for: wire, context)
-      return try makeTransfer(for: wire, route, slot, context)
+      return wire
     }
 
-    /// What has to be waited for; not inlined, so that nobody else keeps room for it.
+    /// Makes it if there is nothing to wait for.
+    @inline(never) private func makeTransferAtOnce(
+      for wire: CurlRequest, _ context: RequestContext
+    ) throws -> CurlTransfer? {
+      guard router.isDirect(context), let slot = limiter.take(for: wire.origin) else { return nil }
+      return try makeTransfer(for: wire, nil, slot, context)
+    }
+
+    /// What has to be waited for.
     @inline(never) private func findRoute(
       for wire: CurlRequest, _ context: RequestContext
     ) async throws -> (CurlRoute?, ConnectionSlot) {
@@ -47,7 +60,7 @@
       return (route, try await limiter.acquire(for: wire.origin, context))
     }
 
-    private func makeTransfer(
+    @inline(never) private func makeTransfer(
       for wire: CurlRequest, _ route: CurlRoute?, _ slot: ConnectionSlot, _ context: RequestContext
     ) throws -> CurlTransfer {
       let upload = try wire.makeUpload()

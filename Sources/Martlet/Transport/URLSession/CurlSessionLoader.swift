@@ -58,17 +58,22 @@
     func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
       if let problem = problem() { return try await systemLoader(problem).send(request, context: context) }
       let transfer = try await curl.makeTransfer(for: request, context)
+      load(transfer)
+      return try await transfer.value()
+    }
+
+    /// Not inlined, so that a request that waits keeps no room for it.
+    @inline(never) private func load(_ transfer: CurlTransfer) {
       let exchange = CurlSessionExchange(transfer, tasks)
       transfer.observer = exchange
       let isAlone = tasks.admit()
       transfer.watchForAbort()
       if isAlone { start(exchange) } else { enqueue(exchange) }
-      return try await transfer.value()
     }
 
     func closeIdleConnections() { curl.closeIdleConnections() }
 
-    private func systemLoader(_ problem: String) -> URLSessionLoader {
+    @inline(never) private func systemLoader(_ problem: String) -> URLSessionLoader {
       notice.say("Martlet: \(problem); URLSession uses the system's loader, which a server can crash.")
       return system.withLock { system in
         let loader = system ?? URLSessionLoader(settings)
