@@ -1,0 +1,49 @@
+import Testing
+
+@testable import Martlet
+
+@Suite struct ParsedTargetsTests {
+  @Test func `parses what is asked for again once`() throws {
+    let targets = ParsedTargets(base: "https://a.test/api")
+
+    let first = try targets.url(of: "/users", adding: [:])
+
+    #expect(first.string == "https://a.test/api/users")
+    #expect(try targets.url(of: "/users", adding: [:]) === first)
+    #expect(try targets.url(of: "/users", adding: ["q": "1"]).string == "https://a.test/api/users?q=1")
+    #expect(try targets.url(of: "/other", adding: [:]).string == "https://a.test/api/other")
+  }
+
+  @Test func `is right however many there are`() throws {
+    let targets = ParsedTargets(base: nil)
+    for round in 0..<3 {
+      for number in 0..<500 {
+        let text = "http://a.test/\(number)"
+        #expect(try targets.url(of: RequestTarget(text), adding: [:]).string == text, "round \(round)")
+      }
+    }
+  }
+
+  @Test func `keeps no credentials and no long texts`() throws {
+    let targets = ParsedTargets(base: nil)
+    for text in ["http://user:secret@a.test/", "http://a.test/" + String(repeating: "x", count: 600)] {
+      let first = try targets.url(of: RequestTarget(text), adding: [:])
+      #expect(try targets.url(of: RequestTarget(text), adding: [:]) !== first)
+    }
+  }
+
+  @Test func `throws for what is wrong each time`() {
+    let targets = ParsedTargets(base: nil)
+    for _ in 0..<2 { #expect(throws: InvalidInput.self) { try targets.url(of: "no scheme", adding: [:]) } }
+  }
+}
+
+@Suite struct BoxedTests {
+  @Test func `a copy does not see a change`() {
+    let first = Boxed([1])
+    var second = first
+    second.value.append(2)
+    #expect(first.value == [1])
+    #expect(second.value == [1, 2])
+  }
+}
