@@ -18,6 +18,7 @@
 
     private static let maximumEvents = 64
     private static let maximumFree = 256
+    private static let longestSleep: Int64 = 5_000_000
 
     private let mailbox: CurlMailbox
     private let poll: CInt
@@ -93,10 +94,12 @@
       endTurn(multi)
       while performWaiting(multi) {}
       if hasEnded() { return nil }
-      sleepsUntil = nextTime
-      guard let sleepsUntil else { return -1 }
-      let rest = max(0, sleepsUntil - martlet_microseconds())
-      return CInt(clamping: (rest + 999) / 1000)
+      // Not longer than any usual limit: else each request that its caller sends would have to wake the thread, to tell it
+      // of the limit.
+      let now = martlet_microseconds()
+      let end = min(nextTime ?? .max, now + Self.longestSleep)
+      sleepsUntil = end
+      return CInt(clamping: (max(0, end - now) + 999) / 1000)
     }
 
     /// Does what was posted, on the thread of a caller, while the loop's own thread sleeps on.
