@@ -12,6 +12,7 @@ final class ClientSettings: Sendable {
   let jar: CookieJar
   /// The options of a request that chooses nothing.
   let options: ResolvedOptions
+  private let hasCookies: Bool
   private let wholeStages: [any Stage]
   private let streamStages: [any Stage]
   /// What is wrong with the configuration, so that no request can be sent.
@@ -41,7 +42,8 @@ final class ClientSettings: Sendable {
     baseOrigin = Result { () throws(InvalidInput) in try configuration.baseURL?.resolve(against: nil).origin }
     options = ResolvedOptions(configuration.options)
     let isFollowing = options.redirects.isFollowing
-    let cookies = Self.hasCookies(options, jar) ? jar : nil
+    hasCookies = Self.hasCookies(options, jar)
+    let cookies = hasCookies ? jar : nil
     wholeStages = Pipeline.stages(configuration, transport, isFollowing: isFollowing, cookies: cookies, .whole)
     streamStages = Pipeline.stages(configuration, transport, isFollowing: isFollowing, cookies: cookies, .stream)
   }
@@ -52,7 +54,7 @@ final class ClientSettings: Sendable {
   ) -> [any Stage] {
     let isFollowing = options.redirects.isFollowing
     let hasCookies = Self.hasCookies(options, jar)
-    let isUsual = isFollowing == self.options.redirects.isFollowing && hasCookies == Self.hasCookies(self.options, jar)
+    let isUsual = isFollowing == self.options.redirects.isFollowing && hasCookies == self.hasCookies
     guard isUsual, !hasCredential else {
       return Pipeline.stages(
         configuration, transport, isFollowing: isFollowing, hasCredential: hasCredential,

@@ -85,7 +85,7 @@ final class CookieShelf: Sendable {
     guard !parsed.isEmpty else { return false }
     return withTable { table in
       for line in parsed { table.receive(line, from: url, now: now) }
-      return !table.changes.isEmpty
+      return table.hasChanges
     }
   }
 

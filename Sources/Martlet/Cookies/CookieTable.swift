@@ -32,9 +32,10 @@ struct CookieTable: Sendable {
   }
 
   let journal: Journal
-  /// What was noted, one change a cookie, in their order: servers see in which order cookies are.
-  private(set) var changes: [Change] = []
   private(set) var count = 0
+  /// What was noted, one change a cookie, each with its place in their order: servers see in which order cookies are.
+  private var noted: [Cookie.Key: (place: Int, change: Change)] = [:]
+  private var nextPlace = 0
   private var byDomain: [String: [Cookie]] = [:]
 
   init(journal: Journal = .off) { self.journal = journal }
@@ -135,33 +136,37 @@ struct CookieTable: Sendable {
     if let cookie = change.cookie { put(cookie, now: now) } else { remove(change.key) }
   }
 
+  var hasChanges: Bool { !noted.isEmpty }
+
+  /// What was noted, in its order.
+  var changes: [Change] { noted.values.sorted { $0.place < $1.place }.map(\.change) }
+
   /// Hands out the changes noted and forgets them.
   mutating func takeChanges() -> [Change] {
-    defer { changes = [] }
+    defer { noted = [:] }
     return changes
   }
 
   /// Notes changes again that could not be kept; what came after them stays.
   mutating func restore(_ earlier: [Change]) {
-    let later = Set(changes.map(\.key))
-    changes = earlier.filter { !later.contains($0.key) } + changes
+    let later = takeChanges()
+    for change in earlier + later { note(change) }
   }
 
   /// Takes over what the keeper has; what is noted here and not told yet stays as it is.
   mutating func adopt(_ stored: [Cookie], now: Date) {
-    let noted = changes
-    let own = Set(noted.map(\.key))
+    let own = noted
     let keys = Set(stored.map(\.key))
     let journal = journal
-    removeAll { journal.keeps($0) && !keys.contains($0.key) && !own.contains($0.key) }
-    for cookie in stored where !own.contains(cookie.key) {
+    removeAll { journal.keeps($0) && !keys.contains($0.key) && own[$0.key] == nil }
+    for cookie in stored where own[cookie.key] == nil {
       var cookie = cookie
       if let known = byDomain[cookie.domain]?.first(where: { $0.key == cookie.key }) {
         cookie.lastAccess = max(cookie.lastAccess, known.lastAccess)
       }
       put(cookie, now: now)
     }
-    changes = noted
+    noted = own
   }
 
   private mutating func remove(at index: Int, of domain: String) {
@@ -180,8 +185,8 @@ struct CookieTable: Sendable {
   }
 
   private mutating func note(_ change: Change) {
-    changes.removeAll { $0.key == change.key }
-    changes.append(change)
+    noted[change.key] = (nextPlace, change)
+    nextPlace += 1
   }
 
   /// Whether a cookie over http would replace or shadow one of https (RFC 6265bis §5.7, 16).

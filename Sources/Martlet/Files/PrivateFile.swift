@@ -8,6 +8,11 @@ import Foundation
   import Musl
 #endif
 
+// The system's calls, of which the type has namesakes.
+private let readBytes: @Sendable (Int32, UnsafeMutableRawBufferPointer) -> Int = { read($0, $1.baseAddress, $1.count) }
+private let writeBytes: @Sendable (Int32, UnsafeRawBufferPointer) -> Int = { write($0, $1.baseAddress, $1.count) }
+private let renameFile: @Sendable (String, String) -> Int32 = { rename($0, $1) }
+
 /// Files with secrets in them: for their owner only from the first instant, never through a symbolic link, whole or not
 /// there.
 enum PrivateFile {
@@ -47,15 +52,7 @@ enum PrivateFile {
     var data = Data()
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while true {
-      let count = buffer.withUnsafeMutableBytes {
-        #if canImport(Darwin)
-          Darwin.read(descriptor, $0.baseAddress, $0.count)
-        #elseif canImport(Glibc)
-          Glibc.read(descriptor, $0.baseAddress, $0.count)
-        #else
-          Musl.read(descriptor, $0.baseAddress, $0.count)
-        #endif
-      }
+      let count = buffer.withUnsafeMutableBytes { readBytes(descriptor, $0) }
       if count == 0 { return data }
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { throw error("cannot be read", path, errno) }
@@ -93,14 +90,7 @@ enum PrivateFile {
 
   /// Renames a file, and makes sure that the new name survives a crash.
   static func rename(_ path: String, to name: String) throws(HTTPError) {
-    #if canImport(Darwin)
-      let result = Darwin.rename(path, name)
-    #elseif canImport(Glibc)
-      let result = Glibc.rename(path, name)
-    #else
-      let result = Musl.rename(path, name)
-    #endif
-    guard result == 0 else { throw error("cannot be replaced", name, errno) }
+    guard renameFile(path, name) == 0 else { throw error("cannot be replaced", name, errno) }
     let folder = open(
       URL(filePath: name).deletingLastPathComponent().path(percentEncoded: false), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { return }
@@ -115,15 +105,7 @@ enum PrivateFile {
   private static func write(_ data: Data, to descriptor: Int32) -> Int32 {
     var rest = data[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes {
-        #if canImport(Darwin)
-          Darwin.write(descriptor, $0.baseAddress, $0.count)
-        #elseif canImport(Glibc)
-          Glibc.write(descriptor, $0.baseAddress, $0.count)
-        #else
-          Musl.write(descriptor, $0.baseAddress, $0.count)
-        #endif
-      }
+      let count = rest.withUnsafeBytes { writeBytes(descriptor, $0) }
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return count < 0 ? errno : EIO }
       rest = rest.dropFirst(count)

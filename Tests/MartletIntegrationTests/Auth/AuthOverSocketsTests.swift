@@ -94,7 +94,7 @@
 
     @Test(.needs(.nginx), arguments: Lane.engines)
     func `nginx accepts Basic, and asks once`(lane: Lane) async throws {
-      let server = try await NginxBasicServer()
+      let server = try await NginxServer.basic()
       let notes = StatusNotes()
       let client = lane.client { [url = server.url] in
         $0.attemptMiddleware = [notes]

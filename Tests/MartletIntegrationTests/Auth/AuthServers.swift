@@ -68,52 +68,6 @@
     private static let key = "11b8716b86e3d3f9c13d5ce98089fca0"
   }
 
-  /// nginx, whose `/` is for ada, whose password is `s3cret ü`.
-  struct NginxBasicServer {
-    let url: String
-    private let process: ToolProcess
-    private let folder: TemporaryFolder
-
-    /// Starts it on a free port.
-    init() async throws {
-      folder = try TemporaryFolder()
-      let path = folder.url.path
-      let port = try MockServer.refusedPort()
-      let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map { "\($0)_temp_path \(path)/\($0);" }.joined(separator: " ")
-      try folder.write("ada:{PLAIN}s3cret \u{FC}\n", to: "users")
-      try folder.write(
-        """
-        daemon off;
-        master_process off;
-        pid \(path)/nginx.pid;
-        error_log \(path)/error.log;
-        events { worker_connections 64; }
-        http {
-          access_log off;
-          \(temporary)
-          server {
-            listen 127.0.0.1:\(port);
-            auth_basic "a realm";
-            auth_basic_user_file \(path)/users;
-            location / { root \(path)/www; }
-          }
-        }
-
-        """, to: "nginx.conf")
-      try folder.write("served by nginx\n", to: "www/file.txt")
-      process = try TestProgram.nginx.start([
-        "-p", path, "-e", folder.path("error.log"), "-c", folder.path("nginx.conf"),
-      ])
-      // The file is written when the port is open.
-      for _ in 0..<1000 where !folder.names.contains("nginx.pid") && process.isRunning {
-        try await Task.sleep(for: .milliseconds(10))
-      }
-      try #require(folder.names.contains("nginx.pid"), "nginx did not start")
-      url = "http://127.0.0.1:\(port)"
-    }
-  }
-
   /// Notes the status of each exchange.
   struct StatusNotes: Middleware {
     let statuses = Shared<[Int]>([])

@@ -4,7 +4,7 @@
 
   /// The body of one response on its way from libcurl, through the decoder if there is one, to the reader.
   ///
-  /// Belongs to the thread of the loop, but for its stream.
+  /// Touched under the lock of its loop, but for its stream.
   final class CurlBody {
     /// Where the body comes from, and who waits for room.
     protocol Source: BodyStream.Source {
@@ -72,9 +72,6 @@
       if unread >= Self.pieceSize { flush() }
       return .taken
     }
-
-    /// Whether what has come is better kept back until more has: waking a reader costs as much as some 100 KiB.
-    var isWorthWaiting: Bool { isUnflushed && taken > Self.smallBody }
 
     /// Gives a waiting reader what has come.
     func flush() {

@@ -10,9 +10,9 @@
   ///                 thread: CurlLoop ─▶ libcurl ─▶ CurlTransfer (loop's side)
   /// ```
   ///
-  /// Nothing of libcurl is touched but under the mailbox's lock of the loop. The thread ends when nothing has been in flight for
-  /// ``TransportSettings/idleConnectionLifetime``, and closes the connections; the next request starts another. It ends
-  /// at once when the engine is released and the last transfer is over.
+  /// Nothing of libcurl is touched but under the mailbox's lock of the loop. The thread ends when nothing has been in
+  /// flight for ``TransportSettings/idleConnectionLifetime``, and closes the connections; the next request starts
+  /// another. It ends at once when the engine is released and the last transfer is over.
   final class CurlEngine: Sendable {
     let mailbox: CurlMailbox
 

@@ -2,7 +2,7 @@
   import CMartletShim
   import Foundation
 
-  /// One easy handle, used for one transfer after the other by the thread of its loop alone.
+  /// One easy handle, used for one transfer after the other, under the lock of its loop.
   final class CurlHandle {
     private static let errorSize = 256  // CURL_ERROR_SIZE
 
@@ -56,7 +56,7 @@
       if !(isPlain && wire.isPlain && transfer.route == nil) {
         isPlain = false
         set(CurlCallbacks.prepare(self, error: errorText))
-        set(loop.tls?.apply(to: easy) ?? 2)  // FAILED_INIT
+        set(loop.tls.apply(to: easy))
         connectTimeout = 0
         text = nil
         lines = nil

@@ -23,7 +23,7 @@
     private let mailbox: CurlMailbox
     private let poll: CInt
     /// Released after all handles, of which it is a part.
-    let tls: CurlTLS?
+    let tls: CurlTLS
     @exclusivity(unchecked) private var multi: UnsafeMutableRawPointer?
     @exclusivity(unchecked) private var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
     @exclusivity(unchecked) private var free: [CurlHandle] = []
@@ -50,11 +50,11 @@
       let poll = martlet_poll_new(mailbox.wake)
       guard poll >= 0 else { return mailbox.refuseAll() }
       defer { martlet_close(poll) }
-      guard
-        mailbox.withLoop({
-          $0 = CurlLoop(mailbox, poll); return $0 != nil
-        })
-      else { return mailbox.refuseAll() }
+      let isThere = mailbox.withLoop { loop in
+        loop = CurlLoop(mailbox, poll)
+        return loop != nil
+      }
+      guard isThere else { return mailbox.refuseAll() }
       var events = [martlet_event](repeating: martlet_event(), count: Self.maximumEvents)
       var count = 0
       while true {
@@ -86,7 +86,7 @@
 
     /// Does what there is to do.
     ///
-    /// - Returns: How long to wait for the next event in milliseconds, -1 for ever; `nil` if there is nothing to wait for.
+    /// - Returns: How long to wait for the next event in milliseconds; `nil` if there is nothing to wait for.
     private func turn(_ events: ArraySlice<martlet_event>) -> CInt? {
       guard let multi else { return nil }
       mailbox.awoke()
@@ -109,7 +109,9 @@
       guard let multi else { return true }
       // Bounded, because the caller has something else to do.
       for _ in 0..<4 where !performWaiting(multi) {
-        guard running > 0, let nextTime else { return running == 0 }
+        if isClosing || isClosingIdle { return true }
+        noteIdleness(at: martlet_microseconds())
+        guard let nextTime else { return false }
         return sleepsUntil.map { nextTime < $0 } ?? true
       }
       return true
@@ -158,20 +160,20 @@
 
     // MARK: Rest
 
+    private var isIdle: Bool { running == 0 && lingering.isEmpty && held.isEmpty }
+
+    private func noteIdleness(at now: Int64) { idleSince = isIdle ? idleSince ?? now : nil }
+
     /// Whether there is nothing to wait for, and nobody counts on this loop any more.
     private func hasEnded() -> Bool {
-      guard running == 0 && lingering.isEmpty && held.isEmpty else {
-        idleSince = nil
+      let now = martlet_microseconds()
+      noteIdleness(at: now)
+      guard let idleSince else {
         if isClosingIdle { closeIdle() }
         return false
       }
-      if isClosing || isClosingIdle { return mailbox.end() }
-      let now = martlet_microseconds()
-      guard let idleSince else {
-        idleSince = now
-        return connections.idleLifetime == 0 && mailbox.end()
-      }
-      return now - idleSince >= connections.idleLifetime && mailbox.end()
+      let isOver = isClosing || isClosingIdle || now - idleSince >= connections.idleLifetime
+      return isOver && mailbox.end()
     }
 
     /// Ends the connections that no transfer uses: libcurl then finds them dead before it would use them.

@@ -24,7 +24,7 @@
       }
       if let proxy {
         set(martlet_opt_proxy, proxy.address)
-        if code == 0, proxy.scheme == .https { code = handle.loop.tls?.applyToProxy(easy) ?? 2 }  // FAILED_INIT
+        if code == 0, proxy.scheme == .https { code = handle.loop.tls.applyToProxy(easy) }
         // Nothing of the request is for a proxy that only passes bytes on.
         set(martlet_opt_header_separation, 1)
         if proxy.user != nil || proxy.password != nil {

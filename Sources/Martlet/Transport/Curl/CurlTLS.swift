@@ -6,7 +6,7 @@
   ///
   /// What was read from files when it was named is handed to libcurl as files in memory: from those it reads once for all
   /// connections (7.87 and later keep what they parsed of a CA file, and of nothing else), every TLS library that it may
-  /// be built with can read them, and the loop never waits for a disk. Made and used by the thread of the loop.
+  /// be built with can read them, and the loop never waits for a disk. Used under the lock of the loop.
   final class CurlTLS {
     private struct Identity {
       let type: String

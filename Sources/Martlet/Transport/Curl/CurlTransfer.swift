@@ -12,8 +12,7 @@
   ///                        paused
   /// ```
   ///
-  /// `@unchecked Sendable`: what is not a constant, locked or atomic belongs to the thread of the loop, and is touched in
-  /// what that thread calls only.
+  /// `@unchecked Sendable`: what is not a constant, locked or atomic is touched under the lock of the loop only.
   final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     /// How libcurl says that a transfer has ended.
     struct Result {
@@ -50,7 +49,7 @@
     private let mailbox: CurlMailbox
     private let state = Locked(State())
 
-    // The loop's, which is entered by one thread at a time: no access is checked.
+    // Under the loop's lock, which lets in one thread at a time: no access is checked.
     @exclusivity(unchecked) var handle: CurlHandle?
     /// Whether bytes wait for the reader after the end of the transfer.
     @exclusivity(unchecked) private(set) var isLingering = false

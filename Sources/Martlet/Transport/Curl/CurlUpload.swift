@@ -9,8 +9,8 @@
   /// another thread. A stream is read by a task, which begins when libcurl first asks for bytes, so that a body that can be
   /// sent once is not used up by a request that comes to nothing before.
   ///
-  /// `@unchecked Sendable`: it is made by the caller and then used by the thread of the loop alone, but for ``stop()`` and
-  /// what the task and the other thread use, which is constant or locked.
+  /// `@unchecked Sendable`: it is made by the caller and then used under the lock of the loop alone, but for ``stop()``
+  /// and what the task and the other thread use, which is constant or locked.
   final class CurlUpload: @unchecked Sendable {
     /// What became of a wish for bytes.
     enum Piece {

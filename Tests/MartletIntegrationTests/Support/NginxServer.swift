@@ -1,0 +1,84 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Testing
+
+/// nginx as one process, with every file of its own in a temporary folder, which is its root.
+struct NginxServer {
+  let url: String
+  private let process: ToolProcess
+  private let folder: TemporaryFolder
+
+  /// Starts it on a free port.
+  ///
+  /// - Parameters:
+  ///   - listening: What stands behind the port in `listen`, such as `ssl`.
+  ///   - files: The files in its folder, by path.
+  ///   - directives: What else stands in its `server`.
+  /// - Throws: What fails in the test, if it does not start.
+  init(listening: String = "", files: [String: String] = [:], _ directives: String...) async throws {
+    folder = try TemporaryFolder()
+    let path = folder.url.path
+    let port = try MockServer.refusedPort()
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+      .map { "\($0)_temp_path \(path)/\($0);" }.joined(separator: " ")
+    for (name, text) in files { try folder.write(text, to: name) }
+    try folder.write(
+      """
+      daemon off;
+      master_process off;
+      pid \(path)/nginx.pid;
+      error_log \(path)/error.log;
+      events { worker_connections 256; }
+      http {
+        access_log off;
+        \(temporary)
+        types { text/plain txt; }
+        server {
+          listen 127.0.0.1:\(port) \(listening);
+          root \(path);
+          \(directives.joined(separator: "\n"))
+        }
+      }
+
+      """, to: "nginx.conf")
+    process = try TestProgram.nginx.start([
+      "-p", path, "-e", folder.path("error.log"), "-c", folder.path("nginx.conf"),
+    ])
+    // The file is written when the port is open.
+    for _ in 0..<1000 where !folder.names.contains("nginx.pid") && process.isRunning {
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    try #require(folder.names.contains("nginx.pid"), "nginx did not start: \(process.outputSoFar)")
+    url = "\(listening.hasPrefix("ssl") ? "https" : "http")://127.0.0.1:\(port)"
+  }
+
+  /// Starts it with TLS: its answers tell about their connection: `X-Connection` has its number, `X-Reused` is `r` if
+  /// its session was resumed, `X-Client` the subject of the client's certificate.
+  init(_ identity: CertificateAuthority.Identity, isHTTP2: Bool = false, _ directives: String...) async throws {
+    try await self.init(
+      listening: isHTTP2 ? "ssl http2" : "ssl",
+      """
+      ssl_certificate \(identity.certificate.path);
+      ssl_certificate_key \(identity.key.path);
+      \(directives.joined(separator: "\n"))
+      add_header X-Connection $connection;
+      add_header X-Reused $ssl_session_reused;
+      add_header X-Client $ssl_client_s_dn;
+      location / { return 200 ok; }
+      """)
+  }
+
+  /// Starts it with a `/file.txt` for ada, whose password is `s3cret ü`.
+  static func basic() async throws -> NginxServer {
+    try await NginxServer(
+      files: ["users": "ada:{PLAIN}s3cret \u{FC}\n", "www/file.txt": "served by nginx\n"],
+      """
+      location /file.txt {
+        root www;
+        auth_basic "a realm";
+        auth_basic_user_file users;
+      }
+      """)
+  }
+}
