@@ -50,6 +50,7 @@ struct Arguments {
     case "--timeout": command.timeout = try Self.seconds(try value(of: name, attached))
     case "--retry": command.retries = try Self.count(try value(of: name, attached))
     case "--output": command.output = try path(try value(of: name, attached), of: name)
+    case _ where Identity.options.contains(name): try command.identity.read(name, try value(of: name, attached))
     case _ where Connecting.options.contains(name): try command.connecting.read(name, try value(of: name, attached))
     default:
       if let attached { throw UsageError("the option '\(name)' takes no value, but got '\(attached)'") }
@@ -65,6 +66,7 @@ struct Arguments {
     case "--include": command.includesHead = true
     case "--timing": command.showsTiming = true
     case "--no-proxy": command.connecting.isDirect = true
+    case _ where Identity.flags.contains(name): try command.identity.read(flag: name)
     case "--insecure": command.connecting.isInsecure = true
     case "--help": shortcut = .help
     case "--version": shortcut = shortcut ?? .version
@@ -80,6 +82,10 @@ struct Arguments {
       case "v": command.isVerbose = true
       case "i": command.includesHead = true
       case "h": shortcut = .help
+      case "u":
+        let attached = String(argument.dropFirst(index + 2))
+        try command.identity.read("--user", try value(of: "-u", attached.isEmpty ? nil : attached))
+        return
       case "o":
         let attached = String(argument.dropFirst(index + 2))
         command.output = try path(try value(of: "-o", attached.isEmpty ? nil : attached), of: "-o")
@@ -141,6 +147,7 @@ struct Arguments {
     }
     command.content = try content(fields)
     try command.connecting.check()
+    try command.identity.check()
     return command
   }
 

@@ -20,6 +20,11 @@ enum Help {
         --retry N            repeat up to N times what may succeed later
                              (POST and PATCH only with an Idempotency-Key)
         --no-follow          show redirects instead of following them
+    -u, --user NAME[:PASS]   answer with this password, or ask for one and keep it
+        --credentials FILE   here; --basic: send it at once; --digest: no other way
+        --bearer TOKEN|@FILE send this token
+        --cookie NAME=VALUE  send this cookie; --no-cookies: send and keep none
+        --cookie-jar FILE    keep cookies here; --cookies-txt FILE: add these to it
     -i, --include            show status and header also in a pipe
     -v, --verbose            show every request and response on standard error
     -o, --output FILE        write the body to a file; that of a 4xx or 5xx

@@ -39,6 +39,7 @@ struct RequestCommand: Equatable, Sendable {
   var output: String?
   var showsTiming = false
   var connecting = Connecting()
+  var identity = Identity()
 
   init(url: String) { self.url = url }
 

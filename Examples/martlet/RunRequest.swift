@@ -21,6 +21,9 @@ struct RunRequest: Sendable {
       if error.isBrokenPipe { return .brokenPipe }
       errors.complain("cannot write to \(file.map { "'\($0.name)'" } ?? "standard output"): \(error.reason)")
       return .failure
+    } catch let error as UsageError {
+      errors.complain("\(error)")
+      return .usage
     } catch {
       errors.complain("\(error)")
       return .noResponse
@@ -30,11 +33,13 @@ struct RunRequest: Sendable {
   private func send() async throws -> ExitCode {
     defer { file?.discard() }
     let trace = command.isVerbose ? Trace(errors: errors) : nil
-    let client = HTTPClient {
-      $0.userAgent = "martlet/\(HTTPClient.Configuration.version)"
-      command.connecting.apply(to: &$0)
-      if let trace { $0.attemptMiddleware = [trace] }
-    }
+    var configuration = HTTPClient.Configuration()
+    configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
+    command.connecting.apply(to: &configuration)
+    try command.identity.apply(to: &configuration, url: command.url)
+    if let trace { configuration.attemptMiddleware = [trace] }
+    let client = HTTPClient { [configuration] in $0 = configuration }
+    try await command.identity.fill(client.cookies, url: command.url)
     // Cancelled at the end of this function, which is its only end.
     async let _ = trace?.announcePauses(of: client)
     let start = ContinuousClock.now

@@ -6,6 +6,7 @@ import Martlet
 enum Tool {
   static func main() async {
     let code = await run(Array(CommandLine.arguments.dropFirst()))
+    HiddenLine.restore()
     exit(code.rawValue)
   }
 
@@ -21,7 +22,10 @@ enum Tool {
       case .demo: return await Demo(output: output).run()
       case .request(let command):
         let file = try command.output.map { name throws(UsageError) in try OutputFile(name) }
-        let signals = Signals { file?.discard() }
+        let signals = Signals {
+          file?.discard()
+          HiddenLine.restore()
+        }
         defer { signals.ignore() }
         return await RunRequest(command: command, output: output, errors: errors, file: file).run()
       }

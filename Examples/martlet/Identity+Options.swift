@@ -1,0 +1,64 @@
+import Martlet
+
+extension Identity {
+  /// The options that have a value.
+  static let options: Set = ["--user", "--bearer", "--credentials", "--cookie", "--cookie-jar", "--cookies-txt"]
+
+  /// The options that have none.
+  static let flags: Set = ["--basic", "--digest", "--no-cookies"]
+
+  /// Reads one of ``options``.
+  mutating func read(_ name: String, _ value: String) throws(UsageError) {
+    switch name {
+    case "--user": user = try User(value)
+    case "--bearer":
+      let isFile = value.hasPrefix("@")
+      guard value.utf8.count > (isFile ? 1 : 0) else { throw UsageError("--bearer needs a token, or @FILE") }
+      token = isFile ? .file(String(value.dropFirst())) : .text(value)
+    case "--credentials": credentials = try Self.path(value, of: name)
+    case "--cookie-jar": jar = try Self.path(value, of: name)
+    case "--cookies-txt": cookiesText = try Self.path(value, of: name)
+    default:
+      // An attribute would be taken for one of the cookie.
+      guard value.contains("="), !value.hasPrefix("="), !value.contains(";") else {
+        throw UsageError("--cookie needs NAME=VALUE, once for each cookie, and no ';'")
+      }
+      cookies.append(value)
+    }
+  }
+
+  /// Reads one of ``flags``.
+  mutating func read(flag: String) throws(UsageError) {
+    switch flag {
+    case "--no-cookies": hasNoCookies = true
+    default:
+      guard scheme == nil else { throw UsageError("--basic and --digest exclude each other, and go once") }
+      scheme = flag == "--basic" ? .basic : .digest
+    }
+  }
+
+  /// Finds what does not go together.
+  func check() throws(UsageError) {
+    if user != nil && token != nil { throw UsageError("--user and --bearer exclude each other") }
+    if let scheme, user == nil { throw UsageError("--\(scheme.rawValue) needs the --user that it is for") }
+    let kept = [("--cookie", !cookies.isEmpty), ("--cookie-jar", jar != nil), ("--cookies-txt", cookiesText != nil)]
+    if hasNoCookies, let option = kept.first(where: \.1)?.0 {
+      throw UsageError("--no-cookies and \(option) exclude each other")
+    }
+  }
+
+  private static func path(_ value: String, of name: String) throws(UsageError) -> String {
+    guard !value.isEmpty else { throw UsageError("the option '\(name)' needs the name of a file") }
+    return value
+  }
+}
+
+extension Identity.User {
+  /// Reads `NAME` or `NAME:PASSWORD`; what follows the first colon is the password.
+  init(_ text: String) throws(UsageError) {
+    let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    name = String(parts.first ?? "")
+    password = parts.count > 1 ? String(parts[1]) : nil
+    if name.isEmpty { throw UsageError("--user needs NAME or NAME:PASSWORD") }
+  }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import Martlet
+
+/// The question for a password: on the terminal of whoever started the program, wherever its streams go.
+struct Question {
+  private let user: String
+  private let challenge: AuthenticationChallenge
+
+  /// - Returns: `nil` if the server asks for a scheme that the user does not want.
+  init?(_ user: String, _ challenge: AuthenticationChallenge, only scheme: AuthenticationScheme?) {
+    if let scheme, scheme != challenge.scheme { return nil }
+    self.user = user
+    self.challenge = challenge
+  }
+
+  /// What the user reads: who asks, for what, and who could read the answer.
+  var text: String {
+    var text = challenge.previousFailures > 0 ? "martlet: that was refused\n" : ""
+    let realm = challenge.realm.map { " (\"\(Visible.line($0))\")" } ?? ""
+    text +=
+      "martlet: \(challenge.isProxy ? "the proxy " : "")\(Visible.line(challenge.host))\(realm) asks for a password"
+    if challenge.isSentInClear { text += ", which everybody on the way could read" }
+    return "\(text)\nPassword of \(Visible.line(user)): "
+  }
+
+  /// Asks; an empty line gives up.
+  ///
+  /// - Throws: ``UsageError`` if there is no terminal.
+  func answer() throws -> Credential? {
+    let password = try HiddenLine.ask(text)
+    return password.isEmpty ? nil : .user(user, password: password)
+  }
+}
+
+/// A line that is typed without being seen.
+enum HiddenLine {
+  /// The longest password, in bytes.
+  private static let maximumBytes = 4096
+
+  private struct Changed: Sendable {
+    let descriptor: Int32
+    var attributes: termios
+  }
+
+  /// The terminal whose echo is off, and how it was before.
+  private static let changed = Locked<Changed?>(nil)
+
+  /// Turns the echo on again, if it is off.
+  static func restore() {
+    changed.withLock { changed in
+      guard var before = changed else { return }
+      tcsetattr(before.descriptor, TCSANOW, &before.attributes)
+      changed = nil
+    }
+  }
+
+  /// Asks on the terminal, and waits for a line.
+  static func ask(_ question: String) throws -> String {
+    let terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    guard terminal >= 0 else { throw UsageError("there is no terminal to ask for the password on") }
+    defer { close(terminal) }
+    var attributes = termios()
+    guard tcgetattr(terminal, &attributes) == 0 else {
+      throw UsageError("there is no terminal to ask for the password on")
+    }
+    let before = Changed(descriptor: terminal, attributes: attributes)
+    changed.withLock { $0 = before }
+    defer { restore() }
+    attributes.c_lflag &= ~tcflag_t(ECHO)
+    tcsetattr(terminal, TCSANOW, &attributes)
+    try Descriptor.writeAll(Data(question.utf8), to: terminal)
+    defer { try? Descriptor.writeAll(Data("\n".utf8), to: terminal) }
+    return try line(from: terminal)
+  }
+
+  private static func line(from terminal: Int32) throws -> String {
+    var bytes: [UInt8] = []
+    var byte: UInt8 = 0
+    while bytes.count < maximumBytes {
+      let count = read(terminal, &byte, 1)
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0, byte != UInt8(ascii: "\n") else { break }
+      bytes.append(byte)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}

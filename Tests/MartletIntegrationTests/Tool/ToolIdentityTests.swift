@@ -1,0 +1,142 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  /// The tool's credentials and cookies.
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct ToolIdentityTests {
+    private static let basic = "Basic \(Data("ada:s3cret".utf8).base64EncodedString())"
+
+    /// Says yes to ada and `s3cret`, and else asks for Basic.
+    private static func server() throws -> MockServer {
+      try MockServer { request in
+        request.header("Authorization") == basic
+          ? .ok("hello") : .status(401, headers: ["WWW-Authenticate": "Basic realm=\"a\u{202E} realm\""])
+      }
+    }
+
+    @Test func `answers with a password, or sends it at once`() async throws {
+      let server = try Self.server()
+
+      let answered = try await ToolProcess.martlet(server.url("/"), "-u", "ada:s3cret")
+      let unasked = try await ToolProcess.martlet(server.url("/"), "--user=ada:s3cret", "--basic")
+      let withheld = try await ToolProcess.martlet(server.url("/"), "--user", "ada:s3cret", "--digest")
+      let wrong = try await ToolProcess.martlet(server.url("/"), "-uada:wrong")
+
+      #expect([answered, unasked].map(\.text) == ["hello", "hello"])
+      #expect(withheld.status == 4 && wrong.status == 4)
+      #expect(
+        server.requests.map { $0.header("Authorization") == Self.basic } == [false, true, true, false, false, false])
+    }
+
+    @Test func `sends a token, also from a file`() async throws {
+      let server = try MockServer(.ok())
+      let folder = try TemporaryFolder()
+      try folder.write("t0ken\n", to: "token")
+
+      let text = try await ToolProcess.martlet(server.url("/"), "--bearer", "t0ken")
+      let file = try await ToolProcess.martlet(server.url("/"), "--bearer", "@\(folder.path("token"))")
+      let none = try await ToolProcess.martlet(server.url("/"), "--bearer", "@\(folder.path("none"))")
+
+      #expect(text.status == 0 && file.status == 0)
+      #expect(server.requests.map { $0.header("Authorization") } == ["Bearer t0ken", "Bearer t0ken"])
+      #expect(none.status == 2 && none.errors.contains("none"), "\(none.errors)")
+    }
+
+    @Test func `without a terminal nobody can be asked`() async throws {
+      let server = try Self.server()
+
+      let result = try await ToolProcess(
+        URL(fileURLWithPath: "/usr/bin/setsid"), ["-w", try ToolProcess.martlet().path, server.url("/"), "-uada"]
+      )
+      .end()
+
+      #expect(result.status == 3 && result.errors.contains("authenticationFailed"), "\(result.errors)")
+      #expect(server.requests.count == 1)
+    }
+
+    @Test func `asks on the terminal, unseen, and keeps what was right`() async throws {
+      let server = try Self.server()
+      let folder = try TemporaryFolder()
+      let process = try Typing(server.url("/"), "-u", "ada", "--credentials", folder.path("credentials"))
+
+      try await process.type("wrong", after: 1)
+      try await process.type("s3cret", after: 2)
+      let shown = try await process.end()
+      let again = try await ToolProcess.martlet(
+        server.url("/"), "-u", "ada", "--credentials", folder.path("credentials"))
+
+      #expect(shown.contains("127.0.0.1 (\"a\\u{202e} realm\") asks for a password, which everybody"), "\(shown)")
+      #expect(shown.contains("that was refused") && shown.hasSuffix("hello\n"), "\(shown)")
+      #expect(!shown.contains("s3cret") && !shown.contains("wrong") && !shown.contains("\u{202E}"))
+      #expect(again.text == "hello")
+      let mode = try FileManager.default.attributesOfItem(atPath: folder.path("credentials"))[.posixPermissions]
+      #expect(mode as? Int == 0o600)
+    }
+
+    @Test func `sends cookies, and keeps those that are set`() async throws {
+      let server = try MockServer(.ok(headers: ["Set-Cookie": "c=3; Max-Age=1000"]))
+      let folder = try TemporaryFolder()
+      try folder.write("127.0.0.1\tFALSE\t/\tFALSE\t0\td\t4\n", to: "cookies.txt")
+      let jar = folder.path("jar")
+
+      let first = try await ToolProcess.martlet(
+        server.url("/"), "--cookie", "a=1", "--cookie", "b=2", "--cookie-jar", jar)
+      let second = try await ToolProcess.martlet(server.url("/x"), "--cookie-jar", jar)
+      let third = try await ToolProcess.martlet(server.url("/"), "--cookies-txt", folder.path("cookies.txt"))
+      let fourth = try await ToolProcess.martlet(server.url("/"), "--no-cookies")
+
+      #expect([first, second, third, fourth].map(\.status) == [0, 0, 0, 0], "\(first.errors)\(third.errors)")
+      #expect(server.requests.map { $0.header("Cookie") } == ["a=1; b=2", "c=3", "d=4", nil])
+    }
+
+    @Test(arguments: [
+      (["--cookie", "a"], "--cookie needs"), (["--cookie", "__Host-a=1"], "--cookie '__Host-a'"),
+      (["--cookie", "a=1", "--no-cookies"], "exclude each other"), (["-u", ":x"], "--user needs"),
+      (["-u", "a:b", "--bearer", "c"], "exclude each other"), (["--digest"], "--digest needs"),
+      (["-u", "a:b", "--digest", "--basic"], "exclude each other"), (["--bearer", "@"], "--bearer needs"),
+      (["--bearer", "a b"], "token"), (["--cookies-txt", "/nowhere/x"], "/nowhere/x"),
+    ])
+    func `names what is wrong before anything is sent`(options: [String], message: String) async throws {
+      let server = try MockServer(.ok())
+
+      let result = try await ToolProcess(
+        try ToolProcess.martlet(), [server.url("/")] + options
+      ).end()
+
+      #expect(result.status == 2 && result.errors.contains(message), "\(result.status) \(result.errors)")
+      #expect(server.requests.isEmpty)
+    }
+  }
+
+  /// The tool on a pseudo terminal, with somebody at its keyboard.
+  private final class Typing {
+    private let process: ToolProcess
+    private let folder: TemporaryFolder
+    private let keyboard: FileHandle
+
+    init(_ arguments: String...) throws {
+      folder = try TemporaryFolder()
+      let pipe = folder.path("keyboard")
+      try #require(mkfifo(pipe, 0o600) == 0)
+      // Open for both, so that neither end waits for the other.
+      keyboard = try #require(FileHandle(forUpdatingAtPath: pipe))
+      let words = [try ToolProcess.martlet().path] + arguments
+      let line = words.map { "'\($0)'" }.joined(separator: " ")
+      process = try ToolProcess(
+        URL(fileURLWithPath: "/bin/sh"), ["-c", "exec script -qec \"\(line)\" /dev/null < '\(pipe)'"])
+    }
+
+    /// Types a line once the tool has asked for the nth time.
+    func type(_ text: String, after count: Int) async throws {
+      for _ in 0..<2000 where process.outputSoFar.components(separatedBy: "Password of").count <= count {
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      keyboard.write(Data("\(text)\n".utf8))
+    }
+
+    func end() async throws -> String {
+      try await process.end().text.replacingOccurrences(of: "\r\n", with: "\n")
+    }
+  }
+#endif
