@@ -81,6 +81,19 @@ import Testing
     #expect(throws: HTTPError.self) { try PrivateFile.read(folder.file.path, limit: 2) }
   }
 
+  @Test func `reads plain files only, and waits for nothing else`() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let pipe = folder.appending(path: "pipe").path
+    try #require(mkfifo(pipe, 0o600) == 0)
+
+    for path in [pipe, folder.path, "/dev/zero"] {
+      let error = #expect(throws: HTTPError.self) { try PrivateFile.read(path, limit: 10) }
+      #expect(error?.kind == .file && error?.message.contains("is not a plain file") == true, "\(path)")
+    }
+  }
+
   @Test func `remembers what was asked for, for the next client`() async throws {
     let folder = Folder()
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
