@@ -3,10 +3,12 @@
 #if defined(__linux__)
 
 #include <dlfcn.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 // The numbers are part of libcurl's binary interface and never change.
@@ -39,6 +41,8 @@ enum {
   kOptSockoptData = kObject + 149,
   kOptSeekFunction = kFunction + 167,
   kOptSeekData = kObject + 168,
+  kOptOpenSocketFunction = kFunction + 163,
+  kOptOpenSocketData = kObject + 164,
   kOptProtocols = kLong + 181,
   kOptCloseSocketFunction = kFunction + 208,
   kOptCloseSocketData = kObject + 209,
@@ -104,6 +108,15 @@ struct version_info {
   const char *quic_version;
   const char *cainfo;
   const char *capath;
+};
+
+/// `struct curl_sockaddr`, whose address is as long as `length` says.
+struct socket_address {
+  int family;
+  int type;
+  int protocol;
+  unsigned int length;
+  struct sockaddr address;
 };
 
 struct message {
@@ -240,7 +253,8 @@ void *martlet_easy_new(void) { return curl.easy_init(); }
 void martlet_easy_free(void *easy) { curl.easy_cleanup(easy); }
 
 int martlet_easy_prepare(
-    void *easy, const martlet_curl_callbacks *callbacks, void *handle, void *loop, char *error_text) {
+    void *easy, const martlet_curl_callbacks *callbacks, void *handle, void *loop, char *error_text,
+    bool checks_addresses) {
   curl.easy_reset(easy);
   int code = 0;
 #define SET(option, value) \
@@ -272,6 +286,10 @@ int martlet_easy_prepare(
   SET(kOptPrereqData, handle);
   SET(kOptSockoptFunction, callbacks->opened);
   SET(kOptSockoptData, handle);
+  if (checks_addresses) {
+    SET(kOptOpenSocketFunction, callbacks->opening);
+    SET(kOptOpenSocketData, handle);
+  }
   SET(kOptCloseSocketFunction, callbacks->closed);
   SET(kOptCloseSocketData, loop);
   // Only without a directory does libcurl keep the parsed certificates (7.87), which take 20 ms for each connection.
@@ -283,6 +301,27 @@ int martlet_easy_prepare(
     if (quick != kUnknownOption) code = quick;
   }
   return code;
+}
+
+int martlet_socket_address(const void *address, uint8_t *bytes) {
+  const struct socket_address *socket_address = address;
+  const char *start = (const char *)address + offsetof(struct socket_address, address);
+  // The address itself says its family, too, and that is what is connected to.
+  if (socket_address->family != socket_address->address.sa_family) return 0;
+  if (socket_address->family == AF_INET && socket_address->length >= sizeof(struct sockaddr_in)) {
+    memcpy(bytes, start + offsetof(struct sockaddr_in, sin_addr), 4);
+    return 4;
+  }
+  if (socket_address->family == AF_INET6 && socket_address->length >= sizeof(struct sockaddr_in6)) {
+    memcpy(bytes, start + offsetof(struct sockaddr_in6, sin6_addr), 16);
+    return 16;
+  }
+  return 0;
+}
+
+int martlet_socket_new(const void *address) {
+  const struct socket_address *wanted = address;
+  return socket(wanted->family, wanted->type | SOCK_CLOEXEC, wanted->protocol);
 }
 
 int martlet_easy_set_number(void *easy, int option, long value) { return curl.easy_setopt(easy, option, value); }

@@ -185,6 +185,9 @@ public struct StubResponse: Sendable {
   public static func failure(_ error: any Error) -> StubResponse { StubResponse(.ok, [:], .failure(error)) }
 }
 
+/// It connects to nothing.
+extension StubTransport: AddressCheckingTransport {}
+
 extension Transport where Self == StubTransport {
   /// A transport that answers from a closure, without a network.
   ///

@@ -36,6 +36,8 @@ typedef struct {
   int (*ready)(void *_Nullable handle, char *_Nullable ip, char *_Nullable local_ip, int port, int local_port);
   /// A socket was made.
   int (*opened)(void *_Nullable handle, int socket, int purpose);
+  /// A socket is wanted for an address: `martlet_socket_new` makes it, and -1 refuses the address.
+  int (*opening)(void *_Nullable handle, int purpose, void *_Nullable address);
   /// A socket has to be closed.
   int (*closed)(void *_Nullable loop, int socket);
 } martlet_curl_callbacks;
@@ -48,9 +50,15 @@ typedef struct {
 
 void *_Nullable martlet_easy_new(void);
 void martlet_easy_free(void *easy);
-/// Resets a handle and sets everything that all requests have in common: a GET without a body.
+/// Resets a handle and sets everything that all requests have in common: a GET without a body. The callback `opening` is
+/// set only if addresses are checked.
 int martlet_easy_prepare(
-    void *easy, const martlet_curl_callbacks *callbacks, void *handle, void *loop, char *error_text);
+    void *easy, const martlet_curl_callbacks *callbacks, void *handle, void *loop, char *error_text,
+    bool checks_addresses);
+/// Copies the bytes of an address that libcurl wants to connect to; returns 4 or 16, or 0 for what is not an IP address.
+int martlet_socket_address(const void *address, uint8_t *bytes);
+/// Makes the socket for such an address, or returns -1.
+int martlet_socket_new(const void *address);
 /// Options that Swift sets by itself; the numbers are part of libcurl's binary interface.
 enum {
   martlet_opt_http_header = 10023,

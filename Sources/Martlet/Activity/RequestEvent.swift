@@ -10,6 +10,8 @@ public enum RequestEvent: Sendable {
   case head(HTTPStatus)
   /// A challenge is answered, with the scheme and the realm that the server named.
   case authenticating(AuthenticationScheme, realm: String?)
+  /// The URL of a request was made an https one, because its host wants that (RFC 6797 §8.3).
+  case upgraded(host: String)
   /// A redirect is followed.
   case redirected(RedirectHop)
   /// An attempt failed and will be repeated after a pause.

@@ -98,11 +98,12 @@ struct CallCredential: Sendable, Hashable {
 extension Call {
   /// Who answers for a place: what came with the call, else what the client was configured with.
   func authSession(at origin: Origin) -> AuthSession? {
-    if let credential, credential.origin == origin, !hasLeft(origin) {
+    let settings = settings
+    if let credential, settings.upgraded(credential.origin) == origin, !hasLeft(origin) {
       return core.callSessions.session(for: credential)
     }
-    let settings = settings
-    return settings.configuration.authenticators.session(for: origin, base: (try? settings.baseOrigin.get()) ?? nil)
+    let base = (try? settings.baseOrigin.get()) ?? nil
+    return settings.configuration.authenticators.session(for: origin, base: base.map { settings.upgraded($0) })
   }
 
   /// Whether a redirect has led away: who sends a request back does not get what was meant for the one before.

@@ -10,6 +10,8 @@ final class ClientSettings: Sendable {
   let baseOrigin: Result<Origin?, InvalidInput>
   /// The client's cookies.
   let jar: CookieJar
+  /// What keeps requests from going where they must not, if anything does.
+  let guards: GuardSet?
   /// The options of a request that chooses nothing.
   let options: ResolvedOptions
   private let hasCookies: Bool
@@ -33,7 +35,8 @@ final class ClientSettings: Sendable {
     } else {
       jar = configuration.cookies.makeJar(configuration.now)
     }
-    problem = transportProblem ?? configuration.authenticationProblem
+    guards = GuardSet(configuration, transport, reusing: previous?.guards)
+    problem = transportProblem ?? configuration.authenticationProblem ?? configuration.guardRules.problem
     var headers: HTTPHeaders = ["Accept": "*/*", "User-Agent": configuration.userAgent]
     headers.replace(with: configuration.headers)
     defaultHeaders = headers
@@ -44,8 +47,10 @@ final class ClientSettings: Sendable {
     let isFollowing = options.redirects.isFollowing
     hasCookies = Self.hasCookies(options, jar)
     let cookies = hasCookies ? jar : nil
-    wholeStages = Pipeline.stages(configuration, transport, isFollowing: isFollowing, cookies: cookies, .whole)
-    streamStages = Pipeline.stages(configuration, transport, isFollowing: isFollowing, cookies: cookies, .stream)
+    wholeStages = Pipeline.stages(
+      configuration, transport, guards, isFollowing: isFollowing, cookies: cookies, .whole)
+    streamStages = Pipeline.stages(
+      configuration, transport, guards, isFollowing: isFollowing, cookies: cookies, .stream)
   }
 
   /// The stages of a call, which are the same for nearly all of them.
@@ -57,7 +62,7 @@ final class ClientSettings: Sendable {
     let isUsual = isFollowing == self.options.redirects.isFollowing && hasCookies == self.hasCookies
     guard isUsual, !hasCredential else {
       return Pipeline.stages(
-        configuration, transport, isFollowing: isFollowing, hasCredential: hasCredential,
+        configuration, transport, guards, isFollowing: isFollowing, hasCredential: hasCredential,
         cookies: hasCookies ? jar : nil, delivery)
     }
     return delivery == .whole ? wholeStages : streamStages

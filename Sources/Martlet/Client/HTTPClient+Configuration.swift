@@ -37,6 +37,16 @@ extension HTTPClient {
     /// Who has the credentials for which servers; nobody by default.
     public var authenticators = Authenticators()
 
+    /// Where requests may not go, whatever asks for it; nothing is kept from anywhere by default.
+    ///
+    /// A client that is given ``RequestGuard/publicAddressesOnly`` opens new connections.
+    public var guards: [RequestGuard] = [] {
+      didSet {
+        guardRules = GuardRules(guards)
+        if transportSettings.addresses != guardRules.addresses { transportSettings.addresses = guardRules.addresses }
+      }
+    }
+
     /// Middleware run once per call, the first one outermost.
     public var middleware: [any Middleware] = []
 
@@ -90,6 +100,7 @@ extension HTTPClient {
     var transportSettings = TransportSettings() { didSet { transportIdentity = Self.newIdentity() } }
     private(set) var transportIdentity = Self.newIdentity()
     private(set) var cookiesIdentity = Self.newIdentity()
+    private(set) var guardRules = GuardRules([])
 
     /// The defaults that the library comes with.
     public init() {}

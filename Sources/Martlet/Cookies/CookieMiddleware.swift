@@ -40,7 +40,7 @@ struct CookieMiddleware: Stage {
     guard !request.headers.contains("Cookie"), let url = url(of: request, context) else {
       return request
     }
-    let origin = try? context.call.request.target.resolve(against: nil).origin
+    let origin = (try? context.call.request.target.resolve(against: nil).origin).map(context.call.settings.upgraded)
     let relation = relation(url, request, context)
     let now = context.call.settings.configuration.now()
     let chosen = cookies.filter { cookie in

@@ -13,7 +13,7 @@ enum Pipeline {
   /// A stage whose policy is off is left out here, not skipped at run time. Stage 0, the total limit, covers all of it:
   /// the watchdog aborts the call.
   static func stages(
-    _ configuration: HTTPClient.Configuration, _ transport: any Transport, isFollowing: Bool,
+    _ configuration: HTTPClient.Configuration, _ transport: any Transport, _ guards: GuardSet?, isFollowing: Bool,
     hasCredential: Bool = false, cookies: CookieJar?, _ delivery: Delivery
   ) -> [any Stage] {
     [
@@ -25,6 +25,8 @@ enum Pipeline {
       [RetryMiddleware()],
       //   a body that breaks off is an attempt lost
       [CollectMiddleware(delivery: delivery)],
+      //   where a request may go; https for hosts that want it (RFC 6797), before anything is chosen for its URL
+      guards.map { [GuardMiddleware(guards: $0)] } ?? [],
       // 4 credentials; on 401 one question shared by all who wait for it, then one replay (RFC 9110 §11.6)
       hasCredential || !configuration.authenticators.isEmpty ? [AuthMiddleware()] : [],
       // 5 once per exchange: what belongs to its URL, and what the response sets (RFC 6265bis)
@@ -32,6 +34,8 @@ enum Pipeline {
       // 6 CacheMiddleware (RFC 9111): a fresh entry ends the trip here
       // 7 yours, once per exchange
       configuration.attemptMiddleware.map(MiddlewareStage.init),
+      //   where it may go, of what those have made of it
+      configuration.attemptMiddleware.isEmpty ? [] : guards.map { [GuardMiddleware(guards: $0)] } ?? [],
       // 8 one exchange on the wire
       [ExchangeStage(transport: transport)],
     ].flatMap { $0 as [any Stage] }

@@ -2,6 +2,9 @@
 struct IPAddress: Hashable, Sendable {
   let bytes: [UInt8]
 
+  /// An address from its 4 or 16 bytes.
+  init(bytes: [UInt8]) { self.bytes = bytes }
+
   /// Reads a dotted quad, or an IPv6 address with or without brackets and without a zone.
   init?(_ text: String) {
     let octets = Array(text.utf8)[...]
@@ -26,6 +29,19 @@ struct IPAddress: Hashable, Sendable {
       rest -= 8
     }
     return true
+  }
+
+  /// Its usual text, without brackets (RFC 5952 §4).
+  var text: String {
+    if bytes.count == 4 { return bytes.map(String.init).joined(separator: ".") }
+    let groups = stride(from: 0, to: bytes.count - 1, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
+    var gap = 0..<0
+    for start in groups.indices {
+      let zeros = groups[start...].prefix { $0 == 0 }
+      if zeros.count > max(1, gap.count) { gap = zeros.indices }
+    }
+    func shown(_ part: ArraySlice<UInt16>) -> String { part.map { String($0, radix: 16) }.joined(separator: ":") }
+    return gap.isEmpty ? shown(groups[...]) : "\(shown(groups[..<gap.lowerBound]))::\(shown(groups[gap.upperBound...]))"
   }
 
   /// The bytes of text that is known to be a dotted quad.

@@ -56,12 +56,7 @@ struct NoProxy: Sendable {
   private static func read(_ text: String) -> Entry? {
     if text == "*" { return .everything }
     if let address = IPAddress(text) { return .network(address, prefix: address.bytes.count * 8, port: nil) }
-    if let slash = text.lastIndex(of: "/") {
-      guard let address = IPAddress(String(text[..<slash])),
-        let prefix = FieldSyntax.parseDigits(text[text.index(after: slash)...]), prefix <= address.bytes.count * 8
-      else { return nil }
-      return .network(address, prefix: Int(prefix), port: nil)
-    }
+    if text.contains("/") { return IPNetwork(text).map { .network($0.address, prefix: $0.prefix, port: nil) } }
     var host = text[...]
     var port: Int?
     if let colon = text.lastIndex(of: ":") {

@@ -72,6 +72,9 @@ public struct TransportSettings: Sendable {
   /// more. It is not used again in any case.
   public var idleConnectionLifetime: Duration = .seconds(60)
 
+  /// Which addresses may be connected to; all if `nil`.
+  var addresses: AddressPolicy?
+
   /// The settings of a client that sets nothing.
   public init() {}
 }

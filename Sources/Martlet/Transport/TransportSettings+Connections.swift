@@ -6,6 +6,7 @@ extension TransportSettings {
 
   /// What of it the system's loader cannot do, in words, or `nil`.
   var connectionFeature: String? {
+    if addresses != nil { return "publicAddressesOnly" }
     if !proxy.isNone { return "proxy of one client" }
     if !resolve.isEmpty { return "resolve" }
     if unixSocket != nil { return "unixSocket" }
@@ -18,6 +19,9 @@ extension TransportSettings {
     // sun_path has 108 bytes, one of them for the end.
     guard (1...107).contains(unixSocket.utf8.count), !unixSocket.utf8.contains(0) else {
       return InvalidInput("unixSocket is \"\(shown)\": a path has 1 to 107 bytes, none of them zero")
+    }
+    guard addresses == nil else {
+      return InvalidInput("unixSocket is \"\(shown)\", which has no address for publicAddressesOnly to look at")
     }
     guard proxy.isNone else {
       return InvalidInput("unixSocket is \"\(shown)\", and there is no proxy to a unix socket")

@@ -73,7 +73,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     self.message = message
     self.phase = phase
     self.underlying = underlying
-    mayHaveReachedServer = kind != .cannotConnect && kind != .invalidRequest && kind != .file
+    mayHaveReachedServer = ![.cannotConnect, .invalidRequest, .file, .refusedByGuard].contains(kind)
     mayBeStaleConnection = kind == .connectionLost
   }
 

@@ -32,6 +32,10 @@ extension HTTPError {
     public static let tooManyRedirects = Kind("tooManyRedirects")
     /// A redirect that must not be followed: to another scheme, or from https to http.
     public static let redirectRefused = Kind("redirectRefused")
+    /// A guard of the client does not let the request go where it would (``RequestGuard``).
+    ///
+    /// Nothing was sent there.
+    public static let refusedByGuard = Kind("refusedByGuard")
     /// A credential could not be got or renewed, or a server wants it in a weaker way than it did before.
     ///
     /// A credential that is refused is the response with 401, as ``status``.

@@ -279,6 +279,7 @@ import Testing
     case .attempt(let number, _): "attempt \(number)"
     case .head(let status): "head \(status.rawValue)"
     case .authenticating: "authenticating"
+    case .upgraded: "upgraded"
     case .redirected: "redirected"
     case .retrying: "retrying"
     case .ended(.succeeded): "succeeded"

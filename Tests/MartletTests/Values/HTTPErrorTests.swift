@@ -174,7 +174,7 @@ import Testing
   private static let kinds: [HTTPError.Kind] = [
     .invalidRequest, .cannotConnect, .tls, .timedOut, .connectionLost, .protocolViolation, .status, .tooManyRedirects,
     .redirectRefused, .authenticationFailed, .decoding, .notCached, .bodyTooLarge, .bodyNotReplayable, .file, .queue,
-    .unsupported, .clientClosed, .middleware, .cancelled,
+    .unsupported, .clientClosed, .middleware, .cancelled, .refusedByGuard,
   ]
 
   @Test func `kinds have names of their own`() {

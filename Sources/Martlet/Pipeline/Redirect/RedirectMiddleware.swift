@@ -13,13 +13,16 @@ struct RedirectMiddleware: Stage {
     _ first: StreamedResponse, _ request: HTTPRequest, _ context: RequestContext, _ next: Next
   ) async throws -> StreamedResponse {
     let policy = context.call.options.redirects
+    let settings = context.call.settings
     var response = first
-    var request = request
     var context = context
+    // What it was sent as: below, it may have been made an https one.
+    var request = settings.upgraded(request)
     var seen: Set<Place> = [Place(request)]
     while Redirection.isRedirect(response.status) {
       let step = Redirection.step(
-        status: response.status, headers: response.headers, request: request, policy: policy)
+        status: response.status, headers: response.headers, request: request, policy: policy,
+        upgrade: { settings.upgraded($0) })
       switch step {
       case .none: return response
       case .refused(let kind, let message): throw try await error(kind, message, response, request, context)
@@ -33,7 +36,7 @@ struct RedirectMiddleware: Stage {
           throw try await error(.tooManyRedirects, "a loop of redirects", response, request, context)
         }
         // A file that was there for the hop before may be gone.
-        if following.body != nil { _ = try RequestGate.checkAgain(following, settings: context.call.settings) }
+        if following.body != nil { _ = try RequestGate.checkAgain(following, settings: settings) }
         record(response.status, from: request, to: following, context.call)
         request = following
         context.hop += 1
@@ -67,7 +70,8 @@ struct RedirectMiddleware: Stage {
     case .follow: return proposed
     case .stop: return nil
     case .replace(let replacement):
-      let checked = try RequestGate.checkAgain(replacement, settings: context.call.settings)
+      let settings = context.call.settings
+      let checked = settings.upgraded(try RequestGate.checkAgain(replacement, settings: settings))
       let old = try? request.target.resolve(against: nil)
       let new = try? checked.target.resolve(against: nil)
       if old?.isSecure == true, new?.isSecure == false, !policy.allowsDowngrade {

@@ -34,15 +34,19 @@ enum Redirection {
   ///   - headers: Its header fields.
   ///   - request: The request that it answers, with a whole URL.
   ///   - policy: The policy.
+  ///   - upgrade: Makes a URL an https one, if its host is known to want that.
   /// - Returns: What follows.
-  static func step(status: HTTPStatus, headers: HTTPHeaders, request: HTTPRequest, policy: RedirectPolicy) -> Step {
+  static func step(
+    status: HTTPStatus, headers: HTTPHeaders, request: HTTPRequest, policy: RedirectPolicy,
+    upgrade: (AbsoluteURL) -> AbsoluteURL = { $0 }
+  ) -> Step {
     guard policy.isFollowing, let location = location(status, headers),
       let current = try? request.target.resolve(against: nil, adding: request.query)
     else { return .none }
     let next: AbsoluteURL
     do {
       // Read a second time without its userinfo: a server does not choose the credentials of a request.
-      next = try AbsoluteURL.parse(try current.resolving(location).string)
+      next = upgrade(try AbsoluteURL.parse(try current.resolving(location).string))
     } catch {
       return .refused(.redirectRefused, error.message)
     }

@@ -15,6 +15,8 @@
     let perHost: Int
     let total: Int
     let tls: TLSSettings
+    /// Which addresses may be connected to; all if `nil`.
+    let addresses: AddressPolicy?
 
     init(_ settings: TransportSettings) {
       unixSocket = settings.unixSocket
@@ -31,6 +33,7 @@
       // libcurl counts what goes through a proxy as one host; how many go to each is for the limiter to say.
       perHost = settings.proxy.isNone ? settings.maximumConnectionsPerHost : settings.maximumConnections
       tls = settings.tls
+      addresses = settings.addresses
       total = settings.maximumConnections
     }
 

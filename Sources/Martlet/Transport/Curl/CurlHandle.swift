@@ -123,6 +123,19 @@
       _ = martlet_easy_guard(easy, isStatus)
     }
 
+    /// Whether a connection may be opened to an address, in libcurl's form.
+    func mayConnect(to address: UnsafeMutableRawPointer) -> Bool {
+      guard let policy = loop.connections.addresses else { return true }
+      let bytes = [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
+        count = buffer.baseAddress.map { Int(martlet_socket_address(address, $0)) } ?? 0
+      }
+      guard !bytes.isEmpty, let transfer else { return false }
+      let address = IPAddress(bytes: bytes)
+      let refusal = policy.refusal(of: address)
+      transfer.willConnect(to: address, refusal)
+      return refusal == nil
+    }
+
     /// Forgets the transfer.
     func release() {
       transfer?.handle = nil
@@ -249,6 +262,10 @@
         // No connection for sending a request once more.
         return handle.transfer?.mayConnect == false ? 1 : 0
       },
+      opening: { pointer, _, address in
+        guard let pointer, let address, handle(pointer).mayConnect(to: address) else { return -1 }  // CURL_SOCKET_BAD
+        return martlet_socket_new(address)
+      },
       closed: { pointer, socket in
         if let pointer { loop(pointer).closed(socket) }
         martlet_close(socket)
@@ -269,7 +286,7 @@
       let code = withUnsafePointer(to: easy) {
         martlet_easy_prepare(
           handle.easy, $0, Unmanaged.passUnretained(handle).toOpaque(),
-          Unmanaged.passUnretained(handle.loop).toOpaque(), error)
+          Unmanaged.passUnretained(handle.loop).toOpaque(), error, handle.loop.connections.addresses != nil)
       }
       return code == 0 ? handle.loop.connections.apply(to: handle.easy) : code
     }

@@ -2,7 +2,7 @@
   import CMartletShim
 
   /// The working side of ``CurlTransport``: one engine for the life of a client, started by its first request.
-  final class CurlLoader: AbortAwareTransport {
+  final class CurlLoader: AbortAwareTransport, AddressCheckingTransport {
     private let settings: TransportSettings
     private let problem: InvalidInput?
     private let limiter: ConnectionLimiter

@@ -70,6 +70,7 @@
     private let proxies: ProxyRouter
     private let addresses: AddressOverrides
     private let isPlain: Bool
+    private let checksAddresses: Bool
     /// The first credentials used for each proxy.
     private let known = Locked<[String: Proxy]>([:])
 
@@ -77,6 +78,7 @@
       proxies = ProxyRouter(settings.proxy)
       addresses = AddressOverrides(settings.resolve)
       isPlain = proxies.isDirect && addresses.isEmpty
+      checksAddresses = settings.addresses != nil
     }
 
     /// Whether there is nothing special about any route, but for what a request chooses by itself.
@@ -101,6 +103,12 @@
           try check(wire.request, to: origin, route.proxy)
         }
         if let proxy = route.proxy {
+          guard !checksAddresses else {
+            throw HTTPError(
+              .unsupported,
+              "publicAddressesOnly cannot see where the proxy \(proxy) would connect to for \(origin.host)",
+              request: wire.request)
+          }
           route.address = addresses.entry(for: proxy.host, port: proxy.port)
           route.sharesConnections = isFirst(proxy)
         } else {

@@ -69,6 +69,9 @@
     @exclusivity(unchecked) private var isExpectationRefused = false
     @exclusivity(unchecked) private var sendCount = 0
     @exclusivity(unchecked) private var problem: HTTPError?
+    /// The first address that it may not connect to, as long as there is no other.
+    @exclusivity(unchecked) private var refusedAddress: (address: IPAddress, use: AddressUse)?
+    @exclusivity(unchecked) private var hasAddress = false
 
     init(
       _ wire: CurlRequest, _ upload: CurlUpload?, _ route: CurlRoute?, _ context: RequestContext, slot: ConnectionSlot,
@@ -192,6 +195,21 @@
 
     /// Whether a connection may be made: only for sending the first time.
     var mayConnect: Bool { sendCount == 0 }
+
+    /// An address of the host is about to be connected to, or is refused.
+    func willConnect(to address: IPAddress, _ refusal: AddressUse?) {
+      guard let refusal else { return hasAddress = true }
+      if refusedAddress == nil { refusedAddress = (address, refusal) }
+    }
+
+    /// What it means that there was no address to connect to.
+    private var refusal: HTTPError? {
+      guard let refusedAddress, !hasAddress, sendCount == 0 else { return nil }
+      let (address, use) = refusedAddress
+      return HTTPError(
+        .refusedByGuard, "publicAddressesOnly refuses \(wire.origin.host): \(address.text) is \(use.rawValue)",
+        phase: .connecting)
+    }
 
     /// The request is about to be sent.
     ///
@@ -402,7 +420,7 @@
           phase: context.exchange.phase, hasConnected: sendCount > 0, hasMoved: reader.hasBytes,
           hasHead: body != nil, isReused: result.isReused, wasRepeated: sendCount > 0 && wantsRepetition(result),
           refusal: result.refusal)
-        fail(problem ?? CurlErrors.map(code: result.code, text: result.text, situation))
+        fail(problem ?? refusal ?? CurlErrors.map(code: result.code, text: result.text, situation))
         return false
       }
       guard let body else {

@@ -97,6 +97,9 @@ public struct TLSSettings: Sendable, Hashable {
 
   // MARK: Checks
 
+  /// Whether certificates and names of servers are checked, so that what they say can be believed.
+  var checksServers: Bool { trust != .anything }
+
   /// What is wrong with it.
   var problem: InvalidInput? {
     switch trust {

@@ -14,7 +14,7 @@
   /// ```
   ///
   /// Without a usable libcurl the system's loader does it.
-  final class CurlSessionLoader: AbortAwareTransport {
+  final class CurlSessionLoader: AbortAwareTransport, AddressCheckingTransport {
     private struct State {
       var session: URLSession?
       /// The exchanges that have no task yet.

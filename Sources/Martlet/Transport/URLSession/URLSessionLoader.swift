@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// The working side of ``URLSessionTransport``: one session for the life of a client, with a limiter of our own.
-final class URLSessionLoader: AbortAwareTransport {
+final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport {
   private struct State {
     var session: URLSession?
     /// The exchanges without a head, by the port they go to.

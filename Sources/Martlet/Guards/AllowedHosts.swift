@@ -1,0 +1,74 @@
+/// The hosts that requests may go to.
+///
+/// | pattern | allows |
+/// |---|---|
+/// | `example.com` | this name, at any port |
+/// | `*.example.com` | every name below it, not the name itself |
+/// | `10.1.2.3`, `::1`, `[::1]` | this address, however it is written |
+/// | any of them and a port: `example.com:8443`, `[::1]:8080` | the same, at this port |
+struct AllowedHosts: Sendable, Hashable {
+  private enum Name: Sendable, Hashable {
+    case host(String)
+    case below(String)
+    case address(IPAddress)
+  }
+
+  private struct Entry: Sendable, Hashable {
+    var name: Name
+    /// `nil` for all ports.
+    var port: Int?
+  }
+
+  private var entries: [Entry] = []
+  /// The first pattern that cannot be read.
+  private(set) var problem: InvalidInput?
+
+  init(_ texts: [String]) {
+    for text in texts {
+      do throws(InvalidInput) {
+        entries.append(try Self.read(String(FieldSyntax.trimmed(text))))
+      } catch {
+        problem =
+          problem ?? InvalidInput("allowedHosts has \"\(URLRedaction.printable(text))\": \(error.message)")
+      }
+    }
+  }
+
+  /// Whether a host, as it stands in a parsed URL, may be asked at a port.
+  func allows(_ host: String, port: Int) -> Bool {
+    let address = IPAddress(host)
+    let name = Self.withoutRoot(host)
+    return entries.contains { entry in
+      guard entry.port ?? port == port else { return false }
+      switch entry.name {
+      case .host(let allowed): return address == nil && name == allowed
+      case .below(let parent): return address == nil && name.hasSuffix(".\(parent)")
+      case .address(let allowed): return address == allowed
+      }
+    }
+  }
+
+  /// `example.com.` is `example.com`.
+  private static func withoutRoot(_ host: String) -> String { host.hasSuffix(".") ? String(host.dropLast()) : host }
+
+  private static func read(_ text: String) throws(InvalidInput) -> Entry {
+    // Without brackets its end would be taken for a port.
+    if let address = IPAddress(text) { return Entry(name: .address(address)) }
+    let isPattern = text.hasPrefix("*.")
+    let rest = isPattern ? text.dropFirst(2) : text[...]
+    guard !rest.contains("*") else {
+      throw InvalidInput("a star stands at the start only, for whole labels: *.a.example")
+    }
+    let bytes = Array(rest.utf8)[...]
+    var authority = try URLAuthority(parsing: bytes, scheme: "http")
+    // 80 is left out as the usual one.
+    if authority.port == nil { authority.port = try URLAuthority(parsing: bytes, scheme: "https").port }
+    guard authority.user == nil else { throw InvalidInput("it is not a host name") }
+    if let address = IPAddress(authority.host) {
+      guard !isPattern else { throw InvalidInput("there is nothing below an address") }
+      return Entry(name: .address(address), port: authority.port)
+    }
+    let name = withoutRoot(authority.host)
+    return Entry(name: isPattern ? .below(name) : .host(name), port: authority.port)
+  }
+}

@@ -1,0 +1,40 @@
+/// What the guards of a configuration come to; a value, so that a table can test it.
+struct GuardRules: Sendable {
+  private(set) var requiresHTTPS = false
+  private(set) var allowed: [AllowedHosts] = []
+  private(set) var store: HSTSStore?
+  private(set) var addresses: AddressPolicy?
+  /// What is wrong with them, first of all.
+  private(set) var problem: InvalidInput?
+
+  init(_ guards: [RequestGuard]) {
+    for guardian in guards {
+      switch guardian.kind {
+      case .httpsOnly: requiresHTTPS = true
+      case .hsts(let store):
+        if self.store.map({ $0 != store }) ?? false {
+          problem = problem ?? InvalidInput("guards has hsts with two different stores")
+        }
+        self.store = store
+      case .publicAddressesOnly(let policy):
+        if addresses.map({ $0 != policy }) ?? false {
+          problem = problem ?? InvalidInput("guards has publicAddressesOnly with two different lists of exceptions")
+        }
+        problem = problem ?? policy.problem
+        addresses = policy
+      case .allowedHosts(let hosts):
+        problem = problem ?? hosts.problem
+        allowed.append(hosts)
+      }
+    }
+  }
+
+  /// Why a URL may not be asked, or `nil` if nothing speaks against it before its addresses are known.
+  func refusal(of url: AbsoluteURL) -> String? {
+    if requiresHTTPS && !url.isSecure { return "httpsOnly refuses \(url.host): the URL is not https" }
+    guard allowed.allSatisfy({ $0.allows(url.host, port: url.effectivePort) }) else {
+      return "allowedHosts refuses \(url.host) at port \(url.effectivePort): it is not in the list"
+    }
+    return nil
+  }
+}

@@ -1,0 +1,185 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  @testable import Martlet
+
+  @Suite(.serialized, .timeLimit(.minutes(2))) struct HSTSTests {
+    private static func client(
+      _ lane: Lane, _ root: URL, _ store: HSTSStore = .memory,
+      _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
+    ) -> HTTPClient {
+      lane.client {
+        $0.guards = [.hsts(store)]
+        $0.redirects = .follow
+        $0.tls = .customRoots(pem: root)
+        $0.resolve = [
+          "strict.example": ["127.0.0.1"], "a.strict.example": ["127.0.0.1"], "plain.example": ["127.0.0.1"],
+        ]
+        configure(&$0)
+      }
+    }
+
+    private static func server(_ authority: CertificateAuthority, _ wish: String) async throws -> NginxServer {
+      try await NginxServer(
+        try await authority.identity(for: "DNS:strict.example,DNS:a.strict.example,IP:127.0.0.1"),
+        "add_header Strict-Transport-Security \"\(wish)\" always;", "add_header X-Cookie \"[$http_cookie]\" always;")
+    }
+
+    private static func port(_ server: NginxServer) throws -> Int { try #require(URL(string: server.url)?.port) }
+
+    @Test(.needs(.openssl, .nginx), arguments: Lane.engines)
+    func `learns from a server over TLS that it wants https, and goes there over https`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await Self.server(authority, "max-age=100; includeSubDomains")
+      let port = try Self.port(server)
+      let client = Self.client(lane, authority.root)
+      await client.cookies.set(Cookie("safe", "1", domain: "strict.example", isSecure: true))
+
+      // In clear, at a port that speaks TLS.
+      let before = try await client.get("http://strict.example:\(port)/")
+      _ = try await client.get("https://strict.example:\(port)/")
+      let after = try await client.get("http://strict.example:\(port)/")
+      let below = try await client.get("http://a.strict.example:\(port)/")
+      let plain = try await client.get("http://plain.example:\(port)/")
+
+      #expect(before.status == 400 && before.headers.contains("Strict-Transport-Security"))
+      #expect(after.status == 200 && after.url.scheme == "https" && after.headers["X-Cookie"] == "[safe=1]")
+      #expect(below.status == 200 && below.url.scheme == "https")
+      #expect(plain.status == 400 && plain.url.scheme == "http")
+    }
+
+    @Test(.needs(.openssl, .nginx), arguments: Lane.engines)
+    func `learns nothing where certificates are not checked, nor of an address`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await Self.server(authority, "max-age=100")
+      let port = try Self.port(server)
+      let trusting = Self.client(lane, authority.root) { $0.tls = .insecureTrustAnything }
+      let client = Self.client(lane, authority.root)
+
+      _ = try await trusting.get("https://strict.example:\(port)/")
+      _ = try await client.get("https://127.0.0.1:\(port)/")
+
+      #expect(try await trusting.get("http://strict.example:\(port)/").status == 400)
+      #expect(try await client.get("http://127.0.0.1:\(port)/").status == 400)
+    }
+
+    @Test(.needs(.openssl, .nginx), arguments: Lane.engines)
+    func `goes over https where a redirect says http`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await Self.server(authority, "max-age=100")
+      let port = try Self.port(server)
+      let outer = try MockServer { _ in .redirect(to: "http://strict.example:\(port)/") }
+      let client = Self.client(lane, authority.root)
+      _ = try await client.get("https://strict.example:\(port)/")
+
+      let response = try await client.get(RequestTarget(outer.url))
+
+      #expect(response.status == 200)
+      #expect(response.redirects.map { $0.to.scheme } == ["https"])
+    }
+
+    @Test(.needs(.openssl, .nginx)) func `remembers in a file, and forgets when told`() async throws {
+      let authority = try await CertificateAuthority()
+      let strict = try await Self.server(authority, "max-age=100; includeSubDomains")
+      let lax = try await Self.server(authority, "max-age=0")
+      let (strictPort, laxPort) = (try Self.port(strict), try Self.port(lax))
+      let folder = try TemporaryFolder()
+      let file = folder.url.appendingPathComponent("hosts")
+      let root = authority.root
+
+      _ = try await Self.client(.curl, root, .file(file)).get("https://strict.example:\(strictPort)/")
+      let facts = try FileManager.default.attributesOfItem(atPath: file.path)
+      let text = String(decoding: try folder.contents("hosts"), as: UTF8.self)
+      // Another client, such as that of the next run.
+      let next = Self.client(.curl, root, .file(file))
+      let upgraded = try await next.get("http://a.strict.example:\(strictPort)/")
+      _ = try await next.get("https://strict.example:\(laxPort)/")
+
+      #expect(facts[.posixPermissions] as? Int == 0o600)
+      #expect(text.hasPrefix("# martlet hsts 1\n") && text.hasSuffix(" + strict.example\n"), "\(text)")
+      #expect(upgraded.status == 200)
+      // The name below had said it for itself.
+      let left = String(decoding: try folder.contents("hosts"), as: UTF8.self)
+      #expect(left.hasSuffix(" + a.strict.example\n") && !left.contains(" + strict.example"), "\(left)")
+      #expect(try await next.get("http://strict.example:\(strictPort)/").status == 400)
+      #expect(folder.names == ["hosts", "hosts.lock"])
+    }
+
+    // MARK: The file
+
+    private static let now = Date(timeIntervalSince1970: 1_000_000)
+
+    private static func hear(_ name: String, _ value: String = "max-age=100", in hosts: HSTSHosts) async throws {
+      let url = try AbsoluteURL.parse("https://\(name)/")
+      if hosts.hear(value, from: url, now: now) { await hosts.save(now: now) }
+    }
+
+    @Test func `shares a file among processes, and undoes nothing of the others`() async throws {
+      let folder = try TemporaryFolder()
+      let store = HSTSStore.file(folder.url.appendingPathComponent("hosts"))
+      let first = HSTSHosts(store, now: Self.now)
+      let second = HSTSHosts(store, now: Self.now)
+
+      try await Self.hear("a.example", in: first)
+      try await Self.hear("b.example", in: second)
+      #expect(second.covers("a.example", now: Self.now))
+      try await Self.hear("a.example", "max-age=0", in: second)
+      try await Self.hear("c.example", in: first)
+
+      let third = HSTSHosts(store, now: Self.now)
+      for hosts in [first, third] {
+        #expect(
+          ["a.example", "b.example", "c.example"].map { hosts.covers($0, now: Self.now) } == [false, true, true])
+      }
+    }
+
+    @Test func `saves everything that many say at a time`() async throws {
+      let folder = try TemporaryFolder()
+      let store = HSTSStore.file(folder.url.appendingPathComponent("hosts"))
+      let both = [HSTSHosts(store, now: Self.now), HSTSHosts(store, now: Self.now)]
+
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<40 {
+          group.addTask { try await Self.hear("host\(number).example", in: both[number % 2]) }
+        }
+        try await group.waitForAll()
+      }
+
+      let read = HSTSHosts(store, now: Self.now)
+      #expect((0..<40).filter { !read.covers("host\($0).example", now: Self.now) } == [])
+    }
+
+    @Test func `keeps what it cannot save, and saves it later`() async throws {
+      let folder = try TemporaryFolder()
+      let inner = folder.url.appendingPathComponent("later")
+      let store = HSTSStore.file(inner.appendingPathComponent("hosts"))
+      let hosts = HSTSHosts(store, now: Self.now)
+
+      try await Self.hear("a.example", in: hosts)
+      #expect(hosts.covers("a.example", now: Self.now))
+      try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
+      try await Self.hear("b.example", in: hosts)
+
+      let read = HSTSHosts(store, now: Self.now)
+      #expect(read.covers("a.example", now: Self.now) && read.covers("b.example", now: Self.now))
+    }
+
+    @Test func `leaves a file alone that is none of its own`() async throws {
+      let folder = try TemporaryFolder()
+      try folder.write("precious\n", to: "hosts")
+      let hosts = HSTSHosts(.file(folder.url.appendingPathComponent("hosts")), now: Self.now)
+
+      try await Self.hear("a.example", in: hosts)
+
+      #expect(hosts.problem?.kind == .file)
+      #expect(try folder.contents("hosts") == Data("precious\n".utf8))
+      let link = HSTSHosts(.file(folder.url.appendingPathComponent("link")), now: Self.now)
+      try FileManager.default.createSymbolicLink(
+        atPath: folder.path("link"), withDestinationPath: folder.path("hosts"))
+      try await Self.hear("a.example", in: link)
+      #expect(try folder.contents("hosts") == Data("precious\n".utf8))
+    }
+  }
+#endif

@@ -1,0 +1,334 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite struct GuardMiddlewareTests {
+  /// Answers `/to?url` with a redirect there, and the rest with a text.
+  static func transport(_ headers: HTTPHeaders = [:]) -> StubTransport {
+    StubTransport { request in
+      guard request.url?.path() == "/to" else { return .text("x", headers: headers) }
+      return .redirect(to: request.url?.query(percentEncoded: false) ?? "", status: 307)
+    }
+  }
+
+  static func client(
+    _ transport: any Transport, _ guards: [RequestGuard],
+    _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
+  ) -> HTTPClient {
+    HTTPClient {
+      $0.transport = transport
+      $0.guards = guards
+      $0.redirects.allowsDowngrade = true
+      configure(&$0)
+    }
+  }
+
+  private func refusal(_ client: HTTPClient, _ url: String) async -> HTTPError? {
+    await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(url)) }
+  }
+
+  /// Sends another request than it was given.
+  private struct Swap: Middleware {
+    let url: String
+
+    func intercept(
+      _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+    ) async throws -> StreamedResponse {
+      var request = request
+      request.target = RequestTarget(url)
+      return try await next(request)
+    }
+  }
+
+  // MARK: What is refused
+
+  static let refusing: [(RequestGuard, url: String, name: String)] = [
+    (.httpsOnly, "http://b.test/", "httpsOnly refuses b.test"),
+    (.allowedHosts(["a.test"]), "https://b.test:81/", "allowedHosts refuses b.test at port 81"),
+  ]
+
+  @Test(arguments: refusing)
+  func `refuses a URL at every place, and sends nothing`(
+    _ rule: RequestGuard, _ url: String, _ name: String
+  ) async throws {
+    let transport = Self.transport()
+    let client = Self.client(transport, [rule])
+    func expectRefusal(_ error: HTTPError?, sent: Int, _ place: String) {
+      #expect(error?.kind == .refusedByGuard, "\(place)")
+      #expect(error?.message.contains(name) == true, "\(place): \(error?.message ?? "")")
+      #expect(error?.url?.host() == "b.test", "\(place)")
+      #expect(error?.mayHaveReachedServer == false && error?.isTransient == false, "\(place)")
+      #expect(transport.requests.count == sent, "\(place)")
+    }
+
+    expectRefusal(await refusal(client, url), sent: 0, "first")
+    expectRefusal(await refusal(client, "https://a.test/to?\(url)"), sent: 1, "redirect")
+    await client.update { $0.middleware = [Swap(url: url)] }
+    expectRefusal(await refusal(client, "https://a.test/"), sent: 1, "middleware")
+    await client.update {
+      $0.middleware = []
+      $0.attemptMiddleware = [Swap(url: url)]
+    }
+    expectRefusal(await refusal(client, "https://a.test/"), sent: 1, "attempt middleware")
+    await client.update {
+      $0.attemptMiddleware = []
+      $0.redirects.ask = { hop in
+        var next = hop.next
+        next.target = RequestTarget(url)
+        return .replace(next)
+      }
+    }
+    expectRefusal(await refusal(client, "https://a.test/to?https://a.test/"), sent: 2, "replaced redirect")
+    #expect(try await client.get("https://a.test/").text == "x")
+  }
+
+  @Test func `asks all guards`() async throws {
+    let transport = Self.transport()
+    let client = Self.client(
+      transport, [.allowedHosts(["a.test", "b.test"]), .httpsOnly, .allowedHosts(["b.test", "c.test"])])
+
+    #expect(try await client.get("https://b.test/").text == "x")
+    for url in ["https://a.test/", "https://c.test/", "http://b.test/"] {
+      #expect(await refusal(client, url)?.kind == .refusedByGuard, "\(url)")
+    }
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func `does not repeat what was refused`() async throws {
+    let client = Self.client(Self.transport(), [.httpsOnly]) { $0.retry = .backoff(attempts: 5) }
+
+    #expect(await refusal(client, "http://b.test/")?.attempts.count == 1)
+  }
+
+  @Test(arguments: [
+    (RequestGuard.allowedHosts(["a.*"]), "\"a.*\""), (.publicAddressesOnly(except: ["10.0.0.0/99"]), "\"10.0.0.0/99\""),
+  ])
+  func `says what is malformed, before anything is sent`(_ rule: RequestGuard, _ value: String) async {
+    let transport = Self.transport()
+
+    let error = await refusal(Self.client(transport, [.httpsOnly, rule]), "https://a.test/")
+
+    #expect(error?.kind == .invalidRequest)
+    #expect(error?.message.contains(value) == true, "\(error?.message ?? "")")
+    #expect(transport.requests.isEmpty)
+  }
+
+  @Test func `refuses guards that contradict each other`() async {
+    let stores = [RequestGuard.hsts, .hsts(.file(URL(filePath: "/none/hosts")))]
+    let lists = [RequestGuard.publicAddressesOnly, .publicAddressesOnly(except: ["::1"])]
+
+    for guards in [stores, lists] {
+      #expect(await refusal(Self.client(Self.transport(), guards), "https://a.test/")?.kind == .invalidRequest)
+    }
+    let twice = Self.client(Self.transport(), [.hsts, .hsts(.memory), .publicAddressesOnly, .publicAddressesOnly])
+    await #expect(throws: Never.self) { try await twice.get("https://a.test/") }
+  }
+
+  @Test func `refuses a unix socket and a foreign transport where addresses are to be looked at`() async {
+    let socket = Self.client(Self.transport(), [.publicAddressesOnly]) { $0.unixSocket = "/tmp/a" }
+    struct Foreign: Transport {
+      func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+        StreamedResponse(status: 200, request: request)
+      }
+    }
+    let foreign = Self.client(Foreign(), [.publicAddressesOnly])
+
+    let first = await refusal(socket, "https://a.test/")
+    let second = await refusal(foreign, "https://a.test/")
+
+    #expect(first?.kind == .invalidRequest && first?.message.contains("unixSocket") == true)
+    #expect(second?.kind == .unsupported && second?.message.contains(".curl") == true)
+    await #expect(throws: Never.self) { try await Self.client(Foreign(), [.httpsOnly]).get("https://a.test/") }
+  }
+
+  // MARK: HSTS
+
+  static let wish: HTTPHeaders = ["Strict-Transport-Security": "max-age=100; includeSubDomains"]
+
+  private func sent(_ transport: StubTransport) -> [String] { transport.requests.compactMap { $0.url?.absoluteString } }
+
+  @Test func `goes over https to a host that wants it, at the port that belongs to that`() async throws {
+    let transport = Self.transport(Self.wish)
+    let client = Self.client(transport, [.hsts])
+
+    _ = try await client.get("http://a.test/")
+    _ = try await client.get("https://a.test/")
+    let response = try await client.get("http://a.test/x?y=1#z")
+    for url in ["http://b.a.test:80/", "http://A.TEST.:8080/", "http://a.test:443/", "http://other.test/"] {
+      _ = try await client.get(RequestTarget(url))
+    }
+
+    #expect(
+      sent(transport) == [
+        // http is not believed.
+        "http://a.test/", "https://a.test/", "https://a.test/x?y=1#z", "https://b.a.test/", "https://a.test.:8080/",
+        "https://a.test/", "http://other.test/",
+      ])
+    #expect(response.url.absoluteString == "https://a.test/x?y=1#z")
+    #expect(response.request.url?.scheme == "http")
+  }
+
+  @Test func `believes the first field only, and none where certificates are not checked`() async throws {
+    let first = Self.transport([
+      "Strict-Transport-Security": "max-age=x", "strict-transport-security": "max-age=100",
+    ])
+    let client = Self.client(first, [.hsts])
+    let insecure = Self.transport(Self.wish)
+    let trusting = Self.client(insecure, [.hsts]) { $0.tls = .insecureTrustAnything }
+    let address = Self.transport(Self.wish)
+    let numbered = Self.client(address, [.hsts])
+
+    for client in [client, trusting] {
+      _ = try await client.get("https://a.test/")
+      _ = try await client.get("http://a.test/")
+    }
+    for url in ["https://127.0.0.1/", "http://127.0.0.1/", "https://[::1]/", "http://[::1]/"] {
+      _ = try await numbered.get(RequestTarget(url))
+    }
+
+    #expect(sent(first) == ["https://a.test/", "http://a.test/"])
+    #expect(sent(insecure) == ["https://a.test/", "http://a.test/"])
+    #expect(sent(address).map { $0.prefix(5) } == ["https", "http:", "https", "http:"])
+  }
+
+  @Test func `remembers as long as it was told, for each client by itself`() async throws {
+    let transport = Self.transport(Self.wish)
+    let now = Locked(Date(timeIntervalSince1970: 1_000_000))
+    let client = Self.client(transport, [.hsts]) { $0.now = { now.withLock { $0 } } }
+    _ = try await client.get("https://a.test/")
+
+    _ = try await client.derived { $0.guards.append(.allowedHosts(["a.test"])) }.get("http://a.test/")
+    _ = try await Self.client(transport, [.hsts]).get("http://a.test/")
+    await client.update { $0.guards = [.httpsOnly, .hsts] }
+    _ = try await client.get("http://a.test/")
+    await client.update { $0.guards = [.hsts] }
+    now.withLock { $0 += 200 }
+    _ = try await client.get("http://a.test/")
+
+    #expect(sent(transport).map { $0.prefix(5) } == ["https", "https", "http:", "https", "http:"])
+  }
+
+  @Test func `chooses cookies and credentials for the URL that is sent`() async throws {
+    let transport = Self.transport(Self.wish)
+    let client = Self.client(transport, [.hsts]) {
+      $0.baseURL = "http://a.test"
+      $0.authenticators[.baseURL] = .bearer("base")
+    }
+    _ = try await client.get("https://a.test/")
+    await client.cookies.set(Cookie("safe", "1", domain: "a.test", isSecure: true))
+
+    _ = try await client.get("/x")
+    _ = try await client.get("http://ada:secret@a.test/")
+    _ = try await client.get("/", options: .cookies(.only([Cookie("own", "1")])))
+
+    #expect(sent(transport) == ["https://a.test/", "https://a.test/x", "https://a.test/", "https://a.test/"])
+    #expect(transport.requests.map { $0.headers["Cookie"] } == [nil, "safe=1", "safe=1", "own=1"])
+    let fields = transport.requests.map { $0.headers["Authorization"] }
+    #expect(fields[1] == "Bearer base" && fields[2]?.hasPrefix("Basic ") == true && fields[3] == "Bearer base")
+  }
+
+  @Test func `is no way from https to http, nor from one origin to another`() async throws {
+    let transport = StubTransport { request in
+      switch request.url?.path() {
+      case "/slash": .redirect(to: "http://a.test/slash/", status: 308)
+      case "/away": .redirect(to: "http://b.test/")
+      case "/back": .redirect(to: "http://a.test/back")
+      default: .text("x", headers: Self.wish)
+      }
+    }
+    let client = Self.client(transport, [.hsts]) { $0.redirects.allowsDowngrade = false }
+    _ = try await client.get("https://a.test/")
+
+    // Known to want https, so this is no way back to http, and the credentials may stay.
+    let response = try await client.get("https://a.test/slash", headers: ["Authorization": "mine"])
+    // It was sent as https, so this is one.
+    let away = await refusal(client, "http://a.test/away")
+    let loop = await refusal(client, "http://a.test/back")
+
+    #expect(response.url.absoluteString == "https://a.test/slash/")
+    #expect(response.redirects.map(\.to.absoluteString) == ["https://a.test/slash/"])
+    #expect(transport.requests.map { $0.headers["Authorization"] } == [nil, "mine", "mine", nil, nil])
+    #expect(away?.kind == .redirectRefused)
+    #expect(loop?.kind == .tooManyRedirects)
+  }
+
+  @Test func `tells of it, and lets a host that wants https pass httpsOnly`() async throws {
+    let transport = Self.transport(Self.wish)
+    let client = Self.client(transport, [.httpsOnly, .hsts])
+    _ = try await client.get("https://a.test/")
+
+    let handle = client.start(.get("http://b.a.test/"))
+    _ = try await handle.value
+    var hosts: [String] = []
+    for await event in handle.events { if case .upgraded(let host) = event { hosts.append(host) } }
+
+    #expect(hosts == ["b.a.test"])
+    #expect(await refusal(client, "http://c.test/")?.kind == .refusedByGuard)
+  }
+
+  @Test func `goes nowhere over http while its file cannot be read`() async throws {
+    let transport = Self.transport(Self.wish)
+    let client = Self.client(transport, [.hsts(.file(URL(filePath: "/")))])
+
+    let error = await refusal(client, "http://a.test/")
+    _ = try await client.get("https://a.test/")
+
+    #expect(error?.kind == .file)
+    #expect(sent(transport) == ["https://a.test/"])
+  }
+
+  @Test func `looks at what attempt middleware has made, too`() async throws {
+    let transport = Self.transport(Self.wish)
+    let client = Self.client(transport, [.hsts]) { $0.attemptMiddleware = [Swap(url: "http://a.test/")] }
+
+    _ = try await client.get("https://a.test/")
+    await client.update { $0.attemptMiddleware = [] }
+    _ = try await client.get("https://a.test/")
+    await client.update { $0.attemptMiddleware = [Swap(url: "http://a.test/")] }
+    _ = try await client.get("https://b.test/")
+
+    #expect(sent(transport) == ["http://a.test/", "https://a.test/", "https://a.test/"])
+  }
+
+  // MARK: Its place
+
+  @Test func `has its place above credentials, and below attempt middleware once more`() throws {
+    func names(_ configure: (inout HTTPClient.Configuration) -> Void) -> [String] {
+      var configuration = HTTPClient.Configuration()
+      configuration.transport = Self.transport()
+      configuration.authenticators[.origin("http://a.test")] = .bearer("token")
+      configure(&configuration)
+      let settings = ClientSettings(configuration)
+      return settings.stages(settings.options, .whole).map { String(describing: type(of: $0)) }
+    }
+
+    #expect(
+      names { $0.guards = [.httpsOnly] } == [
+        "RedirectMiddleware", "RetryMiddleware", "CollectMiddleware", "GuardMiddleware", "AuthMiddleware",
+        "CookieMiddleware", "ExchangeStage",
+      ])
+    #expect(
+      names {
+        $0.guards = [.httpsOnly]
+        $0.attemptMiddleware = [Swap(url: "/")]
+      }.suffix(3) == ["MiddlewareStage", "GuardMiddleware", "ExchangeStage"])
+    #expect(!names { $0.guards = [] }.contains("GuardMiddleware"))
+  }
+
+  @Test func `opens new connections only where addresses are looked at anew`() {
+    var configuration = HTTPClient.Configuration()
+    let first = configuration.transportIdentity
+
+    configuration.guards = [.httpsOnly, .hsts, .allowedHosts([])]
+    #expect(configuration.transportIdentity == first)
+    configuration.guards.append(.publicAddressesOnly)
+    let second = configuration.transportIdentity
+    #expect(second != first)
+    configuration.guards.append(.httpsOnly)
+    #expect(configuration.transportIdentity == second)
+    configuration.guards = [.publicAddressesOnly(except: ["::1"])]
+    #expect(configuration.transportIdentity != second)
+  }
+}
