@@ -37,7 +37,8 @@
       let client = Self.client(lane, authority.root)
       await client.cookies.set(Cookie("safe", "1", domain: "strict.example", isSecure: true))
 
-      // In clear, at a port that speaks TLS.
+      // In clear, at a port that speaks TLS; what is said there is not believed.
+      _ = try await client.get("http://strict.example:\(port)/")
       let before = try await client.get("http://strict.example:\(port)/")
       _ = try await client.get("https://strict.example:\(port)/")
       let after = try await client.get("http://strict.example:\(port)/")

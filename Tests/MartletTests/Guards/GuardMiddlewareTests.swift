@@ -154,6 +154,7 @@ import Testing
     let client = Self.client(transport, [.hsts])
 
     _ = try await client.get("http://a.test/")
+    _ = try await client.get("http://a.test/")
     _ = try await client.get("https://a.test/")
     let response = try await client.get("http://a.test/x?y=1#z")
     for url in ["http://b.a.test:80/", "http://A.TEST.:8080/", "http://a.test:443/", "http://other.test/"] {
@@ -163,8 +164,8 @@ import Testing
     #expect(
       sent(transport) == [
         // http is not believed.
-        "http://a.test/", "https://a.test/", "https://a.test/x?y=1#z", "https://b.a.test/", "https://a.test.:8080/",
-        "https://a.test/", "http://other.test/",
+        "http://a.test/", "http://a.test/", "https://a.test/", "https://a.test/x?y=1#z", "https://b.a.test/",
+        "https://a.test.:8080/", "https://a.test/", "http://other.test/",
       ])
     #expect(response.url.absoluteString == "https://a.test/x?y=1#z")
     #expect(response.request.url?.scheme == "http")
