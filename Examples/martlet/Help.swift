@@ -40,7 +40,7 @@ enum Help {
     -h, --help, --version
 
     A terminal gets status, header and body, with JSON indented; a pipe gets the
-    bytes of the body. NO_COLOR and TERM=dumb turn colours off.
+    bytes of the body. NO_COLOR turns colours off, MARTLET_LOG=headers a log on.
 
     Exit codes  0  status 2xx or 3xx        3  no usable response: refused, lost,
                 4  status 4xx                  unknown name, TLS, other status

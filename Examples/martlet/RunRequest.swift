@@ -38,15 +38,25 @@ struct RunRequest: Sendable {
     command.connecting.apply(to: &configuration)
     try command.identity.apply(to: &configuration, url: command.url)
     if let trace { configuration.attemptMiddleware = [trace] }
+    let logging = LoggingMiddleware.fromEnvironment()
+    if let logging { configuration.attemptMiddleware.append(logging) }
     let client = HTTPClient { [configuration] in $0 = configuration }
     try await command.identity.fill(client.cookies, url: command.url)
     // Cancelled at the end of this function, which is its only end.
     async let _ = trace?.announcePauses(of: client)
     let start = ContinuousClock.now
-    return try await client.stream(command.request, options: command.options) { response in
-      try await show(response)
-      if command.showsTiming { showTiming(of: response, total: .now - start) }
-      return Self.code(of: response.status)
+    do {
+      let code = try await client.stream(command.request, options: command.options) { response in
+        try await show(response)
+        if command.showsTiming { showTiming(of: response, total: .now - start) }
+        return Self.code(of: response.status)
+      }
+      await logging?.sink.flush()
+      return code
+    } catch {
+      // What went wrong stands below what led to it.
+      await logging?.sink.flush()
+      throw error
     }
   }
 

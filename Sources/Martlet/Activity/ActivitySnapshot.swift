@@ -59,7 +59,7 @@ public struct RequestInfo: Sendable, Identifiable {
   public let method: HTTPMethod
   /// The host.
   public let host: String
-  /// The URL without credentials and with masked query values.
+  /// The URL without credentials, masked as the client's ``HTTPClient/Configuration/redaction`` says.
   public let redactedURL: String
   /// The endpoint type, if it was sent as one.
   public let endpoint: (any Endpoint.Type)?
@@ -80,7 +80,7 @@ public struct RequestInfo: Sendable, Identifiable {
     let request = call.currentRequest
     method = request.method
     host = call.host
-    redactedURL = request.target.description
+    redactedURL = call.settings.configuration.redaction.url(of: request)
     endpoint = call.endpoint
     tag = call.tag
     // An attempt without a pause after it is the last one, whose response is being read.

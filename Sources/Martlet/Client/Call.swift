@@ -188,6 +188,7 @@ package final class Call: Watched {
   /// Adds to an error what the call knows.
   func complete(_ error: inout HTTPError) {
     error.describe(currentRequest)
+    error.redact(settings.configuration.redaction)
     if error.attempts.isEmpty { error.attempts = attempts }
     if error.elapsed == nil { error.elapsed = elapsed }
   }

@@ -85,6 +85,10 @@ extension HTTPClient {
     /// ``RequestOptions/cookies``.
     public var cookies = CookieStore.memory { didSet { cookiesIdentity = Self.newIdentity() } }
 
+    /// What is hidden in the logs, exported commands, errors and activity of this client; ``Redaction/standard`` by
+    /// default.
+    public var redaction = Redaction.standard
+
     /// The decoder of ``HTTPResponse/json(_:decoder:)`` and of endpoints.
     public var decoder = JSONDecoder()
 

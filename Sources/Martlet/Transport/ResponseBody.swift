@@ -14,7 +14,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     case pull(@Sendable () async throws -> Data?)
   }
 
-  private let storage: Storage
+  private var storage: Storage
   /// Held as long as somebody may read the body.
   private var lifetime: ExchangeLifetime?
 
@@ -116,6 +116,32 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
     var copy = self
     copy.lifetime = lifetime
+    return copy
+  }
+
+  /// The same body, of which a watcher hears as far as it is read, and no further.
+  func watched(by watch: BodyWatch) -> ResponseBody {
+    let pull: @Sendable () async throws -> Data?
+    switch storage {
+    case .data(let data):
+      watch.took(data)
+      watch.ended(nil)
+      return self
+    // The closure keeps the reader: who drops the body ends the exchange as before.
+    case .stream(let reader): pull = { try await reader.stream.next() }
+    case .pull(let own): pull = own
+    }
+    var copy = self
+    copy.storage = .pull {
+      do {
+        let piece = try await pull()
+        if let piece { watch.took(piece) } else { watch.ended(nil) }
+        return piece
+      } catch {
+        watch.ended(error)
+        throw error
+      }
+    }
     return copy
   }
 

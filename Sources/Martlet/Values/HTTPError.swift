@@ -3,8 +3,8 @@ public import Foundation
 /// Every failure of a call, except cancellation, which is always `CancellationError`.
 ///
 /// One type, so that one `catch` does; ``kind`` tells apart what a caller could act on differently. The description is
-/// one line with what, where, attempt, phase, elapsed time and cause, and it never holds header values, query values or
-/// bodies.
+/// one line with what, where, attempt, phase, elapsed time and cause, and it never holds header values, bodies, or query
+/// values that the client's ``HTTPClient/Configuration/redaction`` hides. `dump` shows no more than that.
 public struct HTTPError: Error, Sendable, CustomStringConvertible {
   /// How far an exchange had come.
   public enum Phase: String, Sendable, Hashable {
@@ -31,7 +31,9 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
   /// The method of the request that failed.
   public var method: HTTPMethod?
 
-  /// Its URL without credentials and fragment and with masked query values, as text that can be logged.
+  /// Its URL without credentials and fragment, as text that can be logged.
+  ///
+  /// Query values are masked as ``HTTPClient/Configuration/redaction`` says; all of them in an error that no client threw.
   public var redactedURL: String?
 
   /// Its URL without credentials, or `nil` if there is no valid one.
@@ -129,6 +131,14 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     let resolved = try? request.target.resolve(against: nil)
     redactedURL = resolved?.redacted ?? request.target.description
     url = resolved?.url
+  }
+
+  /// Shows of the URL what a client shows, unless somebody has set another text.
+  mutating func redact(_ redaction: Redaction) {
+    guard let url, let parsed = try? AbsoluteURL.parse(url.absoluteString), redactedURL == parsed.redacted else {
+      return
+    }
+    redactedURL = redaction.text(of: parsed)
   }
 
   static func text(_ duration: Duration) -> String {

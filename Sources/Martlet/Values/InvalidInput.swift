@@ -25,16 +25,28 @@ package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible 
     for scalar in text.unicodeScalars {
       guard count < limit else { return result + "…" }
       count += 1
-      switch scalar.properties.generalCategory {
-      case .control where scalar == "\r": result += "\\r"
-      case .control where scalar == "\n": result += "\\n"
-      case .control where scalar == "\t": result += "\\t"
-      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse:
-        result += "\\u{\(String(scalar.value, radix: 16))}"
-      default:
-        result.unicodeScalars.append(scalar)
-      }
+      append(scalar, to: &result)
     }
     return result
+  }
+
+  /// Adds one scalar, escaped if a line of a log should not have it as it is.
+  static func append(_ scalar: Unicode.Scalar, to result: inout String) {
+    switch scalar {
+    case "\r": result += "\\r"
+    case "\n": result += "\\n"
+    case "\t": result += "\\t"
+    case _ where isPrintable(scalar): result.unicodeScalars.append(scalar)
+    default: result += "\\u{\(String(scalar.value, radix: 16))}"
+    }
+  }
+
+  /// Whether a scalar is shown as itself and changes nothing around it: no control, no format character, no separator
+  /// of lines, nothing that is assigned to nobody.
+  static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false
+    default: true
+    }
   }
 }

@@ -66,7 +66,7 @@ import Testing
         return .text("never")
       })
     }
-    let handle = client.start(.get("http://example.test/a?t=secret"))
+    let handle = client.start(.get("http://example.test/a?token=secret"))
     await eventually("entered") { entered.elements.count == 1 }
     await clock.waitForSleepers(1)
 

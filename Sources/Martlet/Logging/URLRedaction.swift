@@ -4,7 +4,12 @@ enum URLRedaction {
   ///
   /// Text that is not a URL is treated with suspicion: what stands before an `@` where userinfo could have been meant
   /// is dropped too.
-  static func redact(_ text: String) -> String {
+  ///
+  /// - Parameters:
+  ///   - text: The text.
+  ///   - hides: Whether the value of an item is masked, by its name as it is written; by default every value is.
+  /// - Returns: The text without its secrets, not yet fit for a line.
+  static func redact(_ text: String, hiding hides: (ArraySlice<UInt8>) -> Bool = { _ in true }) -> String {
     let bytes = Array(text.utf8)[...]
     let parts = URLParts(bytes)
     var result = ""
@@ -20,7 +25,7 @@ enum URLRedaction {
       let slash = parts.path.firstIndex(of: UInt8(ascii: "/")) ?? parts.path.endIndex
       result += string(afterLastAt(parts.path[..<slash])) + string(parts.path[slash...])
     }
-    if let query = parts.query { result += "?\(mask(query))" }
+    if let query = parts.query { result += "?\(mask(query, hides))" }
     return result
   }
 
@@ -29,12 +34,12 @@ enum URLRedaction {
     InvalidInput.printable(redact(text))
   }
 
-  /// Keeps the names of a query and hides its values.
-  private static func mask(_ query: ArraySlice<UInt8>) -> String {
+  /// Keeps the names of a query and hides values.
+  static func mask(_ query: ArraySlice<UInt8>, _ hides: (ArraySlice<UInt8>) -> Bool) -> String {
     query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
       .map { piece in
         guard let equals = piece.firstIndex(of: UInt8(ascii: "=")) else { return string(piece) }
-        return string(piece[...equals]) + "***"
+        return hides(piece[..<equals]) ? string(piece[...equals]) + "***" : string(piece)
       }
       .joined(separator: "&")
   }

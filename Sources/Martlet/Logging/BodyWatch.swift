@@ -1,0 +1,44 @@
+import Foundation
+
+/// Sees the body of a response go by: keeps its beginning, counts the rest, and tells once how it ended.
+final class BodyWatch: Sendable {
+  private struct State {
+    var kept = Data()
+    var count = 0
+    var hasEnded = false
+  }
+
+  private let log: ExchangeLog
+  private let contentType: String?
+  private let keptBytes: Int
+  private let state = Locked(State())
+
+  init(_ log: ExchangeLog, contentType: String?) {
+    self.log = log
+    self.contentType = contentType
+    keptBytes = log.detail.contains(.body) ? log.maximumBodyBytes : 0
+  }
+
+  /// Its reader has gone away before the end, or knew the length and asked for no more.
+  deinit { end(isWhole: false) }
+
+  func took(_ piece: Data) {
+    state.withLock { state in
+      if state.kept.count < keptBytes { state.kept.append(piece.prefix(keptBytes - state.kept.count)) }
+      state.count += piece.count
+    }
+  }
+
+  func ended(_ error: (any Error)?) {
+    if let error { log.failed(error) }
+    end(isWhole: error == nil)
+  }
+
+  private func end(isWhole: Bool) {
+    let (kept, count, isFirst) = state.withLock { state in
+      defer { state.hasEnded = true }
+      return (state.kept, state.count, !state.hasEnded)
+    }
+    if isFirst { log.ended(kept, count: count, contentType: contentType, isWhole: isWhole) }
+  }
+}

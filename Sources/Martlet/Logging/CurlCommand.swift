@@ -1,0 +1,176 @@
+import Foundation
+
+/// A request as a command line of curl.
+struct CurlCommand {
+  /// A body up to here is part of the command; the system takes 128 KiB for one argument.
+  static let maximumInlineBytes = 16 << 10
+
+  let request: HTTPRequest
+  let url: AbsoluteURL
+  let redaction: Redaction
+  /// Whether the request has every field that is to be sent, so that curl must not add its own.
+  var isComplete = false
+  /// Whether a coded body is asked for and decoded.
+  var isDecoding = false
+
+  /// The command, in one line.
+  ///
+  /// - Throws: ``InvalidInput`` for what no command can hold, or curl would not send.
+  func text() throws(InvalidInput) -> String {
+    try check()
+    var words = ["curl"]
+    // Brackets and braces would be patterns of URLs.
+    if url.requestString.utf8.contains(where: { [UInt8]("[]{}".utf8).contains($0) }) { words.append("--globoff") }
+    if isDecoding { words.append("--compressed") }
+    switch (request.method, request.body) {
+    case (.head, _): words.append("--head")
+    case (.get, nil): break
+    default: words += ["--request", try ShellText.word(request.method.rawValue)]
+    }
+    for field in request.headers { words += ["--header", try ShellText.word(line(of: field))] }
+    for name in absentFields { words += ["--header", "\(name):"] }
+    let (input, body) = try bodyWords()
+    words += body
+    words.append(try ShellText.word(redaction.text(of: url)))
+    return (input.map { "\($0) | " } ?? "") + words.joined(separator: " ")
+  }
+
+  private func check() throws(InvalidInput) {
+    guard request.method.isValid, request.method != .connect else {
+      throw InvalidInput("the method '\(InvalidInput.printable(request.method.rawValue))' cannot be sent")
+    }
+    if request.method == .head && request.body != nil { throw InvalidInput("a HEAD request has no body") }
+    for field in request.headers {
+      guard FieldSyntax.isToken(field.name), FieldSyntax.isFieldValue(field.value) else {
+        throw InvalidInput("the header '\(InvalidInput.printable(field.name))' cannot be sent")
+      }
+    }
+    if case .invalid(let problem)? = request.body?.content { throw problem }
+  }
+
+  /// The field as curl wants it: one without a value ends in a semicolon, or it would be taken out.
+  private func line(of field: HTTPHeaders.Field) -> String {
+    let value = redaction.value(of: field)
+    return FieldSyntax.trimmed(value).isEmpty ? "\(field.name);" : "\(field.name): \(value)"
+  }
+
+  /// The fields that curl would add although the request has none.
+  private var absentFields: [String] {
+    var names = isComplete ? ["Accept", "User-Agent"] : []
+    if let body = request.body {
+      if body.contentType == nil { names.append("Content-Type") }
+      // Of large bodies curl would ask first, and wait for a second.
+      if body.length.map({ $0 > Self.maximumInlineBytes }) ?? true { names.append("Expect") }
+    }
+    return names.filter { !request.headers.contains($0) }
+  }
+
+  /// What the body comes from: a command before curl, and the options of curl.
+  private func bodyWords() throws(InvalidInput) -> (input: String?, words: [String]) {
+    guard let body = request.body else { return (nil, []) }
+    let type = request.headers["Content-Type"] ?? body.contentType
+    var words: [String] = []
+    if let own = body.contentType, !request.headers.contains("Content-Type") {
+      words += ["--header", try ShellText.word("Content-Type: \(own)")]
+    }
+    switch body.content {
+    case .file(let file):
+      guard file.isFileURL else { throw InvalidInput("a file body needs a file URL") }
+      return (nil, words + ["--data-binary", try ShellText.word("@\(file.path(percentEncoded: false))")])
+    case .data(let data) where !redaction.hidesBodies && data.count <= Self.maximumInlineBytes:
+      let bytes =
+        BodyMask.isText(data, contentType: type) ? BodyMask.masked(data, contentType: type, redaction) : [UInt8](data)
+      if let text = String(validating: bytes, as: UTF8.self), text.unicodeScalars.allSatisfy(InvalidInput.isPrintable) {
+        // Not --data-binary: it reads a file if the text begins with an @.
+        return (nil, words + ["--data-raw", try ShellText.word(text)])
+      }
+      return (ShellText.printf(bytes), words + ["--data-binary", "@-"])
+    case .data, .stream, .invalid:
+      return (nil, words + ["--data-binary", "@-"])
+    }
+  }
+}
+
+extension HTTPRequest {
+  /// This request as a command of curl, to be tried in a terminal or sent to somebody else.
+  ///
+  /// The command is one line for a POSIX shell, whatever the request holds. Secrets are masked, so that it does not work
+  /// as it is where they are needed. curl adds its own `User-Agent` and `Accept`, and what a client would add is not in
+  /// it: for that, see ``HTTPClient/curlCommand(for:options:redaction:)``.
+  ///
+  /// A body of at most 16 KiB is part of the command; its form fields and members of JSON are masked by their names. A
+  /// file is named by its path. A larger body, a stream, and with ``Redaction/strict`` every body, has to come from
+  /// standard input (`@-`).
+  ///
+  /// - Parameters:
+  ///   - redaction: What is hidden; ``Redaction/standard`` by default, ``Redaction/revealingSecrets`` for a command that
+  ///     works.
+  ///   - base: What a relative target is joined to.
+  /// - Returns: The command.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if the request could not be sent, or has a NUL
+  ///   where no command can have one.
+  public func curlCommand(redaction: Redaction = .standard, base: RequestTarget? = nil) throws -> String {
+    do throws(InvalidInput) {
+      let url = try target.resolve(against: base, adding: query)
+      var request = self
+      request.add(url.user.map { Credential.user($0, password: url.password ?? "", isSentUnasked: true) }, url)
+      return try CurlCommand(request: request, url: url, redaction: redaction).text()
+    } catch {
+      throw HTTPError(.invalidRequest, error.message, request: self)
+    }
+  }
+
+  /// Puts in the credential that goes with a first request.
+  fileprivate mutating func add(_ credential: Credential?, _ url: AbsoluteURL) {
+    guard let credential, credential.isSentUnasked, !headers.contains("Authorization") else { return }
+    headers["Authorization"] = try? Answer(unasked: credential).field(method: method, url: url)
+  }
+}
+
+extension HTTPClient {
+  /// A request of this client as a command of curl that sends the same.
+  ///
+  /// Like ``HTTPRequest/curlCommand(redaction:base:)``, with all that the client adds: its base URL, its header fields,
+  /// the credential of the URL or the options if it is sent unasked, and the cookies of its jar. Not in the command are
+  /// what middleware and authenticators add, and how the client connects: proxies, TLS settings, limits.
+  ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - options: What is different for this one.
+  ///   - redaction: What is hidden; by default what ``Configuration/redaction`` says.
+  /// - Returns: The command.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if the request could not be sent.
+  public nonisolated func curlCommand(
+    for request: HTTPRequest, options: RequestOptions = RequestOptions(), redaction: Redaction? = nil
+  ) throws -> String {
+    let settings = core.settings
+    let resolved = ResolvedOptions(options.over(settings.configuration.options))
+    var (sent, _, credential) = try RequestGate.admit(
+      request, settings: settings, options: resolved, credential: options.credential)
+    do throws(InvalidInput) {
+      let url = try sent.target.resolve(against: nil)
+      sent.add(credential?.credential, url)
+      if !sent.headers.contains("Cookie"), let shelf = settings.shelf(for: resolved) {
+        sent.headers["Cookie"] = shelf.field(for: url, .same, now: settings.configuration.now())
+      }
+      let isDecoding = resolved.decompression == .automatic && !sent.headers.contains("Accept-Encoding")
+      return try CurlCommand(
+        request: sent, url: url, redaction: redaction ?? settings.configuration.redaction, isComplete: true,
+        isDecoding: isDecoding
+      ).text()
+    } catch {
+      throw HTTPError(.invalidRequest, error.message, request: sent)
+    }
+  }
+}
+
+extension ClientSettings {
+  /// The jar whose cookies a request carries.
+  fileprivate func shelf(for options: ResolvedOptions) -> CookieShelf? {
+    switch options.cookies.kind {
+    case .automatic: jar.shelf
+    case .jar(let other): other.shelf
+    case .none, .only: nil
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import Foundation
+
+// What a program prints by accident: lines and dumps that show no secret. They know no client, so that they are strict.
+
+extension HTTPRequest: CustomStringConvertible, CustomReflectable {
+  /// The method and the URL, with query values masked.
+  public var description: String { "\(InvalidInput.printable(method.rawValue)) \(Redaction.strict.url(of: self))" }
+
+  /// A mirror that shows no values of fields, no query values and no body.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "method": InvalidInput.printable(method.rawValue), "url": Redaction.strict.url(of: self), "headers": headers,
+        "body": body.map { "\($0)" } ?? "none",
+      ], displayStyle: .struct)
+  }
+}
+
+extension HTTPBody: CustomStringConvertible, CustomReflectable {
+  /// What kind of body it is, and how long.
+  public var description: String {
+    let kind =
+      switch content {
+      case .data: "data"
+      case .file: "a file"
+      case .stream: "a stream"
+      case .invalid: "a body that cannot be sent"
+      }
+    return ([kind] + (length.map { [LogText.bytes($0)] } ?? [])).joined(separator: ", ")
+  }
+
+  /// A mirror without children, so that `dump` does not show the bytes.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension HTTPResponse: CustomStringConvertible, CustomReflectable {
+  /// The status, the number of bytes, and what was asked, with query values masked.
+  public var description: String { "\(status), \(LogText.bytes(body.count)), of \(request)" }
+
+  /// A mirror that shows no values of fields and no body.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "status": status, "headers": headers, "body": LogText.bytes(body.count), "request": request,
+        "finalRequest": finalRequest, "redirects": redirects, "attempts": attempts, "timing": timing,
+      ], displayStyle: .struct)
+  }
+}
+
+extension StreamedResponse: CustomStringConvertible, CustomReflectable {
+  /// The status and what was asked, with query values masked.
+  public var description: String { "\(status), of \(request)" }
+
+  /// A mirror that shows no values of fields and no body.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "status": status, "headers": headers, "request": request, "redirects": redirects, "attempts": attempts,
+        "timing": timing,
+      ], displayStyle: .struct)
+  }
+}
+
+extension RedirectHop: CustomStringConvertible, CustomReflectable {
+  /// The status, the method and both URLs, with query values masked.
+  public var description: String {
+    let (from, to) = (URLRedaction.redact(from.absoluteString), URLRedaction.redact(to.absoluteString))
+    return InvalidInput.printable("\(status.rawValue): \(method.rawValue) \(from) to \(to)", limit: .max)
+  }
+
+  /// A mirror without children, so that `dump` does not show the URLs as they are.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension HTTPError: CustomReflectable {
+  /// A mirror that shows what ``description`` shows, and the parts that have no secret.
+  public var customMirror: Mirror {
+    Mirror(
+      self,
+      children: [
+        "description": description, "kind": kind, "response": response as Any, "attempts": attempts,
+        "underlying": underlying.map { "\(type(of: $0))" } ?? "none",
+      ], displayStyle: .struct)
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+
+/// The lines of one exchange.
+struct ExchangeLog: Sendable {
+  let detail: LoggingMiddleware.Detail
+  let redaction: Redaction
+  let maximumBodyBytes: Int
+  private let sink: LogSink
+  private let prefix: String
+  private let timeline: Timeline
+  private let start: Duration
+
+  init(_ logging: LoggingMiddleware, _ context: RequestContext) {
+    detail = logging.detail
+    redaction = logging.redaction ?? context.call.settings.configuration.redaction
+    maximumBodyBytes = logging.maximumBodyBytes
+    sink = logging.sink
+    prefix = "\(context.id)-\(context.hop)-\(context.attempt)"
+    timeline = context.call.core.timeline
+    start = timeline.now()
+  }
+
+  // MARK: What happens
+
+  func sends(_ request: HTTPRequest) {
+    if detail.contains(.lifecycle) {
+      let method = InvalidInput.printable(request.method.rawValue)
+      let body = request.body.map { " (\(Self.summary(of: $0)))" } ?? ""
+      write("> \(method) \(redaction.url(of: request))\(body)")
+    }
+    if detail.hasFields { write(request.headers, ">") }
+    if detail.contains(.auth), let value = request.headers["Authorization"] {
+      write("* answers with \(Self.scheme(of: value))")
+    }
+    if detail.contains(.body), case .data(let data)? = request.body?.content {
+      let type = request.headers["Content-Type"] ?? request.body?.contentType
+      write(data.prefix(maximumBodyBytes), of: data.count, type, ">|")
+    }
+  }
+
+  func received(_ response: StreamedResponse) {
+    if detail.contains(.connection) { write(response.connection, response.timing) }
+    if detail.contains(.lifecycle) {
+      let reason = response.reasonPhrase.map { InvalidInput.printable($0) } ?? response.status.reasonPhrase
+      write("< \(response.status.rawValue) \(reason) in \(elapsed)")
+    }
+    if detail.hasFields { write(response.headers, "<") }
+    if detail.contains(.auth) { writeChallenges(of: response) }
+  }
+
+  func failed(_ error: any Error) {
+    guard detail.contains(.lifecycle) else { return }
+    if error is CancellationError { return write("! cancelled after \(elapsed)") }
+    write("! \(text(of: error)) after \(elapsed)")
+  }
+
+  /// The body is at its end, or nobody reads on.
+  func ended(_ kept: Data, count: Int, contentType: String?, isWhole: Bool) {
+    if detail.contains(.body), count > 0 { write(kept, of: count, contentType, "<|") }
+    guard detail.contains(.lifecycle) else { return }
+    write("= \(LogText.bytes(count)) in \(elapsed)\(isWhole ? "" : ", not read to the end")")
+  }
+
+  // MARK: Lines
+
+  private func write(_ line: String) { sink.write("\(prefix) \(line)") }
+
+  private func write(_ headers: HTTPHeaders, _ mark: String) {
+    for field in headers { write("\(mark) \(LogText.field(field, redaction))") }
+  }
+
+  private func write(_ beginning: Data, of count: Int, _ contentType: String?, _ mark: String) {
+    guard count > 0, maximumBodyBytes > 0 else { return }
+    guard !redaction.hidesBodies, BodyMask.isText(beginning, contentType: contentType) else {
+      return write("\(mark) (\(LogText.bytes(count)))")
+    }
+    let text = LogText.line(BodyMask.masked(beginning, contentType: contentType, redaction))
+    write("\(mark) \(text)\(beginning.count < count ? "…" : "")")
+  }
+
+  private func write(_ connection: ConnectionInfo?, _ timing: RequestTiming) {
+    guard let connection else { return }
+    var line = connection.isReused ? "* used again: " : "* connected: "
+    line += InvalidInput.printable(connection.remoteAddress ?? "a unix socket")
+    if let port = connection.remotePort { line += " port \(port)" }
+    if timing.queued >= .milliseconds(1) { line += ", waited \(HTTPError.text(timing.queued)) for a slot" }
+    if !connection.isReused {
+      if let lookup = timing.nameLookup { line += ", name \(HTTPError.text(lookup))" }
+      if let connect = timing.connect { line += ", connect \(HTTPError.text(connect))" }
+      if let tls = timing.tls { line += ", TLS \(HTTPError.text(tls))" }
+    }
+    write(line)
+  }
+
+  private func writeChallenges(of response: StreamedResponse) {
+    for (name, who) in [("WWW-Authenticate", "the server"), ("Proxy-Authenticate", "the proxy")] {
+      for challenge in Challenge.parse(response.headers[all: name]) {
+        let realm = challenge.realm.map { " for \"\(InvalidInput.printable($0))\"" } ?? ""
+        write("* \(who) asks for \(InvalidInput.printable("\(challenge.scheme)"))\(realm)")
+      }
+    }
+  }
+
+  // MARK: Parts of lines
+
+  private var elapsed: String { HTTPError.text(timeline.now() - start) }
+
+  private func text(of error: any Error) -> String {
+    guard let error = error as? HTTPError else {
+      // Its words are somebody else's and may have anything in them.
+      let text = redaction.revealsSecrets ? "\(error)" : "\(type(of: error))"
+      return InvalidInput.printable(text, limit: LogText.maximumFieldScalars)
+    }
+    let phase = error.phase.map { " while \($0.rawValue)" } ?? ""
+    return "\(error.kind)\(phase): \(InvalidInput.printable(redaction.text(error.message), limit: .max))"
+  }
+
+  private static func summary(of body: HTTPBody) -> String {
+    let length = body.length.map { LogText.bytes($0) }
+    switch body.content {
+    case .data: return length ?? ""
+    case .file: return ["a file", length].compactMap { $0 }.joined(separator: ", ")
+    case .stream: return ["a stream", length].compactMap { $0 }.joined(separator: ", ")
+    case .invalid: return "a body that cannot be sent"
+    }
+  }
+
+  /// The scheme of a credential; what is no known scheme may be the credential itself.
+  private static func scheme(of value: String) -> String {
+    let word = FieldSyntax.lowercased(value.prefix { $0 != " " })
+    let known = ["basic", "bearer", "digest", "negotiate", "ntlm", "hawk", "aws4-hmac-sha256"]
+    return known.contains(word) ? "\(AuthenticationScheme(word))" : "an unknown scheme"
+  }
+}

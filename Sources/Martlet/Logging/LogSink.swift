@@ -1,0 +1,87 @@
+import Dispatch
+import Foundation
+
+/// Where the lines of a log go.
+///
+/// Lines are handed over one after the other on a queue of the sink's own, so that no request ever waits for it. A sink
+/// that is slower than its requests keeps 10,000 lines at most; what is more is left out, and one line says how many.
+public struct LogSink: Sendable {
+  private let queue: LogQueue
+
+  /// Makes a sink of a closure.
+  ///
+  /// - Parameter write: Gets each line, without a line's end and fit to be shown: no character in it ends a line or
+  ///   commands a terminal. It may block, and is never called twice at a time.
+  public init(_ write: @escaping @Sendable (String) -> Void) { queue = LogQueue(write) }
+
+  /// Standard error; a line that cannot be written is lost.
+  public static let standardError = LogSink { line in
+    try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8))
+  }
+
+  /// Hands over a line.
+  ///
+  /// - Parameter line: The line; what would end it or command a terminal is escaped.
+  public func write(_ line: String) { queue.add(InvalidInput.printable(line, limit: .max)) }
+
+  /// Waits until everything that was handed over up to now has been written, as a program does before it exits.
+  public func flush() async { await queue.flush() }
+}
+
+/// Lines on their way to a sink.
+private final class LogQueue: Sendable {
+  private struct State {
+    var lines: [String] = []
+    var leftOut = 0
+    var isWriting = false
+    var waiters: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private static let maximumLines = 10_000
+
+  private let state = Locked(State())
+  /// A queue and no task: what writes may block, which a thread of tasks must not.
+  private let queue = DispatchQueue(label: "Martlet.LogSink")
+  private let output: @Sendable (String) -> Void
+
+  init(_ output: @escaping @Sendable (String) -> Void) { self.output = output }
+
+  func add(_ line: String) {
+    let isFirst = state.withLock { state in
+      if state.lines.count < Self.maximumLines { state.lines.append(line) } else { state.leftOut += 1 }
+      defer { state.isWriting = true }
+      return !state.isWriting
+    }
+    if isFirst { queue.async { self.writeAll() } }
+  }
+
+  func flush() async {
+    await withCheckedContinuation { continuation in
+      let isIdle = state.withLock { state in
+        if state.isWriting { state.waiters.append(continuation) }
+        return !state.isWriting
+      }
+      if isIdle { continuation.resume() }
+    }
+  }
+
+  private func writeAll() {
+    while true {
+      let (lines, leftOut, waiters) = state.withLock { state in
+        let taken = (state.lines, state.leftOut, state.lines.isEmpty ? state.waiters : [])
+        state.lines = []
+        state.leftOut = 0
+        if taken.0.isEmpty {
+          state.isWriting = false
+          state.waiters = []
+        }
+        return taken
+      }
+      for line in lines { output(line) }
+      if leftOut > 0 { output("(\(leftOut) more lines were left out: the log is too slow)") }
+      guard lines.isEmpty else { continue }
+      for waiter in waiters { waiter.resume() }
+      return
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+extension SamplesTests {
+  private struct Logger: Sendable {
+    let log = Log<String>()
+
+    func debug(_ line: String) { log.add(line) }
+  }
+
+  @Test func `logs to a sink`() async throws {
+    let logger = Logger()
+
+    let lines = LogSink { line in logger.debug(line) }
+    let quiet = HTTPClient { $0.middleware = [LoggingMiddleware([.summary, .auth], to: lines)] }
+    await quiet.update { $0.transport = StubTransport { _ in .text("x") } }
+    try await quiet.get("http://a.test/")
+    await lines.flush()
+
+    #expect(logger.log.elements.count == 3)
+  }
+
+  @Test func `makes clients that log and hide`() async throws {
+    let client = HTTPClient { $0.attemptMiddleware = [LoggingMiddleware(.headers)] }
+    let careful = HTTPClient {
+      $0.redaction = .standard.masking(headers: ["X-Tenant"], queryItems: ["email"]).showing(queryItems: ["code"])
+    }
+    let open = LoggingMiddleware(.headers, redaction: .revealingSecrets)
+    let tool = HTTPClient {
+      if let logging = LoggingMiddleware.fromEnvironment() { $0.attemptMiddleware.append(logging) }
+    }
+
+    #expect(client.configuration.attemptMiddleware.count == 1 && tool.configuration.middleware.isEmpty)
+    #expect(open.redaction == .revealingSecrets)
+    let shown = careful.configuration.redaction.url(of: .get("http://a.test/?email=1&code=2"))
+    #expect(shown == "http://a.test/?email=***&code=2")
+  }
+
+  @Test func `exports a request to curl`() async throws {
+    let client = HTTPClient()
+
+    let command = try client.curlCommand(for: .post("https://api.example.com/users", body: .json(["name": "Ada"])))
+
+    #expect(command.hasPrefix("curl --compressed --request POST --header 'Accept: */*'"))
+    #expect(command.hasSuffix(#"--data-raw '{"name":"Ada"}' https://api.example.com/users"#))
+  }
+}

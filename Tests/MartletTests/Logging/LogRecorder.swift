@@ -1,0 +1,31 @@
+import Foundation
+import Martlet
+
+/// A sink that keeps its lines.
+struct LogRecorder: Sendable {
+  private let log: Log<String>
+  let sink: LogSink
+
+  init() {
+    let log = Log<String>()
+    self.log = log
+    sink = LogSink { log.add($0) }
+  }
+
+  /// The lines so far, as they are.
+  var lines: [String] {
+    get async {
+      await sink.flush()
+      return log.elements
+    }
+  }
+
+  /// The lines with `N` for the number of the call and `T` for times.
+  var golden: [String] {
+    get async {
+      await lines.map { line in
+        line.replacing(/^\d+-/, with: "N-").replacing(/\d+(\.\d+)? m?s(?=$|,)/, with: "T")
+      }
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import Testing
+
+@testable import Martlet
+
+@Suite struct LogTextTests {
+  @Test func `no character of a peer ends a line, commands a terminal or turns text around`() {
+    let bad =
+      (0x00...0x1F).map { $0 } + [0x7F] + (0x80...0x9F).map { $0 } + [0x61C, 0x200B, 0x200E, 0x200F, 0x2028, 0x2029]
+      + (0x202A...0x202E).map { $0 } + (0x2060...0x206F).map { $0 } + [0xFEFF, 0xFFF9, 0xE0001, 0xE0041, 0xE000]
+
+    for value in bad {
+      guard let scalar = Unicode.Scalar(UInt32(value)) else { continue }
+      for shown in [LogText.line("a\(scalar)b".utf8), InvalidInput.printable("a\(scalar)b")] {
+        #expect(shown.hasPrefix("a\\") && shown.hasSuffix("b") && !shown.unicodeScalars.contains(scalar), "\(value)")
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      ([0x61, 0x80, 0x62], "a\\x80b"), ([0xC3], "\\xc3"), ([0xE2, 0x82, 0x61], "\\xe2\\x82a"),
+      ([0xC0, 0xAF], "\\xc0\\xaf"), ([0xED, 0xA0, 0x80], "\\xed\\xa0\\x80"), ([0xF5], "\\xf5"),
+      ([0xC3, 0xA9, 0xFF, 0x0A], "é\\xff\\n"), ([], ""), ([0x5C, 0x6E], "\\n"),
+    ] as [([UInt8], String)])
+  func `octets that are no UTF-8 are shown as numbers`(_ octets: [UInt8], _ shown: String) {
+    #expect(LogText.line(octets) == shown)
+  }
+
+  @Test func `a field is cut`() {
+    let field = HTTPHeaders.Field(name: "A\n", value: String(repeating: "x", count: 2_000))
+
+    #expect(LogText.field(field, .standard) == "A\\n: " + String(repeating: "x", count: 1_024) + "…")
+  }
+}

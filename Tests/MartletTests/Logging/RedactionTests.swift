@@ -1,0 +1,138 @@
+import Foundation
+import Testing
+
+@testable import Martlet
+
+@Suite struct RedactionTests {
+  private static func url(_ text: String, _ redaction: Redaction = .standard) -> String {
+    redaction.url(of: .get(RequestTarget(text)))
+  }
+
+  private static func masked(_ text: String, _ type: String?, _ redaction: Redaction = .standard) -> String {
+    String(decoding: BodyMask.masked(Data(text.utf8), contentType: type, redaction), as: UTF8.self)
+  }
+
+  // MARK: Header fields
+
+  @Test(arguments: [
+    "Authorization", "authorization", "PROXY-AUTHORIZATION", "Cookie", "Set-Cookie", "Set-Cookie2", "X-Api-Key",
+    "apikey",
+    "Authentication-Info", "Proxy-Authentication-Info", "X-Auth-Token", "X-Amz-Security-Token", "Client-Secret",
+    "X-Password", "X-CSRF-Token", "Mcp-Session-Id", "X-Forwarded-Authorization", "Ocp-Apim-Subscription-Key",
+  ])
+  func `masks fields that carry credentials`(_ name: String) {
+    let field = HTTPHeaders.Field(name: name, value: "canary")
+
+    #expect(Redaction.standard.value(of: field) == "***")
+    #expect(Redaction.strict.value(of: field) == "***")
+    #expect(Redaction.revealingSecrets.value(of: field) == "canary")
+  }
+
+  @Test(arguments: [
+    "Accept", "Content-Type", "WWW-Authenticate", "Access-Control-Allow-Credentials", "ETag", "Idempotency-Key", "Host",
+  ])
+  func `shows other fields`(_ name: String) {
+    #expect(Redaction.standard.value(of: .init(name: name, value: "a")) == "a")
+    #expect(Redaction.strict.value(of: .init(name: name, value: "a")) == "***")
+    let own = Redaction.revealingSecrets.masking(headers: [name.lowercased()])
+    #expect(own.value(of: .init(name: name, value: "a")) == "***")
+  }
+
+  @Test(arguments: [
+    ("see https://u:canary@a.test/?page=1&token=canary#x", "see https://a.test/?page=1&token=***#x"),
+    ("<https://a.test/?api_key=canary>; rel=\"next\"", "<https://a.test/?api_key=***>; rel=\"next\""),
+    ("0; url=http://canary:canary@a.test/", "0; url=http://a.test/"),
+    ("form-data; password=\"can ary\"; x=1", "form-data; password=***; x=1"),
+    ("plain", "plain"), ("charset=utf-8", "charset=utf-8"), ("a@b.test", "a@b.test"),
+    ("/x?pass%77ord=canary", "/x?pass%77ord=***"), ("?token=", "?token=***"),
+  ])
+  func `masks what is secret inside of other fields`(_ value: String, _ shown: String) {
+    #expect(Redaction.standard.value(of: .init(name: "Link", value: value)) == shown)
+    #expect(Redaction.revealingSecrets.value(of: .init(name: "Link", value: value)) == value)
+  }
+
+  @Test(arguments: ["Location", "content-location", "Referer"])
+  func `masks fields that are URLs as URLs`(_ name: String) {
+    let value = "https://u:canary@a.test/?page=1&token=canary#canary"
+
+    #expect(Redaction.standard.value(of: .init(name: name, value: value)) == "https://a.test/?page=1&token=***")
+    #expect(Redaction.standard.value(of: .init(name: name, value: "/b?page=1#canary")) == "/b?page=1")
+    #expect(Redaction.revealingSecrets.value(of: .init(name: name, value: value)) == value)
+  }
+
+  // MARK: URLs
+
+  @Test(arguments: [
+    ("https://u:canary@a.test/x?page=2#canary", "https://a.test/x?page=2"),
+    ("https://a.test/?token=canary&q=1&sig=canary", "https://a.test/?token=***&q=1&sig=***"),
+    ("https://a.test/?pass%77ord=canary&apiKey=canary", "https://a.test/?pass%77ord=***&apiKey=***"),
+    (
+      "https://a.test/?X-Amz-Signature=canary&X-Amz-Credential=canary",
+      "https://a.test/?X-Amz-Signature=***&X-Amz-Credential=***"
+    ),
+    ("https://a.test/?key&a=%00", "https://a.test/?key&a=%00"),
+    ("/relative?q=1", "/relative?q=***"),
+  ])
+  func `masks URLs`(_ text: String, _ shown: String) {
+    #expect(Self.url(text) == shown)
+  }
+
+  @Test func `is changed by names`() {
+    let text = "http://a.test/?Code=1&e-mail=2&x=3"
+
+    #expect(Self.url(text) == "http://a.test/?Code=***&e-mail=2&x=3")
+    let own = Redaction.standard.masking(queryItems: ["email"]).showing(queryItems: ["code"])
+    #expect(Self.url(text, own) == "http://a.test/?Code=1&e-mail=***&x=3")
+    #expect(Self.url(text, own.masking(queryItems: ["code"]).showing(queryItems: ["email"])) == Self.url(text))
+    #expect(Self.url(text, .strict) == "http://a.test/?Code=***&e-mail=***&x=***")
+    #expect(Self.url(text, .strict.showing(queryItems: ["x"])) == "http://a.test/?Code=***&e-mail=***&x=3")
+    #expect(Self.url("http://u:p@a.test/?token=1", .revealingSecrets) == "http://a.test/?token=1")
+  }
+
+  @Test func `descriptions without a client are strict`() {
+    let request = HTTPRequest.get("http://u:canary@a.test/?page=canary", headers: ["Accept": "canary"])
+    var dumped = ""
+    dump(request, to: &dumped)
+
+    #expect("\(request)" == "GET http://a.test/?page=***")
+    #expect(!dumped.contains("canary"))
+  }
+
+  // MARK: Bodies
+
+  @Test(arguments: [
+    (#"{"password":"canary","a":1}"#, #"{"password":"***","a":1}"#),
+    (#"{"p\u0061ssword" : "can\"ary" , "a": "b"}"#, #"{"p\u0061ssword" : "***" , "a": "b"}"#),
+    (#"{"access_token":{"a":["canary}",1]},"b":2}"#, #"{"access_token":"***","b":2}"#),
+    (#"[{"pin":1234,"secret":null,"max_tokens":5}]"#, #"[{"pin":"***","secret":null,"max_tokens":5}]"#),
+    (#"{"token":"canar"#, #"{"token":"***""#), (#"{"token":["canary", "c"#, #"{"token":"***""#),
+    (#"{"to"#, #"{"to"#), (#"{"token":"#, #"{"token":"#), (#"{"a":"token","b":"c"}"#, #"{"a":"token","b":"c"}"#),
+    (#"{"token":"a\"#, #"{"token":"***""#), ("", ""), ("plain text", "plain text"),
+  ])
+  func `masks members of JSON`(_ text: String, _ shown: String) {
+    #expect(Self.masked(text, "application/json") == shown)
+    #expect(Self.masked(text, "application/problem+json; charset=utf-8") == shown)
+    #expect(Self.masked(text, nil) == shown)
+    #expect(Self.masked(text, "application/json", .revealingSecrets) == text)
+  }
+
+  @Test func `masks fields of a form`() {
+    let type = "application/x-www-form-urlencoded"
+
+    #expect(Self.masked("user=ada&pass%77ord=canary&x", type) == "user=ada&pass%77ord=***&x")
+    #expect(Self.masked("user=ada&password=can", type) == "user=ada&password=***")
+  }
+
+  @Test func `random JSON keeps no secret and gets no longer than it has to`() {
+    var generator = SeededGenerator(seed: 39)
+    for _ in 0..<2_000 {
+      let text = generator.damagedText(of: [
+        #"{"user":"ada","password":"x","list":[1,{"token":"y"}],"n":null}"#, #"["token","password"]"#,
+      ])
+
+      let shown = Self.masked(text, "application/json")
+
+      #expect(shown.utf8.count <= text.utf8.count * 4 + 8)
+    }
+  }
+}
