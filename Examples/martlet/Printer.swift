@@ -8,9 +8,6 @@ struct Printer: Sendable {
   /// Whether a person reads it: then nothing from a server reaches the terminal unescaped.
   var isForTerminal = true
 
-  /// Header fields whose values are nobody's business, also on the user's own screen.
-  private static let secrets = ["authorization", "cookie", "proxy-authorization"]
-
   /// The status line and the header fields, with a line end after each.
   func head(of response: StreamedResponse) -> String {
     let phrase = response.reasonPhrase ?? response.status.reasonPhrase
@@ -20,11 +17,12 @@ struct Printer: Sendable {
     return "\(safe(version)) \(palette.paint(safe(status), role))\n" + fields(response.headers)
   }
 
-  /// The request line and the header fields as they are sent, with secrets masked.
+  /// The request line and the header fields as they are sent, with secrets masked: they are nobody's business, also on
+  /// the user's own screen.
   func head(of request: HTTPRequest) -> String {
     var headers = HTTPHeaders(
       request.headers.map { field in
-        Self.secrets.contains(field.name.lowercased()) ? .init(name: field.name, value: "***") : field
+        Redaction.standard.hides(field: field.name) ? .init(name: field.name, value: "***") : field
       })
     if let host = request.url?.host(percentEncoded: true), !headers.contains("Host") {
       let port = request.url?.port.map { ":\($0)" } ?? ""

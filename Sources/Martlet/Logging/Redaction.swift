@@ -73,7 +73,11 @@ public struct Redaction: Sendable, Hashable {
   /// Whether nothing is hidden but what was named.
   var revealsSecrets: Bool { rule == .nothing }
 
-  func hides(field name: String) -> Bool {
+  /// Whether the values of header fields with a name are hidden.
+  ///
+  /// - Parameter name: The name, in any case.
+  /// - Returns: Whether they are.
+  public func hides(field name: String) -> Bool {
     if hiddenFields.contains(SecretNames.folded(name)) { return true }
     switch rule {
     case .names: return SecretNames.isSecret(field: name)
@@ -82,7 +86,11 @@ public struct Redaction: Sendable, Hashable {
     }
   }
 
-  func hides(item name: String) -> Bool {
+  /// Whether the values of query items, form fields and members of JSON objects with a name are hidden.
+  ///
+  /// - Parameter name: The name, not encoded, in any case.
+  /// - Returns: Whether they are.
+  public func hides(item name: String) -> Bool {
     let folded = SecretNames.folded(name)
     if hiddenItems.contains(folded) { return true }
     if shownItems.contains(folded) { return false }
