@@ -7,12 +7,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -135,6 +137,21 @@ int martlet_memory_file(const void *bytes, size_t count) {
 void martlet_shutdown(int descriptor) { shutdown(descriptor, SHUT_RDWR); }
 
 int martlet_open(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
+
+enum { kTCPInfo = 11 };
+
+int64_t martlet_socket_taken(int socket) {
+  // `struct tcp_info` of Linux 4.1 and later: `tcpi_bytes_received` is at 128. The C libraries know its beginning only.
+  unsigned char info[256];
+  socklen_t length = sizeof(info);
+  if (getsockopt(socket, IPPROTO_TCP, kTCPInfo, info, &length) != 0 || length < 136) return -1;
+  uint64_t received;
+  memcpy(&received, info + 128, sizeof(received));
+  // Asked after that, so that what comes in between is not counted.
+  int waiting = 0;
+  if (ioctl(socket, FIONREAD, &waiting) != 0) return -1;
+  return (int64_t)received - waiting;
+}
 
 int64_t martlet_read_now(int descriptor, void *buffer, size_t count, int64_t offset) {
   struct iovec piece = {.iov_base = buffer, .iov_len = count};

@@ -211,6 +211,8 @@ void martlet_poll_forget(int poll, int socket);
 int martlet_poll_wait(int poll, martlet_event *events, int maximum, int milliseconds);
 /// A clock that never jumps, in microseconds.
 int64_t martlet_microseconds(void);
+/// How many bytes were ever taken from a TCP socket, whoever took them; -1 if the system does not tell.
+int64_t martlet_socket_taken(int socket);
 void martlet_close(int descriptor);
 /// A file in memory that nobody can change any more, or -1.
 int martlet_memory_file(const void *_Nullable bytes, size_t count);

@@ -2,11 +2,6 @@ import Foundation
 
 /// The one gate between what was asked and the wire: what does not pass it sends no byte.
 enum RequestGate {
-  /// Field names whose values are the transport's to set: setting them could contradict the framing (RFC 9112 §6).
-  private static let framing = [
-    "content-length", "transfer-encoding", "connection", "te", "trailer", "upgrade", "keep-alive", "proxy-connection",
-  ]
-
   /// Makes the first request of a call: whole URL, default header fields, everything checked.
   ///
   /// - Parameters:
@@ -35,9 +30,10 @@ enum RequestGate {
       let credential = own ?? credential ?? configured
       if credential != nil { headers.remove("Authorization") }
       headers.replace(with: asked.headers)
+      try Referrer.clean(&headers, for: url)
       if let type = asked.body?.contentType, !headers.contains("Content-Type") { headers["Content-Type"] = type }
       let request = HTTPRequest(asked.method, RequestTarget(url), headers: headers, body: asked.body)
-      try check(request, settings)
+      try check(request, url, settings)
       return (request, url.host, credential.map { CallCredential(credential: $0, origin: url.origin) })
     } catch let error as InvalidInput {
       throw HTTPError(.invalidRequest, error.message, request: asked)
@@ -53,7 +49,8 @@ enum RequestGate {
       let url = try request.target.resolve(against: settings.configuration.baseURL, adding: request.query)
       request.target = RequestTarget(url)
       request.query = [:]
-      try check(request, settings)
+      try Referrer.clean(&request.headers, for: url)
+      try check(request, url, settings)
       return request
     } catch let error as InvalidInput {
       throw HTTPError(.invalidRequest, error.message, request: request)
@@ -63,34 +60,18 @@ enum RequestGate {
   }
 
   /// Whether all fields could be sent.
-  static func areSound(_ headers: HTTPHeaders) -> Bool { (try? check(headers)) != nil }
+  static func areSound(_ headers: HTTPHeaders) -> Bool { (try? FieldRules.check(headers)) != nil }
 
-  private static func check(_ request: HTTPRequest, _ settings: ClientSettings) throws {
+  private static func check(_ request: HTTPRequest, _ url: AbsoluteURL, _ settings: ClientSettings) throws {
+    try FieldRules.check(url)
     guard request.method.isValid else {
       throw InvalidInput("the method '\(InvalidInput.printable(request.method.rawValue))' is not a token")
     }
     guard request.method != .connect else { throw InvalidInput("CONNECT is not a request that a client can send") }
     let isUsual = settings.areDefaultHeadersSound && request.headers.isIdentical(to: settings.defaultHeaders)
-    if !isUsual { try check(request.headers) }
+    if !isUsual { try FieldRules.check(request.headers) }
     if request.method == .head && request.body != nil { throw InvalidInput("a HEAD request has no body") }
     _ = try request.body?.check()
-  }
-
-  private static func check(_ headers: HTTPHeaders) throws(InvalidInput) {
-    for field in headers { try check(field) }
-    if headers[all: "Host"].count > 1 { throw InvalidInput("the header 'Host' is set more than once") }
-  }
-
-  private static func check(_ field: HTTPHeaders.Field) throws(InvalidInput) {
-    var name: String { InvalidInput.printable(field.name) }
-    guard FieldSyntax.isToken(field.name) else { throw InvalidInput("the header name '\(name)' is not a token") }
-    guard FieldSyntax.isFieldValue(field.value) else {
-      let octet = FieldSyntax.firstIllegalOctet(inValue: field.value).map { String($0, radix: 16) } ?? "?"
-      throw InvalidInput("the value of the header '\(name)' has the illegal octet 0x\(octet)")
-    }
-    guard !framing.contains(where: { FieldSyntax.isSameName($0, field.name) }) else {
-      throw InvalidInput("the header '\(name)' is set by the client itself")
-    }
   }
 }
 

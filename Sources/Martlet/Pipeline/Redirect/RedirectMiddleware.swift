@@ -78,14 +78,20 @@ struct RedirectMiddleware: Stage {
         let message = "a redirect from https to http (\(checked.target)) is not followed"
         throw try await error(.redirectRefused, message, response, request, context)
       }
-      return old?.origin == new?.origin ? checked : Self.strip(checked, comingFrom: request)
+      guard let old, let new, old.origin != new.origin else { return checked }
+      return Self.strip(checked, comingFrom: request, old, new)
     }
   }
 
   /// Drops what a replacement only carried over to another origin, and keeps what the program set anew.
-  private static func strip(_ replacement: HTTPRequest, comingFrom request: HTTPRequest) -> HTTPRequest {
+  private static func strip(
+    _ replacement: HTTPRequest, comingFrom request: HTTPRequest, _ old: AbsoluteURL, _ new: AbsoluteURL
+  ) -> HTTPRequest {
     var stripped = replacement
     Redirection.dropCredentials(of: &stripped)
+    if replacement.headers["Referer"] == request.headers["Referer"] {
+      Referrer.keepModest(&stripped.headers, redirectedFrom: old, to: new)
+    }
     stripped.headers.remove("Host")
     for name in ["Authorization", "Cookie", "Proxy-Authorization", "Host"] {
       guard let value = replacement.headers[name], value != request.headers[name] else { continue }

@@ -18,9 +18,6 @@ enum Redirection {
     }
   }
 
-  /// The longest URL that is followed, in bytes.
-  private static let maximumURLBytes = 64 << 10
-
   /// The URL that a response redirects to as it is written, if it redirects at all.
   static func location(_ status: HTTPStatus, _ headers: HTTPHeaders) -> String? {
     guard isRedirect(status), let location = headers["Location"], !location.isEmpty else { return nil }
@@ -50,8 +47,9 @@ enum Redirection {
     } catch {
       return .refused(.redirectRefused, error.message)
     }
-    guard next.string.utf8.count <= maximumURLBytes else {
-      return .refused(.redirectRefused, "a redirect to a URL longer than \(maximumURLBytes) bytes is not followed")
+    guard next.string.utf8.count <= FieldRules.maximumURLBytes else {
+      return .refused(
+        .redirectRefused, "a redirect to a URL longer than \(FieldRules.maximumURLBytes) bytes is not followed")
     }
     if current.isSecure && !next.isSecure && !policy.allowsDowngrade {
       return .refused(.redirectRefused, "a redirect from https to http (\(next.redacted)) is not followed")
@@ -68,6 +66,7 @@ enum Redirection {
     }
     following.headers.remove("Host")
     if next.origin != current.origin { dropCredentials(of: &following) }
+    Referrer.keepModest(&following.headers, redirectedFrom: current, to: next)
     return .next(following)
   }
 

@@ -83,10 +83,17 @@
         set(martlet_easy_set_method(easy, wire.method.rawValue, wire.method == .head))
       }
       if let route = transfer.route { set(route.apply(to: self)) }
+      if wire.lines.closesConnection { set(martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 1)) }
       isPlain = wire.isPlain && transfer.route == nil && code == 0
       guard code == 0 else { return code }
       self.transfer = transfer
       return 0
+    }
+
+    /// Closes the connection after the transfer, which has begun.
+    func closeConnection() {
+      _ = martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 1)
+      isPlain = false
     }
 
     /// Parsed here, for as many requests as it serves: libcurl itself would do it for each.

@@ -48,7 +48,7 @@
     @inline(never) private func makeTransferAtOnce(
       for wire: CurlRequest, _ context: RequestContext
     ) throws -> CurlTransfer? {
-      guard router.isDirect(context), let slot = limiter.take(for: wire.origin) else { return nil }
+      guard router.isDirect(wire, context), let slot = limiter.take(for: wire.origin) else { return nil }
       return try makeTransfer(for: wire, nil, slot, context)
     }
 
@@ -56,7 +56,7 @@
     @inline(never) private func findRoute(
       for wire: CurlRequest, _ context: RequestContext
     ) async throws -> (CurlRoute?, ConnectionSlot) {
-      let route = router.isDirect(context) ? nil : try await router.route(for: wire, context)
+      let route = router.isDirect(wire, context) ? nil : try await router.route(for: wire, context)
       return (route, try await limiter.acquire(for: wire.origin, context))
     }
 

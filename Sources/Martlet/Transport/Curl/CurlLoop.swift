@@ -42,6 +42,9 @@
     /// Since when there is nothing in flight.
     @exclusivity(unchecked) private var idleSince: Int64?
 
+    /// Whether there was ever a body whose coding has to be watched.
+    @exclusivity(unchecked) var metersOverhead = false
+
     /// Until when the thread waits, if nothing happens.
     @exclusivity(unchecked) private var sleepsUntil: Int64?
 
@@ -290,6 +293,7 @@
         return endWaiting(for: event.socket, multi)
       }
       _ = martlet_multi_act(multi, event.socket, event.events)
+      if metersOverhead { watches[index].easy.flatMap { handles[$0]?.transfer }?.checkOverhead(event.socket) }
     }
 
     /// Ends the transfer that waits for bytes to send on a connection that its server has closed.

@@ -21,7 +21,7 @@
     var hasBody: Bool { length != 0 }
 
     /// Whether a handle that has done such a request needs to know only the URL and the fields.
-    var isPlain: Bool { method == .get && !hasBody }
+    var isPlain: Bool { method == .get && !hasBody && !lines.closesConnection }
 
     /// Checks that it can be sent.
     ///
@@ -36,7 +36,7 @@
         if isUsual, let made = cache?.lines(for: request.headers) {
           lines = made
         } else {
-          lines = HeaderLines(Self.lines(of: request, length: length, decompression))
+          lines = Self.lines(of: request, length: length, decompression)
           if isUsual { cache?.keep(lines, for: request.headers) }
         }
       } catch let error as InvalidInput {
@@ -59,14 +59,18 @@
 
     private static func lines(
       of request: HTTPRequest, length: Int64?, _ decompression: Decompression
-    ) -> [String] {
+    ) -> HeaderLines {
       var lines: [String] = []
       lines.reserveCapacity(request.headers.count + 3)
       var hasAccept = false
       var hasCoding = false
       var hasExpect = false
       var hasRange = false
+      var closesConnection = false
+      var hasProxyCredentials = false
       for field in request.headers {
+        // Without a body there is nothing to wait for leave for (RFC 9110 §10.1.1).
+        if length == 0 && FieldSyntax.isSameName(field.name, "Expect") { continue }
         let value = FieldSyntax.trimmed(field.value)
         lines.append(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")
         switch field.name.utf8.count {
@@ -74,6 +78,9 @@
         case 6:
           hasAccept = hasAccept || FieldSyntax.isSameName(field.name, "Accept")
           hasExpect = hasExpect || FieldSyntax.isSameName(field.name, "Expect")
+        // The gate lets nothing but `close` through.
+        case 10: closesConnection = closesConnection || FieldSyntax.isSameName(field.name, "Connection")
+        case 19: hasProxyCredentials = hasProxyCredentials || FieldSyntax.isSameName(field.name, "Proxy-Authorization")
         case 15: hasCoding = hasCoding || FieldSyntax.isSameName(field.name, "Accept-Encoding")
         default: break
         }
@@ -88,15 +95,23 @@
       } else if request.body != nil || [.post, .put, .patch].contains(request.method) {
         lines.append("Content-Length: 0")
       }
-      return lines
+      return HeaderLines(lines, closesConnection: closesConnection, hasProxyCredentials: hasProxyCredentials)
     }
   }
 
   /// Header fields as libcurl takes them; the same object means the same lines.
   final class HeaderLines: Sendable {
     let lines: [String]
+    /// Whether the connection is not to be used again.
+    let closesConnection: Bool
+    /// Whether there is something in them that is for a proxy only.
+    let hasProxyCredentials: Bool
 
-    init(_ lines: [String]) { self.lines = lines }
+    init(_ lines: [String], closesConnection: Bool = false, hasProxyCredentials: Bool = false) {
+      self.lines = lines
+      self.closesConnection = closesConnection
+      self.hasProxyCredentials = hasProxyCredentials
+    }
   }
 
   /// The lines of the last `GET`: a client that asks with nothing but its own fields has them made once.

@@ -82,7 +82,9 @@
     }
 
     /// Whether there is nothing special about any route, but for what a request chooses by itself.
-    func isDirect(_ context: RequestContext) -> Bool { isPlain && context.call.options.httpVersion == .automatic }
+    func isDirect(_ wire: CurlRequest, _ context: RequestContext) -> Bool {
+      isPlain && context.call.options.httpVersion == .automatic && !wire.lines.hasProxyCredentials
+    }
 
     /// The route of a request, or `nil` if there is nothing special about it.
     ///
@@ -100,8 +102,8 @@
         var route = CurlRoute(version: version)
         if !proxies.isDirect {
           route.proxy = try await proxies.proxy(for: origin, abort: context.exchange.abortSource)
-          try check(wire.request, to: origin, route.proxy)
         }
+        if wire.lines.hasProxyCredentials { try check(to: origin, route.proxy) }
         if let proxy = route.proxy {
           guard !checksAddresses else {
             throw HTTPError(
@@ -122,8 +124,7 @@
     }
 
     /// Keeps credentials for a proxy from those who are none.
-    private func check(_ request: HTTPRequest, to origin: Origin, _ proxy: Proxy?) throws(InvalidInput) {
-      guard request.headers.contains("Proxy-Authorization") else { return }
+    private func check(to origin: Origin, _ proxy: Proxy?) throws(InvalidInput) {
       if let proxy, proxy.scheme != .socks5, origin.scheme == "http" { return }
       throw InvalidInput(
         "the header 'Proxy-Authorization' would reach \(origin.host): put the credentials into the proxy setting")

@@ -67,6 +67,7 @@
     /// How many bytes came in this turn of the loop.
     @exclusivity(unchecked) private var unreported = 0
     @exclusivity(unchecked) private var isExpectationRefused = false
+    @exclusivity(unchecked) private var overhead: OverheadMeter?
     @exclusivity(unchecked) private var sendCount = 0
     @exclusivity(unchecked) private var problem: HTTPError?
     /// The first address that it may not connect to, as long as there is no other.
@@ -309,6 +310,12 @@
           headers.remove("Content-Length")
         }
       }
+      if head.framing.hasTransferCoding {
+        // Two lengths, or one that HTTP/1.0 does not know: whose the next bytes are is not sure (RFC 9112 §6.1, §6.3).
+        if head.framing.lengthCount > 0 || head.version == "1.0" { handle.closeConnection() }
+        overhead = OverheadMeter()
+        handle.loop.metersOverhead = true
+      }
       context.exchange.setMeasured(handle.timing)
       let body = CurlBody(expected: expected, decoder: decoder, source: self)
       let isOpen = state.withLock { state in
@@ -360,6 +367,13 @@
         violate(error)
         return .stop
       }
+    }
+
+    /// To be called after each turn in which something came on the socket of the transfer.
+    func checkOverhead(_ socket: CInt) {
+      guard overhead?.isExceeded(body: received, on: socket) == true else { return }
+      let message = "more than \(OverheadMeter.maximumRatio) bytes came for each byte of the body: chunks of nothing"
+      cancel(HTTPError(.protocolViolation, message, phase: .receiving))
     }
 
     private func violate(_ problem: ResponseHeadReader.Problem) {

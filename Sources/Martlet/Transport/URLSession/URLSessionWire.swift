@@ -61,6 +61,17 @@ struct URLSessionWire: Sendable {
     if upload != nil && method == .get {
       throw HTTPError(.unsupported, "URLSession cannot send a GET with a body", request: request)
     }
+    if request.headers.contains("Proxy-Authorization") {
+      throw HTTPError(
+        .invalidRequest, "the header 'Proxy-Authorization' would reach \(origin.host): the loader has no proxy for it",
+        request: request)
+    }
+    #if !canImport(FoundationNetworking)
+      if request.headers.contains("Connection") {
+        throw HTTPError(
+          .unsupported, "URLSession keeps its connections: it does not send 'Connection: close'", request: request)
+      }
+    #endif
     var probe = URLRequest(url: url)
     probe.httpMethod = method.rawValue
     guard probe.httpMethod == method.rawValue else {
@@ -92,6 +103,8 @@ struct URLSessionWire: Sendable {
     var headers = request.headers
     // Of a part of a coded body the loader could decode nothing.
     if headers.contains("Range") && !headers.contains("Accept-Encoding") { headers["Accept-Encoding"] = "identity" }
+    // Without a body there is nothing to wait for leave for (RFC 9110 §10.1.1).
+    if length == 0 { headers.remove("Expect") }
     var names: [String: String] = [:]
     var fields: [String: String] = [:]
     for field in headers {

@@ -1,0 +1,103 @@
+/// Which header fields of a caller are sent: the table of the article on request safety.
+///
+/// Everything here looks at the fields as a whole list, from whatever way they came.
+enum FieldRules {
+  /// The most fields of a request.
+  static let maximumFields = 1000
+  /// The most bytes of all their lines.
+  static let maximumBytes = 256 << 10
+  /// The most bytes of a URL.
+  static let maximumURLBytes = 64 << 10
+
+  /// What becomes of a field that steers more than the request's meaning.
+  private enum Rule {
+    /// It could contradict the framing, or start what the client does not speak (RFC 9112 §6, RFC 9110 §7.6, §7.8).
+    case refused
+    /// At most one, with a value that is known to be safe.
+    case one((String) -> Bool, String)
+  }
+
+  /// Checks the whole list.
+  ///
+  /// - Throws: ``InvalidInput``, which quotes no value.
+  static func check(_ headers: HTTPHeaders) throws(InvalidInput) {
+    var count = 0
+    var bytes = 0
+    var single: [String] = []
+    for field in headers {
+      count += 1
+      // A colon, a blank and the end of the line.
+      bytes += field.name.utf8.count + field.value.utf8.count + 4
+      try check(field, &single)
+    }
+    guard count <= maximumFields else {
+      throw InvalidInput("the request has \(count) header fields; at most \(maximumFields) are sent")
+    }
+    guard bytes <= maximumBytes else {
+      throw InvalidInput("the header fields of the request have \(bytes) bytes; at most \(maximumBytes) are sent")
+    }
+  }
+
+  /// Checks the length of a URL.
+  static func check(_ url: AbsoluteURL) throws(InvalidInput) {
+    let count = url.string.utf8.count
+    guard count <= maximumURLBytes else {
+      throw InvalidInput("the URL has \(count) bytes; at most \(maximumURLBytes) are sent")
+    }
+  }
+
+  private static func check(_ field: HTTPHeaders.Field, _ single: inout [String]) throws(InvalidInput) {
+    var name: String { InvalidInput.printable(field.name) }
+    guard FieldSyntax.isToken(field.name) else { throw InvalidInput("the header name '\(name)' is not a token") }
+    guard FieldSyntax.isFieldValue(field.value) else {
+      let octet = FieldSyntax.firstIllegalOctet(inValue: field.value).map { String($0, radix: 16) } ?? "?"
+      throw InvalidInput("the value of the header '\(name)' has the illegal octet 0x\(octet)")
+    }
+    switch rule(for: field.name) {
+    case nil: return
+    case .refused: throw InvalidInput("the header '\(name)' is set by the client itself")
+    case .one(let isSafe, let expected):
+      guard isSafe(String(FieldSyntax.trimmed(field.value))) else {
+        throw InvalidInput("the header '\(name)' must be \(expected)")
+      }
+      guard !single.contains(where: { FieldSyntax.isSameName($0, field.name) }) else {
+        throw InvalidInput("the header '\(name)' is set more than once")
+      }
+      single.append(field.name)
+    }
+  }
+
+  private static func rule(for name: String) -> Rule? {
+    // By their lengths first, which tell most names apart.
+    switch name.utf8.count {
+    case 2 where FieldSyntax.isSameName(name, "TE"): return .refused
+    case 4 where FieldSyntax.isSameName(name, "Host"): return .one(isHost, "a host, with a port or without")
+    case 6 where FieldSyntax.isSameName(name, "Expect"):
+      return .one({ FieldSyntax.isSameName($0, "100-continue") }, "'100-continue', if anything")
+    case 7 where FieldSyntax.isSameName(name, "Trailer"), 7 where FieldSyntax.isSameName(name, "Upgrade"):
+      return .refused
+    case 7 where FieldSyntax.isSameName(name, "Referer"): return .one({ _ in true }, "")
+    case 10 where FieldSyntax.isSameName(name, "Connection"):
+      return .one({ FieldSyntax.isSameName($0, "close") }, "'close', if anything: the rest is the client's")
+    case 10 where FieldSyntax.isSameName(name, "Keep-Alive"): return .refused
+    case 12 where FieldSyntax.isSameName(name, "Content-Type"): return .one({ _ in true }, "")
+    case 14 where FieldSyntax.isSameName(name, "Content-Length"),
+      14 where FieldSyntax.isSameName(name, "HTTP2-Settings"):
+      return .refused
+    case 17 where FieldSyntax.isSameName(name, "Transfer-Encoding"): return .refused
+    default: break
+    }
+    guard name.utf8.count > 6, FieldSyntax.isSameName(name.prefix(6), "Proxy-"),
+      !FieldSyntax.isSameName(name, "Proxy-Authorization")
+    else { return nil }
+    return .refused
+  }
+
+  /// Whether it is what could stand between `//` and the path of a URL, userinfo apart (RFC 9110 §7.2).
+  private static func isHost(_ value: String) -> Bool {
+    guard value.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "@") && $0 != UInt8(ascii: "%") }) else {
+      return false
+    }
+    return (try? URLAuthority(parsing: Array(value.utf8)[...], scheme: "http")) != nil
+  }
+}

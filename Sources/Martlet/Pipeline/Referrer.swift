@@ -1,0 +1,51 @@
+/// What may be told of where a request comes from: the field `Referer`, which is only ever the caller's
+/// (RFC 9110 §10.1.3).
+enum Referrer {
+  /// Makes the field of a request fit to be sent.
+  ///
+  /// - Throws: ``InvalidInput`` if it looks like a URL and is none: who knows what would be in it.
+  static func clean(_ headers: inout HTTPHeaders, for target: AbsoluteURL) throws(InvalidInput) {
+    let values = headers[all: "Referer"]
+    // More than one is refused elsewhere.
+    guard let value = values.first, values.count == 1 else { return }
+    let clean = try sendable(value, to: target)
+    if clean != value { headers["Referer"] = clean }
+  }
+
+  /// Tells another origin less after a redirect.
+  static func keepModest(_ headers: inout HTTPHeaders, redirectedFrom old: AbsoluteURL, to new: AbsoluteURL) {
+    guard let value = headers["Referer"] else { return }
+    let modest = Self.value(value, redirectedFrom: old, to: new)
+    if modest != value { headers["Referer"] = modest }
+  }
+
+  /// The value as it is sent with a request: without userinfo and fragment, and never of https to http.
+  ///
+  /// - Returns: `nil` if nothing is to be sent.
+  static func sendable(_ value: String, to target: AbsoluteURL) throws(InvalidInput) -> String? {
+    let value = FieldSyntax.trimmed(value)
+    let parts = URLParts(Array(value.utf8)[...])
+    let scheme = parts.scheme.map { FieldSyntax.lowercased(String(decoding: $0, as: UTF8.self)) }
+    guard scheme == "http" || scheme == "https" else {
+      guard parts.authority?.contains(UInt8(ascii: "@")) != true, !value.utf8.contains(UInt8(ascii: "\\")) else {
+        throw InvalidInput("the header 'Referer' is not a URL that can be sent")
+      }
+      return value.utf8.first == UInt8(ascii: "#") ? nil : String(value.prefix { $0 != "#" })
+    }
+    guard let url = try? AbsoluteURL.parse(String(value)) else {
+      throw InvalidInput("the header 'Referer' is not a URL that can be sent")
+    }
+    return url.isSecure && !target.isSecure ? nil : url.requestString
+  }
+
+  /// The value after a redirect: as `strict-origin-when-cross-origin` of the Referrer Policy has it.
+  ///
+  /// - Returns: `nil` if nothing is to be sent.
+  static func value(_ value: String, redirectedFrom old: AbsoluteURL, to new: AbsoluteURL) -> String? {
+    if old.isSecure && !new.isSecure { return nil }
+    if old.origin == new.origin { return value }
+    // What is relative would become another's.
+    guard let url = try? AbsoluteURL.parse(value) else { return nil }
+    return url.isSecure && !new.isSecure ? nil : "\(url.scheme)://\(url.host)\(url.port.map { ":\($0)" } ?? "")/"
+  }
+}

@@ -1,0 +1,82 @@
+/// Makes one harmless path component of a name that a peer has chosen.
+///
+/// Works on Unicode scalars: a `Character` may hide a separator under an accent.
+enum SafeFilename {
+  /// The most bytes of a name in UTF-8, on all usual file systems.
+  static let maximumBytes = 255
+  /// The most Unicode scalars of what counts as an extension, its dot included.
+  private static let maximumExtension = 16
+
+  /// The last component of the name without what is illegal, invisible or has a meaning of its own somewhere.
+  ///
+  /// - Returns: A component that is not empty, neither `.` nor `..`, and the same when it is made safe again; or `nil` if
+  ///   nothing is left.
+  static func make(of name: String) -> String? {
+    var scalars = String.UnicodeScalarView()
+    for scalar in name.unicodeScalars {
+      switch scalar {
+      case "/", "\\": scalars.removeAll()
+      // Illegal on Windows; the colon also separates on macOS, and names streams on NTFS.
+      case ":", "*", "?", "\"", "<", ">", "|": scalars.append("_")
+      default:
+        switch scalar.properties.generalCategory {
+        // The bidirectional ones among the formats can hide the true extension.
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: break
+        case .spaceSeparator: if scalars.last != " " { scalars.append(" ") }
+        default: scalars.append(scalar)
+        }
+      }
+    }
+    let trimmed = trimmed(scalars[...])
+    guard !trimmed.isEmpty else { return nil }
+    let short = cut(String(trimmed))
+    return isReserved(short) ? cut("_" + short) : short
+  }
+
+  /// Without dots and spaces at the ends: hidden files, and what Windows drops without telling.
+  private static func trimmed(_ scalars: Substring.UnicodeScalarView) -> Substring.UnicodeScalarView {
+    func isEdge(_ scalar: Unicode.Scalar) -> Bool { scalar == "." || scalar == " " }
+    guard let first = scalars.firstIndex(where: { !isEdge($0) }), let last = scalars.lastIndex(where: { !isEdge($0) })
+    else { return scalars.prefix(0) }
+    return scalars[first...last]
+  }
+
+  /// Whether it names a device on Windows, with any extension.
+  private static func isReserved(_ name: String) -> Bool {
+    let stem = name.unicodeScalars.prefix { $0 != "." }
+    let folded = FieldSyntax.lowercased(String(String.UnicodeScalarView(trimmed(stem))))
+    if ["con", "prn", "aux", "nul", "conin$", "conout$"].contains(folded) { return true }
+    guard folded.hasPrefix("com") || folded.hasPrefix("lpt") else { return false }
+    return ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³"].contains(folded.dropFirst(3))
+  }
+
+  /// Shortens the name between characters, and keeps its extension.
+  private static func cut(_ name: String) -> String {
+    guard name.utf8.count > maximumBytes else { return name }
+    let scalars = name.unicodeScalars
+    let dot = scalars.lastIndex(of: ".").flatMap { dot in
+      scalars[dot...].count <= maximumExtension && !scalars[dot...].contains(" ") ? dot : nil
+    }
+    let end = String(scalars[(dot ?? scalars.endIndex)...])
+    let stem = prefix(of: Substring(scalars[..<(dot ?? scalars.endIndex)]), bytes: maximumBytes - end.utf8.count)
+    return String(trimmed(stem.unicodeScalars)) + end
+  }
+
+  private static func prefix(of text: Substring, bytes: Int) -> Substring {
+    var count = 0
+    var end = text.startIndex
+    while end < text.endIndex {
+      count += text[end].utf8.count
+      if count > bytes { break }
+      end = text.index(after: end)
+    }
+    if end > text.startIndex { return text[..<end] }
+    // One character of hundreds of accents.
+    count = 0
+    let scalars = text.unicodeScalars.prefix {
+      count += UTF8.width($0)
+      return count <= bytes
+    }
+    return Substring(scalars)
+  }
+}

@@ -1,0 +1,152 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import Testing
+
+  /// Whose the bytes on a connection are, whatever a server says of their number.
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(3))) struct FramingTests {
+    private static let numbers = HostileNumber.all
+
+    private static func server(_ texts: [String]) throws -> ByteServer {
+      try ByteServer { number in ByteServer.Script(pieces: [Array(texts[number].utf8)], end: .close) }
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a length of any size is the truth or an error`(lane: Lane) async throws {
+      let server = try Self.server(
+        Self.numbers.map { "HTTP/1.1 200 OK\r\nContent-Length: \($0.text)\r\n\r\nok" })
+      defer { server.stop() }
+      let client = lane.client()
+
+      for (number, (text, value)) in Self.numbers.enumerated() {
+        let result = await Result { try await client.get(server.url(number)) }
+        switch result {
+        case .success(let response):
+          #expect(value.map { $0 <= 2 } == true, "\(text)")
+          #expect(response.body == Data("ok".utf8).prefix(Int(value ?? 0)), "\(text)")
+        case .failure(let error):
+          let isTooLarge = value.map { $0 > Int64.max } ?? true
+          let kind = (error as? HTTPError)?.kind
+          #expect(kind == (isTooLarge ? .protocolViolation : .connectionLost), "\(text): \(error)")
+          #expect(value.map { $0 > 2 } ?? true)
+        }
+      }
+    }
+
+    @Test(arguments: Lane.engines, [false, true])
+    func `a chunk of any size is the truth or an error`(lane: Lane, isDecimal: Bool) async throws {
+      var sizes = isDecimal ? Self.numbers.map(\.text) : []
+      if !isDecimal {
+        for power in 0..<128 {
+          for value in [UInt128(1) << UInt128(power), (UInt128(1) << UInt128(power)) - 1] {
+            sizes.append(String(value, radix: 16))
+          }
+        }
+        sizes.append("1" + String(repeating: "0", count: 33))
+        sizes.append("1" + String(repeating: "0", count: 400))
+        sizes += ["-1", "+1", " 1x", "0x1", "1.0", "g", ";a"]
+      }
+      let server = try Self.server(
+        sizes.map { "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\($0)\r\nok\r\n0\r\n\r\n" })
+      defer { server.stop() }
+      let client = lane.client()
+
+      for (number, size) in sizes.enumerated() {
+        let value = UInt64(size, radix: 16)
+        do {
+          let response = try await client.get(server.url(number))
+          // libcurl does not insist on the first of the two bytes that end a chunk, so three are possible, too.
+          #expect(value.map { $0 == 0 || $0 == 2 || $0 == 3 } == true, "\(size)")
+          #expect(response.body == Data("ok\r".utf8).prefix(Int(value ?? 9)), "\(size)")
+        } catch let error as HTTPError {
+          #expect([.protocolViolation, .connectionLost].contains(error.kind), "\(size): \(error)")
+          #expect(value != 2, "\(size)")
+        }
+      }
+    }
+
+    /// Two answers at once, the first of which has an odd length.
+    @Test(
+      arguments: Lane.engines,
+      [
+        "Content-Length: 2\r\n\r\nok", "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        "Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+        "Content-Length: 2\r\nContent-Length: 2\r\n\r\nok",
+      ])
+    func `bytes that are left over are nobody's answer`(lane: Lane, answer: String) async throws {
+      let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
+      let server = try MockServer(
+        connectionScripts: [[.raw("HTTP/1.1 200 OK\r\n" + answer + evil, thenClose: false)], [.ok("good")]])
+      let client = lane.client { $0.retry = .standard }
+
+      #expect(try await client.get(RequestTarget(server.url)).text == "ok")
+      #expect(await server.waitForOpenConnections(atMost: 0), "closed at once")
+      #expect(try await client.get(RequestTarget(server.url)).text == "good")
+      #expect(server.connectionCount == 2)
+    }
+
+    @Test(
+      arguments: Lane.engines,
+      [
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n",
+        "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n",
+      ])
+    func `a connection whose framing is doubtful is used once`(lane: Lane, head: String) async throws {
+      let chunked = "\r\n2\r\nok\r\n0\r\n\r\n"
+      let server = try MockServer(.raw(head + chunked, thenClose: false))
+      let clear = try MockServer(.raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n" + chunked, thenClose: false))
+      let client = lane.client()
+
+      for _ in 0..<3 {
+        #expect(try await client.get(RequestTarget(server.url)).text == "ok")
+        #expect(await server.waitForOpenConnections(atMost: 0))
+        #expect(try await client.get(RequestTarget(clear.url)).text == "ok")
+      }
+
+      #expect(server.connectionCount == 3)
+      #expect(clear.connectionCount == 1)
+    }
+
+    /// A handle forgets what it did before (curl CVE-2022-32221, CVE-2023-28322).
+    @Test(arguments: Lane.engines)
+    func `PUT, POST, GET and HEAD follow each other in all 24 orders on one connection`(lane: Lane) async throws {
+      let server = try MockServer(answering: MockResponse.echo)
+      let client = lane.client()
+      var expected: [String] = []
+      for order in Self.orders([HTTPMethod.put, .post, .get, .head]) {
+        for method in order {
+          let text = "\(method.rawValue) \(expected.count)"
+          let body: HTTPBody? = method == .put || method == .post ? .text(text) : nil
+          let response = try await client.send(HTTPRequest(method, RequestTarget(server.url("/x")), body: body))
+          #expect(response.text == (body == nil ? "" : text))
+          #expect(response.headers["X-Method"] == method.rawValue)
+          expected.append(body == nil ? "\(method.rawValue)  " : "\(method.rawValue) \(text.utf8.count) \(text)")
+        }
+      }
+
+      let arrived = server.requests.map { "\($0.method) \($0.header("Content-Length") ?? "") \($0.text)" }
+      #expect(arrived == expected && expected.count == 96)
+      #expect(server.requests.allSatisfy { $0.header("Transfer-Encoding") == nil && $0.header("Expect") == nil })
+      #expect(server.requests.map { $0.header("Content-Type") != nil } == expected.map { $0.hasPrefix("P") })
+      #expect(server.connectionCount == 1)
+    }
+
+    private static func orders(_ methods: [HTTPMethod]) -> [[HTTPMethod]] {
+      guard methods.count > 1 else { return [methods] }
+      return methods.indices.flatMap { index in
+        var rest = methods
+        let first = rest.remove(at: index)
+        return orders(rest).map { [first] + $0 }
+      }
+    }
+  }
+
+  extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+      do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+  }
+#endif

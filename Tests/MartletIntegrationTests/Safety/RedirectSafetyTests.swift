@@ -1,0 +1,64 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import Testing
+
+  /// Only http and https, whichever hop it is, and not for ever.
+  @Suite(.oneAtATime, .timeLimit(.minutes(1))) struct RedirectSafetyTests {
+    @Test(arguments: Lane.engines, 0..<3)
+    func `no hop leads to another scheme`(lane: Lane, hops: Int) async throws {
+      let folder = FileManager.default.temporaryDirectory
+      let secret = folder.appending(path: "secret-\(UUID().uuidString)")
+      try Data("secret".utf8).write(to: secret)
+      defer { try? FileManager.default.removeItem(at: secret) }
+      let target = Shared("")
+      let server = try MockServer { request in
+        let number = Int(request.path.dropFirst()) ?? 0
+        return .redirect(to: number < hops ? "/\(number + 1)" : target.withLock { $0 })
+      }
+      let client = lane.client { $0.redirects = .follow }
+
+      for location in [
+        secret.absoluteString, "file://localhost\(secret.path)", "FILE:\(secret.path)",
+        "ftp://127.0.0.1:\(server.port)/",
+        "data:text/plain,secret", "gopher://127.0.0.1:\(server.port)/_x", "dict://127.0.0.1:\(server.port)/",
+        "unix:///run/x", "ws://127.0.0.1:\(server.port)/", "http+unix://%2Frun%2Fx/", "javascript:1", "about:blank",
+      ] {
+        server.forgetRequests()
+        target.withLock { $0 = location }
+        let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url + "/0")) }
+        #expect(error?.kind == .redirectRefused, "\(location)")
+        #expect(error?.response?.status == 302 && error?.response?.text.contains("secret") == false)
+        #expect(server.requests.map(\.target) == (0...hops).map { "/\($0)" })
+      }
+      #expect(server.malformed.isEmpty)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `redirects without end are ended`(lane: Lane) async throws {
+      let growing = try MockServer { request in .redirect(to: request.target + "/a") }
+      let looping = try MockServer { request in .redirect(to: request.target == "/a" ? "/b" : "/a") }
+      let client = lane.client { $0.redirects = .follow }
+
+      for (server, count) in [(growing, 11), (looping, 3)] {
+        let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url + "/x")) }
+        #expect(error?.kind == .tooManyRedirects)
+        #expect(server.requests.count == count)
+      }
+    }
+
+    @Test(arguments: Lane.engines)
+    func `another origin is told the origin one comes from, and no more`(lane: Lane) async throws {
+      let other = try MockServer(.ok("x"))
+      let server = try MockServer { request in .redirect(to: request.path == "/1" ? "/2" : "\(other.url)/3") }
+      let client = lane.client { $0.redirects = .follow }
+      let headers: HTTPHeaders = ["Referer": "http://u:p@r.test/path?token=1#f"]
+
+      _ = try await client.get(RequestTarget(server.url + "/1"), headers: headers)
+
+      #expect(server.requests.map { $0.header("Referer") } == Array(repeating: "http://r.test/path?token=1", count: 2))
+      #expect(other.requests.map { $0.header("Referer") } == ["http://r.test/"])
+    }
+  }
+#endif

@@ -1,0 +1,129 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import Testing
+
+  /// How much may be sent, and how much of a response that has no end is taken.
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(3))) struct SizeLimitTests {
+    /// Nothing but the limits of size ends such a request.
+    private static func client(_ lane: Lane) -> HTTPClient { lane.client { $0.options = .timeout(.unlimited) } }
+
+    // MARK: Requests
+
+    @Test(arguments: Lane.engines)
+    func `what is too large is not sent, and named`(lane: Lane) async throws {
+      let server = try MockServer(.ok("x"))
+      let client = lane.client()
+      let url = RequestTarget(server.url("/"))
+      let value = String(repeating: "v", count: 200)
+      // The client adds fields of its own.
+      let many = HTTPHeaders((0..<1000).map { HTTPHeaders.Field(name: "X-\($0)", value: "v") })
+      let large = HTTPHeaders((0..<1400).map { HTTPHeaders.Field(name: "X", value: "\(value)\($0)") })
+      let path = String(repeating: "a", count: 64 << 10)
+
+      for (request, words) in [
+        (HTTPRequest.get(url, headers: many), "header fields; at most 1000"),
+        (.get(url, headers: ["X-A": String(repeating: "v", count: 256 << 10)]), "at most 262144"),
+        (.get(url, headers: large), "header fields; at most 1000"),
+        (.get(RequestTarget(server.url + "/" + path)), "the URL has 65"),
+      ] {
+        let error = await #expect(throws: HTTPError.self) { try await client.send(request) }
+        #expect(error?.kind == .invalidRequest)
+        #expect(error?.message.contains(words) == true, "\(error.map { $0.message } ?? "none")")
+      }
+      #expect(server.connectionCount == 0)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `what is just small enough arrives`(lane: Lane) async throws {
+      let server = try MockServer(.ok("x"))
+      let client = lane.client()
+      let many = HTTPHeaders((0..<990).map { HTTPHeaders.Field(name: "X-\($0)", value: "v") })
+      let large = HTTPHeaders(
+        (0..<255).map { HTTPHeaders.Field(name: "X", value: String(repeating: "v", count: 1000 + $0 % 2)) })
+      let path = String(repeating: "a", count: (64 << 10) - server.url.utf8.count - 1)
+
+      #expect(try await client.get(RequestTarget(server.url), headers: many).text == "x")
+      #expect(try await client.get(RequestTarget(server.url), headers: large).text == "x")
+      #expect(try await client.get(RequestTarget(server.url + "/" + path)).text == "x")
+
+      #expect(server.requests.map { $0.headers.count > 980 } == [true, false, false])
+      #expect(server.requests.map { $0.headers(named: "X").count } == [0, 255, 0])
+      #expect(server.requests.last?.target == "/" + path)
+      #expect(server.malformed.isEmpty)
+    }
+
+    // MARK: Responses
+
+    /// A response that never ends.
+    struct Endless: Sendable, CustomTestStringConvertible {
+      var testDescription: String
+      var start: String
+      var rest: String
+
+      private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+      static let all = [
+        Endless(testDescription: "1xx", start: "", rest: "HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\n"),
+        Endless(testDescription: "fields", start: "HTTP/1.1 200 OK\r\n", rest: "A: b\r\n"),
+        Endless(testDescription: "a field", start: "HTTP/1.1 200 OK\r\nA: ", rest: String(repeating: "b", count: 1000)),
+        Endless(testDescription: "a folded field", start: "HTTP/1.1 200 OK\r\nA: b\r\n", rest: " \r\n b\r\n"),
+        Endless(testDescription: "a status line", start: "HTTP/1.1 200 ", rest: "OK OK OK OK "),
+        Endless(testDescription: "trailers", start: chunked + "2\r\nok\r\n0\r\n", rest: "A: b\r\n"),
+        Endless(testDescription: "a chunk extension", start: chunked + "2;", rest: String(repeating: "b", count: 1000)),
+        Endless(
+          testDescription: "chunk extensions", start: chunked,
+          rest: "1;" + String(repeating: "b", count: 4000) + "\r\nx\r\n"),
+        Endless(testDescription: "zeros of a chunk size", start: chunked, rest: String(repeating: "0", count: 1000)),
+        Endless(
+          testDescription: "an extension of the last chunk", start: chunked + "2\r\nok\r\n0;",
+          rest: String(repeating: "b", count: 1000)),
+      ]
+    }
+
+    @Test(arguments: Lane.engines, Endless.all)
+    func `what has no end is ended, in time and memory`(lane: Lane, endless: Endless) async throws {
+      // More than any test can read.
+      let pattern = Data(String(repeating: endless.rest, count: 1 + 16_000 / endless.rest.utf8.count).utf8)
+      let server = try MockServer(.steps([.text(endless.start), .repeating(pattern, count: 1 << 20)]))
+      defer { server.stop() }
+      let client = Self.client(lane)
+      _ = try? await client.get(RequestTarget("http://127.0.0.1:\(raw: "\(try MockServer.refusedPort())")/"))
+      let before = ProcessFacts.residentBytes
+      let start = ContinuousClock.now
+
+      let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
+
+      #expect(error?.kind == .protocolViolation, "\(error.map { "\($0)" } ?? "none")")
+      #expect(ContinuousClock.now - start < .seconds(15))
+      #expect(ProcessFacts.residentBytes - before < 100 << 20)
+      #expect(await server.waitForOpenConnections(atMost: 0))
+    }
+
+    @Test(arguments: Lane.engines)
+    func `small chunks with small extensions are a body`(lane: Lane) async throws {
+      // 30 bytes for each of the body, much more than 1 MiB in all.
+      let pattern = Data("1;extension=abcdefghijkl\r\nx\r\n".utf8)
+      let count = 100_000
+      let server = try MockServer(
+        .steps([
+          .text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), .repeating(pattern, count: count),
+          .text("0;last\r\n\r\n"),
+        ]))
+      let response = try await Self.client(lane).get(RequestTarget(server.url))
+      #expect(response.body == Data(repeating: UInt8(ascii: "x"), count: count))
+    }
+
+    @Test(arguments: Lane.engines)
+    func `of the cookies of one response 50 are looked at`(lane: Lane) async throws {
+      let lines = (0..<900).map { "Set-Cookie: c\($0)=v\r\n" }.joined()
+      let server = try MockServer(.raw("HTTP/1.1 200 OK\r\n\(lines)Content-Length: 0\r\n\r\n"))
+      let client = lane.client()
+
+      _ = try await client.get(RequestTarget(server.url))
+
+      #expect(await client.cookies.all.count == 50)
+    }
+  }
+#endif

@@ -1,0 +1,29 @@
+#if os(Linux)
+  import Testing
+
+  @testable import Martlet
+
+  @Suite struct OverheadMeterTests {
+    @Test func `allows 1 MiB of nothing, and 256 bytes for each of the body`() {
+      var meter = OverheadMeter()
+      func exceeds(_ body: Int64, _ taken: Int64) -> Bool { meter.isExceeded(body: body, taken: taken) }
+
+      // What came before the first look does not count: a connection has served before.
+      #expect(!exceeds(0, 5 << 20))
+      #expect(!exceeds(0, 6 << 20))
+      #expect(exceeds(0, (6 << 20) + 1))
+      #expect(exceeds(4095, (6 << 20) + 256))
+      // Then it begins anew.
+      #expect(!exceeds(4097, (6 << 20) + 256))
+      #expect(!exceeds(4097, 7 << 20))
+      #expect(exceeds(4097, 9 << 20))
+    }
+
+    @Test func `says nothing where the system does not tell`() {
+      var meter = OverheadMeter()
+      func exceeds(_ socket: CInt) -> Bool { meter.isExceeded(body: 0, on: socket) }
+
+      for _ in 0..<100 { #expect(!exceeds(-1)) }
+    }
+  }
+#endif

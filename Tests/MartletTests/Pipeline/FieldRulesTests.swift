@@ -1,0 +1,114 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+/// What a caller may set of the fields that steer a connection, and how much of everything.
+@Suite struct FieldRulesTests {
+  private static func problem(_ headers: HTTPHeaders) -> String? {
+    do {
+      try FieldRules.check(headers)
+      return nil
+    } catch {
+      return error.message
+    }
+  }
+
+  @Test(arguments: [
+    "Content-Length", "Transfer-Encoding", "TE", "Trailer", "Upgrade", "HTTP2-Settings", "Keep-Alive",
+    "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Anything",
+  ]) func `the framing is the client's`(name: String) {
+    for spelling in [name, name.lowercased(), name.uppercased()] {
+      for value in ["", "0", "chunked", "close", "trailers"] {
+        #expect(Self.problem([spelling: value])?.contains("is set by the client itself") == true)
+      }
+    }
+  }
+
+  @Test(arguments: [
+    (
+      "Connection", ["close", "Close", " close\t"],
+      ["", "keep-alive", "close, upgrade", "close,", "x-a", "upgrade", "te"]
+    ),
+    ("Expect", ["100-continue", "100-Continue"], ["", "200-ok", "100-continue, x", "100"]),
+    (
+      "Host", ["h.test", "h.test:80", "H_x.test:", "127.0.0.1:8080", "[::1]", "[::1]:1"],
+      [
+        "", "u@h.test", "u:p@h.test", "h.test/x", "h.test:0", "h.test:99999", "h.test:x", "a b", "a,b", "é.test", "%61",
+        "[::1", "127.1", "h.test\\x", "h.test?x", "h.test#x", ":80", "//h.test",
+      ]
+    ),
+  ]) func `some values are safe`(name: String, good: [String], bad: [String]) {
+    for value in good { #expect(Self.problem([name: value]) == nil, "\(value)") }
+    for value in bad { #expect(Self.problem([name: value])?.contains("'\(name)' must be") == true, "\(value)") }
+  }
+
+  @Test(arguments: [
+    ("Connection", "close"), ("Expect", "100-continue"), ("Host", "h.test"), ("Content-Type", "a/b"), ("Referer", "/"),
+  ]) func `some fields are there once`(name: String, value: String) {
+    var headers: HTTPHeaders = [name: value]
+    #expect(Self.problem(headers) == nil)
+    headers.append(value, for: name.uppercased())
+    #expect(Self.problem(headers)?.contains("more than once") == true)
+  }
+
+  @Test(arguments: ["Proxy-Authorization", "Proxy", "Accept-Encoding", "Range", "Cookie", "X-Proxy-Connection", "Via"])
+  func `the others are the caller's`(name: String) {
+    var headers: HTTPHeaders = [name: "a"]
+    headers.append("b", for: name)
+    #expect(Self.problem(headers) == nil)
+  }
+
+  @Test func `counts fields and bytes, and tells which were too many`() {
+    func fields(_ count: Int) -> HTTPHeaders {
+      HTTPHeaders((0..<count).map { HTTPHeaders.Field(name: "A\($0)", value: "v") })
+    }
+    #expect(Self.problem(fields(1000)) == nil)
+    #expect(Self.problem(fields(1001)) == "the request has 1001 header fields; at most 1000 are sent")
+
+    // The name, a colon, a blank and the end of the line.
+    let value = String(repeating: "s", count: (256 << 10) - 5)
+    #expect(Self.problem(["A": value]) == nil)
+    let problem = Self.problem(["A": value + "s"])
+    #expect(problem == "the header fields of the request have 262145 bytes; at most 262144 are sent")
+  }
+
+  @Test func `measures a URL with its query`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = HTTPClient { $0.transport = transport }
+    let start = "http://example.test/?a="
+    let rest = String(repeating: "s", count: (64 << 10) - start.utf8.count)
+
+    _ = try await client.get("http://example.test/", query: ["a": "\(rest)"])
+    let error = try await #require(throws: HTTPError.self) {
+      try await client.get("http://example.test/", query: ["a": "\(rest)s"])
+    }
+
+    #expect(error.kind == .invalidRequest)
+    #expect(error.message == "the URL has 65537 bytes; at most 65536 are sent")
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func `knows what middleware has added`() async throws {
+    struct Adding: Middleware {
+      func intercept(
+        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      ) async throws -> StreamedResponse {
+        var request = request
+        for number in 0..<1000 { request.headers["X-\(number)"] = "v" }
+        return try await next(request)
+      }
+    }
+    let transport = StubTransport { _ in .text("x") }
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.attemptMiddleware = [Adding()]
+    }
+
+    let error = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/") }
+
+    #expect(error.kind == .invalidRequest && error.message.contains("header fields"))
+    #expect(transport.requests.isEmpty)
+  }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Testing
+
+@testable import Martlet
+
+@Suite struct SuggestedFilenameTests {
+  private static func suggested(_ disposition: String?, url: RequestTarget = "http://h.test/") -> String? {
+    var response = HTTPResponse(status: .ok, request: .get(url))
+    if let disposition { response.headers["Content-Disposition"] = disposition }
+    return response.suggestedFilename
+  }
+
+  @Test(
+    arguments: [
+      // RFC 6266 §5, RFC 8187 §3.2.3
+      ("Attachment; filename=example.html", "example.html"),
+      ("INLINE; FILENAME= \"an example.html\"", "an example.html"),
+      ("attachment; filename*= UTF-8''%e2%82%ac%20rates", "€ rates"),
+      ("attachment; filename=\"EURO rates\"; filename*=utf-8''%e2%82%ac%20rates", "€ rates"),
+      ("attachment; filename*=utf-8''%e2%82%ac%20rates; filename=\"EURO rates\"", "€ rates"),
+      ("attachment; filename*=iso-8859-1'en'%A3%20rates", "£ rates"),
+      ("attachment; filename*=UTF-8'en'a", "a"),
+      // What cannot be read leaves the plain one.
+      ("attachment; filename=plain; filename*=UTF-8''%e2%82", "plain"),
+      ("attachment; filename=plain; filename*=UTF-8''%zz", "plain"),
+      ("attachment; filename=plain; filename*=koi8-r''%C1", "plain"),
+      ("attachment; filename=plain; filename*=UTF-8'a b'", "plain"),
+      ("attachment; filename=plain; filename*=UTF-8''a b", "plain"),
+      ("attachment; filename=plain; filename*=UTF-8", "plain"),
+      ("attachment; filename=plain; filename*=\"UTF-8''quoted\"", "plain"),
+      ("attachment; filename=plain; filename*=UTF-8''%2e%2e", "plain"),
+      // The first of each counts.
+      ("attachment; filename=a; filename=b", "a"),
+      ("attachment; filename*=UTF-8''a; filename*=UTF-8''b", "a"),
+      // Quoted pairs
+      (#"attachment; filename="a \"quoted\" b""#, "a _quoted_ b"),
+      (#"attachment; filename="a\bc""#, "abc"),
+      (#"attachment; filename="a;b=c.txt""#, "a;b=c.txt"),
+      // What servers write
+      ("attachment; filename=my report.pdf", "my report.pdf"),
+      ("attachment; filename=\"no end.pdf", "no end.pdf"),
+      ("attachment; filename=\"a%20b.txt\"", "a%20b.txt"),
+      ("filename=only.txt", "only.txt"),
+      ("attachment;filename=\"caf\u{E9}.txt\";size=3", "caf\u{E9}.txt"),
+    ] as [(String, String)]) func `comes from the field`(disposition: String, name: String)
+  {
+    #expect(Self.suggested(disposition) == name)
+  }
+
+  @Test(arguments: [
+    "", "attachment", "inline; name=a", "attachment; filename", "attachment; filename=", "; ;", "filename*",
+  ])
+  func `comes from the URL without one`(disposition: String) {
+    #expect(Self.suggested(disposition, url: "http://h.test/a/b.txt?c=/d") == "b.txt")
+  }
+
+  @Test(
+    arguments: [
+      ("http://h.test/a/b.txt", "b.txt"), ("http://h.test/a/b%20c.txt#f", "b c.txt"), ("http://h.test/%E2%82%AC", "€"),
+      ("http://h.test/%E9.txt", "\u{E9}.txt"), ("http://h.test/..%2f..%2fetc%2fpasswd", "passwd"),
+      ("http://h.test/", nil),
+      ("http://h.test", nil), ("http://h.test/a/", nil), ("http://h.test/a/%2e%2e%2f", nil), ("http://h.test/%00", nil),
+      ("http://h.test/%2e%2e%5cx", "x"),
+    ] as [(RequestTarget, String?)]) func `of the URL is its last component`(url: RequestTarget, name: String?)
+  {
+    #expect(Self.suggested(nil, url: url) == name)
+  }
+
+  @Test func `takes a field in Latin-1 for what it is`() {
+    let octets = Array("Content-Dispositionattachment; filename=caf".utf8) + [0xE9]
+    let place = ReceivedFields.Place(nameStart: 0, nameEnd: 19, valueStart: 19, valueEnd: Int32(octets.count))
+    let response = HTTPResponse(status: .ok, headers: HTTPHeaders(ReceivedFields(octets, [place])))
+
+    #expect(response.suggestedFilename == "caf\u{E9}")
+  }
+
+  @Test(
+    arguments: [
+      ("../../etc/passwd", "passwd"), ("..\\..\\boot.ini", "boot.ini"), ("/etc/passwd", "passwd"),
+      ("C:\\x\\y.txt", "y.txt"),
+      ("C:evil.txt", "C_evil.txt"), ("a/", nil), ("..", nil), (".", nil), ("...", nil), ("", nil), (" . ", nil),
+      (".bashrc", "bashrc"), ("..a", "a"), ("a.", "a"), ("a. . ", "a"), ("a.txt ", "a.txt"), ("\u{0}", nil),
+      ("a\u{0}.txt", "a.txt"), ("a\r\nb", "ab"), ("a\u{1B}[2Jb", "a[2Jb"), ("gpj\u{202E}.exe", "gpj.exe"),
+      ("a\u{2066}\u{200F}b", "ab"), ("a\u{2028}b", "ab"), ("a\u{FEFF}", "a"), ("/\u{301}x", "\u{301}x"),
+      ("a     .exe", "a .exe"), ("a\u{3000}\u{A0}b", "a b"), ("x|y?*<z>.t", "x_y___z_.t"),
+      ("file:stream", "file_stream"),
+      ("con", "_con"), ("CON.txt", "_CON.txt"), ("Aux.tar.gz", "_Aux.tar.gz"), ("NUL .txt", "_NUL .txt"),
+      ("COM1", "_COM1"), ("com¹.x", "_com¹.x"), ("LPT9.", "_LPT9"), ("com", "com"), ("com10", "com10"),
+      ("console", "console"),
+      ("CONIN$", "_CONIN$"), ("\u{202E}con", "_con"), (".con", "_con"), ("日本語.txt", "日本語.txt"),
+      ("👩‍👩‍👧.png", "👩👩👧.png"),
+    ] as [(String, String?)]) func `is one harmless component`(name: String, safe: String?)
+  {
+    #expect(SafeFilename.make(of: name) == safe)
+  }
+
+  @Test func `is at most 255 bytes, cut between characters, with its extension`() throws {
+    let whole = String(repeating: "a", count: 251) + ".txt"
+    #expect(SafeFilename.make(of: whole) == whole)
+    #expect(SafeFilename.make(of: "a" + whole) == whole)
+    let long = try #require(SafeFilename.make(of: String(repeating: "e\u{301}", count: 1000) + ".jpeg"))
+    #expect(long == String(repeating: "e\u{301}", count: 83) + ".jpeg")
+    let noExtension = try #require(SafeFilename.make(of: "a." + String(repeating: "€", count: 1000)))
+    #expect(noExtension == "a." + String(repeating: "€", count: 84))
+    let accents = try #require(SafeFilename.make(of: "a" + String(repeating: "\u{301}", count: 500) + ".txt"))
+    #expect(accents.utf8.count <= 255 && accents.unicodeScalars.first == "a" && accents.hasSuffix(".txt"))
+    // What a cut leaves is looked at once more.
+    let device = "con" + "x" + String(repeating: "\u{301}", count: 500) + ".txt"
+    #expect(SafeFilename.make(of: device) == "_con.txt")
+    #expect(SafeFilename.make(of: String(repeating: "a", count: 254) + ". b") == String(repeating: "a", count: 254))
+  }
+
+  @Test func `never leaves a folder`() throws {
+    var random = SeededGenerator(seed: 37)
+    let folder = URL(filePath: "/srv/downloads", directoryHint: .isDirectory)
+    let samples = [
+      "attachment; filename=\"../../a.txt\"", "attachment; filename*=UTF-8''%2e%2e%2f%00b", "a; filename=..\\..\\c",
+      "CON.x",
+    ]
+    var count = 0
+    for number in 0..<10_000 {
+      let text = number % 2 == 0 ? HostileText.random(upTo: 40, using: &random) : random.damagedText(of: samples)
+      let names = [
+        SafeFilename.make(of: text), Self.suggested(text), Self.suggested("attachment; filename=\(text)"),
+        Self.suggested("attachment; filename=\(FieldSyntax.quoted(text))"),
+        Self.suggested(nil, url: RequestTarget("http://h.test/\(text)")),
+      ]
+      for name in names.compactMap({ $0 }) {
+        count += 1
+        let path = folder.appending(path: name, directoryHint: .notDirectory).standardizedFileURL
+        #expect(path.deletingLastPathComponent().path() == folder.path(), "\(InvalidInput.printable(name))")
+        #expect(!name.isEmpty && name.utf8.count <= 255)
+        #expect(!name.unicodeScalars.contains { "/\\:*?\"<>|".unicodeScalars.contains($0) || $0.value < 0x20 })
+        #expect(!name.hasPrefix(".") && !name.hasSuffix(".") && !name.hasSuffix(" "))
+        #expect(SafeFilename.make(of: name) == name)
+      }
+    }
+    #expect(count > 10_000)
+  }
+}
