@@ -83,6 +83,13 @@ final class Answer: Sendable {
   ///
   /// - Throws: ``HTTPError`` of kind `invalidRequest` if the credential cannot be sent like that.
   func field(method: HTTPMethod, url: AbsoluteURL) throws -> String {
+    try field(method: method.rawValue, uri: url.pathAndQuery)
+  }
+
+  /// The value of `Authorization` or `Proxy-Authorization` for a method and a target as they are sent.
+  ///
+  /// - Throws: ``HTTPError`` of kind `invalidRequest` if the credential cannot be sent like that.
+  func field(method: String, uri: String) throws -> String {
     if let token = credential.token {
       guard !token.isEmpty, token.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
         throw HTTPError(.invalidRequest, "the token has characters that cannot be sent")
@@ -94,7 +101,7 @@ final class Answer: Sendable {
     guard !(user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
       throw HTTPError(.invalidRequest, "the user name or the password has control characters")
     }
-    if let digest { return digest.field(method: method.rawValue, uri: url.pathAndQuery) }
+    if let digest { return digest.field(method: method, uri: uri) }
     guard !user.utf8.contains(UInt8(ascii: ":")) else {
       throw HTTPError(.invalidRequest, "a user name with a colon cannot be sent with Basic (RFC 7617 §2)")
     }

@@ -61,7 +61,7 @@ struct AuthMiddleware: Stage {
   /// Whether a status says that a credential was good: a proxy and a failing server say nothing about it.
   private static func isProof(_ status: HTTPStatus) -> Bool { status.rawValue < 500 && status.rawValue != 407 }
 
-  private static func isWorthSending(
+  static func isWorthSending(
     _ newer: AuthSession.Sent, after old: AuthSession.Sent, _ uses: [AuthenticationScheme: Int]
   ) -> Bool {
     guard let answer = newer.answer else { return false }
@@ -69,7 +69,7 @@ struct AuthMiddleware: Stage {
   }
 
   /// Reads the body, up to a limit, and keeps it in case that this is the response after all.
-  private static func drain(_ response: inout StreamedResponse, _ call: Call) async throws {
+  static func drain(_ response: inout StreamedResponse, _ call: Call) async throws {
     // A body that breaks off does not change what the head said.
     let read = try? await response.body.read(upTo: refusalBodyBytes)
     response.body = ResponseBody(read?.data ?? .init())
@@ -77,7 +77,7 @@ struct AuthMiddleware: Stage {
   }
 
   /// The error with the 401 that led to it.
-  private static func completed(
+  static func completed(
     _ error: HTTPError, _ response: inout StreamedResponse, _ call: Call
   ) async throws -> HTTPError {
     try await drain(&response, call)
@@ -116,17 +116,19 @@ extension Call {
 
 /// The sessions of credentials that came with calls, so that the second call knows what the first one learned.
 final class CallSessions: Sendable {
-  private let sessions = Locked(RecentTable<CallCredential, AuthSession>(limit: 64))
+  private typealias Table = RecentTable<CallCredential, AuthSession>
 
-  func session(for credential: CallCredential) -> AuthSession {
+  private let sessions = Locked((servers: Table(limit: 64), proxies: Table(limit: 64)))
+
+  func session(for credential: CallCredential, isProxy: Bool = false) -> AuthSession {
     sessions.withLock { sessions in
-      if let session = sessions[credential] { return session }
-      let session = AuthSession(CredentialAuthenticator(credential.credential))
-      sessions[credential] = session
+      if let session = isProxy ? sessions.proxies[credential] : sessions.servers[credential] { return session }
+      let session = AuthSession(CredentialAuthenticator(credential.credential), isProxy: isProxy)
+      if isProxy { sessions.proxies[credential] = session } else { sessions.servers[credential] = session }
       return session
     }
   }
 
   /// Forgets all of them; calls under way keep theirs.
-  func forget() { sessions.withLock { $0 = RecentTable(limit: 64) } }
+  func forget() { sessions.withLock { $0 = (Table(limit: 64), Table(limit: 64)) } }
 }

@@ -20,6 +20,8 @@ final class AuthSession: Sendable {
   /// The name of a token that many hosts share.
   private let sharedName: String?
   private let isToken: Bool
+  /// Whether it answers proxies: what servers accept is kept apart from that, also at the same address.
+  private let isProxy: Bool
   private let state: Locked<AuthState>
 
   /// Makes a session in which nothing is known.
@@ -27,8 +29,10 @@ final class AuthSession: Sendable {
   /// - Parameters:
   ///   - authenticator: Who is asked.
   ///   - sharedName: The pattern of hosts, if it is kept under one: a token then serves all of them.
-  init(_ authenticator: any Authenticator, sharedName: String? = nil) {
+  ///   - isProxy: Whether proxies ask.
+  init(_ authenticator: any Authenticator, sharedName: String? = nil, isProxy: Bool = false) {
     self.authenticator = authenticator
+    self.isProxy = isProxy
     isToken = authenticator is TokenAuthenticator
     self.sharedName = isToken ? sharedName : nil
     state = Locked(AuthState(isToken: isToken))
@@ -46,7 +50,7 @@ final class AuthSession: Sendable {
 
   /// What the store knows it by.
   private func storedSpace(_ origin: Origin, _ realm: String?) -> ProtectionSpace {
-    var space = ProtectionSpace(origin, realm: isToken ? nil : realm)
+    var space = ProtectionSpace(origin, realm: isToken ? nil : realm, isProxy: isProxy)
     if let sharedName { (space.scheme, space.host, space.port) = ("https", sharedName, 443) }
     return space
   }
@@ -75,7 +79,7 @@ final class AuthSession: Sendable {
   }
 
   private func unasked(_ origin: Origin) -> Answer? {
-    let credential = authenticator.unaskedCredential(for: ProtectionSpace(origin, realm: nil))
+    let credential = authenticator.unaskedCredential(for: ProtectionSpace(origin, realm: nil, isProxy: isProxy))
     guard let credential, credential.isSentUnasked else { return nil }
     return Answer(unasked: credential)
   }
@@ -101,7 +105,7 @@ final class AuthSession: Sendable {
   /// Takes note of an answer that was not refused.
   func accepted(_ sent: Sent, _ headers: HTTPHeaders, _ visit: Visit) async {
     guard let answer = sent.answer else { return }
-    answer.digest?.takeNext(from: headers)
+    answer.digest?.takeNext(from: headers, isProxy: isProxy)
     let key = key(visit.origin, answer.realm)
     let isNew = state.withLock { $0.accept(answer, key, stamp: sent.stamp) }
     guard isNew, isWorthStoring, !answer.isStored, !isToken, let store = visit.store else { return }
@@ -109,7 +113,7 @@ final class AuthSession: Sendable {
     try? await store.set(answer.credential, for: storedSpace(visit.origin, answer.realm))
   }
 
-  /// Decides what follows from a 401.
+  /// Decides what follows from a 401, or from a proxy's 407.
   ///
   /// - Parameters:
   ///   - headers: Those of the response.
@@ -120,11 +124,13 @@ final class AuthSession: Sendable {
   func step(
     after headers: HTTPHeaders, _ sent: Sent, uses: [AuthenticationScheme: Int], _ visit: Visit
   ) -> AuthState.Step {
-    var challenges = Challenge.parse(headers[all: "WWW-Authenticate"])
+    var challenges = Challenge.parse(headers[all: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"])
     if isToken && !challenges.contains(where: { [.basic, .bearer, .digest].contains($0.scheme) }) {
       challenges = [Challenge(scheme: .bearer)]
     }
-    guard let offer = Offer.strongest(of: challenges, among: authenticator.schemes), uses[offer.scheme, default: 0] < 2
+    var schemes = authenticator.schemes
+    if isProxy { schemes.removeAll { $0 != .digest && $0 != .basic } }
+    guard let offer = Offer.strongest(of: challenges, among: schemes), uses[offer.scheme, default: 0] < 2
     else { return .deliver }
     return step(toward: offer, after: sent, visit)
   }
@@ -138,7 +144,7 @@ final class AuthSession: Sendable {
     let step = state.withLock { $0.step(key, toward: offer, after: request, isRefused: isRefused) }
     if case .ask(let flight, let failures) = step {
       var challenge = AuthenticationChallenge(
-        space: ProtectionSpace(visit.origin, realm: offer.realm), scheme: offer.scheme)
+        space: ProtectionSpace(visit.origin, realm: offer.realm, isProxy: isProxy), scheme: offer.scheme)
       challenge.parameters = offer.challenge.parameters
       challenge.previousFailures = failures
       challenge.rejected = isRefused ? sent?.credential : nil

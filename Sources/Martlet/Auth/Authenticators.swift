@@ -12,15 +12,20 @@ public struct Authenticators: Sendable {
   private struct Entry: Sendable {
     let place: OriginPattern
     let session: AuthSession
+    /// What proxies are known to accept, at places that mean proxies.
+    let proxySession: AuthSession
   }
 
   private var entries: [Entry] = []
   private var storeSession: AuthSession?
+  private var storeProxySession: AuthSession?
 
   /// Where accepted credentials are kept, and asked for where nothing else is set.
   var store: (any CredentialStore)? {
     didSet {
-      storeSession = store == nil ? nil : AuthSession(CredentialAuthenticator(answerLimit: .seconds(30)) { _ in nil })
+      let nobody = CredentialAuthenticator(answerLimit: .seconds(30)) { _ in nil }
+      storeSession = store == nil ? nil : AuthSession(nobody)
+      storeProxySession = store == nil ? nil : AuthSession(nobody, isProxy: true)
     }
   }
 
@@ -44,7 +49,9 @@ public struct Authenticators: Sendable {
   public var isEmpty: Bool { entries.isEmpty && store == nil }
 
   private static func entry(_ place: OriginPattern, _ authenticator: any Authenticator) -> Entry {
-    Entry(place: place, session: AuthSession(authenticator, sharedName: place.hostPattern))
+    Entry(
+      place: place, session: AuthSession(authenticator, sharedName: place.hostPattern),
+      proxySession: AuthSession(authenticator, isProxy: true))
   }
 
   func session(for origin: Origin, base: Origin?) -> AuthSession? {
@@ -56,12 +63,21 @@ public struct Authenticators: Sendable {
     return best?.session ?? storeSession
   }
 
+  /// Who answers for a proxy: its own authenticator, else the one that looks at who asks.
+  func proxySession(for proxy: Origin) -> AuthSession? {
+    let own = entries.first { $0.place.proxy == proxy } ?? entries.first { $0.place == .everywhere }
+    return own?.proxySession ?? storeProxySession
+  }
+
   /// What is wrong with it, if anything.
   var problem: InvalidInput? {
     for entry in entries {
       if let problem = entry.place.problem { return problem }
-      guard entry.place == .everywhere else { continue }
       let authenticator = entry.session.authenticator
+      if entry.place.proxy != nil, authenticator is TokenAuthenticator {
+        return InvalidInput("a proxy takes a user name and a password, not a token")
+      }
+      guard entry.place == .everywhere else { continue }
       if authenticator is TokenAuthenticator || (authenticator as? CredentialAuthenticator)?.isFixed == true {
         return InvalidInput("one credential for whoever asks is for nobody: give it to an origin, or to hosts")
       }
@@ -70,18 +86,23 @@ public struct Authenticators: Sendable {
   }
 
   func signOut() async {
-    for entry in entries { await entry.session.signOut() }
+    for entry in entries {
+      await entry.session.signOut()
+      await entry.proxySession.signOut()
+    }
     await storeSession?.signOut()
+    await storeProxySession?.signOut()
   }
 }
 
-/// The servers that a credential is meant for.
+/// The servers, or the proxy, that a credential is meant for.
 public struct OriginPattern: Sendable, Hashable {
   private enum Place: Sendable, Hashable {
     case baseURL
     case origin(Origin)
     case host(Origin)
     case subdomains(String)
+    case proxy(Origin)
     case everywhere
     case invalid(InvalidInput)
   }
@@ -91,7 +112,7 @@ public struct OriginPattern: Sendable, Hashable {
   /// The origin of ``HTTPClient/Configuration/baseURL``.
   public static let baseURL = OriginPattern(place: .baseURL)
 
-  /// Whoever asks; only for authenticators that look at who it is, such as
+  /// Whoever asks, proxies too; only for authenticators that look at who it is, such as
   /// ``Authenticator/ask(answerLimit:_:)``.
   ///
   /// With one credential for all, every request throws ``HTTPError/Kind/invalidRequest``.
@@ -130,6 +151,27 @@ public struct OriginPattern: Sendable, Hashable {
     }
   }
 
+  /// One proxy, for its own credentials: they never go to a server, nor to another proxy.
+  ///
+  /// Those in the proxy's URL, or given to ``Proxy``, count before.
+  ///
+  /// - Parameter url: Such as `http://proxy.example:3128`, as in ``HTTPClient/Configuration/proxy``; http and https
+  ///   only. Text that is no URL of such a proxy, or has a user name, makes every request throw
+  ///   ``HTTPError/Kind/invalidRequest``.
+  /// - Returns: The place.
+  public static func proxy(_ url: String) -> OriginPattern {
+    let proxy = Proxy(url)
+    if let problem = proxy.problem { return OriginPattern(place: .invalid(problem)) }
+    guard proxy.scheme != .socks5, proxy.user == nil, proxy.password == nil else {
+      return OriginPattern(
+        place: .invalid(InvalidInput("an authenticator is for an http or https proxy without a user: \(proxy)")))
+    }
+    return OriginPattern(place: .proxy(proxy.origin))
+  }
+
+  /// The proxy, if it is one.
+  var proxy: Origin? { if case .proxy(let proxy) = place { proxy } else { nil } }
+
   /// The pattern, if it is one of several hosts.
   var hostPattern: String? { if case .subdomains(let name) = place { "*.\(name)" } else { nil } }
 
@@ -143,7 +185,7 @@ public struct OriginPattern: Sendable, Hashable {
     case .subdomains(let name):
       origin.scheme == "https" && origin.port == 443 && origin.host.hasSuffix(".\(name)") ? 2 : 0
     case .everywhere: 1
-    case .invalid: 0
+    case .proxy, .invalid: 0
     }
   }
 }

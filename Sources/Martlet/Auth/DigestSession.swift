@@ -87,9 +87,10 @@ final class DigestSession: Sendable {
   }
 
   /// Takes the nonce for the next request, if the server sends one along (RFC 7616 §3.5).
-  func takeNext(from headers: HTTPHeaders) {
+  func takeNext(from headers: HTTPHeaders, isProxy: Bool = false) {
     // The key of a session stays that of its first nonce; a server that wants another one can say so with a challenge.
-    guard !challenge.isSession, let value = headers["Authentication-Info"] else { return }
+    guard !challenge.isSession, let value = headers[isProxy ? "Proxy-Authentication-Info" : "Authentication-Info"]
+    else { return }
     let next = Challenge.parse(["Digest \(value)"]).first?.parameters["nextnonce"]
     guard let next, !next.isEmpty else { return }
     state.withLock {

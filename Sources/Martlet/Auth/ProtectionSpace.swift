@@ -27,8 +27,8 @@ public struct ProtectionSpace: Hashable, Sendable, CustomStringConvertible {
     self.isProxy = isProxy
   }
 
-  init(_ origin: Origin, realm: String?) {
-    self.init(scheme: origin.scheme, host: origin.host, port: origin.port, realm: realm)
+  init(_ origin: Origin, realm: String?, isProxy: Bool = false) {
+    self.init(scheme: origin.scheme, host: origin.host, port: origin.port, realm: realm, isProxy: isProxy)
   }
 
   /// The origin and the realm, on one line.

@@ -29,6 +29,8 @@ enum Pipeline {
       guards.map { [GuardMiddleware(guards: $0)] } ?? [],
       // 4 credentials; on 401 one question shared by all who wait for it, then one replay (RFC 9110 §11.6)
       hasCredential || !configuration.authenticators.isEmpty ? [AuthMiddleware()] : [],
+      //   the same for the 407 of a proxy (RFC 9110 §11.7)
+      configuration.proxy.isNone ? [] : [ProxyAuthMiddleware()],
       // 5 once per exchange: what belongs to its URL, and what the response sets (RFC 6265bis)
       cookies.map { [CookieMiddleware(jar: $0)] } ?? [],
       // 6 CacheMiddleware (RFC 9111): a fresh entry ends the trip here

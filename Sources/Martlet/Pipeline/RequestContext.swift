@@ -10,6 +10,8 @@ public struct RequestContext: Sendable {
   public var options: RequestOptions { call.options.source }
 
   package let call: Call
+  /// How the stage for proxies and the transport agree on credentials; `nil` where there is no proxy.
+  var proxyExchange: ProxyExchange?
 
   /// The exchange on the wire that this request belongs to; above the last stage there is none yet.
   package var exchange: ExchangeControl {

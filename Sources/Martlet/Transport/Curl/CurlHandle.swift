@@ -21,7 +21,7 @@
     @exclusivity(unchecked) private var connectTimeout = 0
     @exclusivity(unchecked) private var lastConnection: ConnectionInfo?
     @exclusivity(unchecked) private var waitsForSharing = false
-    @exclusivity(unchecked) private var resolveList: UnsafeMutableRawPointer?
+    @exclusivity(unchecked) private var lists: [UnsafeMutableRawPointer] = []
 
     init?(_ loop: CurlLoop) {
       guard let easy = martlet_easy_new() else { return nil }
@@ -35,7 +35,7 @@
       martlet_easy_free(easy)
       martlet_url_free(url)
       martlet_list_free(fields)
-      martlet_list_free(resolveList)
+      freeLists()
       errorText.deallocate()
     }
 
@@ -56,6 +56,7 @@
       if !(isPlain && wire.isPlain && transfer.route == nil) {
         isPlain = false
         set(CurlCallbacks.prepare(self, error: errorText))
+        freeLists()
         set(loop.tls.apply(to: easy))
         connectTimeout = 0
         text = nil
@@ -154,9 +155,11 @@
     }
 
     /// Keeps a list as long as libcurl may read it.
-    func keep(_ list: UnsafeMutableRawPointer) {
-      martlet_list_free(resolveList)
-      resolveList = list
+    func keep(_ list: UnsafeMutableRawPointer) { lists.append(list) }
+
+    private func freeLists() {
+      for list in lists { martlet_list_free(list) }
+      lists = []
     }
 
     /// The connection of the transfer, as long as that runs.

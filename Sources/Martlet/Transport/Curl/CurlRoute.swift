@@ -4,6 +4,8 @@
   /// What one exchange needs of its connection, where it is not what all of the client's need.
   struct CurlRoute: Sendable {
     var proxy: Proxy?
+    /// The value of `Proxy-Authorization`.
+    var proxyAuthorization: String?
     /// Where the name is not to be looked up, as `CURLOPT_RESOLVE` takes it.
     var address: String?
     var version = HTTPVersion.automatic
@@ -25,13 +27,22 @@
       if let proxy {
         set(martlet_opt_proxy, proxy.address)
         if code == 0, proxy.scheme == .https { code = handle.loop.tls.applyToProxy(easy) }
-        // Nothing of the request is for a proxy that only passes bytes on.
+        // Nothing of the request is for a proxy that only passes bytes on, and nothing of this list for a server.
         set(martlet_opt_header_separation, 1)
-        if proxy.user != nil || proxy.password != nil {
-          set(martlet_opt_proxy_user, proxy.user ?? "")
-          set(martlet_opt_proxy_password, proxy.password ?? "")
-          set(martlet_opt_proxy_auth, 1)
-          set(martlet_opt_socks5_auth, 1)
+        if let proxyAuthorization {
+          guard let list = martlet_list_append(nil, "Proxy-Authorization: \(proxyAuthorization)") else { return 27 }
+          handle.keep(list)
+          if code == 0 { code = martlet_easy_set_pointer(easy, CInt(martlet_opt_proxy_header), list) }
+        }
+        if proxy.scheme == .socks5 {
+          if proxy.user != nil || proxy.password != nil {
+            set(martlet_opt_proxy_user, proxy.user ?? "")
+            set(martlet_opt_proxy_password, proxy.password ?? "")
+            set(martlet_opt_socks5_auth, 1)
+          }
+        } else {
+          // In the answer to CONNECT stands what the proxy asks for.
+          set(martlet_opt_suppress_connect_headers, 0)
         }
       }
       if let address {
@@ -71,8 +82,7 @@
     private let addresses: AddressOverrides
     private let isPlain: Bool
     private let checksAddresses: Bool
-    /// The first credentials used for each proxy.
-    private let known = Locked<[String: Proxy]>([:])
+    private let identities = ProxyIdentities()
 
     init(_ settings: TransportSettings) {
       proxies = ProxyRouter(settings.proxy)
@@ -112,7 +122,8 @@
               request: wire.request)
           }
           route.address = addresses.entry(for: proxy.host, port: proxy.port)
-          route.sharesConnections = isFirst(proxy)
+          let identity = try await authorize(&route, proxy, wire, context)
+          route.sharesConnections = identities.sharesConnections(proxy, identity)
         } else {
           route.address = addresses.entry(for: origin.host, port: origin.port)
         }
@@ -130,15 +141,60 @@
         "the header 'Proxy-Authorization' would reach \(origin.host): put the credentials into the proxy setting")
     }
 
-    /// Whether a proxy was used with these credentials from its first use on.
+    /// Puts in what the proxy is told of who the client is.
+    private func authorize(
+      _ route: inout CurlRoute, _ proxy: Proxy, _ wire: CurlRequest, _ context: RequestContext
+    ) async throws -> Credential? {
+      let own =
+        proxy.user == nil && proxy.password == nil
+        ? nil : Credential.user(proxy.user ?? "", password: proxy.password ?? "")
+      // The program's own field goes as it is.
+      if proxy.scheme == .socks5 || wire.request.headers.contains("Proxy-Authorization") { return own }
+      let isTunnel = wire.origin.scheme == "https"
+      let (method, target) =
+        isTunnel ? ("CONNECT", "\(wire.origin.host):\(wire.origin.port)") : (wire.method.rawValue, wire.url)
+      guard let exchange = context.proxyExchange else {
+        // Without the stage that answers proxies: as if it were asked for nothing.
+        route.proxyAuthorization = try own.map { try Answer(unasked: $0).field(method: method, uri: target) }
+        return own
+      }
+      guard let (identity, field) = try await exchange.begin(proxy, method: method, target: target) else { return nil }
+      route.proxyAuthorization = field
+      exchange.onOutcome { [identities] in identities.note(proxy, identity, isAccepted: $0) }
+      return identity
+    }
+  }
+
+  /// Who the connections of a client belong to, for each proxy: the first credentials that it has accepted.
+  ///
+  /// libcurl lets a request use a tunnel that was opened with other credentials (CVE-2026-3784).
+  final class ProxyIdentities: Sendable {
+    private struct Owner {
+      let identity: Credential
+      var isAccepted = false
+    }
+
+    private let owners = Locked<[String: Owner]>([:])
+
+    /// Whether a request may use the connections of others, and leave them its own.
     ///
-    /// libcurl lets a request use a tunnel that was opened with other credentials (CVE-2026-3784).
-    private func isFirst(_ proxy: Proxy) -> Bool {
-      known.withLock { known in
-        if let first = known[proxy.address] { return first == proxy }
-        guard known.count < 1000 else { return false }
-        known[proxy.address] = proxy
+    /// Those that a proxy lets pass without credentials belong to nobody, until there are some.
+    func sharesConnections(_ proxy: Proxy, _ identity: Credential?) -> Bool {
+      owners.withLock { owners in
+        if let owner = owners[proxy.address] { return owner.identity == identity }
+        guard let identity else { return true }
+        guard owners.count < 1000 else { return false }
+        // A SOCKS proxy says nothing more about it.
+        owners[proxy.address] = Owner(identity: identity, isAccepted: proxy.scheme == .socks5)
         return true
+      }
+    }
+
+    /// Takes note of what a proxy said: with credentials that were never accepted, no connection was opened.
+    func note(_ proxy: Proxy, _ identity: Credential, isAccepted: Bool) {
+      owners.withLock { owners in
+        guard let owner = owners[proxy.address], owner.identity == identity, !owner.isAccepted else { return }
+        if isAccepted { owners[proxy.address]?.isAccepted = true } else { owners[proxy.address] = nil }
       }
     }
   }

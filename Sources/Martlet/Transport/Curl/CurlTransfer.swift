@@ -54,6 +54,8 @@
     /// Whether bytes wait for the reader after the end of the transfer.
     @exclusivity(unchecked) private(set) var isLingering = false
     @exclusivity(unchecked) private var reader = ResponseHeadReader()
+    /// Reads what a proxy answers to CONNECT, until that cannot be read.
+    @exclusivity(unchecked) private var connectReader: ResponseHeadReader? = ResponseHeadReader()
     @exclusivity(unchecked) private var response: StreamedResponse?
     @exclusivity(unchecked) private var body: CurlBody?
     @exclusivity(unchecked) private var expected: Int64?
@@ -283,6 +285,11 @@
     // MARK: The response
 
     func receivedLine(_ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle) -> Bool {
+      // Nothing was asked of the server yet.
+      if sendCount == 0, route?.proxy != nil {
+        receivedConnectLine(line)
+        return true
+      }
       do {
         switch try reader.read(line) {
         case .more: break
@@ -293,6 +300,18 @@
       } catch {
         violate(error)
         return false
+      }
+    }
+
+    private func receivedConnectLine(_ line: UnsafeBufferPointer<UInt8>) {
+      do {
+        guard case .final(let head)? = try connectReader?.read(line) else { return }
+        connectReader = nil
+        // 401 is what tinyproxy says to wrong credentials.
+        if head.status == 407 || head.status == 401 { context.proxyExchange?.refused(head.status, head.headers) }
+      } catch {
+        // libcurl has understood its status, and that decides.
+        connectReader = nil
       }
     }
 

@@ -1,0 +1,312 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  @testable import Martlet
+
+  /// Proxies that ask, on both lanes.
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(3))) struct ProxyAuthTests {
+    private static let challenge: KeyValuePairs = ["Proxy-Authenticate": #"Basic realm="the proxy""#]
+    private static let basic = "Basic " + Data("ada:secret".utf8).base64EncodedString()
+
+    /// A proxy that answers http URLs itself, to those who know the password.
+    private static func proxy(accepting value: String = basic) throws -> MockServer {
+      try MockServer { request in
+        request.header("Proxy-Authorization") == value
+          ? .ok("in") : .status(407, headers: challenge, body: String(repeating: "no ", count: 1000))
+      }
+    }
+
+    private static func values(_ server: MockServer) -> [String?] {
+      server.requests.map { $0.header("Proxy-Authorization") }
+    }
+
+    // MARK: A real one
+
+    @Test(.needs(.tinyproxy, .openssl, .nginx), arguments: Lane.engines)
+    func `asks once, and tells the proxy only`(lane: Lane) async throws {
+      let proxy = try await ProxyProgram.http(user: "ada", password: "secret")
+      let address = "http://127.0.0.1:\(proxy.port)"
+      let authority = try await CertificateAuthority()
+      let root = authority.root
+      let secure = try await NginxServer(
+        try await authority.identity(), "add_header X-Got \"[$http_proxy_authorization$http_authorization]\";")
+      let plain = try MockServer(.ok("plain"))
+      let questions = Shared<[AuthenticationChallenge]>([])
+      let client = lane.client {
+        $0.tls = .customRoots(pem: root)
+        $0.proxy = .proxy(Proxy(address))
+        $0.authenticators[.everywhere] = .ask { challenge in
+          questions.withLock { $0.append(challenge) }
+          return .user("ada", password: "secret")
+        }
+      }
+
+      let first = try await client.get(RequestTarget(secure.url))
+      let second = try await client.get(RequestTarget(plain.url))
+      let third = try await client.get(RequestTarget(secure.url))
+
+      #expect([first, second, third].map(\.text) == ["ok", "plain", "ok"])
+      #expect(first.headers["X-Got"] == "[]" && third.headers["X-Got"] == "[]")
+      #expect(plain.requests.allSatisfy { $0.header("Proxy-Authorization") == nil })
+      #expect(third.connection?.isReused == true && proxy.tunnelCount == 2)
+      let asked = questions.withLock { $0 }
+      #expect(asked.map(\.isProxy) == [true] && asked.map(\.scheme) == [.basic])
+      #expect(asked.first?.space.port == proxy.port && asked.first?.host == "127.0.0.1")
+      #expect(asked.first?.realm?.isEmpty == false && asked.first?.isSentInClear == true)
+    }
+
+    @Test(.needs(.tinyproxy, .openssl, .nginx), arguments: Lane.engines)
+    func `is asked again after a wrong password, and then shares connections`(lane: Lane) async throws {
+      let proxy = try await ProxyProgram.http(user: "ada", password: "secret")
+      let address = "http://127.0.0.1:\(proxy.port)"
+      let authority = try await CertificateAuthority()
+      let root = authority.root
+      let server = try await NginxServer(try await authority.identity())
+      let failures = Shared<[Int]>([])
+      let client = lane.client {
+        $0.tls = .customRoots(pem: root)
+        $0.proxy = .proxy(Proxy(address))
+        $0.authenticators[.proxy(address)] = .ask { challenge in
+          failures.withLock { $0.append(challenge.previousFailures) }
+          return .user("ada", password: challenge.previousFailures == 0 ? "wrong" : "secret")
+        }
+      }
+
+      let first = try await client.get(RequestTarget(server.url))
+      let second = try await client.get(RequestTarget(server.url))
+
+      #expect(first.text == "ok" && second.connection?.isReused == true)
+      #expect(failures.withLock { $0 } == [0, 1])
+      #expect(proxy.tunnelCount == 3)
+    }
+
+    @Test(.needs(.tinyproxy, .openssl, .nginx), arguments: Lane.engines)
+    func `takes no connection of somebody who has signed out`(lane: Lane) async throws {
+      let proxy = try await ProxyProgram.http(user: "ada", password: "secret")
+      let address = "http://127.0.0.1:\(proxy.port)"
+      let authority = try await CertificateAuthority()
+      let root = authority.root
+      let server = try await NginxServer(try await authority.identity())
+      let isSignedOut = Shared(false)
+      let client = lane.client {
+        $0.tls = .customRoots(pem: root)
+        $0.proxy = .proxy(Proxy(address))
+        $0.authenticators[.everywhere] = .ask { _ in
+          isSignedOut.withLock { $0 } ? nil : .user("ada", password: "secret")
+        }
+      }
+      try await client.get(RequestTarget(server.url))
+      isSignedOut.withLock { $0 = true }
+      try await client.signOut()
+
+      let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
+
+      #expect(error?.kind == .authenticationFailed)
+    }
+
+    // MARK: One question
+
+    @Test(arguments: Lane.engines, ["http", "https"])
+    func `twenty requests at the same time lead to one question`(lane: Lane, scheme: String) async throws {
+      let proxy = try Self.proxy()
+      let questions = Shared(0)
+      let client = lane.client {
+        $0.proxy = .proxy(Proxy(proxy.url))
+        $0.authenticators[.proxy(proxy.url)] = .ask { _ in
+          questions.withLock { $0 += 1 }
+          try await Task.sleep(for: .milliseconds(100))
+          return .user("ada", password: "secret")
+        }
+      }
+
+      let results = await withTaskGroup { group in
+        for number in 0..<20 {
+          group.addTask {
+            try? await client.get(RequestTarget("\(raw: scheme)://host\(raw: "\(number)").example/")).text
+          }
+        }
+        return await group.reduce(into: [String?]()) { $0.append($1) }
+      }
+
+      #expect(questions.withLock { $0 } == 1)
+      // This proxy opens no tunnels, but it has let all of them pass.
+      #expect(results.allSatisfy { $0 == (scheme == "http" ? "in" : nil) })
+      #expect(Self.values(proxy).count { $0 == Self.basic } == 20)
+      #expect(Self.values(proxy).allSatisfy { $0 == nil || $0 == Self.basic })
+    }
+
+    @Test(arguments: Lane.engines) func `a cancelled waiter takes nothing from the others`(lane: Lane) async throws {
+      let proxy = try Self.proxy()
+      let isAsked = Shared(false)
+      let isFree = Shared(false)
+      let client = lane.client {
+        $0.proxy = .proxy(Proxy(proxy.url))
+        $0.authenticators[.proxy(proxy.url)] = .ask { _ in
+          isAsked.withLock { $0 = true }
+          for _ in 0..<5000 where !isFree.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+          return .user("ada", password: "secret")
+        }
+      }
+      let first = Task { try await client.get("http://a.example/").text }
+      for _ in 0..<5000 where !isAsked.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+      let second = Task { try await client.get("http://b.example/").text }
+      #expect(await proxy.waitForRequests(2))
+
+      first.cancel()
+      await #expect(throws: CancellationError.self) { try await first.value }
+      isFree.withLock { $0 = true }
+
+      #expect(try await second.value == "in")
+      #expect(Self.values(proxy) == [nil, nil, Self.basic])
+    }
+
+    // MARK: Refusals
+
+    @Test(arguments: Lane.engines, ["http", "https"])
+    func `a wrong password is one error, which names the proxy`(lane: Lane, scheme: String) async throws {
+      let proxy = try Self.proxy()
+      let url = RequestTarget("\(raw: scheme)://nowhere.example/")
+      let fixed = lane.client {
+        $0.proxy = .proxy(Proxy(proxy.url))
+        $0.authenticators[.proxy(proxy.url)] = .password(user: "ada", password: "wr0ng")
+      }
+      let own = lane.client { $0.proxy = .proxy(Proxy(proxy.url, user: "ada", password: "wr0ng")) }
+      let asking = lane.client {
+        $0.proxy = .proxy(Proxy(proxy.url))
+        $0.authenticators[.everywhere] = .ask { .user("ada", password: "wr0ng\($0.previousFailures)") }
+      }
+      let nobody = lane.client { $0.proxy = .proxy(Proxy(proxy.url)) }
+
+      for (client, exchanges) in [(fixed, 2), (own, 1), (asking, 3), (nobody, 1)] {
+        proxy.forgetRequests()
+        let error = await #expect(throws: HTTPError.self) { try await client.get(url) }
+        #expect(error?.kind == .authenticationFailed)
+        #expect(error?.message.contains(proxy.url) == true, "\(error?.message ?? "")")
+        #expect(error.map { "\($0)" }?.contains("wr0ng") == false)
+        #expect(error?.status?.rawValue == (scheme == "http" ? 407 : nil))
+        #expect(proxy.requests.count == exchanges)
+      }
+    }
+
+    @Test(.needs(.tinyproxy, .microsocks, .openssl, .nginx), arguments: Lane.engines)
+    func `a server's 407 is an answer, and gets no credentials`(lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let root = authority.root
+      let secure = try await NginxServer(
+        try await authority.identity(),
+        "location = /407 { add_header Proxy-Authenticate 'Basic realm=\"x\"' always; return 407 \"[$http_proxy_authorization]\"; }"
+      )
+      let plain = try MockServer(.status(407, headers: Self.challenge))
+      let tunnel = try await ProxyProgram.http()
+      let socks = try await ProxyProgram.socks()
+      let settings: [(ProxySettings, String)] = [
+        (.none, plain.url), (.proxy(Proxy("socks5://127.0.0.1:\(socks.port)")), plain.url),
+        (.resolver { _ in nil }, plain.url), (.proxy(Proxy("http://127.0.0.1:\(tunnel.port)")), secure.url),
+      ]
+
+      for (setting, url) in settings {
+        let client = lane.client {
+          $0.tls = .customRoots(pem: root)
+          $0.proxy = setting
+          $0.authenticators[.everywhere] = .ask { _ in .user("ada", password: "secret") }
+        }
+        let response = try await client.get(RequestTarget("\(raw: url)/407"))
+        #expect(response.status == 407 && !response.text.contains("Basic"), "\(setting)")
+      }
+
+      #expect(plain.requests.count == 3)
+      #expect(
+        plain.requests.allSatisfy { $0.header("Proxy-Authorization") == nil && $0.header("Authorization") == nil })
+    }
+
+    @Test(arguments: Lane.engines)
+    func `goes to no other proxy, and to no server at the same address`(lane: Lane) async throws {
+      let proxy = try MockServer { request in
+        if request.target.hasPrefix("http://") {
+          return request.header("Proxy-Authorization") == Self.basic ? .ok("in") : .status(407, headers: Self.challenge)
+        }
+        return .status(401, headers: ["WWW-Authenticate": #"Basic realm="the proxy""#])
+      }
+      let other = try MockServer(.status(407, headers: Self.challenge))
+      let turns = Turns()
+      let client = lane.client {
+        $0.proxy = .resolver { _ in [Proxy(proxy.url), Proxy(other.url), nil][turns.next() % 4 % 3] }
+        $0.authenticators[.proxy(proxy.url)] = .password(user: "ada", password: "secret")
+      }
+
+      // Asked by the one proxy, the second try goes to the other, which asks too.
+      let error = await #expect(throws: HTTPError.self) { try await client.get("http://nowhere.example/") }
+      let direct = try await client.get(RequestTarget(proxy.url))
+
+      #expect(error?.message.contains(other.url) == true)
+      #expect(other.requests.count == 1 && Self.values(other) == [nil])
+      #expect(direct.status == .unauthorized)
+      #expect(
+        proxy.requests.allSatisfy { $0.header("Authorization") == nil && $0.header("Proxy-Authorization") == nil })
+      #expect(try await client.get("http://nowhere.example/").text == "in")
+    }
+
+    @Test(arguments: Lane.engines)
+    func `sends a body again if it can, and says so if not`(lane: Lane) async throws {
+      let proxy = try MockServer { request in
+        request.header("Proxy-Authorization") == Self.basic
+          ? .ok("\(request.bodyLength)") : .status(407, headers: Self.challenge)
+      }
+      let configure: @Sendable (inout HTTPClient.Configuration) -> Void = {
+        $0.proxy = .proxy(Proxy(proxy.url))
+        $0.authenticators[.proxy(proxy.url)] = .password(user: "ada", password: "secret")
+      }
+      let pieces = AsyncStream<Data> {
+        $0.yield(Data(repeating: 1, count: 100_000))
+        $0.finish()
+      }
+
+      let again = try await lane.client(configure).put(
+        "http://nowhere.example/", body: .data(Data(repeating: 1, count: 100_000)))
+      let once = await #expect(throws: HTTPError.self) {
+        try await lane.client(configure).put("http://nowhere.example/", body: .stream(pieces))
+      }
+
+      #expect(again.text == "100000")
+      #expect(once?.kind == .bodyNotReplayable && once?.message.contains(proxy.url) == true)
+    }
+
+    // MARK: Digest
+
+    @Test(arguments: Lane.engines)
+    func `answers Digest for CONNECT and for absolute targets, and counts its uses`(lane: Lane) async throws {
+      let counts = Shared<[String]>([])
+      let proxy = try MockServer { request in
+        let field = request.header("Proxy-Authorization")
+        guard let field, let sent = Challenge.parse([field]).first?.parameters, let uri = sent["uri"],
+          uri == request.target
+        else {
+          return .status(
+            407, headers: ["Proxy-Authenticate": #"Basic realm="p", Digest realm="p", nonce="n", qop="auth""#])
+        }
+        let hash = DigestAlgorithm.md5.hash
+        let subject = hash("\(request.method):\(uri)")
+        let expected = hash(
+          "\(hash("ada:p:secret")):n:\(sent["nc"] ?? ""):\(sent["cnonce"] ?? ""):auth:\(subject)")
+        guard sent["response"] == expected else { return .status(400) }
+        counts.withLock { $0.append("\(request.method) \(sent["nc"] ?? "")") }
+        return request.method == "CONNECT" ? .status(502) : .ok("in")
+      }
+      let client = lane.client {
+        $0.proxy = .proxy(Proxy(proxy.url))
+        $0.authenticators[.proxy(proxy.url)] = .password(user: "ada", password: "secret")
+      }
+
+      let first = try await client.get("http://nowhere.example/a?b")
+      _ = try? await client.get("https://nowhere.example/")
+      let last = try await client.get("http://nowhere.example/")
+
+      #expect(first.text == "in" && last.text == "in")
+      #expect(counts.withLock { $0 } == ["GET 00000001", "CONNECT 00000002", "GET 00000003"])
+      #expect(proxy.requests.count == 4)
+      #expect(Self.values(proxy).allSatisfy { $0?.hasPrefix("Basic") != true })
+    }
+  }
+#endif
