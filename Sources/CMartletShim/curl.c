@@ -159,6 +159,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char problem[200];
 static uint32_t version;
 static const char *version_text;
+static int features;
 static const char *ca_file;
 
 static void load(void) {
@@ -224,6 +225,7 @@ static void load(void) {
   }
   version = info->version_num;
   version_text = info->version;
+  features = info->features;
   if (info->cainfo && access(info->cainfo, R_OK) == 0) ca_file = info->cainfo;
 }
 
@@ -234,6 +236,7 @@ const char *martlet_curl_problem(void) {
 
 uint32_t martlet_curl_version(void) { return martlet_curl_problem() ? 0 : version; }
 const char *martlet_curl_version_text(void) { return martlet_curl_problem() ? NULL : version_text; }
+int martlet_curl_features(void) { return martlet_curl_problem() ? 0 : features; }
 const char *martlet_curl_ca_file(void) { return martlet_curl_problem() ? NULL : ca_file; }
 
 // MARK: Easy handles
@@ -439,6 +442,7 @@ void martlet_share_free(void *share) { curl.share_cleanup(share); }
 const char *martlet_curl_problem(void) { return "libcurl is used on Linux only"; }
 uint32_t martlet_curl_version(void) { return 0; }
 const char *martlet_curl_version_text(void) { return NULL; }
+int martlet_curl_features(void) { return 0; }
 const char *martlet_curl_ca_file(void) { return NULL; }
 
 #endif

@@ -19,6 +19,8 @@ const char *_Nullable martlet_curl_problem(void);
 uint32_t martlet_curl_version(void);
 /// The version as text, or NULL.
 const char *_Nullable martlet_curl_version_text(void);
+/// What it was built with, as `CURL_VERSION_…`, or 0.
+int martlet_curl_features(void);
 /// The file with the roots of the system, if libcurl knows one and it can be read, or NULL.
 const char *_Nullable martlet_curl_ca_file(void);
 
@@ -80,6 +82,9 @@ enum {
   martlet_opt_proxy_user = 10175,
   martlet_opt_proxy_password = 10176,
   martlet_opt_proxy_header = 10228,
+  martlet_opt_http_auth = 107,
+  martlet_opt_user = 10173,
+  martlet_opt_password = 10174,
   martlet_opt_suppress_connect_headers = 265,
   martlet_opt_proxy_ssl_version = 250,
   martlet_opt_proxy_ca_info = 10246,

@@ -16,7 +16,7 @@ struct Offer: Sendable {
       let digest = DigestChallenge(challenge)
       switch challenge.scheme {
       case .digest where digest == nil: continue
-      case .digest, .bearer, .basic: break
+      case .digest, .bearer, .basic, .ntlm, .negotiate: break
       default: continue
       }
       let offer = Offer(challenge: challenge, digest: digest)
@@ -68,7 +68,9 @@ final class Answer: Sendable {
     switch scheme {
     case .basic: 1
     case .bearer: 2
-    case .digest: 3 + (digest?.algorithm.rawValue ?? 0)
+    case .ntlm: 3
+    case .digest: 4 + (digest?.algorithm.rawValue ?? 0)
+    case .negotiate: 10
     default: 0
     }
   }

@@ -15,13 +15,19 @@ struct AuthMiddleware: Stage {
       let session = call.authSession(at: url.origin), !session.isAnswering
     else { return try await next(request, context) }
     let visit = AuthSession.Visit(origin: url.origin, call: call)
+    var context = context
     var uses: [AuthenticationScheme: Int] = [:]
     var exchanges = 0
     var sent = try await session.first(visit)
     while true {
       var filled = request
+      context.handshake = nil
       if let answer = sent.answer {
-        filled.headers["Authorization"] = try answer.field(method: request.method, url: url)
+        if answer.scheme.bindsConnection {
+          context.handshake = try call.handshake(for: answer, to: url.origin, request)
+        } else {
+          filled.headers["Authorization"] = try answer.field(method: request.method, url: url)
+        }
         uses[answer.scheme, default: 0] += 1
       }
       exchanges += 1

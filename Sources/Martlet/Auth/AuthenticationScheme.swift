@@ -9,6 +9,14 @@ public struct AuthenticationScheme: RawRepresentable, Hashable, Sendable, Custom
   public static let bearer = AuthenticationScheme("bearer")
   /// A proof that the client knows a password, without the password (RFC 7616).
   public static let digest = AuthenticationScheme("digest")
+  /// A proof that the client knows the password of a Windows account (MS-NTHT), for one connection.
+  ///
+  /// Whoever gets the proof can try passwords on it at leisure. On Linux, with libcurl.
+  public static let ntlm = AuthenticationScheme("ntlm")
+  /// A Kerberos ticket (RFC 4559), for one connection.
+  ///
+  /// On Linux, with libcurl.
+  public static let negotiate = AuthenticationScheme("negotiate")
 
   /// Takes a name.
   ///
@@ -23,6 +31,8 @@ public struct AuthenticationScheme: RawRepresentable, Hashable, Sendable, Custom
     case .basic: "Basic"
     case .bearer: "Bearer"
     case .digest: "Digest"
+    case .negotiate: "Negotiate"
+    case .ntlm: "NTLM"
     default: rawValue
     }
   }

@@ -4,10 +4,10 @@
 /// refused at the same time, it is asked once for each protection space, and all of them go on with what it says. A
 /// request that it makes itself, with the same client too, is sent without its credentials.
 public protocol Authenticator: Sendable {
-  /// The schemes that it may be asked for; all that the client knows by default.
+  /// The schemes that it may be asked for; Digest, Bearer and Basic by default.
   ///
-  /// Of those that a server offers the strongest is chosen: Digest before Bearer before Basic, and of Digest the one
-  /// with the best hash.
+  /// Of those that a server offers the strongest is chosen: Negotiate before Digest before NTLM before Bearer before
+  /// Basic, and of Digest the one with the best hash.
   var schemes: [AuthenticationScheme] { get }
 
   /// The longest wait for an answer, 30 s by default; who waits for it then gets

@@ -113,7 +113,7 @@ public struct OriginPattern: Sendable, Hashable {
   public static let baseURL = OriginPattern(place: .baseURL)
 
   /// Whoever asks, proxies too; only for authenticators that look at who it is, such as
-  /// ``Authenticator/ask(answerLimit:_:)``.
+  /// ``Authenticator/ask(schemes:answerLimit:_:)``.
   ///
   /// With one credential for all, every request throws ``HTTPError/Kind/invalidRequest``.
   public static let everywhere = OriginPattern(place: .everywhere)

@@ -1,13 +1,15 @@
 public import Foundation
 
-/// What somebody proves with who they are: a user and a password, or a token.
+/// What somebody proves with who they are: a user and a password, a token, an account of a domain, or a ticket.
 ///
-/// `description` and `dump` show neither of them.
+/// `description` and `dump` show nothing of it.
 public struct Credential: Sendable, Hashable {
   /// In a box, because options are copied for every request and hardly ever have one.
   private indirect enum Secret: Sendable, Hashable {
     case password(user: String, String)
     case token(String, refresh: String?, expires: Date?)
+    case account(user: String, password: String, domain: String, isAllowedWithoutTLS: Bool)
+    case ticket(isAllowedWithoutTLS: Bool)
   }
 
   private let secret: Secret
@@ -43,11 +45,61 @@ public struct Credential: Sendable, Hashable {
     Credential(secret: .token(token, refresh: refreshToken, expires: expires), isSentUnasked: isSentUnasked)
   }
 
+  /// An account of a Windows domain, for NTLM and nothing else.
+  ///
+  /// - Parameters:
+  ///   - user: The name, without the domain.
+  ///   - password: The password.
+  ///   - domain: The domain, or the name of the server whose account it is; may be empty.
+  ///   - isAllowedWithoutTLS: Whether a server may be answered over http, where anybody on the way can use the proof for
+  ///     requests of their own, and try passwords on it.
+  /// - Returns: The credential.
+  public static func user(
+    _ user: String, password: String, domain: String, isAllowedWithoutTLS: Bool = false
+  ) -> Credential {
+    Credential(
+      secret: .account(user: user, password: password, domain: domain, isAllowedWithoutTLS: isAllowedWithoutTLS),
+      isSentUnasked: false)
+  }
+
+  /// The Kerberos ticket that the user of this process has, as from `kinit`, for Negotiate and nothing else.
+  ///
+  /// - Parameter isAllowedWithoutTLS: Whether a server may be answered over http, where anybody on the way can use the
+  ///   connection.
+  /// - Returns: The credential.
+  public static func ticket(isAllowedWithoutTLS: Bool = false) -> Credential {
+    Credential(secret: .ticket(isAllowedWithoutTLS: isAllowedWithoutTLS), isSentUnasked: false)
+  }
+
   /// The name, if it has a password.
-  public var user: String? { if case .password(let user, _) = secret { user } else { nil } }
+  public var user: String? {
+    switch secret {
+    case .password(let user, _), .account(let user, _, _, _): user
+    case .token, .ticket: nil
+    }
+  }
 
   /// The password, if it is one.
-  public var password: String? { if case .password(_, let password) = secret { password } else { nil } }
+  public var password: String? {
+    switch secret {
+    case .password(_, let password), .account(_, let password, _, _): password
+    case .token, .ticket: nil
+    }
+  }
+
+  /// The domain, if it is an account of one.
+  public var domain: String? { if case .account(_, _, let domain, _) = secret { domain } else { nil } }
+
+  /// Whether it is the user's ticket.
+  public var isTicket: Bool { if case .ticket = secret { true } else { false } }
+
+  /// Whether NTLM and Negotiate may be used with it over http.
+  public var isAllowedWithoutTLS: Bool {
+    switch secret {
+    case .account(_, _, _, let isAllowed), .ticket(let isAllowed): isAllowed
+    case .password, .token: false
+    }
+  }
 
   /// The token, if it is one.
   public var token: String? { if case .token(let token, _, _) = secret { token } else { nil } }
@@ -59,7 +111,14 @@ public struct Credential: Sendable, Hashable {
   public var expires: Date? { if case .token(_, _, let expires) = secret { expires } else { nil } }
 
   /// The schemes that it can answer.
-  var schemes: [AuthenticationScheme] { token == nil ? [.basic, .digest] : [.bearer] }
+  var schemes: [AuthenticationScheme] {
+    switch secret {
+    case .password: [.basic, .digest]
+    case .token: [.bearer]
+    case .account: [.ntlm]
+    case .ticket: [.negotiate]
+    }
+  }
 
   /// Whether it is a token that has ended, or is about to: a request takes its time.
   func isExpired(at now: Date) -> Bool { expires.map { $0.timeIntervalSince(now) <= 10 } ?? false }
@@ -67,7 +126,14 @@ public struct Credential: Sendable, Hashable {
 
 extension Credential: CustomStringConvertible, CustomReflectable {
   /// What kind of credential it is, and nothing of it.
-  public var description: String { token == nil ? "a password" : "a token" }
+  public var description: String {
+    switch secret {
+    case .password: "a password"
+    case .token: "a token"
+    case .account: "an account"
+    case .ticket: "a ticket"
+    }
+  }
 
   /// A mirror that shows nothing.
   public var customMirror: Mirror { Mirror(self, children: []) }

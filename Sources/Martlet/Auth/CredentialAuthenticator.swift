@@ -20,9 +20,11 @@ public final class CredentialAuthenticator: Authenticator {
     ask = nil
   }
 
-  init(answerLimit: Duration, _ ask: @escaping Ask) {
+  init(
+    schemes: [AuthenticationScheme] = [.digest, .bearer, .basic], answerLimit: Duration, _ ask: @escaping Ask
+  ) {
     credential = Locked(nil)
-    schemes = [.digest, .bearer, .basic]
+    self.schemes = schemes
     self.answerLimit = answerLimit
     self.ask = ask
   }
@@ -94,18 +96,44 @@ extension Authenticator where Self == CredentialAuthenticator {
   /// - Returns: The authenticator.
   public static func bearer(_ token: String) -> CredentialAuthenticator { CredentialAuthenticator(.token(token)) }
 
+  /// An account of a Windows domain, for NTLM (on Linux, with libcurl).
+  ///
+  /// - Parameters:
+  ///   - user: The name, without the domain.
+  ///   - password: The password.
+  ///   - domain: The domain; may be empty.
+  ///   - isAllowedWithoutTLS: Whether a server may be answered over http; `false` by default.
+  /// - Returns: The authenticator.
+  public static func ntlm(
+    user: String, password: String, domain: String, isAllowedWithoutTLS: Bool = false
+  ) -> CredentialAuthenticator {
+    CredentialAuthenticator(
+      .user(user, password: password, domain: domain, isAllowedWithoutTLS: isAllowedWithoutTLS))
+  }
+
+  /// The Kerberos ticket of the user of this process, for Negotiate (on Linux, with libcurl).
+  ///
+  /// - Parameter isAllowedWithoutTLS: Whether a server may be answered over http; `false` by default.
+  /// - Returns: The authenticator.
+  public static func negotiate(isAllowedWithoutTLS: Bool = false) -> CredentialAuthenticator {
+    CredentialAuthenticator(.ticket(isAllowedWithoutTLS: isAllowedWithoutTLS))
+  }
+
   /// Whoever a closure asks, such as the user.
   ///
   /// A credential that is accepted is kept for the following requests, and in
   /// ``HTTPClient/Configuration/credentialStore`` if there is one; the closure is asked again when it is refused.
   ///
   /// - Parameters:
+  ///   - schemes: What it has credentials for; Digest, Bearer and Basic by default. Of those that a server offers it is
+  ///     asked for the strongest.
   ///   - answerLimit: The longest wait for the closure; 5 minutes by default.
   ///   - ask: Gets the challenge; `nil` gives up.
   /// - Returns: The authenticator.
   public static func ask(
-    answerLimit: Duration = .seconds(300), _ ask: @escaping CredentialAuthenticator.Ask
+    schemes: [AuthenticationScheme] = [.digest, .bearer, .basic], answerLimit: Duration = .seconds(300),
+    _ ask: @escaping CredentialAuthenticator.Ask
   ) -> CredentialAuthenticator {
-    CredentialAuthenticator(answerLimit: answerLimit, ask)
+    CredentialAuthenticator(schemes: schemes, answerLimit: answerLimit, ask)
   }
 }

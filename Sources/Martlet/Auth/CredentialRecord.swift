@@ -14,6 +14,9 @@ struct CredentialRecord: Codable {
   /// Seconds since 1970.
   var expires: Double?
   var isSentUnasked: Bool
+  var domain: String?
+  var isTicket: Bool?
+  var isAllowedWithoutTLS: Bool?
 
   init(_ credential: Credential, for space: ProtectionSpace) {
     scheme = space.scheme
@@ -27,6 +30,9 @@ struct CredentialRecord: Codable {
     refreshToken = credential.refreshToken
     expires = credential.expires?.timeIntervalSince1970
     isSentUnasked = credential.isSentUnasked
+    domain = credential.domain
+    isTicket = credential.isTicket ? true : nil
+    isAllowedWithoutTLS = credential.isAllowedWithoutTLS ? true : nil
   }
 
   var space: ProtectionSpace {
@@ -38,6 +44,12 @@ struct CredentialRecord: Codable {
       return .token(
         token, refreshToken: refreshToken, expires: expires.map { Date(timeIntervalSince1970: $0) },
         isSentUnasked: isSentUnasked)
+    }
+    let isAllowedWithoutTLS = isAllowedWithoutTLS ?? false
+    if isTicket == true { return .ticket(isAllowedWithoutTLS: isAllowedWithoutTLS) }
+    if let domain {
+      return .user(
+        user ?? "", password: password ?? "", domain: domain, isAllowedWithoutTLS: isAllowedWithoutTLS)
     }
     return .user(user ?? "", password: password ?? "", isSentUnasked: isSentUnasked)
   }

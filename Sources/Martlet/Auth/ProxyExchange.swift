@@ -44,6 +44,7 @@ final class ProxyExchange: Sendable {
   ///   - method: The method that the proxy sees: `CONNECT` for a tunnel.
   ///   - target: The target that it sees.
   /// - Returns: The credential and the value of `Proxy-Authorization`, if there is one.
+  /// - Throws: What an authenticator's session throws, or ``HTTPError`` if the credential cannot be sent.
   func begin(_ proxy: Proxy, method: String, target: String) async throws -> (Credential, field: String)? {
     var session = call.proxySession(for: proxy)
     // What an authenticator sends itself, in order to answer, goes without.
@@ -63,6 +64,12 @@ final class ProxyExchange: Sendable {
   /// Says whom to tell what became of the credentials.
   func onOutcome(_ action: @escaping @Sendable (_ isAccepted: Bool) -> Void) {
     state.withLock { $0.use?.onOutcome = action }
+  }
+
+  /// There is a connection: a proxy that has opened a tunnel has accepted what it was sent.
+  func connected() {
+    guard let use, use.isTunnel else { return }
+    use.onOutcome(true)
   }
 
   /// Takes what a proxy said to CONNECT.

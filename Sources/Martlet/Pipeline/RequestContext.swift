@@ -12,6 +12,8 @@ public struct RequestContext: Sendable {
   package let call: Call
   /// How the stage for proxies and the transport agree on credentials; `nil` where there is no proxy.
   var proxyExchange: ProxyExchange?
+  /// How the transport has to prove who the client is, if that is for a connection and not for a request.
+  var handshake: Handshake?
 
   /// The exchange on the wire that this request belongs to; above the last stage there is none yet.
   package var exchange: ExchangeControl {

@@ -12,8 +12,9 @@ public import Foundation
 /// ``none``, a header field `Proxy-Authorization` is sent with a request that a proxy takes in absolute form, and fails
 /// every other with ``HTTPError/Kind/invalidRequest``: it would reach the server.
 ///
-/// A proxy that wants other credentials: for an https URL the request fails with
-/// ``HTTPError/Kind/authenticationFailed`` while it connects; for an http URL the answer is a response of status 407.
+/// A proxy that wants credentials gets those of its URL, else those of the authenticator that is kept under
+/// ``OriginPattern/proxy(_:)`` or ``OriginPattern/everywhere``. If there are none, or they are refused, the request fails
+/// with ``HTTPError/Kind/authenticationFailed``, which names the proxy.
 public struct ProxySettings: Sendable {
   enum Rule: Sendable {
     case none

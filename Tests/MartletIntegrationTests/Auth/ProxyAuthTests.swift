@@ -10,11 +10,13 @@
     private static let challenge: KeyValuePairs = ["Proxy-Authenticate": #"Basic realm="the proxy""#]
     private static let basic = "Basic " + Data("ada:secret".utf8).base64EncodedString()
 
-    /// A proxy that answers http URLs itself, to those who know the password.
+    /// A proxy that answers http URLs itself, to those who know the password, and opens no tunnels.
     private static func proxy(accepting value: String = basic) throws -> MockServer {
       try MockServer { request in
-        request.header("Proxy-Authorization") == value
-          ? .ok("in") : .status(407, headers: challenge, body: String(repeating: "no ", count: 1000))
+        guard request.header("Proxy-Authorization") == value else {
+          return .status(407, headers: challenge, body: String(repeating: "no ", count: 1000))
+        }
+        return request.method == "CONNECT" ? .status(502) : .ok("in")
       }
     }
 
@@ -177,9 +179,13 @@
         $0.proxy = .proxy(Proxy(proxy.url))
         $0.authenticators[.everywhere] = .ask { .user("ada", password: "wr0ng\($0.previousFailures)") }
       }
+      let stubborn = lane.client {
+        $0.proxy = .proxy(Proxy(proxy.url))
+        $0.authenticators[.everywhere] = .ask { _ in .user("ada", password: "wr0ng") }
+      }
       let nobody = lane.client { $0.proxy = .proxy(Proxy(proxy.url)) }
 
-      for (client, exchanges) in [(fixed, 2), (own, 1), (asking, 3), (nobody, 1)] {
+      for (client, exchanges) in [(fixed, 2), (own, 1), (asking, 3), (stubborn, 2), (nobody, 1)] {
         proxy.forgetRequests()
         let error = await #expect(throws: HTTPError.self) { try await client.get(url) }
         #expect(error?.kind == .authenticationFailed)
@@ -188,6 +194,29 @@
         #expect(error?.status?.rawValue == (scheme == "http" ? 407 : nil))
         #expect(proxy.requests.count == exchanges)
       }
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a 401 without a challenge proves nothing to a proxy's session`(lane: Lane) async throws {
+      // As tinyproxy has it.
+      let proxy = try MockServer { request in
+        guard let value = request.header("Proxy-Authorization") else { return .status(407, headers: Self.challenge) }
+        return value == Self.basic ? .ok("in") : .status(401)
+      }
+      let questions = Shared(0)
+      let client = lane.client {
+        $0.proxy = .proxy(Proxy(proxy.url))
+        $0.authenticators[.proxy(proxy.url)] = .ask { _ in
+          questions.withLock { $0 += 1 }
+          return .user("ada", password: questions.withLock { $0 } == 1 ? "wrong" : "secret")
+        }
+      }
+
+      let first = try await client.get("http://nowhere.example/")
+      let second = try await client.get("http://nowhere.example/")
+
+      #expect(first.status == .unauthorized && second.text == "in")
+      #expect(questions.withLock { $0 } == 2)
     }
 
     @Test(.needs(.tinyproxy, .microsocks, .openssl, .nginx), arguments: Lane.engines)

@@ -41,6 +41,38 @@ import Testing
     #expect(error.kind == .invalidRequest)
   }
 
+  @Test(arguments: [
+    OriginPattern.proxy(""), .proxy("proxy.test"), .proxy("ftp://proxy.test"), .proxy("socks5://proxy.test"),
+    .proxy("http://u:p@proxy.test"), .proxy("http://proxy.test/x"),
+  ]) func `refuses what is no proxy that could ask`(place: OriginPattern) async throws {
+    let client = HTTPClient {
+      $0.transport = .stub { _ in .text("x") }
+      $0.authenticators[place] = .ask { _ in nil }
+    }
+
+    let error = try await #require(throws: HTTPError.self) { try await client.get("http://a.test/") }
+
+    #expect(error.kind == .invalidRequest && !"\(error)".contains("u:p"))
+  }
+
+  @Test func `a proxy's authenticator is for no server, and a server's for no proxy`() throws {
+    var authenticators = Authenticators()
+    authenticators[.proxy("http://a.test:81")] = .basic(user: "u", password: "p")
+    authenticators[.origin("http://a.test:82")] = .basic(user: "u", password: "p")
+    let (first, second) = (
+      Origin(scheme: "http", host: "a.test", port: 81), Origin(scheme: "http", host: "a.test", port: 82)
+    )
+
+    #expect(authenticators.session(for: first, base: nil) == nil && authenticators.proxySession(for: second) == nil)
+    #expect(authenticators.session(for: second, base: nil) != nil && authenticators.proxySession(for: first) != nil)
+
+    authenticators[.everywhere] = .ask { _ in nil }
+    let server = try #require(authenticators.session(for: first, base: nil))
+    #expect(authenticators.proxySession(for: second) !== server)
+    authenticators[.proxy("http://a.test:81")] = .oauth2 { _ in nil }
+    #expect(authenticators.problem != nil)
+  }
+
   @Test func `refuses one credential for everywhere`() async throws {
     let authenticators: [any Authenticator] = [
       CredentialAuthenticator.basic(user: "u", password: "p"), CredentialAuthenticator.bearer("t"),

@@ -44,7 +44,7 @@ import Testing
 
     let schemes = Challenge.parse(fields).map(\.scheme.description)
 
-    #expect(schemes == ["Digest", "Basic", "negotiate", "ntlm", "Bearer"])
+    #expect(schemes == ["Digest", "Basic", "Negotiate", "NTLM", "Bearer"])
   }
 
   @Test(arguments: [

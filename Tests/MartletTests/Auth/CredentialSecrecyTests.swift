@@ -36,6 +36,8 @@ import Testing
     let values: [Any] = [
       password, token, challenge, RequestOptions.credential(token), store,
       CredentialAuthenticator(password), TokenAuthenticator(token, answerLimit: .seconds(1)) { _ in nil },
+      Credential.user("canaryuser", password: "canarypass", domain: "D"),
+      Handshake(scheme: .ntlm, user: "canaryuser", password: "canarypass"),
       Answer(unasked: password), CallCredential(credential: token, origin: Origin(scheme: "http", host: "a", port: 80)),
     ]
 

@@ -44,6 +44,17 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder.file.path))
   }
 
+  @Test(arguments: [
+    Credential.user("u", password: "p", domain: "D"), .user("u", password: "p", domain: "", isAllowedWithoutTLS: true),
+    .ticket(), .ticket(isAllowedWithoutTLS: true), .user("u", password: "p"),
+  ]) func `keeps accounts and tickets as what they are`(credential: Credential) async throws {
+    let folder = Folder()
+
+    try await FileCredentialStore(folder.file).set(credential, for: Self.space)
+
+    #expect(try await FileCredentialStore(folder.file).credential(for: Self.space) == credential)
+  }
+
   @Test func `reads no file that others could have written or read`() async throws {
     let folder = Folder()
     let store = FileCredentialStore(folder.file)

@@ -148,6 +148,8 @@ import Testing
     #expect(choice([.basic, .bearer, .digest]) == "Digest SHA-512-256")
     #expect(choice([.basic, .bearer]) == "Bearer ")
     #expect(choice([.basic]) == "Basic ")
-    #expect(choice([AuthenticationScheme(rawValue: "negotiate")]) == nil)
+    #expect(choice([.negotiate]) == "Negotiate ")
+    #expect(choice([.ntlm, .negotiate, .digest]) == "Negotiate ")
+    #expect(choice([AuthenticationScheme(rawValue: "scram-sha-256")]) == nil)
   }
 }

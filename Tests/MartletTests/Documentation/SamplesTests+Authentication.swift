@@ -41,6 +41,20 @@ extension SamplesTests {
     #expect(transport.authorizations == [nil, Self.basic, Self.basic])
   }
 
+  @Test func `proves an account or a ticket`() async throws {
+    let secret = "secret"
+    let client = HTTPClient {
+      $0.transport = AuthServer.accepting("nothing", challenge: "Negotiate, NTLM")
+      $0.authenticators[.host("intranet.example.com")] = .ntlm(user: "ada", password: secret, domain: "CORP")
+      $0.authenticators[.host("*.corp.example.com")] = .negotiate()
+    }
+
+    for (url, scheme) in [("https://intranet.example.com/", "NTLM"), ("https://a.corp.example.com/", "Negotiate")] {
+      let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(url)) }
+      #expect(error?.kind == .unsupported && error?.message.contains(scheme) == true)
+    }
+  }
+
   private struct Token: Decodable {
     var access: String
     var refresh: String

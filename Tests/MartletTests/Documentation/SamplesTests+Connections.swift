@@ -26,6 +26,18 @@ extension SamplesTests {
     #expect("\(proxy)".contains("proxy.example") && !"\(proxy)".contains("password@"))
   }
 
+  @Test func `configures an authenticator for a proxy`() async throws {
+    let secret = "secret"
+    let client = HTTPClient {
+      $0.proxy = .proxy("http://proxy.example:3128")
+      $0.authenticators[.proxy("http://proxy.example:3128")] = .password(user: "ada", password: secret)
+    }
+
+    #expect(client.core.settings.problem == nil)
+    let origin = Origin(scheme: "http", host: "proxy.example", port: 3128)
+    #expect(client.configuration.authenticators.proxySession(for: origin) != nil)
+  }
+
   @Test func `configures addresses`() async throws {
     let client = HTTPClient {
       // In place of a lookup; the certificate is checked for the name.

@@ -140,7 +140,7 @@
       guard !bytes.isEmpty, let transfer else { return false }
       let address = IPAddress(bytes: bytes)
       let refusal = policy.refusal(of: address)
-      transfer.willConnect(to: address, refusal)
+      transfer.addresses.note(address, refusal)
       return refusal == nil
     }
 

@@ -2,7 +2,7 @@
   import CMartletShim
 
   /// The working side of ``CurlTransport``: one engine for the life of a client, started by its first request.
-  final class CurlLoader: AbortAwareTransport, AddressCheckingTransport {
+  final class CurlLoader: AbortAwareTransport, AddressCheckingTransport, HandshakeTransport {
     private let settings: TransportSettings
     private let problem: InvalidInput?
     private let limiter: ConnectionLimiter
@@ -72,6 +72,8 @@
     /// Whether there is a thread, for tests.
     var hasThread: Bool { engine.withLock { $0?.mailbox }?.isRunning ?? false }
 
+    func handshakeProblem(_ scheme: AuthenticationScheme) -> String? { CurlLibrary.handshakeProblem(scheme) }
+
     func closeIdleConnections() { engine.withLock { $0?.mailbox }?.post(.closeIdle) }
 
     private func openEngine(for request: HTTPRequest) throws -> CurlMailbox {
@@ -96,6 +98,15 @@
 
     /// Whether it may send on threads that have not blocked `SIGPIPE`: before 7.88 it let OpenSSL write by itself.
     static let worksOnAnyThread = martlet_curl_version() >= 0x075800
+
+    /// Why it cannot do the handshake of a scheme, or `nil`.
+    static func handshakeProblem(
+      _ scheme: AuthenticationScheme, features: CInt = martlet_curl_features()
+    ) -> String? {
+      // CURL_VERSION_NTLM, CURL_VERSION_SPNEGO
+      let isKnown = features & (scheme == .ntlm ? 1 << 4 : 1 << 8) != 0
+      return isKnown ? nil : "the system's libcurl \(version ?? "") was built without \(scheme)"
+    }
 
     /// Whether a used handle has to be guarded against a folded first header line.
     static let needsGuard = martlet_curl_needs_guard()

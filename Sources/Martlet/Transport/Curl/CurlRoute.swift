@@ -9,6 +9,8 @@
     /// Where the name is not to be looked up, as `CURLOPT_RESOLVE` takes it.
     var address: String?
     var version = HTTPVersion.automatic
+    /// How libcurl has to prove who the client is.
+    var handshake: Handshake?
     /// Whether it may share a connection with others.
     var sharesConnections = true
 
@@ -55,6 +57,13 @@
       case .http1_1: set(martlet_opt_http_version, 2)
       default: break  // As prepared: HTTP/2 where TLS offers it.
       }
+      if let handshake {
+        // Exactly one scheme: libcurl then begins at once, and takes no other that the server might prefer.
+        set(martlet_opt_http_auth, handshake.scheme == .ntlm ? 8 : 4)
+        set(martlet_opt_user, handshake.user)
+        set(martlet_opt_password, handshake.password)
+      }
+      // A handshake keeps its connection to its end nevertheless.
       if !sharesConnections {
         set(martlet_opt_fresh_connect, 1)
         set(martlet_opt_forbid_reuse, 1)
@@ -93,7 +102,8 @@
 
     /// Whether there is nothing special about any route, but for what a request chooses by itself.
     func isDirect(_ wire: CurlRequest, _ context: RequestContext) -> Bool {
-      isPlain && context.call.options.httpVersion == .automatic && !wire.lines.hasProxyCredentials
+      guard isPlain, context.call.options.httpVersion == .automatic else { return false }
+      return context.handshake == nil && !wire.lines.hasProxyCredentials
     }
 
     /// The route of a request, or `nil` if there is nothing special about it.
@@ -127,7 +137,8 @@
         } else {
           route.address = addresses.entry(for: origin.host, port: origin.port)
         }
-        let isSpecial = route.proxy != nil || route.address != nil || version != .automatic
+        if let handshake = context.handshake { try prepare(&route, for: handshake, wire) }
+        let isSpecial = route.proxy != nil || route.address != nil || route.version != .automatic
         return isSpecial ? route : nil
       } catch let error as InvalidInput {
         throw HTTPError(.invalidRequest, error.message, request: wire.request)
@@ -139,6 +150,21 @@
       if let proxy, proxy.scheme != .socks5, origin.scheme == "http" { return }
       throw InvalidInput(
         "the header 'Proxy-Authorization' would reach \(origin.host): put the credentials into the proxy setting")
+    }
+
+    /// Gives a handshake a connection of its own.
+    private func prepare(_ route: inout CurlRoute, for handshake: Handshake, _ wire: CurlRequest) throws {
+      guard route.version == .automatic || route.version == .http1_1 else {
+        throw HTTPError(.unsupported, "\(handshake.scheme) is for HTTP/1.1 only", request: wire.request)
+      }
+      if let proxy = route.proxy, proxy.scheme != .socks5, wire.origin.scheme == "http" {
+        // What it would prove holds for the connection to the proxy, which serves others with its own connections.
+        throw HTTPError(
+          .unsupported, "\(handshake.scheme) for an http URL cannot pass the proxy \(proxy)", request: wire.request)
+      }
+      route.handshake = handshake
+      route.version = .http1_1
+      route.sharesConnections = false
     }
 
     /// Puts in what the proxy is told of who the client is.

@@ -54,8 +54,9 @@
     /// Whether bytes wait for the reader after the end of the transfer.
     @exclusivity(unchecked) private(set) var isLingering = false
     @exclusivity(unchecked) private var reader = ResponseHeadReader()
-    /// Reads what a proxy answers to CONNECT, until that cannot be read.
-    @exclusivity(unchecked) private var connectReader: ResponseHeadReader? = ResponseHeadReader()
+    @exclusivity(unchecked) private var connectAnswer = CurlConnectAnswer()
+    /// A 401 that belongs to libcurl's handshake if that goes on, and else is the answer.
+    @exclusivity(unchecked) private var undecided: CurlArrival?
     @exclusivity(unchecked) private var response: StreamedResponse?
     @exclusivity(unchecked) private var body: CurlBody?
     @exclusivity(unchecked) private var expected: Int64?
@@ -72,9 +73,8 @@
     @exclusivity(unchecked) private var overhead: OverheadMeter?
     @exclusivity(unchecked) private var sendCount = 0
     @exclusivity(unchecked) private var problem: HTTPError?
-    /// The first address that it may not connect to, as long as there is no other.
-    @exclusivity(unchecked) private var refusedAddress: (address: IPAddress, use: AddressUse)?
-    @exclusivity(unchecked) private var hasAddress = false
+    /// What became of its host's addresses, where they are checked.
+    @exclusivity(unchecked) var addresses = CurlAddressCheck()
 
     init(
       _ wire: CurlRequest, _ upload: CurlUpload?, _ route: CurlRoute?, _ context: RequestContext, slot: ConnectionSlot,
@@ -199,28 +199,18 @@
     /// Whether a connection may be made: only for sending the first time.
     var mayConnect: Bool { sendCount == 0 }
 
-    /// An address of the host is about to be connected to, or is refused.
-    func willConnect(to address: IPAddress, _ refusal: AddressUse?) {
-      guard let refusal else { return hasAddress = true }
-      if refusedAddress == nil { refusedAddress = (address, refusal) }
-    }
-
-    /// What it means that there was no address to connect to.
-    private var refusal: HTTPError? {
-      guard let refusedAddress, !hasAddress, sendCount == 0 else { return nil }
-      let (address, use) = refusedAddress
-      return HTTPError(
-        .refusedByGuard, "publicAddressesOnly refuses \(wire.origin.host): \(address.text) is \(use.rawValue)",
-        phase: .connecting)
-    }
-
     /// The request is about to be sent.
     ///
     /// libcurl sends again what a connection took that had served before, whatever the method, if it ended without an
-    /// answer. Whether that is right is for the stages above to say, which know more.
+    /// answer. Whether that is right is for the stages above to say, which know more. A handshake goes on after a 401.
     func willSend() -> Bool {
       sendCount += 1
-      guard sendCount == 1 else { return false }
+      if sendCount > 1 {
+        guard undecided != nil, sendCount <= Handshake.maximumRequests else { return false }
+        undecided = nil
+        reader = ResponseHeadReader()
+      }
+      context.proxyExchange?.connected()
       context.exchange.enter(wire.hasBody ? .sending : .waiting)
       return true
     }
@@ -287,14 +277,21 @@
     func receivedLine(_ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle) -> Bool {
       // Nothing was asked of the server yet.
       if sendCount == 0, route?.proxy != nil {
-        receivedConnectLine(line)
+        if let (status, headers) = connectAnswer.read(line) { context.proxyExchange?.refused(status, headers) }
         return true
       }
       do {
         switch try reader.read(line) {
         case .more: break
         case .interim: context.didReceive(0)
-        case .final(let head): try open(head, handle)
+        case .final(let head):
+          let arrival = CurlArrival(head, handle)
+          if head.status == 401 && route?.handshake != nil {
+            undecided = arrival
+          } else {
+            try open(arrival)
+            handle.loop.hasHead(self)
+          }
         }
         return true
       } catch {
@@ -303,19 +300,8 @@
       }
     }
 
-    private func receivedConnectLine(_ line: UnsafeBufferPointer<UInt8>) {
-      do {
-        guard case .final(let head)? = try connectReader?.read(line) else { return }
-        connectReader = nil
-        // 401 is what tinyproxy says to wrong credentials.
-        if head.status == 407 || head.status == 401 { context.proxyExchange?.refused(head.status, head.headers) }
-      } catch {
-        // libcurl has understood its status, and that decides.
-        connectReader = nil
-      }
-    }
-
-    private func open(_ head: ResponseHeadReader.Head, _ handle: CurlHandle) throws(ResponseHeadReader.Problem) {
+    private func open(_ arrival: CurlArrival) throws(ResponseHeadReader.Problem) {
+      let head = arrival.head
       var headers = head.headers
       var decoder: ContentDecoder?
       if wire.method != .head && head.status != 204 && head.status != 304 {
@@ -331,11 +317,11 @@
       }
       if head.framing.hasTransferCoding {
         // Two lengths, or one that HTTP/1.0 does not know: whose the next bytes are is not sure (RFC 9112 §6.1, §6.3).
-        if head.framing.lengthCount > 0 || head.version == "1.0" { handle.closeConnection() }
+        if head.framing.lengthCount > 0 || head.version == "1.0" { handle?.closeConnection() }
         overhead = OverheadMeter()
-        handle.loop.metersOverhead = true
+        handle?.loop.metersOverhead = true
       }
-      context.exchange.setMeasured(handle.timing)
+      context.exchange.setMeasured(arrival.timing)
       let body = CurlBody(expected: expected, decoder: decoder, source: self)
       let isOpen = state.withLock { state in
         guard case .head = state.stage else { return false }
@@ -348,11 +334,10 @@
       response = StreamedResponse(
         ResponseHead(
           status: HTTPStatus(rawValue: head.status), headers: headers, reasonPhrase: head.reason,
-          httpVersion: head.version, connection: handle.connection, request: wire.request),
+          httpVersion: head.version, connection: arrival.connection, request: wire.request),
         ResponseBody(body.stream))
       if head.status >= 300 { stopUpload() }
       isExpectationRefused = head.status == 417 && upload?.isAtStart == true && wire.request.headers.contains("Expect")
-      handle.loop.hasHead(self)
     }
 
     func deliverHead() {
@@ -370,8 +355,14 @@
     }
 
     func receivedBody(_ bytes: UnsafeRawBufferPointer) -> CurlBody.Reply {
-      guard let body else { return .stop }
       do {
+        // Of an answer that libcurl goes on from, it shows no body.
+        if let arrival = undecided {
+          undecided = nil
+          try open(arrival)
+          handle?.loop.hasHead(self)
+        }
+        guard let body else { return .stop }
         let reply = try body.take(bytes)
         switch reply {
         case .taken:
@@ -443,6 +434,7 @@
     /// - Returns: Whether bytes still wait for the reader.
     func completed(_ result: Result) -> Bool {
       endTurn()
+      if let undecided { return decide(undecided) }
       if isExpectationRefused, let body, result.code == 42 || result.code == 7 {
         // libcurl has thrown away the body and wants to send the request once more, without `Expect`.
         if end() != nil { body.stream.finish() }
@@ -453,7 +445,11 @@
           phase: context.exchange.phase, hasConnected: sendCount > 0, hasMoved: reader.hasBytes,
           hasHead: body != nil, isReused: result.isReused, wasRepeated: sendCount > 0 && wantsRepetition(result),
           refusal: result.refusal)
-        fail(problem ?? refusal ?? CurlErrors.map(code: result.code, text: result.text, situation))
+        let refusal = sendCount == 0 ? addresses.error(for: wire.origin.host) : nil
+        var error = problem ?? refusal ?? CurlErrors.map(code: result.code, text: result.text, situation)
+        // The connection of a handshake is new, though not for libcurl.
+        if route?.handshake != nil { error.mayBeStaleConnection = false }
+        fail(error)
         return false
       }
       guard let body else {
@@ -473,6 +469,15 @@
       return isLingering
     }
 
+    /// The end came instead of the next step of a handshake: its last 401 is the answer, without a body.
+    private func decide(_ arrival: CurlArrival) -> Bool {
+      undecided = nil
+      do { try open(arrival) } catch { violate(error) }
+      deliverHead()
+      if let problem { fail(problem) } else if let body, end() != nil { body.stream.finish() }
+      return false
+    }
+
     /// Whether libcurl has tried to send the request once more.
     private func wantsRepetition(_ result: Result) -> Bool {
       guard !reader.hasBytes else { return false }
@@ -487,11 +492,5 @@
       if let problem { return fail(problem) }
       if end() != nil { body.stream.finish() }
     }
-  }
-
-  /// Who follows a transfer to its end.
-  protocol CurlTransferObserver: AnyObject, Sendable {
-    /// The loop is done with it; bytes may still wait for the reader. Called on any thread, perhaps more than once.
-    func transferIsOver()
   }
 #endif

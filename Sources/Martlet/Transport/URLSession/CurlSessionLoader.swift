@@ -14,7 +14,7 @@
   /// ```
   ///
   /// Without a usable libcurl the system's loader does it.
-  final class CurlSessionLoader: AbortAwareTransport, AddressCheckingTransport {
+  final class CurlSessionLoader: AbortAwareTransport, AddressCheckingTransport, HandshakeTransport {
     private struct State {
       var session: URLSession?
       /// The exchanges that have no task yet.
@@ -69,6 +69,10 @@
       let isAlone = tasks.admit()
       transfer.watchForAbort()
       if isAlone { start(exchange) } else { enqueue(exchange) }
+    }
+
+    func handshakeProblem(_ scheme: AuthenticationScheme) -> String? {
+      problem().map { "the system's loader has no \(scheme): \($0)" } ?? curl.handshakeProblem(scheme)
     }
 
     func closeIdleConnections() { curl.closeIdleConnections() }

@@ -1,0 +1,56 @@
+/// What a transport needs in order to prove who the client is to the end of a connection (NTLM, Negotiate).
+///
+/// It is for one exchange, on a connection that nothing has used before and nothing uses after.
+struct Handshake: Sendable {
+  /// The most requests of one handshake: NTLM has two.
+  static let maximumRequests = 4
+
+  let scheme: AuthenticationScheme
+  /// The user as libcurl takes it: what stands before the first backslash is the domain, also if that is nothing.
+  let user: String
+  let password: String
+}
+
+extension Handshake: CustomStringConvertible, CustomReflectable {
+  /// The scheme, and nothing of the account.
+  var description: String { "\(scheme)" }
+
+  /// A mirror that shows nothing: a context with it may be dumped.
+  var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// A transport that does such handshakes.
+protocol HandshakeTransport: Transport {
+  /// Why it cannot do one, or `nil`.
+  func handshakeProblem(_ scheme: AuthenticationScheme) -> String?
+}
+
+extension AuthenticationScheme {
+  /// Whether what it proves holds for a connection and not for a request.
+  var bindsConnection: Bool { self == .ntlm || self == .negotiate }
+}
+
+extension Call {
+  /// Prepares the handshake for an answer.
+  ///
+  /// - Throws: ``HTTPError``: `unsupported` if the transport cannot do it, `authenticationFailed` if it would have to be
+  ///   done in the open, `invalidRequest` for an account that cannot be sent.
+  func handshake(for answer: Answer, to origin: Origin, _ request: HTTPRequest) throws -> Handshake {
+    let (scheme, credential) = (answer.scheme, answer.credential)
+    guard origin.scheme == "https" || credential.isAllowedWithoutTLS else {
+      let message = "\(scheme) is not sent without TLS unless its credential allows that"
+      throw HTTPError(.authenticationFailed, message, request: request)
+    }
+    guard let transport = settings.transport as? any HandshakeTransport else {
+      let message = "this transport has no \(scheme); on Linux, the transports .curl and .urlSession have"
+      throw HTTPError(.unsupported, message, request: request)
+    }
+    if let problem = transport.handshakeProblem(scheme) { throw HTTPError(.unsupported, problem, request: request) }
+    let (domain, user, password) = (credential.domain ?? "", credential.user ?? "", credential.password ?? "")
+    guard !(domain + user + password).utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }), !domain.contains("\\") else {
+      let message = "the account has control characters, or its domain a backslash"
+      throw HTTPError(.invalidRequest, message, request: request)
+    }
+    return Handshake(scheme: scheme, user: scheme == .ntlm ? "\(domain)\\\(user)" : "", password: password)
+  }
+}

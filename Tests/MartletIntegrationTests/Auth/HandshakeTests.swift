@@ -1,0 +1,301 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  @testable import Martlet
+
+  private let hasNTLM: ConditionTrait = .enabled(
+    if: CurlLibrary.handshakeProblem(.ntlm) == nil, "this libcurl has no NTLM")
+  private let hasNegotiate: ConditionTrait = .enabled(
+    if: CurlLibrary.handshakeProblem(.negotiate) == nil, "this libcurl has no Negotiate")
+
+  /// Schemes that prove something for a connection, on both lanes.
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(3))) struct HandshakeTests {
+    private static func ada(_ password: String = "secret") -> Credential {
+      .user("ada", password: password, domain: "CORP", isAllowedWithoutTLS: true)
+    }
+
+    private static func client(
+      _ lane: Lane, _ url: String, _ credential: Credential, _ notes: StatusNotes = StatusNotes()
+    ) -> HTTPClient {
+      lane.client {
+        $0.attemptMiddleware = [notes]
+        $0.authenticators[.origin(url)] = CredentialAuthenticator(credential)
+      }
+    }
+
+    // MARK: NTLM
+
+    @Test(hasNTLM, arguments: Lane.engines)
+    func `proves an account on a connection that serves nothing else`(lane: Lane) async throws {
+      let server = try NTLMServer()
+      let notes = StatusNotes()
+      let client = Self.client(lane, server.url, Self.ada(), notes)
+
+      let first = try await client.get(RequestTarget(server.url))
+      let second = try await client.get(RequestTarget(server.url))
+
+      #expect(first.text == "CORP|ada|0" && second.text == "CORP|ada|0")
+      // The handshake's own 401 is nobody's response; from the second request on there is no other.
+      #expect(notes.all == [401, 200, 200])
+      let requests = server.server.requests
+      #expect(requests.map { $0.header("Authorization") == nil } == [true, false, false, false, false])
+      #expect(Set(requests.map(\.connection)).count == 3)
+      #expect(Set(server.logins.map(\.connection)).count == 2 && server.misplaced == 0)
+      #expect(await server.server.waitForOpenConnections(atMost: 1, timeout: .seconds(5)))
+    }
+
+    @Test(hasNTLM, arguments: Lane.engines)
+    func `sends a body with the last message only`(lane: Lane) async throws {
+      let server = try NTLMServer()
+      let client = Self.client(lane, server.url, Self.ada())
+      let body = Data(repeating: 1, count: 300_000)
+      let pieces = AsyncStream<Data> {
+        for _ in 0..<10 { $0.yield(Data(repeating: 1, count: 30_000)) }
+        $0.finish()
+      }
+
+      let first = try await client.post(RequestTarget(server.url), body: .data(body))
+      let second = try await client.put(RequestTarget(server.url), body: .data(body))
+      // It is known by now what this server wants.
+      let third = try await client.post(RequestTarget(server.url), body: .stream(pieces))
+
+      #expect([first, second, third].map(\.text) == Array(repeating: "CORP|ada|300000", count: 3))
+      #expect(server.server.requests.map(\.bodyLength) == [300_000, 0, 300_000, 0, 300_000, 0, 300_000])
+      #expect(server.misplaced == 0)
+    }
+
+    @Test(hasNTLM, arguments: Lane.engines) func `a refused account ends with the 401`(lane: Lane) async throws {
+      let server = try NTLMServer()
+      let notes = StatusNotes()
+      let client = Self.client(
+        lane, server.url, .user("eve", password: "x", domain: "", isAllowedWithoutTLS: true), notes)
+
+      let response = try await client.get(RequestTarget(server.url))
+      let head = try await client.head(RequestTarget(server.url))
+
+      #expect(response.status == .unauthorized && response.text == "who are you?")
+      #expect(head.status == .unauthorized)
+      #expect(notes.all == [401, 401, 401, 401])
+      #expect(server.logins.allSatisfy { $0.domain == "" && $0.user == "eve" } && server.misplaced == 0)
+    }
+
+    @Test(hasNTLM, arguments: Lane.engines) func `never shares a connection of two accounts`(lane: Lane) async throws {
+      let server = try NTLMServer()
+      let client = lane.client()
+
+      let texts = try await withThrowingTaskGroup { group in
+        for number in 0..<24 {
+          group.addTask {
+            let user = ["ada", "bob", "cyd"][number % 3]
+            let credential = Credential.user(user, password: "p", domain: "D", isAllowedWithoutTLS: true)
+            // One in three knows nobody.
+            let options = user == "cyd" ? RequestOptions() : RequestOptions.credential(credential)
+            let response = try await client.get(RequestTarget(server.url), options: options)
+            return "\(user) \(response.status.rawValue) \(response.text)"
+          }
+        }
+        return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+      }
+
+      #expect(texts == ["ada 200 D|ada|0", "bob 200 D|bob|0", "cyd 401 who are you?"])
+      #expect(server.logins.count == 16 && Set(server.logins.map(\.connection)).count == 16)
+      #expect(server.misplaced == 0)
+    }
+
+    @Test(hasNTLM, arguments: Lane.engines) func `ends in the middle when it is cancelled`(lane: Lane) async throws {
+      let server = try NTLMServer(second: .hang)
+      let client = Self.client(lane, server.url, Self.ada())
+      let task = Task { try await client.get(RequestTarget(server.url)) }
+      #expect(await server.server.waitForRequests(2))
+
+      task.cancel()
+
+      await #expect(throws: CancellationError.self) { try await task.value }
+      #expect(await server.server.waitForOpenConnections(atMost: 1, timeout: .seconds(5)))
+      #expect(server.logins.isEmpty)
+    }
+
+    @Test(
+      hasNTLM, arguments: Lane.engines,
+      [
+        ("NTLM !", true), ("NTLM TlRMTVNTUAACAAAA", true), ("NTLM TlRMTVNTUAADAAAA", true), ("Basic realm=\"x\"", true),
+        ("NTLM", true), ("NTLM TlRMTVNTUAACAAAAAAAAADAAAAABAogAAQIDBAUGBwgAAAAAAAAAAAQABAAwAAAAAAAAAA==", false),
+      ])
+    func `a broken handshake is the 401, at once`(lane: Lane, broken: (value: String, keeps: Bool)) async throws {
+      var headers: KeyValuePairs = ["WWW-Authenticate": broken.value]
+      if !broken.keeps { headers = ["WWW-Authenticate": broken.value, "Connection": "close"] }
+      let server = try NTLMServer(second: .status(401, headers: headers, body: "broken"))
+      let client = Self.client(lane, server.url, Self.ada())
+      let start = ContinuousClock.now
+
+      let response = try await client.get(RequestTarget(server.url))
+
+      #expect(response.status == .unauthorized)
+      #expect(server.server.requests.count <= 4 && server.logins.isEmpty)
+      #expect(ContinuousClock.now - start < .seconds(10))
+    }
+
+    @Test(hasNTLM, arguments: Lane.engines, [HTTPMethod.get, .post])
+    func `a connection that is lost after the challenge is not tried again`(lane: Lane, method: HTTPMethod) async throws
+    {
+      let value = "NTLM TlRMTVNTUAACAAAAAAAAADAAAAABAogAAQIDBAUGBwgAAAAAAAAAAAQABAAwAAAAAAAAAA=="
+      let types = Shared<[Int]>([])
+      let server = try MockServer { request in
+        guard let field = request.header("Authorization") else {
+          return .status(401, headers: ["WWW-Authenticate": "NTLM"])
+        }
+        let type = Data(base64Encoded: String(field.dropFirst(5))).map { Int($0[8]) } ?? 0
+        types.withLock { $0.append(type) }
+        return type == 1 ? .status(401, headers: ["WWW-Authenticate": value]) : .steps([.cut])
+      }
+      let client = Self.client(lane, server.url, Self.ada())
+
+      let error = await #expect(throws: HTTPError.self) {
+        var request = HTTPRequest(method, RequestTarget(server.url))
+        if method == .post { request.body = .text("body") }
+        return try await client.send(request)
+      }
+
+      #expect(error?.kind == .connectionLost)
+      #expect(types.withLock { $0 } == [1, 3])
+    }
+
+    // MARK: What is not sent
+
+    @Test(arguments: Lane.engines, [AuthenticationScheme.ntlm, .negotiate])
+    func `sends nothing without TLS unless that is allowed, and nothing unasked`(
+      lane: Lane, scheme: AuthenticationScheme
+    ) async throws {
+      let server = try NTLMServer(offers: "\(scheme)")
+      let open = try MockServer(.ok())
+      let credential: Credential = scheme == .ntlm ? .user("ada", password: "p", domain: "D") : .ticket()
+      let client = Self.client(lane, server.url, credential)
+
+      let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
+      try await Self.client(lane, open.url, credential).get(RequestTarget(open.url))
+
+      #expect(error?.kind == .authenticationFailed && error?.message.contains("TLS") == true)
+      #expect(server.server.requests.count == 1)
+      #expect((server.server.requests + open.requests).allSatisfy { $0.header("Authorization") == nil })
+    }
+
+    @Test(arguments: Lane.engines)
+    func `an account is never sent as Basic, and a password proves nothing`(lane: Lane) async throws {
+      let basic = try MockServer(.status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]))
+      let ntlm = try NTLMServer(offers: "NTLM, Negotiate")
+      let confused = lane.client { $0.authenticators[.everywhere] = .ask { _ in Self.ada() } }
+
+      let first = try await Self.client(lane, basic.url, Self.ada()).get(RequestTarget(basic.url))
+      let second = try await Self.client(lane, ntlm.url, .user("ada", password: "secret")).get(RequestTarget(ntlm.url))
+      let error = await #expect(throws: HTTPError.self) { try await confused.get(RequestTarget(basic.url)) }
+
+      #expect(first.status == .unauthorized && second.status == .unauthorized)
+      #expect(error?.kind == .authenticationFailed)
+      #expect((basic.requests + ntlm.server.requests).allSatisfy { $0.header("Authorization") == nil })
+    }
+
+    @Test(hasNTLM, arguments: Lane.engines)
+    func `does not go down after a handshake, nor through a proxy in the open`(lane: Lane) async throws {
+      let handshakes = try NTLMServer()
+      let proxy = try MockServer(.status(401, headers: ["WWW-Authenticate": "NTLM"]))
+      let weak = try MockServer(.status(401, headers: ["WWW-Authenticate": "NTLM, Basic realm=\"r\""]))
+      let ask = CredentialAuthenticator.ask(schemes: [.ntlm, .basic]) { challenge in
+        challenge.scheme == .ntlm ? Self.ada() : .user("ada", password: "secret")
+      }
+      let client = lane.client {
+        $0.authenticators[.everywhere] = ask
+        $0.redirects = .none
+      }
+      let through = lane.client {
+        $0.proxy = .proxy(Proxy(proxy.url))
+        $0.authenticators[.everywhere] = ask
+      }
+
+      #expect(try await client.get(RequestTarget(handshakes.url)).text == "CORP|ada|0")
+      let refused = try await client.get(RequestTarget(weak.url))
+      let error = await #expect(throws: HTTPError.self) { try await through.get("http://nowhere.example/") }
+
+      // Basic was offered as well.
+      #expect(refused.status == .unauthorized)
+      #expect(weak.requests.allSatisfy { $0.header("Authorization")?.hasPrefix("Basic") != true })
+      #expect(error?.kind == .unsupported && error?.message.contains(proxy.url) == true)
+      #expect(proxy.requests.count == 1)
+    }
+
+    @Test(hasNTLM, arguments: Lane.engines)
+    func `refuses Basic where NTLM was accepted`(lane: Lane) async throws {
+      let ntlm = try NTLMServer()
+      let isWeak = Shared(false)
+      let client = lane.client {
+        $0.attemptMiddleware = [
+          Weakener(isOn: isWeak)
+        ]
+        $0.authenticators[.origin(ntlm.url)] = .ask(schemes: [.ntlm, .basic]) { challenge in
+          challenge.scheme == .ntlm ? Self.ada() : .user("ada", password: "secret")
+        }
+      }
+      try await client.get(RequestTarget(ntlm.url))
+      isWeak.withLock { $0 = true }
+
+      let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(ntlm.url)) }
+
+      #expect(error?.kind == .authenticationFailed && error?.message.contains("stronger") == true)
+    }
+
+    /// Answers as a server would that offers Basic only.
+    private struct Weakener: Middleware {
+      let isOn: Shared<Bool>
+
+      func intercept(
+        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      ) async throws -> StreamedResponse {
+        guard isOn.withLock({ $0 }) else { return try await next(request) }
+        return StreamedResponse(
+          status: .unauthorized, headers: ["WWW-Authenticate": "Basic realm=\"r\""], request: request)
+      }
+    }
+
+    // MARK: Negotiate
+
+    @Test(hasNegotiate, arguments: Lane.engines)
+    func `without a ticket the answer is the 401, at once`(lane: Lane) async throws {
+      let server = try NTLMServer(offers: "Negotiate")
+      let client = Self.client(lane, server.url, .ticket(isAllowedWithoutTLS: true))
+      let start = ContinuousClock.now
+
+      let response = try await client.get(RequestTarget(server.url))
+
+      #expect(response.status == .unauthorized && response.text == "who are you?")
+      #expect(server.server.requests.count <= 3)
+      #expect(ContinuousClock.now - start < .seconds(10))
+    }
+
+    // MARK: Who can do it
+
+    @Test func `loaders without handshakes say who has them`() async throws {
+      let server = try NTLMServer()
+      for (transport, origin) in [
+        (SystemLoader() as any Transport, server.url),
+        (.stub { _ in .status(.unauthorized, headers: ["WWW-Authenticate": "NTLM"]) }, "http://a.example"),
+      ] {
+        let client = HTTPClient {
+          $0.transport = transport
+          $0.retry = .none
+          $0.authenticators[.origin(origin)] = CredentialAuthenticator(Self.ada())
+        }
+        let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(origin)) }
+        #expect(error?.kind == .unsupported && error?.message.contains(".curl") == true)
+      }
+      #expect(server.server.requests.allSatisfy { $0.header("Authorization") == nil })
+    }
+
+    @Test func `tells what libcurl was built without`() {
+      #expect(CurlLibrary.handshakeProblem(.ntlm, features: 1 << 8)?.contains("NTLM") == true)
+      #expect(CurlLibrary.handshakeProblem(.negotiate, features: 1 << 4)?.contains("Negotiate") == true)
+      #expect(CurlLibrary.handshakeProblem(.ntlm, features: 1 << 4) == nil)
+      #expect(CurlLibrary.handshakeProblem(.negotiate, features: 1 << 8) == nil)
+    }
+  }
+#endif
