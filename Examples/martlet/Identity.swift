@@ -43,7 +43,9 @@ struct Identity: Equatable, Sendable {
     get throws(UsageError) {
       if let token { return .bearer(try Self.text(of: token)) }
       guard let user else { return nil }
-      guard let password = user.password else { return .ask { try Question(user.name, $0, only: scheme)?.answer() } }
+      guard let password = user.password else {
+        return .ask { try await Question(user.name, $0, only: scheme)?.answer() }
+      }
       return switch scheme {
       case .digest?: .digest(user: user.name, password: password)
       case .basic?: .basic(user: user.name, password: password, isSentUnasked: true)

@@ -26,8 +26,14 @@ struct Question {
   /// Asks; an empty line gives up.
   ///
   /// - Throws: ``UsageError`` if there is no terminal.
-  func answer() throws -> Credential? {
-    let password = try HiddenLine.ask(text)
+  func answer() async throws -> Credential? {
+    let text = text
+    // Not on a thread of tasks, which the limits of the request need.
+    let password = try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue(label: "martlet.question").async {
+        continuation.resume(with: Result { try HiddenLine.ask(text) })
+      }
+    }
     return password.isEmpty ? nil : .user(user, password: password)
   }
 }

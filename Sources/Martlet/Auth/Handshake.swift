@@ -1,14 +1,23 @@
 /// What a transport needs in order to prove who the client is to the end of a connection (NTLM, Negotiate).
 ///
 /// It is for one exchange, on a connection that nothing has used before and nothing uses after.
-struct Handshake: Sendable {
+final class Handshake: Sendable {
   /// The most requests of one handshake: NTLM has two.
   static let maximumRequests = 4
 
   let scheme: AuthenticationScheme
+  /// Whom it is for.
+  let origin: Origin
   /// The user as libcurl takes it: what stands before the first backslash is the domain, also if that is nothing.
   let user: String
   let password: String
+
+  init(scheme: AuthenticationScheme, origin: Origin, user: String, password: String) {
+    self.scheme = scheme
+    self.origin = origin
+    self.user = user
+    self.password = password
+  }
 }
 
 extension Handshake: CustomStringConvertible, CustomReflectable {
@@ -51,6 +60,7 @@ extension Call {
       let message = "the account has control characters, or its domain a backslash"
       throw HTTPError(.invalidRequest, message, request: request)
     }
-    return Handshake(scheme: scheme, user: scheme == .ntlm ? "\(domain)\\\(user)" : "", password: password)
+    let account = scheme == .ntlm ? "\(domain)\\\(user)" : ""
+    return Handshake(scheme: scheme, origin: origin, user: account, password: password)
   }
 }

@@ -151,6 +151,8 @@ struct CookieTable: Sendable {
   mutating func restore(_ earlier: [Change]) {
     let later = takeChanges()
     for change in earlier + later { note(change) }
+    // A file that can never be written must not cost more than the cookies.
+    if noted.count > 2 * Self.maximumCount { noted = noted.filter { $0.value.change.cookie != nil } }
   }
 
   /// Takes over what the keeper has; what is noted here and not told yet stays as it is.

@@ -4,13 +4,15 @@
 /// attempt middleware, which may have made something else of the request.
 struct GuardMiddleware: Stage {
   let guards: GuardSet
+  /// Whether it listens to what hosts say: once for each exchange is enough.
+  var listens = true
 
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
     let (admitted, url, isUpgraded) = try guards.admit(request, call.settings)
     if isUpgraded { call.emit(.upgraded(host: url.host)) }
     let response = try await next(admitted, context)
-    guard let hosts = guards.hosts, let value = response.headers[all: "Strict-Transport-Security"].first,
+    guard listens, let hosts = guards.hosts, let value = response.headers[all: "Strict-Transport-Security"].first,
       response.source == .network, call.settings.configuration.tls.checksServers,
       let source = try? response.request.target.resolve(against: nil)
     else { return response }

@@ -37,18 +37,20 @@ final class HSTSFile: Sendable {
     return entries
   }
 
-  /// Puts changes into the file.
-  ///
-  /// - Returns: What is in it then.
-  func merge(_ changes: [String: HSTSTable.Entry?], now: Int64) async throws -> [String: HSTSTable.Entry] {
-    try await withCheckedThrowingContinuation { continuation in
-      queue.async { [self] in
-        continuation.resume(with: Result { () throws(HTTPError) in try mergeNow(changes, now: now) })
+  /// Does something where it may wait for the file, after what came before.
+  func inTurn(_ work: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+      queue.async {
+        work()
+        continuation.resume()
       }
     }
   }
 
-  private func mergeNow(
+  /// Puts changes into the file; to be called ``inTurn(_:)``.
+  ///
+  /// - Returns: What is in it then.
+  func merge(
     _ changes: [String: HSTSTable.Entry?], now: Int64
   ) throws(HTTPError) -> [String: HSTSTable.Entry] {
     let lock = try FileLock(path + ".lock", patience: Self.patience)

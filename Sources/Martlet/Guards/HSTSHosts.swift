@@ -9,6 +9,8 @@ final class HSTSHosts: Sendable {
   /// So that knowing none costs no lock.
   private let isFilled: Atomic<Bool>
   private let file: HSTSFile?
+  /// How often saving has failed.
+  private let failures = Atomic(0)
   /// Why the file could not be read: then nobody knows which hosts it names.
   let problem: HTTPError?
 
@@ -59,16 +61,23 @@ final class HSTSHosts: Sendable {
   /// Saves what has changed, and takes over what others have saved; what fails is tried again with the next change.
   func save(now: Date) async {
     guard let file else { return }
-    let changes = table.withLock { $0.takeChanges() }
-    guard !changes.isEmpty else { return }
-    do {
-      let stored = try await file.merge(changes, now: Self.seconds(now))
-      table.withLock { table in
-        table.adopt(stored, now: Self.seconds(now))
-        isFilled.store(!table.isEmpty, ordering: .relaxed)
+    let seen = failures.load(ordering: .relaxed)
+    // From taking to adopting it is one step: what another save has taken would be taken for forgotten.
+    await file.inTurn { [self] in
+      // Who has waited behind a failure shares it, instead of waiting for one of its own.
+      guard failures.load(ordering: .relaxed) == seen else { return }
+      let changes = table.withLock { $0.takeChanges() }
+      guard !changes.isEmpty else { return }
+      do throws(HTTPError) {
+        let stored = try file.merge(changes, now: Self.seconds(now))
+        table.withLock { table in
+          table.adopt(stored, now: Self.seconds(now))
+          isFilled.store(!table.isEmpty, ordering: .relaxed)
+        }
+      } catch {
+        failures.add(1, ordering: .relaxed)
+        table.withLock { $0.restore(changes) }
       }
-    } catch {
-      table.withLock { $0.restore(changes) }
     }
   }
 

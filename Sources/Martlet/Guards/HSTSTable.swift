@@ -76,7 +76,11 @@ struct HSTSTable: Sendable {
   private mutating func evict(now: Int64) {
     let ended = hosts.filter { $0.value.entry.expires <= now }.map(\.key)
     for name in ended { hosts[name] = nil }
-    if ended.isEmpty, let oldest = hosts.min(by: { $0.value.heard < $1.value.heard }) { hosts[oldest.key] = nil }
+    // Of those that only the file knows, the one that ends first was heard of longest ago, as far as can be told.
+    let oldest = hosts.min {
+      ($0.value.heard, $0.value.entry.expires) < ($1.value.heard, $1.value.entry.expires)
+    }
+    if ended.isEmpty, let oldest { hosts[oldest.key] = nil }
   }
 
   // MARK: The file
@@ -87,7 +91,11 @@ struct HSTSTable: Sendable {
   }
 
   /// Puts back what could not be saved, unless there is something newer.
-  mutating func restore(_ unsaved: [String: Entry?]) { changes.merge(unsaved) { newer, _ in newer } }
+  mutating func restore(_ unsaved: [String: Entry?]) {
+    changes.merge(unsaved) { newer, _ in newer }
+    // A file that can never be written must not cost more than the table.
+    if changes.count > Self.maximumHosts { changes = changes.filter { hosts[$0.key] != nil } }
+  }
 
   /// Puts changes on top of what is there.
   mutating func apply(_ changes: [String: Entry?], now: Int64) {

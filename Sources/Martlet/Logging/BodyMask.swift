@@ -21,16 +21,21 @@ struct BodyMask {
     return mask.result
   }
 
-  /// Whether a body of this type is text that can be shown.
-  static func isText(_ data: Data, contentType: String?) -> Bool {
+  /// Whether a body of this type is text that can be shown, and looked through for secrets.
+  static func isText(_ data: Data, contentType: String?, coding: String?) -> Bool {
+    if let coding, !FieldSyntax.trimmed(coding).isEmpty,
+      !FieldSyntax.isSameName(FieldSyntax.trimmed(coding), "identity")
+    {
+      return false
+    }
     guard let type = contentType.flatMap({ MediaType($0) }) else {
       // The last character may have been cut.
       let isUTF8 = (0...3).contains { String(validating: data.dropLast($0), as: UTF8.self) != nil }
       return isUTF8 && !data.contains(0)
     }
-    let texts = ["application/json", "application/xml", "application/javascript", "application/x-www-form-urlencoded"]
-    return type.type == "text" || texts.contains(type.essence) || type.subtype.hasSuffix("+json")
-      || type.subtype.hasSuffix("+xml") || type.subtype.hasSuffix("ndjson")
+    // In other character sets names and quotes are other bytes.
+    if let charset = type.charset, !["utf-8", "utf8", "us-ascii", "iso-8859-1"].contains(charset) { return false }
+    return type.isText || type.subtype.hasSuffix("ndjson")
   }
 
   private static func maskedForm(_ data: Data, _ redaction: Redaction) -> [UInt8] {

@@ -10,12 +10,14 @@ final class BodyWatch: Sendable {
 
   private let log: ExchangeLog
   private let contentType: String?
+  private let coding: String?
   private let keptBytes: Int
   private let state = Locked(State())
 
-  init(_ log: ExchangeLog, contentType: String?) {
+  init(_ log: ExchangeLog, _ headers: HTTPHeaders) {
     self.log = log
-    self.contentType = contentType
+    contentType = headers["Content-Type"]
+    coding = headers["Content-Encoding"]
     keptBytes = log.detail.contains(.body) ? log.maximumBodyBytes : 0
   }
 
@@ -39,6 +41,6 @@ final class BodyWatch: Sendable {
       defer { state.hasEnded = true }
       return (state.kept, state.count, !state.hasEnded)
     }
-    if isFirst { log.ended(kept, count: count, contentType: contentType, isWhole: isWhole) }
+    if isFirst { log.ended(kept, count: count, contentType: contentType, coding: coding, isWhole: isWhole) }
   }
 }

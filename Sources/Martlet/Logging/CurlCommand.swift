@@ -78,8 +78,10 @@ struct CurlCommand {
       guard file.isFileURL else { throw InvalidInput("a file body needs a file URL") }
       return (nil, words + ["--data-binary", try ShellText.word("@\(file.path(percentEncoded: false))")])
     case .data(let data) where !redaction.hidesBodies && data.count <= Self.maximumInlineBytes:
-      let bytes =
-        BodyMask.isText(data, contentType: type) ? BodyMask.masked(data, contentType: type, redaction) : [UInt8](data)
+      let isText = BodyMask.isText(data, contentType: type, coding: request.headers["Content-Encoding"])
+      // What cannot be looked through for secrets is not shown.
+      guard isText || redaction.revealsSecrets else { return (nil, words + ["--data-binary", "@-"]) }
+      let bytes = isText ? BodyMask.masked(data, contentType: type, redaction) : [UInt8](data)
       if let text = String(validating: bytes, as: UTF8.self), text.unicodeScalars.allSatisfy(InvalidInput.isPrintable) {
         // Not --data-binary: it reads a file if the text begins with an @.
         return (nil, words + ["--data-raw", try ShellText.word(text)])
@@ -99,8 +101,8 @@ extension HTTPRequest {
   /// it: for that, see ``HTTPClient/curlCommand(for:options:redaction:)``.
   ///
   /// A body of at most 16 KiB is part of the command; its form fields and members of JSON are masked by their names. A
-  /// file is named by its path. A larger body, a stream, and with ``Redaction/strict`` every body, has to come from
-  /// standard input (`@-`).
+  /// file is named by its path. A larger body, a stream, what is not text unless secrets are shown, and with
+  /// ``Redaction/strict`` every body, has to come from standard input (`@-`).
   ///
   /// - Parameters:
   ///   - redaction: What is hidden; ``Redaction/standard`` by default, ``Redaction/revealingSecrets`` for a command that
@@ -132,7 +134,7 @@ extension HTTPClient {
   ///
   /// Like ``HTTPRequest/curlCommand(redaction:base:)``, with all that the client adds: its base URL, its header fields,
   /// the credential of the URL or the options if it is sent unasked, and the cookies of its jar. Not in the command are
-  /// what middleware and authenticators add, and how the client connects: proxies, TLS settings, limits.
+  /// what middleware and authenticators add, cookies of ``CookiePolicy/only(_:)``, and how the client connects: proxies, TLS settings, limits.
   ///
   /// - Parameters:
   ///   - request: The request.
@@ -147,6 +149,8 @@ extension HTTPClient {
     let resolved = ResolvedOptions(options.over(settings.configuration.options))
     var (sent, _, credential) = try RequestGate.admit(
       request, settings: settings, options: resolved, credential: options.credential)
+    // As the client would send it to a host that wants https.
+    sent = settings.upgraded(sent)
     do throws(InvalidInput) {
       let url = try sent.target.resolve(against: nil)
       sent.add(credential?.credential, url)

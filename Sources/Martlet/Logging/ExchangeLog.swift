@@ -34,7 +34,7 @@ struct ExchangeLog: Sendable {
     }
     if detail.contains(.body), case .data(let data)? = request.body?.content {
       let type = request.headers["Content-Type"] ?? request.body?.contentType
-      write(data.prefix(maximumBodyBytes), of: data.count, type, ">|")
+      write(data.prefix(maximumBodyBytes), of: data.count, type, request.headers["Content-Encoding"], ">|")
     }
   }
 
@@ -55,8 +55,8 @@ struct ExchangeLog: Sendable {
   }
 
   /// The body is at its end, or nobody reads on.
-  func ended(_ kept: Data, count: Int, contentType: String?, isWhole: Bool) {
-    if detail.contains(.body), count > 0 { write(kept, of: count, contentType, "<|") }
+  func ended(_ kept: Data, count: Int, contentType: String?, coding: String?, isWhole: Bool) {
+    if detail.contains(.body), count > 0 { write(kept, of: count, contentType, coding, "<|") }
     guard detail.contains(.lifecycle) else { return }
     write("= \(LogText.bytes(count)) in \(elapsed)\(isWhole ? "" : ", not read to the end")")
   }
@@ -69,9 +69,9 @@ struct ExchangeLog: Sendable {
     for field in headers { write("\(mark) \(LogText.field(field, redaction))") }
   }
 
-  private func write(_ beginning: Data, of count: Int, _ contentType: String?, _ mark: String) {
+  private func write(_ beginning: Data, of count: Int, _ contentType: String?, _ coding: String?, _ mark: String) {
     guard count > 0, maximumBodyBytes > 0 else { return }
-    guard !redaction.hidesBodies, BodyMask.isText(beginning, contentType: contentType) else {
+    guard !redaction.hidesBodies, BodyMask.isText(beginning, contentType: contentType, coding: coding) else {
       return write("\(mark) (\(LogText.bytes(count)))")
     }
     let text = LogText.line(BodyMask.masked(beginning, contentType: contentType, redaction))

@@ -4,7 +4,7 @@ import Foundation
 /// Where the lines of a log go.
 ///
 /// Lines are handed over one after the other on a queue of the sink's own, so that no request ever waits for it. A sink
-/// that is slower than its requests keeps 10,000 lines at most; what is more is left out, and one line says how many.
+/// that is slower than its requests keeps 10,000 lines and 8 MiB at most; what is more is left out, and one line says how many.
 public struct LogSink: Sendable {
   private let queue: LogQueue
 
@@ -15,6 +15,8 @@ public struct LogSink: Sendable {
   public init(_ write: @escaping @Sendable (String) -> Void) { queue = LogQueue(write) }
 
   /// Standard error; a line that cannot be written is lost.
+  ///
+  /// A program whose standard error may be a pipe that is closed has to ignore `SIGPIPE`, as for every write of its own.
   public static let standardError = LogSink { line in
     try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8))
   }
@@ -32,12 +34,15 @@ public struct LogSink: Sendable {
 private final class LogQueue: Sendable {
   private struct State {
     var lines: [String] = []
+    /// How many bytes they have.
+    var size = 0
     var leftOut = 0
     var isWriting = false
     var waiters: [CheckedContinuation<Void, Never>] = []
   }
 
   private static let maximumLines = 10_000
+  private static let maximumBytes = 8 << 20
 
   private let state = Locked(State())
   /// A queue and no task: what writes may block, which a thread of tasks must not.
@@ -48,7 +53,12 @@ private final class LogQueue: Sendable {
 
   func add(_ line: String) {
     let isFirst = state.withLock { state in
-      if state.lines.count < Self.maximumLines { state.lines.append(line) } else { state.leftOut += 1 }
+      if state.lines.count < Self.maximumLines && state.size < Self.maximumBytes {
+        state.lines.append(line)
+        state.size += line.utf8.count
+      } else {
+        state.leftOut += 1
+      }
       defer { state.isWriting = true }
       return !state.isWriting
     }
@@ -68,20 +78,17 @@ private final class LogQueue: Sendable {
   private func writeAll() {
     while true {
       let (lines, leftOut, waiters) = state.withLock { state in
-        let taken = (state.lines, state.leftOut, state.lines.isEmpty ? state.waiters : [])
-        state.lines = []
-        state.leftOut = 0
-        if taken.0.isEmpty {
-          state.isWriting = false
-          state.waiters = []
+        defer {
+          state.isWriting = !state.lines.isEmpty
+          (state.lines, state.size, state.leftOut, state.waiters) = ([], 0, 0, [])
         }
-        return taken
+        return (state.lines, state.leftOut, state.waiters)
       }
       for line in lines { output(line) }
       if leftOut > 0 { output("(\(leftOut) more lines were left out: the log is too slow)") }
-      guard lines.isEmpty else { continue }
+      // What came meanwhile is for those who came meanwhile.
       for waiter in waiters { waiter.resume() }
-      return
+      if lines.isEmpty { return }
     }
   }
 }

@@ -98,7 +98,7 @@ public struct LoggingMiddleware: Middleware {
     do {
       var response = try await next(request)
       log.received(response)
-      response.body = response.body.watched(by: BodyWatch(log, contentType: response.headers["Content-Type"]))
+      response.body = response.body.watched(by: BodyWatch(log, response.headers))
       return response
     } catch {
       log.failed(error)

@@ -87,7 +87,8 @@ enum FieldRules {
     case 17 where FieldSyntax.isSameName(name, "Transfer-Encoding"): return .refused
     default: break
     }
-    guard name.utf8.count > 6, FieldSyntax.isSameName(name.prefix(6), "Proxy-"),
+    guard name.utf8.count > 6, name.utf8.first.map(FieldSyntax.lowercased) == UInt8(ascii: "p"),
+      FieldSyntax.isSameName(name.prefix(6), "Proxy-"),
       !FieldSyntax.isSameName(name, "Proxy-Authorization")
     else { return nil }
     return .refused

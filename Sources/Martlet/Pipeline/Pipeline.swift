@@ -37,7 +37,7 @@ enum Pipeline {
       // 7 yours, once per exchange
       configuration.attemptMiddleware.map(MiddlewareStage.init),
       //   where it may go, of what those have made of it
-      configuration.attemptMiddleware.isEmpty ? [] : guards.map { [GuardMiddleware(guards: $0)] } ?? [],
+      configuration.attemptMiddleware.isEmpty ? [] : guards.map { [GuardMiddleware(guards: $0, listens: false)] } ?? [],
       // 8 one exchange on the wire
       [ExchangeStage(transport: transport)],
     ].flatMap { $0 as [any Stage] }

@@ -5,6 +5,7 @@ enum Referrer {
   ///
   /// - Throws: ``InvalidInput`` if it looks like a URL and is none: who knows what would be in it.
   static func clean(_ headers: inout HTTPHeaders, for target: AbsoluteURL) throws(InvalidInput) {
+    guard headers.contains("Referer") else { return }
     let values = headers[all: "Referer"]
     // More than one is refused elsewhere.
     guard let value = values.first, values.count == 1 else { return }

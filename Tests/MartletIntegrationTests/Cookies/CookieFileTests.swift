@@ -252,8 +252,8 @@ import Testing
     try await jar.save()
 
     #expect(problem?.message.contains("another process") == true)
-    // Two seconds each would be 40.
-    #expect(duration < .seconds(15))
+    // Two seconds each would be 40; those that start late on a busy machine wait for themselves.
+    #expect(duration < .seconds(30))
     #expect(await CookieJar(file: url).all.count == 20)
   }
 

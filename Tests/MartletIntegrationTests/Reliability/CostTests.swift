@@ -87,7 +87,7 @@
 
         Figures.note("idle (\(lane)): each of 64 clients takes \(each) bytes")
         // With the stack of its thread, and without optimisation.
-        #expect(isSanitized || each < 160 << 10)
+        #expect(isSanitized || each < 192 << 10)
         #expect(clients.count == 72)
       }
       Figures.show(child)

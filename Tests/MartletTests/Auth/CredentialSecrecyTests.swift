@@ -37,7 +37,9 @@ import Testing
       password, token, challenge, RequestOptions.credential(token), store,
       CredentialAuthenticator(password), TokenAuthenticator(token, answerLimit: .seconds(1)) { _ in nil },
       Credential.user("canaryuser", password: "canarypass", domain: "D"),
-      Handshake(scheme: .ntlm, user: "canaryuser", password: "canarypass"),
+      Handshake(
+        scheme: .ntlm, origin: Origin(scheme: "https", host: "a", port: 443), user: "canaryuser",
+        password: "canarypass"),
       Answer(unasked: password), CallCredential(credential: token, origin: Origin(scheme: "http", host: "a", port: 80)),
     ]
 

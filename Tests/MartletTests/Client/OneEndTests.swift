@@ -77,8 +77,8 @@ import Testing
     outcome.results += 1
     _ = try? await scoped.value
     outcome.results += 1
-    for _ in 0..<10_000 where core.entryCount > 0 { await Task.yield() }
-    for _ in 0..<500 where core.entryCount > 0 { try? await Task.sleep(for: .milliseconds(2)) }
+    for _ in 0..<50 where core.entryCount > 0 { await Task.yield() }
+    for _ in 0..<2_000 where core.entryCount > 0 { try? await Task.sleep(for: .milliseconds(1)) }
     outcome.entries = core.entryCount
     outcome.callbacks = callbacks.elements.count
     outcome.callbacksAfterCancel = await probe.late

@@ -37,7 +37,7 @@ import Testing
       ),
       (
         .put("http://a.test/", body: .data(Data([0, 0x0A, 0x27, 0xFF, 0x25]), contentType: nil)),
-        #"printf '\000\012\047\377\045' | curl --request PUT --header Content-Type: --data-binary @- http://a.test/"#
+        "curl --request PUT --header Content-Type: --data-binary @- http://a.test/"
       ),
       (
         .put("http://a.test/", body: .file(URL(filePath: "/tmp/a b"), contentType: nil)),
@@ -52,6 +52,24 @@ import Testing
     ] as [(HTTPRequest, String)])
   func `a request becomes a command`(_ request: HTTPRequest, _ command: String) throws {
     #expect(try request.curlCommand() == command)
+  }
+
+  @Test(arguments: [
+    ("multipart/form-data; boundary=b", ""), ("application/json", "gzip"), ("application/json; charset=utf-16", ""),
+    ("application/octet-stream", ""),
+  ])
+  func `a body that cannot be looked through is shown with other secrets only`(
+    _ type: String, _ coding: String
+  ) throws {
+    let headers: HTTPHeaders = coding.isEmpty ? [:] : ["Content-Encoding": coding]
+    let request = HTTPRequest.put(
+      "http://a.test/", headers: headers, body: .data(Data([0, 0x0A, 0x27, 0xFF, 0x25]), contentType: type))
+
+    #expect(try request.curlCommand().hasSuffix(" --data-binary @- http://a.test/"))
+    #expect(try !request.curlCommand().contains("printf"))
+    #expect(
+      try request.curlCommand(redaction: .revealingSecrets).hasPrefix(
+        #"printf '\000\012\047\377\045' | curl --request PUT"#))
   }
 
   @Test func `a large body and a stream come from standard input`() throws {

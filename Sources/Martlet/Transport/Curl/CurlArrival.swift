@@ -1,6 +1,6 @@
 #if os(Linux)
   /// A head, and on what connection it came.
-  struct CurlArrival {
+  final class CurlArrival {
     let head: ResponseHeadReader.Head
     let connection: ConnectionInfo
     let timing: RequestTiming

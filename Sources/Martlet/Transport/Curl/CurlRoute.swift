@@ -154,6 +154,10 @@
 
     /// Gives a handshake a connection of its own.
     private func prepare(_ route: inout CurlRoute, for handshake: Handshake, _ wire: CurlRequest) throws {
+      guard wire.origin == handshake.origin else {
+        throw InvalidInput(
+          "attempt middleware has sent what was for \(handshake.origin.host) with \(handshake.scheme) elsewhere")
+      }
       guard route.version == .automatic || route.version == .http1_1 else {
         throw HTTPError(.unsupported, "\(handshake.scheme) is for HTTP/1.1 only", request: wire.request)
       }

@@ -54,7 +54,7 @@
     /// Whether bytes wait for the reader after the end of the transfer.
     @exclusivity(unchecked) private(set) var isLingering = false
     @exclusivity(unchecked) private var reader = ResponseHeadReader()
-    @exclusivity(unchecked) private var connectAnswer = CurlConnectAnswer()
+    @exclusivity(unchecked) private var connectAnswer: CurlConnectAnswer?
     /// A 401 that belongs to libcurl's handshake if that goes on, and else is the answer.
     @exclusivity(unchecked) private var undecided: CurlArrival?
     @exclusivity(unchecked) private var response: StreamedResponse?
@@ -277,7 +277,8 @@
     func receivedLine(_ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle) -> Bool {
       // Nothing was asked of the server yet.
       if sendCount == 0, route?.proxy != nil {
-        if let (status, headers) = connectAnswer.read(line) { context.proxyExchange?.refused(status, headers) }
+        connectAnswer = connectAnswer ?? CurlConnectAnswer()
+        if let (status, headers) = connectAnswer?.read(line) { context.proxyExchange?.refused(status, headers) }
         return true
       }
       do {
@@ -424,8 +425,7 @@
 
     /// What it means that the server closes while bytes to send are waited for: the end, or too early an end.
     func resultOfClose(isReused: Bool) -> Result {
-      let isWhole = body != nil && expected == received
-      let code: CInt = isWhole ? 0 : 52  // GOT_NOTHING
+      let code: CInt = body != nil && expected == received ? 0 : 52  // GOT_NOTHING
       return Result(code: code, text: "the server closed the connection during the upload", isReused: isReused)
     }
 
@@ -434,7 +434,11 @@
     /// - Returns: Whether bytes still wait for the reader.
     func completed(_ result: Result) -> Bool {
       endTurn()
-      if let undecided { return decide(undecided) }
+      if let undecided {
+        // ABORTED_BY_CALLBACK and COULDNT_CONNECT stand for the second connection that it does not get.
+        if [0, 42, 7].contains(result.code) { return decide(undecided) }
+        self.undecided = nil
+      }
       if isExpectationRefused, let body, result.code == 42 || result.code == 7 {
         // libcurl has thrown away the body and wants to send the request once more, without `Expect`.
         if end() != nil { body.stream.finish() }
