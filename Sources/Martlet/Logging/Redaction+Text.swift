@@ -35,8 +35,6 @@ private struct TextMasker {
   let redaction: Redaction
   private var index = 0
   private var result: [UInt8] = []
-  /// Where the word before `index` begins.
-  private var wordStart = 0
 
   private static let nameOctets = ASCIISet(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%[]+")
@@ -56,25 +54,34 @@ private struct TextMasker {
       } else if octet == UInt8(ascii: "/"), bytes[..<index].suffix(3).elementsEqual(Array("://".utf8)) {
         dropUserinfo()
       }
-      if !Self.nameOctets.contains(octet) { wordStart = index }
     }
     return String(decoding: result, as: UTF8.self)
   }
 
   /// Masks what stands after a `=` whose name is a secret's.
   private mutating func maskValue() {
-    let name = bytes[wordStart..<(index - 1)]
-    let isItem =
-      wordStart > 0 && (bytes[wordStart - 1] == UInt8(ascii: "?") || bytes[wordStart - 1] == UInt8(ascii: "&"))
-    guard !name.isEmpty, redaction.hidesBodies ? isItem : redaction.hides(encodedItem: name) else { return }
+    // Blanks may stand around the sign (RFC 9110 §11.2).
+    let end = bytes[..<(index - 1)].lastIndex { !FieldSyntax.isBlank($0) }.map { $0 + 1 } ?? 0
+    let start = bytes[..<end].lastIndex { !Self.nameOctets.contains($0) }.map { $0 + 1 } ?? 0
+    let isItem = start > 0 && [UInt8]("?&;".utf8).contains(bytes[start - 1])
+    guard start < end, redaction.hidesBodies ? isItem : redaction.hides(encodedItem: bytes[start..<end]) else { return }
+    while index < bytes.count, FieldSyntax.isBlank(bytes[index]) { index += 1 }
     if index < bytes.count, bytes[index] == UInt8(ascii: "\"") {
-      let end = bytes[(index + 1)...].firstIndex(of: UInt8(ascii: "\""))
-      index = end.map { $0 + 1 } ?? bytes.count
+      index = endOfQuotedString(from: index)
     } else {
       index = bytes[index...].firstIndex { Self.endsValue($0) } ?? bytes.count
     }
     result += Array("***".utf8)
-    wordStart = index
+  }
+
+  /// The index after the quoted string that begins at `start` (RFC 9110 §5.6.4).
+  private func endOfQuotedString(from start: Int) -> Int {
+    var index = start + 1
+    while index < bytes.count {
+      if bytes[index] == UInt8(ascii: "\"") { return index + 1 }
+      index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
+    }
+    return bytes.count
   }
 
   private static func endsValue(_ octet: UInt8) -> Bool {
@@ -88,6 +95,5 @@ private struct TextMasker {
     let end = rest.firstIndex { $0 <= 0x20 || [UInt8]("/?#\"'<>".utf8).contains($0) } ?? rest.endIndex
     guard let at = rest[..<end].lastIndex(of: UInt8(ascii: "@")) else { return }
     index = at + 1
-    wordStart = index
   }
 }

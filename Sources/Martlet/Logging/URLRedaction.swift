@@ -36,12 +36,22 @@ enum URLRedaction {
 
   /// Keeps the names of a query and hides values.
   static func mask(_ query: ArraySlice<UInt8>, _ hides: (ArraySlice<UInt8>) -> Bool) -> String {
-    query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
-      .map { piece in
-        guard let equals = piece.firstIndex(of: UInt8(ascii: "=")) else { return string(piece) }
-        return hides(piece[..<equals]) ? string(piece[...equals]) + "***" : string(piece)
-      }
-      .joined(separator: "&")
+    pieces(of: query, at: "&").map { piece in
+      if let masked = masked(piece, hides) { return masked }
+      // Some servers take a semicolon for an ampersand; what is hidden anyway has its own in it.
+      return pieces(of: piece, at: ";").map { masked($0, hides) ?? string($0) }.joined(separator: ";")
+    }
+    .joined(separator: "&")
+  }
+
+  private static func pieces(of text: ArraySlice<UInt8>, at mark: Character) -> [ArraySlice<UInt8>] {
+    text.split(separator: mark.asciiValue ?? 0, omittingEmptySubsequences: false)
+  }
+
+  /// The item with its value hidden, if it has to be.
+  private static func masked(_ item: ArraySlice<UInt8>, _ hides: (ArraySlice<UInt8>) -> Bool) -> String? {
+    guard let equals = item.firstIndex(of: UInt8(ascii: "=")), hides(item[..<equals]) else { return nil }
+    return string(item[...equals]) + "***"
   }
 
   private static func afterLastAt(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

@@ -43,6 +43,7 @@ import Testing
     ("<https://a.test/?api_key=canary>; rel=\"next\"", "<https://a.test/?api_key=***>; rel=\"next\""),
     ("0; url=http://canary:canary@a.test/", "0; url=http://a.test/"),
     ("form-data; password=\"can ary\"; x=1", "form-data; password=***; x=1"),
+    (#"Auth token="can\"ary" x=1"#, "Auth token=*** x=1"), ("Auth token = canary, x = 1", "Auth token =***, x = 1"),
     ("plain", "plain"), ("charset=utf-8", "charset=utf-8"), ("a@b.test", "a@b.test"),
     ("/x?pass%77ord=canary", "/x?pass%77ord=***"), ("?token=", "?token=***"),
   ])
@@ -71,6 +72,8 @@ import Testing
       "https://a.test/?X-Amz-Signature=***&X-Amz-Credential=***"
     ),
     ("https://a.test/?key&a=%00", "https://a.test/?key&a=%00"),
+    ("https://a.test/?a=1;token=canary;b=2", "https://a.test/?a=1;token=***;b=2"),
+    ("https://a.test/?token=can;ary&a=1", "https://a.test/?token=***&a=1"),
     ("/relative?q=1", "/relative?q=***"),
   ])
   func `masks URLs`(_ text: String, _ shown: String) {
@@ -125,7 +128,7 @@ import Testing
 
   @Test func `random JSON keeps no secret and gets no longer than it has to`() {
     var generator = SeededGenerator(seed: 39)
-    for _ in 0..<2_000 {
+    for _ in 0..<(isSanitized ? 200 : 2_000) {
       let text = generator.damagedText(of: [
         #"{"user":"ada","password":"x","list":[1,{"token":"y"}],"n":null}"#, #"["token","password"]"#,
       ])

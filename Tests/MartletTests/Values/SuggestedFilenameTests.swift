@@ -110,7 +110,7 @@ import Testing
     #expect(SafeFilename.make(of: String(repeating: "a", count: 254) + ". b") == String(repeating: "a", count: 254))
   }
 
-  @Test func `never leaves a folder`() throws {
+  @Test func `never leaves a folder`() async throws {
     var random = SeededGenerator(seed: 37)
     let folder = URL(filePath: "/srv/downloads", directoryHint: .isDirectory)
     let samples = [
@@ -118,13 +118,16 @@ import Testing
       "CON.x",
     ]
     var count = 0
-    for number in 0..<10_000 {
+    let texts = isSanitized ? 500 : 10_000
+    for number in 0..<texts {
       let text = number % 2 == 0 ? HostileText.random(upTo: 40, using: &random) : random.damagedText(of: samples)
       let names = [
         SafeFilename.make(of: text), Self.suggested(text), Self.suggested("attachment; filename=\(text)"),
         Self.suggested("attachment; filename=\(FieldSyntax.quoted(text))"),
         Self.suggested(nil, url: RequestTarget("http://h.test/\(text)")),
       ]
+      // The others want the thread, too.
+      if number % 100 == 0 { await Task.yield() }
       for name in names.compactMap({ $0 }) {
         count += 1
         let path = folder.appending(path: name, directoryHint: .notDirectory).standardizedFileURL
@@ -135,6 +138,6 @@ import Testing
         #expect(SafeFilename.make(of: name) == name)
       }
     }
-    #expect(count > 10_000)
+    #expect(count > texts)
   }
 }
