@@ -122,19 +122,26 @@ extension Call {
 
 /// The sessions of credentials that came with calls, so that the second call knows what the first one learned.
 final class CallSessions: Sendable {
-  private typealias Table = RecentTable<CallCredential, AuthSession>
+  private struct Key: Hashable {
+    let credential: CallCredential
+    let isProxy: Bool
+  }
 
-  private let sessions = Locked((servers: Table(limit: 64), proxies: Table(limit: 64)))
+  private typealias Table = RecentTable<Key, AuthSession>
+  private static let limit = 128
+
+  private let sessions = Locked(Table(limit: limit))
 
   func session(for credential: CallCredential, isProxy: Bool = false) -> AuthSession {
-    sessions.withLock { sessions in
-      if let session = isProxy ? sessions.proxies[credential] : sessions.servers[credential] { return session }
+    let key = Key(credential: credential, isProxy: isProxy)
+    return sessions.withLock { sessions in
+      if let session = sessions[key] { return session }
       let session = AuthSession(CredentialAuthenticator(credential.credential), isProxy: isProxy)
-      if isProxy { sessions.proxies[credential] = session } else { sessions.servers[credential] = session }
+      sessions[key] = session
       return session
     }
   }
 
   /// Forgets all of them; calls under way keep theirs.
-  func forget() { sessions.withLock { $0 = (Table(limit: 64), Table(limit: 64)) } }
+  func forget() { sessions.withLock { $0 = Table(limit: Self.limit) } }
 }

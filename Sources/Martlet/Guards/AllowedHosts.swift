@@ -37,7 +37,7 @@ struct AllowedHosts: Sendable, Hashable {
   /// Whether a host, as it stands in a parsed URL, may be asked at a port.
   func allows(_ host: String, port: Int) -> Bool {
     let address = IPAddress(host)
-    let name = Self.withoutRoot(host)
+    let name = URLHost.withoutRoot(host)
     return entries.contains { entry in
       guard entry.port ?? port == port else { return false }
       switch entry.name {
@@ -47,9 +47,6 @@ struct AllowedHosts: Sendable, Hashable {
       }
     }
   }
-
-  /// `example.com.` is `example.com`.
-  private static func withoutRoot(_ host: String) -> String { host.hasSuffix(".") ? String(host.dropLast()) : host }
 
   private static func read(_ text: String) throws(InvalidInput) -> Entry {
     // Without brackets its end would be taken for a port.
@@ -68,7 +65,7 @@ struct AllowedHosts: Sendable, Hashable {
       guard !isPattern else { throw InvalidInput("there is nothing below an address") }
       return Entry(name: .address(address), port: authority.port)
     }
-    let name = withoutRoot(authority.host)
+    let name = URLHost.withoutRoot(authority.host)
     return Entry(name: isPattern ? .below(name) : .host(name), port: authority.port)
   }
 }

@@ -25,8 +25,7 @@ struct HSTSTable: Sendable {
 
   /// A host's name as it is looked for; `nil` for an address, which is never known (RFC 6797 §8.1.1).
   static func name(_ host: String) -> String? {
-    guard IPAddress(host) == nil else { return nil }
-    return host.hasSuffix(".") ? String(host.dropLast()) : host
+    IPAddress(host) == nil ? URLHost.withoutRoot(host) : nil
   }
 
   var isEmpty: Bool { hosts.isEmpty }

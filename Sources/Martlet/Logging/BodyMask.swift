@@ -85,7 +85,7 @@ struct BodyMask {
   ///
   /// - Returns: What is between the quotes.
   private mutating func takeString() -> ArraySlice<UInt8> {
-    let end = endOfString(from: index)
+    let end = FieldSyntax.endOfQuotedString(in: bytes, from: index)
     let text = bytes[index..<end]
     result += text
     index = end
@@ -106,16 +106,6 @@ struct BodyMask {
     return index
   }
 
-  /// The index after the string that begins at `start`.
-  private func endOfString(from start: Int) -> Int {
-    var index = start + 1
-    while index < bytes.count {
-      if bytes[index] == UInt8(ascii: "\"") { return index + 1 }
-      index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
-    }
-    return bytes.count
-  }
-
   /// The index after the value that begins at `start`: a string, all of an object or an array, or a word.
   private func endOfValue(from start: Int) -> Int {
     var index = start
@@ -123,7 +113,7 @@ struct BodyMask {
     while index < bytes.count {
       switch bytes[index] {
       case UInt8(ascii: "\""):
-        index = endOfString(from: index)
+        index = FieldSyntax.endOfQuotedString(in: bytes, from: index)
         if depth == 0 { return index }
         continue
       case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1

@@ -67,21 +67,11 @@ private struct TextMasker {
     guard start < end, redaction.hidesBodies ? isItem : redaction.hides(encodedItem: bytes[start..<end]) else { return }
     while index < bytes.count, FieldSyntax.isBlank(bytes[index]) { index += 1 }
     if index < bytes.count, bytes[index] == UInt8(ascii: "\"") {
-      index = endOfQuotedString(from: index)
+      index = FieldSyntax.endOfQuotedString(in: bytes, from: index)
     } else {
       index = bytes[index...].firstIndex { Self.endsValue($0) } ?? bytes.count
     }
     result += Array("***".utf8)
-  }
-
-  /// The index after the quoted string that begins at `start` (RFC 9110 §5.6.4).
-  private func endOfQuotedString(from start: Int) -> Int {
-    var index = start + 1
-    while index < bytes.count {
-      if bytes[index] == UInt8(ascii: "\"") { return index + 1 }
-      index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
-    }
-    return bytes.count
   }
 
   private static func endsValue(_ octet: UInt8) -> Bool {

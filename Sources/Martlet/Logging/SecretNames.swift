@@ -6,10 +6,8 @@ enum SecretNames {
   /// What makes a name suspect wherever it stands in it.
   private static let words = [
     "authoriz", "authentication", "cookie", "token", "secret", "password", "passwd", "passphrase", "credential",
-    "apikey",
-    "accesskey", "privatekey", "authkey", "subscriptionkey", "signature", "session", "jwt", "bearer", "assertion",
-    "csrf",
-    "xsrf",
+    "apikey", "accesskey", "privatekey", "authkey", "subscriptionkey", "signature", "session", "jwt", "bearer",
+    "assertion", "csrf", "xsrf",
   ]
 
   /// What is suspect as the whole name of a query item, of a form's field or of a member of a JSON object.

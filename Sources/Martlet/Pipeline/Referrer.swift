@@ -31,7 +31,9 @@ enum Referrer {
       guard parts.authority?.contains(UInt8(ascii: "@")) != true, !value.utf8.contains(UInt8(ascii: "\\")) else {
         throw InvalidInput("the header 'Referer' is not a URL that can be sent")
       }
-      return value.utf8.first == UInt8(ascii: "#") ? nil : String(value.prefix { $0 != "#" })
+      // By octets: a mark after the sign would join it to a character of its own.
+      let rest = value.utf8.prefix { $0 != UInt8(ascii: "#") }
+      return rest.isEmpty && !value.isEmpty ? nil : String(Substring(rest))
     }
     guard let url = try? AbsoluteURL.parse(String(value)) else {
       throw InvalidInput("the header 'Referer' is not a URL that can be sent")

@@ -39,7 +39,7 @@ struct NoProxy: Sendable {
   func covers(_ host: String, port: Int) -> Bool {
     if entries.isEmpty { return false }
     let address = IPAddress(host)
-    let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+    let name = URLHost.withoutRoot(host)
     return entries.contains { entry in
       switch entry {
       case .everything: return true

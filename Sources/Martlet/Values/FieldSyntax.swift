@@ -137,6 +137,17 @@ extension FieldSyntax {
     return nil
   }
 
+  /// The index after the quoted string that begins at `start`, which reaches to the end if it never ends
+  /// (RFC 9110 §5.6.4; the strings of JSON end alike).
+  static func endOfQuotedString(in octets: [UInt8], from start: Int) -> Int {
+    var index = start + 1
+    while index < octets.count {
+      if octets[index] == 0x22 { return index + 1 }
+      index += octets[index] == 0x5C ? 2 : 1
+    }
+    return octets.count
+  }
+
   /// The text as a quoted string, with `"` and `\` escaped (RFC 9110 §5.6.4).
   static func quoted(_ text: some StringProtocol) -> String {
     var octets: [UInt8] = [0x22]

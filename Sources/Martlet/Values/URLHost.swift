@@ -16,6 +16,9 @@ enum URLHost {
     return host
   }
 
+  /// `example.com.` is `example.com` (RFC 1034 §3.1).
+  static func withoutRoot(_ host: String) -> String { host.hasSuffix(".") ? String(host.dropLast()) : host }
+
   private static func refusal(_ bytes: ArraySlice<UInt8>, _ reason: String) -> InvalidInput {
     InvalidInput("host \"\(InvalidInput.printable(String(decoding: bytes, as: UTF8.self)))\" \(reason)")
   }

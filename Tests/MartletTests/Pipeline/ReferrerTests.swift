@@ -19,7 +19,8 @@ import Testing
     arguments: [
       ("https://a.test/x?y=1", "https://a.test/x?y=1"), ("https://u:p@a.test/x", "https://a.test/x"),
       ("https://a.test/x#secret", "https://a.test/x"), ("HTTPS://u@A.test:443/#f", "https://a.test/"),
-      ("http://b.test/", "http://b.test/"), ("/relative?x#f", "/relative?x"), ("//a.test/x", "//a.test/x"),
+      ("http://b.test/", "http://b.test/"), ("/relative?x#f", "/relative?x"),
+      ("/relative#\u{301}secret", "/relative"), ("//a.test/x", "//a.test/x"),
       ("about:blank", "about:blank"), ("android-app://com.example/", "android-app://com.example/"), ("", ""),
       ("#f", nil),
     ] as [(String, String?)]) func `loses userinfo and fragment`(value: String, sent: String?) async throws

@@ -1,4 +1,5 @@
 import Foundation
+import MartletTesting
 import Testing
 
 @testable import Martlet

@@ -42,8 +42,8 @@
     /// Since when there is nothing in flight.
     @exclusivity(unchecked) private var idleSince: Int64?
 
-    /// Whether there was ever a body whose coding has to be watched.
-    @exclusivity(unchecked) var metersOverhead = false
+    /// How many transfers have a body whose coding has to be watched.
+    @exclusivity(unchecked) var metered = 0
 
     /// Until when the thread waits, if nothing happens.
     @exclusivity(unchecked) private var sleepsUntil: Int64?
@@ -264,6 +264,7 @@
     /// What libcurl leaves in a handle whose transfer failed or was given up is not ours to know: it is used no more.
     private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
       _ = martlet_multi_remove(multi, handle.easy)
+      if handle.transfer?.overhead != nil { metered -= 1 }
       handle.release()
       running -= 1
       if isClean && free.count < Self.maximumFree { free.append(handle) } else { handles[handle.easy] = nil }
@@ -293,7 +294,7 @@
         return endWaiting(for: event.socket, multi)
       }
       _ = martlet_multi_act(multi, event.socket, event.events)
-      if metersOverhead { watches[index].easy.flatMap { handles[$0]?.transfer }?.checkOverhead(event.socket) }
+      if metered > 0 { watches[index].easy.flatMap { handles[$0]?.transfer }?.checkOverhead(event.socket) }
     }
 
     /// Ends the transfer that waits for bytes to send on a connection that its server has closed.

@@ -70,7 +70,7 @@
     /// How many bytes came in this turn of the loop.
     @exclusivity(unchecked) private var unreported = 0
     @exclusivity(unchecked) private var isExpectationRefused = false
-    @exclusivity(unchecked) private var overhead: OverheadMeter?
+    @exclusivity(unchecked) private(set) var overhead: OverheadMeter?
     @exclusivity(unchecked) private var sendCount = 0
     @exclusivity(unchecked) private var problem: HTTPError?
     /// What became of its host's addresses, where they are checked.
@@ -319,8 +319,8 @@
       if head.framing.hasTransferCoding {
         // Two lengths, or one that HTTP/1.0 does not know: whose the next bytes are is not sure (RFC 9112 §6.1, §6.3).
         if head.framing.lengthCount > 0 || head.version == "1.0" { handle?.closeConnection() }
+        if overhead == nil { handle?.loop.metered += 1 }
         overhead = OverheadMeter()
-        handle?.loop.metersOverhead = true
       }
       context.exchange.setMeasured(arrival.timing)
       let body = CurlBody(expected: expected, decoder: decoder, source: self)
