@@ -1,8 +1,9 @@
 #if os(Linux)
   import Foundation
-  import Martlet
   import MartletTesting
   import Testing
+
+  @testable import Martlet
 
   @Suite(.serialized, .timeLimit(.minutes(2)), .needs(.openssl)) struct TLSTrustTests {
     static func client(_ tls: TLSSettings, _ transport: any Transport = .curl) -> HTTPClient {
@@ -46,6 +47,18 @@
       await Self.expectRefusal(.system, server.url, saying: "unable to get local issuer certificate")
       let other = try await CertificateAuthority()
       await Self.expectRefusal(.customRoots(pem: other.root), server.url, saying: "certificate")
+    }
+
+    @Test func `believes custom roots alone, or beside the system's`() async throws {
+      // No test has a key of the system's roots.
+      let pem = try await CertificateAuthority().rootPEM
+
+      let only = CurlTLS.roots(of: TLSSettings.customRoots(pem: pem).trust)
+      let both = try #require(CurlTLS.roots(of: TLSSettings.system(adding: pem).trust))
+
+      #expect(only == pem)
+      #expect(both.suffix(pem.count) == pem)
+      #expect(CurlTLS.roots(of: TLSSettings.system.trust) == nil)
     }
 
     @Test func `does not believe a certificate that is over`() async throws {

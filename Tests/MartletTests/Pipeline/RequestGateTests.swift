@@ -240,6 +240,14 @@ import Testing
 
   // MARK: What the gate adds
 
+  @Test(arguments: [Way.request, .middleware, .attemptMiddleware])
+  func `sends no HEAD with a body`(way: Way) async {
+    #expect(await Self.passes(way) { $0.method = .head })
+    #expect(await Self.passes(way) { ($0.method, $0.body) = (.post, .text("t")) })
+    #expect(await !Self.passes(way) { ($0.method, $0.body) = (.head, .text("t")) })
+    #expect(await !Self.passes(way) { ($0.method, $0.body) = (.head, .data(Data())) })
+  }
+
   @Test func `joins defaults, headers and the body's type`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient {

@@ -33,11 +33,8 @@
       pins = settings.normalizedPins?.joined(separator: ";")
       switch settings.trust {
       case .system, .anything: roots = nil
-      case .only(let material):
-        guard let file = MemoryFile(material.bytes) else { return nil }
-        roots = file
-      case .systemAnd(let material):
-        guard let bytes = Self.systemRoots(and: material.bytes), let file = MemoryFile(bytes) else { return nil }
+      case .only, .systemAnd:
+        guard let bytes = Self.roots(of: settings.trust), let file = MemoryFile(bytes) else { return nil }
         roots = file
       }
       switch settings.clientCertificate?.form {
@@ -56,6 +53,15 @@
     }
 
     deinit { martlet_share_free(sessions) }
+
+    /// The roots in place of libcurl's own; `nil` for those, and if the system's cannot be read.
+    static func roots(of trust: TLSSettings.Trust) -> Data? {
+      switch trust {
+      case .system, .anything: nil
+      case .only(let material): material.bytes
+      case .systemAnd(let material): systemRoots(and: material.bytes)
+      }
+    }
 
     /// Where libcurl knows only a folder of roots, that stays in use beside the file of those that are added.
     private static func systemRoots(and bytes: Data) -> Data? {

@@ -120,6 +120,7 @@ import Testing
     let asked = Log<Int>()
     let transport = StubTransport { request in
       let path = request.url?.path() ?? ""
+      if path == "/again" { return .redirect(to: "/b", status: 307) }
       return path.hasPrefix("/x") ? .redirect(to: path + "x") : .redirect(to: "file:///etc/passwd")
     }
     let client = Self.client(transport) {
@@ -129,8 +130,12 @@ import Testing
 
     let refused = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/a") }
     let tooMany = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/x") }
+    let used = try await #require(throws: HTTPError.self) {
+      try await client.put("http://example.test/again", body: .stream(AsyncStream<Data> { $0.finish() }))
+    }
 
     #expect(refused.kind == .redirectRefused)
+    #expect(used.kind == .bodyNotReplayable && used.response?.status == 307)
     #expect(tooMany.kind == .tooManyRedirects)
     #expect(asked.elements == Array(0..<10))
   }
