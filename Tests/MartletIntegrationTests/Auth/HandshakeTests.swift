@@ -137,6 +137,43 @@
       #expect(ContinuousClock.now - start < .seconds(10))
     }
 
+    @Test(hasNTLM, arguments: Lane.engines) func `a server that always asks on is given up`(lane: Lane) async throws {
+      let headers: KeyValuePairs = [
+        "WWW-Authenticate": "NTLM TlRMTVNTUAACAAAAAAAAADAAAAABAogAAQIDBAUGBwgAAAAAAAAAAAQABAAwAAAAAAAAAA=="
+      ]
+      let server = try MockServer(.status(401, headers: headers, body: "more"))
+      let client = Self.client(lane, server.url, Self.ada())
+
+      let response = try await client.get(RequestTarget(server.url), options: .timeout(.unlimited))
+
+      #expect(response.status == .unauthorized)
+      #expect((2...5).contains(server.requests.count), "\(server.requests.count)")
+    }
+
+    @Test(hasNTLM, arguments: Lane.engines)
+    func `a challenge whose body has no end is for the time limits`(lane: Lane) async throws {
+      let value = "NTLM TlRMTVNTUAACAAAAAAAAADAAAAABAogAAQIDBAUGBwgAAAAAAAAAAAQABAAwAAAAAAAAAA=="
+      let head = "HTTP/1.1 401 No\r\nWWW-Authenticate: \(value)\r\nContent-Length: 1000000000000\r\n\r\n"
+      let server = try NTLMServer(
+        second: .steps([.text(head), .repeating(Data(repeating: 0x62, count: 16_000), count: 1 << 20)]))
+      defer { server.server.stop() }
+      let client = Self.client(lane, server.url, Self.ada())
+      let before = ProcessFacts.residentBytes
+      let asking = Task {
+        try await client.get(RequestTarget(server.url), options: .timeout(TimeoutPolicy(total: .seconds(3))))
+      }
+
+      // Meanwhile others get their answers.
+      #expect(await server.server.waitForRequests(2))
+      let other = try MockServer(.ok("other"))
+      #expect(try await client.get(RequestTarget(other.url)).text == "other")
+      let error = await #expect(throws: HTTPError.self) { try await asking.value }
+
+      #expect(error?.kind == .timedOut)
+      #expect(ProcessFacts.residentBytes - before < 50 << 20)
+      #expect(await server.server.waitForOpenConnections(atMost: 1, timeout: .seconds(5)))
+    }
+
     @Test(hasNTLM, arguments: Lane.engines, [HTTPMethod.get, .post])
     func `a connection that is lost after the challenge is not tried again`(lane: Lane, method: HTTPMethod) async throws
     {

@@ -17,6 +17,8 @@
       var wasRepeated = false
       /// How a proxy refused to connect, if it did.
       var refusal: Refusal?
+      /// Whether a proxy has answered to CONNECT.
+      var hasProxyAnswer = false
     }
 
     /// How a proxy refused to connect.
@@ -38,6 +40,11 @@
         return made(
           refusal.isOfCredentials ? .authenticationFailed : .cannotConnect, "the proxy \(refusal.proxy) \(reason)",
           .connecting, reached: false, isStale: false)
+      }
+      // WRITE_ERROR is our own no; OUT_OF_MEMORY and BAD_FUNCTION_ARGUMENT stand for lines that libcurl cannot read.
+      if situation.hasProxyAnswer, !situation.hasConnected, [23, 27, 43].contains(code) {
+        let message = "the proxy's answer to CONNECT is malformed, or too large"
+        return made(.cannotConnect, message, .connecting, reached: false, isStale: false)
       }
       let isNew = !situation.isReused && !situation.hasMoved
       let kind = kind(code, text, hasConnected: situation.hasConnected, isNew: isNew)

@@ -276,10 +276,9 @@
 
     func receivedLine(_ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle) -> Bool {
       // Nothing was asked of the server yet.
-      if sendCount == 0, route?.proxy != nil {
+      if sendCount == 0, let route, route.proxy != nil {
         connectAnswer = connectAnswer ?? CurlConnectAnswer()
-        if let (status, headers) = connectAnswer?.read(line) { context.proxyExchange?.refused(status, headers) }
-        return true
+        return connectAnswer?.read(line, handle, route, context.proxyExchange) ?? false
       }
       do {
         switch try reader.read(line) {
@@ -448,7 +447,7 @@
         let situation = CurlErrors.Situation(
           phase: context.exchange.phase, hasConnected: sendCount > 0, hasMoved: reader.hasBytes,
           hasHead: body != nil, isReused: result.isReused, wasRepeated: sendCount > 0 && wantsRepetition(result),
-          refusal: result.refusal)
+          refusal: result.refusal, hasProxyAnswer: connectAnswer != nil)
         let refusal = sendCount == 0 ? addresses.error(for: wire.origin.host) : nil
         var error = problem ?? refusal ?? CurlErrors.map(code: result.code, text: result.text, situation)
         // The connection of a handshake is new, though not for libcurl.
