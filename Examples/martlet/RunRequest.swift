@@ -52,6 +52,8 @@ struct RunRequest: Sendable {
         return Self.code(of: response.status)
       }
       await logging?.sink.flush()
+      // It costs nobody the response.
+      if let problem = await client.cookies.problem { errors.complain("the cookies are not saved: \(problem.message)") }
       return code
     } catch {
       // What went wrong stands below what led to it.

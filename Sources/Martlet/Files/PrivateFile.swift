@@ -80,7 +80,12 @@ enum PrivateFile {
       unlink(new)
       throw error("cannot be written", new, failure)
     }
-    try rename(new, to: path)
+    do {
+      try rename(new, to: path)
+    } catch {
+      unlink(new)
+      throw error
+    }
   }
 
   /// Removes a file, if it is there.

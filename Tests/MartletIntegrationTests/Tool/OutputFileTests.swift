@@ -60,6 +60,16 @@ import Testing
     #expect(file.temporaryPath == nil)
   }
 
+  #if os(Linux)
+    @Test func `says that a device is full`() throws {
+      let file = try OutputFile("/dev/full")
+
+      let error = #expect(throws: WriteError.self) { try file.write(Data("x".utf8)) }
+
+      #expect(error?.code == ENOSPC)
+    }
+  #endif
+
   @Test func `says at once that a place cannot be written to`() throws {
     let folder = try TemporaryFolder()
 

@@ -51,6 +51,27 @@ import Testing
     #expect(try folder.contents("a").count == 3_000_000)
   }
 
+  #if os(Linux)
+    @Test func `a full disk is an error of the output, and named`() async throws {
+      let server = try MockServer(.ok("hello"))
+
+      let result = try await ToolProcess.martlet(server.url("/"), "-o", "/dev/full")
+
+      #expect(result.status == 1 && result.output.isEmpty)
+      #expect(result.errors == "martlet: cannot write to '/dev/full': No space left on device\n")
+    }
+  #endif
+
+  @Test func `cookies that cannot be saved are a complaint, and cost no response`() async throws {
+    let server = try MockServer(.ok("hello", headers: ["Set-Cookie": "a=1; Max-Age=60"]))
+    let folder = try TemporaryFolder()
+
+    let result = try await ToolProcess.martlet(server.url("/"), "--cookie-jar", folder.path("none/jar"))
+
+    #expect(result.status == 0 && result.text == "hello")
+    #expect(result.errors.hasPrefix("martlet: the cookies are not saved: "), "\(result.errors)")
+  }
+
   @Test func `a transfer that breaks off leaves no file`() async throws {
     let server = try MockServer(.steps([.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"), .cut]))
     let folder = try TemporaryFolder()

@@ -1,0 +1,134 @@
+#if os(Linux)
+  import Foundation
+  import Testing
+
+  @testable import Martlet
+  @testable import MartletTool
+
+  /// Files that do not fit on the disk: in processes of their own, which may make no file longer than so many bytes.
+  @Suite(.timeLimit(.minutes(2))) struct FullDiskTests {
+    /// Begins a time in which files can grow to some bytes only: the write that goes on beyond that is cut, the next fails.
+    private static func fill(at bytes: Int) { limit(to: rlim_t(bytes)) }
+
+    private static func empty() { limit(to: nil) }
+
+    private static func limit(to bytes: rlim_t?) {
+      #if canImport(Glibc)
+        let resource = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+      #else
+        let resource = RLIMIT_FSIZE
+      #endif
+      // Else it would end the process.
+      signal(SIGXFSZ, SIG_IGN)
+      var limit = rlimit()
+      getrlimit(resource, &limit)
+      limit.rlim_cur = bytes ?? limit.rlim_max
+      #expect(setrlimit(resource, &limit) == 0)
+    }
+
+    @Test func `cookies stay as they were, and are saved when there is room`() async {
+      await #expect(processExitsWith: .success) {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "cookies")
+        let jar = CookieJar(file: file)
+        await jar.set(CookieFileTests.cookie("a"))
+        let before = try folder.contents("cookies")
+
+        FullDiskTests.fill(at: before.count + 100)
+        await jar.set(CookieFileTests.cookie("b", String(repeating: "v", count: 3000)))
+        let problem = await jar.problem
+        let error = await #expect(throws: HTTPError.self) { try await jar.save() }
+
+        #expect(problem?.kind == .file && error?.kind == .file)
+        #expect(await jar.all.map(\.name).sorted() == ["a", "b"])
+        #expect(await CookieJar(file: file).all.map(\.name) == ["a"])
+        #expect(try folder.contents("cookies") == before)
+        #expect(folder.names == ["cookies", "cookies.lock"])
+
+        FullDiskTests.empty()
+        try await jar.save()
+        #expect(await jar.problem == nil)
+        #expect(await CookieJar(file: file).all.map(\.name).sorted() == ["a", "b"])
+      }
+    }
+
+    @Test func `hosts stay as they were, and are saved with the next one`() async {
+      await #expect(processExitsWith: .success) {
+        let folder = try TemporaryFolder()
+        let now = Date()
+        let hosts = HSTSHosts(.file(folder.url.appending(path: "hosts")), now: now)
+        func hear(_ host: String) async throws {
+          _ = hosts.hear("max-age=1000", from: try AbsoluteURL.parse("https://\(host)/"), now: now)
+          await hosts.save(now: now)
+        }
+        try await hear("a.test")
+        let before = try folder.contents("hosts")
+
+        FullDiskTests.fill(at: before.count + 3)
+        try await hear("b.test")
+
+        #expect(try folder.contents("hosts") == before && before.count > 20)
+        #expect(folder.names == ["hosts", "hosts.lock"])
+        #expect(hosts.covers("b.test", now: now))
+
+        FullDiskTests.empty()
+        try await hear("c.test")
+        let next = HSTSHosts(.file(folder.url.appending(path: "hosts")), now: now)
+        #expect(["a.test", "b.test", "c.test"].allSatisfy { next.covers($0, now: now) })
+      }
+    }
+
+    @Test func `credentials stay as they were, and say so`() async {
+      await #expect(processExitsWith: .success) {
+        let folder = try TemporaryFolder()
+        let store = FileCredentialStore(folder.url.appending(path: "credentials"))
+        let space = ProtectionSpace(scheme: "https", host: "a.test", port: 443)
+        let other = ProtectionSpace(scheme: "https", host: "b.test", port: 443)
+        try await store.set(.user("ada", password: "secret"), for: space)
+        let before = try folder.contents("credentials")
+
+        FullDiskTests.fill(at: before.count + 10)
+        let error = await #expect(throws: HTTPError.self) {
+          try await store.set(.user("bob", password: "word"), for: other)
+        }
+
+        #expect(error?.kind == .file && error?.message.contains("word") == false)
+        #expect(try folder.contents("credentials") == before)
+        #expect(folder.names == ["credentials"])
+        #expect(try await store.credential(for: space) == .user("ada", password: "secret"))
+
+        FullDiskTests.empty()
+        try await store.set(.user("bob", password: "word"), for: other)
+        #expect(try await store.credential(for: other) == .user("bob", password: "word"))
+      }
+    }
+
+    @Test func `the tool's file stays as it was`() async {
+      await #expect(processExitsWith: .success) {
+        let folder = try TemporaryFolder()
+        try folder.write("old", to: "a")
+
+        FullDiskTests.fill(at: 1000)
+        let file = try OutputFile(folder.path("a"))
+        let error = #expect(throws: WriteError.self) { try file.write(Data(repeating: 1, count: 5000)) }
+        file.discard()
+
+        #expect(error?.code == EFBIG)
+        #expect(folder.names == ["a"])
+        #expect(try folder.contents("a") == Data("old".utf8))
+      }
+    }
+
+    @Test func `what cannot be put in its place is removed`() throws {
+      let folder = try TemporaryFolder()
+      try folder.write("x", to: "a/in the way")
+
+      let error = #expect(throws: HTTPError.self) {
+        try PrivateFile.replace(folder.path("a"), with: Data("secret".utf8), by: folder.path("a.1"))
+      }
+
+      #expect(error?.kind == .file)
+      #expect(folder.names == ["a"])
+    }
+  }
+#endif
