@@ -1,0 +1,53 @@
+/// What a request may do with the cache, and what is done with it when it fails.
+///
+/// At most one of ``revalidateWhenStale``, ``alwaysRevalidate``, ``preferCached`` and ``onlyCached`` says when a stored
+/// response is used; without any it is the first. A set that contradicts itself throws
+/// ``HTTPError/Kind/invalidRequest`` before anything is sent.
+public struct CachePolicy: OptionSet, Sendable, Hashable {
+  public let rawValue: UInt16
+
+  /// Takes the bits of a set.
+  public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+  /// Uses no stored response.
+  public static let neverRead = CachePolicy(rawValue: 1)
+  /// Stores no response, and updates none.
+  public static let neverWrite = CachePolicy(rawValue: 2)
+  /// Uses a stored response while it is fresh, and asks the server whether it still holds when it is not (RFC 9111 §4).
+  public static let revalidateWhenStale = CachePolicy(rawValue: 4)
+  /// Asks the server each time whether a stored response still holds.
+  public static let alwaysRevalidate = CachePolicy(rawValue: 8)
+  /// Uses a stored response however old it is, and asks the server only if there is none.
+  public static let preferCached = CachePolicy(rawValue: 16)
+  /// Uses a stored response however old it is; without one the request throws ``HTTPError/Kind/notCached``.
+  public static let onlyCached = CachePolicy(rawValue: 32)
+  /// Uses a stored response, however old, when all attempts have failed: without a connection, in time, or with 5xx.
+  public static let fallbackOnError = CachePolicy(rawValue: 64)
+  /// Uses a stale response and asks the server in the background, for as long as the server allows
+  /// (`stale-while-revalidate`, RFC 5861 §3), or always together with ``preferCached``.
+  public static let staleWhileRevalidate = CachePolicy(rawValue: 128)
+  /// Stores and uses whatever the server says of it.
+  public static let ignoreServerDirectives = CachePolicy(rawValue: 256)
+
+  /// What the standard says for a cache of one user; the default.
+  public static let standard: CachePolicy = [.revalidateWhenStale, .staleWhileRevalidate]
+  /// Without the cache.
+  public static let off: CachePolicy = [.neverRead, .neverWrite]
+
+  /// What contradicts itself in the set, in words, or `nil`.
+  var problem: String? {
+    let modes: [(CachePolicy, String)] = [
+      (.revalidateWhenStale, "revalidateWhenStale"), (.alwaysRevalidate, "alwaysRevalidate"),
+      (.preferCached, "preferCached"), (.onlyCached, "onlyCached"),
+    ]
+    let reading = modes.filter { contains($0.0) }.map(\.1)
+    func clash(_ first: String, _ second: String) -> String { "the cache policies \(first) and \(second) contradict each other" }
+    if reading.count > 1 { return clash(reading[0], reading[1]) }
+    let extras = [(CachePolicy.fallbackOnError, "fallbackOnError"), (.staleWhileRevalidate, "staleWhileRevalidate")]
+      .filter { contains($0.0) }.map(\.1)
+    if contains(.neverRead), let other = reading.first ?? extras.first { return clash("neverRead", other) }
+    if contains(.onlyCached), let other = extras.first { return clash("onlyCached", other) }
+    if isSuperset(of: [.alwaysRevalidate, .staleWhileRevalidate]) { return clash("alwaysRevalidate", "staleWhileRevalidate") }
+    return nil
+  }
+}

@@ -1,0 +1,73 @@
+import Foundation
+
+/// How old a stored response is, and how long it may be used (RFC 9111 §4.2); all in seconds.
+struct Freshness: Sendable, Equatable {
+  /// Where the lifetime comes from.
+  enum Basis: Sendable, Equatable {
+    /// What the program said.
+    case program
+    /// `max-age`.
+    case maximumAge
+    /// `Expires`, less `Date`.
+    case expires
+    /// A tenth of the time since `Last-Modified`.
+    case heuristic
+    /// Nothing says that it may be used without asking.
+    case none
+  }
+
+  /// The longest lifetime that is guessed: a week.
+  static let maximumGuess: TimeInterval = 7 * 86_400
+
+  let lifetime: TimeInterval
+  let basis: Basis
+  let age: TimeInterval
+
+  var isFresh: Bool { lifetime > age }
+  /// How long it has been stale; negative while it is fresh.
+  var staleness: TimeInterval { age - lifetime }
+
+  /// Judges an entry at a point in time.
+  ///
+  /// - Parameters:
+  ///   - entry: The stored response.
+  ///   - now: The time.
+  init(_ entry: CacheEntry, at now: Date) {
+    age = Self.age(of: entry, at: now)
+    if let lifetime = entry.programLifetime {
+      (self.lifetime, basis) = (lifetime, .program)
+    } else {
+      (lifetime, basis) = Self.lifetime(of: entry)
+    }
+  }
+
+  /// The age, RFC 9111 §4.2.3.
+  ///
+  /// A clock that was set back behind the arrival of the response tells nothing of its age: then it is as old as can be.
+  private static func age(of entry: CacheEntry, at now: Date) -> TimeInterval {
+    let resident = now.timeIntervalSince(entry.responseTime)
+    guard resident > -tolerance else { return .greatestFiniteMagnitude }
+    let apparent = entry.date.map { max(0, entry.responseTime.timeIntervalSince($0)) } ?? 0
+    let delay = max(0, entry.responseTime.timeIntervalSince(entry.requestTime))
+    return max(apparent, TimeInterval(entry.ageValue) + delay) + max(0, resident)
+  }
+
+  /// How far a clock may go back without suspicion, in seconds.
+  private static let tolerance: TimeInterval = 5
+
+  /// The lifetime, RFC 9111 §4.2.1; `s-maxage` is for shared caches.
+  private static func lifetime(of entry: CacheEntry) -> (TimeInterval, Basis) {
+    if let seconds = entry.control.seconds("max-age") { return (TimeInterval(seconds), .maximumAge) }
+    let expires = entry.headers[all: "Expires"]
+    if !expires.isEmpty {
+      // Invalid dates, "0" above all, are in the past (§5.3); two that differ are no date.
+      guard Set(expires).count == 1, let end = HTTPDate(expires[0])?.date else { return (0, .expires) }
+      return (max(0, end.timeIntervalSince(entry.date ?? entry.responseTime)), .expires)
+    }
+    guard CacheRules.isHeuristicallyCacheable(entry.status) || entry.control.has("public"),
+      let modified = entry.headers["Last-Modified"].flatMap({ HTTPDate($0)?.date })
+    else { return (0, .none) }
+    let guess = (entry.date ?? entry.responseTime).timeIntervalSince(modified) / 10
+    return (min(max(0, guess), maximumGuess), .heuristic)
+  }
+}
