@@ -80,7 +80,8 @@ enum CacheDecision: Sendable, Equatable {
     let obeysServer = !policy.contains(.ignoreServerDirectives)
     if policy.contains(.alwaysRevalidate) { return .ask(.asked) }
     // Without Cache-Control the old field means the same (RFC 9111 §5.4).
-    let isPragma = asked.isEmpty && headers[all: "Pragma"].contains { FieldSyntax.isSameName(FieldSyntax.trimmed($0), "no-cache") }
+    let isPragma =
+      asked.isEmpty && headers[all: "Pragma"].contains { FieldSyntax.isSameName(FieldSyntax.trimmed($0), "no-cache") }
     if asked.has("no-cache") || isPragma { return .ask(.requestForbids) }
     if obeysServer, control.isUnqualified("no-cache") { return .ask(.responseForbids) }
     let freshness = Freshness(entry, at: now)

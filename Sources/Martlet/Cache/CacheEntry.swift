@@ -2,32 +2,27 @@ import Foundation
 
 /// One stored response without its body: what is known of it, in the words of RFC 9111.
 struct CacheEntry: Sendable, Equatable {
-  /// How long it is kept.
-  enum Storage: String, Sendable, Codable {
-    /// Until the session ends.
-    case session
-    /// As long as there is room.
-    case permanent
-  }
-
   /// The part of a representation that is stored, if it is not the whole.
-  struct Part: Sendable, Equatable, Codable {
+  struct Part: Sendable, Equatable {
     var first: Int64
     var last: Int64
     /// The length of the whole, if it is known.
     var complete: Int64?
   }
 
+  /// The URL that it was asked for, for those who look through a cache.
+  var url: String
   var status: Int
   var reasonPhrase: String
   var headers: HTTPHeaders
   /// The request's fields that `Vary` names, as they are compared; those that were not there have no value.
   var selectors: [String: String]
+  /// Who asked, as a digest; `nil` for a request without credentials.
+  var identity: String?
   var requestTime: Date
   var responseTime: Date
   var bodyLength: Int64
   var part: Part?
-  var storage = Storage.permanent
   /// The lifetime that the program said.
   var programLifetime: TimeInterval?
 

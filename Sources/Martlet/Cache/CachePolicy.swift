@@ -41,13 +41,17 @@ public struct CachePolicy: OptionSet, Sendable, Hashable {
       (.preferCached, "preferCached"), (.onlyCached, "onlyCached"),
     ]
     let reading = modes.filter { contains($0.0) }.map(\.1)
-    func clash(_ first: String, _ second: String) -> String { "the cache policies \(first) and \(second) contradict each other" }
+    func clash(_ first: String, _ second: String) -> String {
+      "the cache policies \(first) and \(second) contradict each other"
+    }
     if reading.count > 1 { return clash(reading[0], reading[1]) }
     let extras = [(CachePolicy.fallbackOnError, "fallbackOnError"), (.staleWhileRevalidate, "staleWhileRevalidate")]
       .filter { contains($0.0) }.map(\.1)
     if contains(.neverRead), let other = reading.first ?? extras.first { return clash("neverRead", other) }
     if contains(.onlyCached), let other = extras.first { return clash("onlyCached", other) }
-    if isSuperset(of: [.alwaysRevalidate, .staleWhileRevalidate]) { return clash("alwaysRevalidate", "staleWhileRevalidate") }
+    if isSuperset(of: [.alwaysRevalidate, .staleWhileRevalidate]) {
+      return clash("alwaysRevalidate", "staleWhileRevalidate")
+    }
     return nil
   }
 }

@@ -9,7 +9,8 @@ enum CacheRules {
 
   /// The statuses whose rules for caches are known here (RFC 9111 §3, `must-understand`).
   static func isUnderstood(_ status: Int) -> Bool {
-    isHeuristicallyCacheable(status) || [302, 303, 307, 400, 401, 403, 406, 409, 429, 500, 502, 503, 504].contains(status)
+    isHeuristicallyCacheable(status)
+      || [302, 303, 307, 400, 401, 403, 406, 409, 429, 500, 502, 503, 504].contains(status)
   }
 
   /// Why a response is not stored.
