@@ -12,6 +12,8 @@ public enum RequestEvent: Sendable {
   case authenticating(AuthenticationScheme, realm: String?)
   /// The URL of a request was made an https one, because its host wants that (RFC 6797 §8.3).
   case upgraded(host: String)
+  /// A response that could be kept for later requests was not, and why.
+  case notCached(String)
   /// A redirect is followed.
   case redirected(RedirectHop)
   /// An attempt failed and will be repeated after a pause.

@@ -22,6 +22,7 @@ struct AuthMiddleware: Stage {
     while true {
       var filled = request
       context.handshake = nil
+      context.credential = sent.answer?.credential
       if let answer = sent.answer {
         if answer.scheme.bindsConnection {
           context.handshake = try call.handshake(for: answer, to: url.origin, request)

@@ -1,5 +1,6 @@
 extension HTTPClient {
-  /// Forgets who the client was: tokens, passwords, what servers had accepted, its cookies, and what is in its credential
+  /// Forgets who the client was: tokens, passwords, what servers had accepted, its cookies, what is in its cache for this
+  /// session, and what is in its credential
   /// store.
   ///
   /// The next request has no credentials. Authenticators that have one credential, such as `.basic(…)` and
@@ -13,6 +14,7 @@ extension HTTPClient {
     await configuration.authenticators.signOut()
     core.callSessions.forget()
     await core.settings.jar.removeAll()
+    try? await core.settings.cache.removeAll(.session)
     try await configuration.credentialStore?.removeAll()
   }
 }

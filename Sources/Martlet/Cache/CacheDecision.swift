@@ -6,65 +6,97 @@ enum CacheDecision: Sendable, Equatable {
   case use(Int, Reason)
   /// The same, and ask the server meanwhile.
   case useAndRefresh(Int, Reason)
-  /// Ask the server whether this entry still holds; the validators of the others go along.
+  /// Ask the server whether this entry still holds.
   case revalidate(Int, Reason)
-  /// Ask the server as if nothing were stored.
-  case fetch(Reason)
+  /// Ask the server for what is missing of this entry.
+  case complete(Int, Reason)
+  /// Ask the server as if nothing were stored; the entry is what would do if nobody answers.
+  case fetch(Int?, Reason)
   /// End without asking.
   case fail(Reason)
 
   /// Why, fit to be printed.
   enum Reason: String, Sendable {
-    case fresh = "it is fresh"
-    case preferred = "stored responses are preferred, however old"
-    case staleAllowed = "it is stale, and the request allows that (max-stale)"
-    case staleWhileRevalidate = "it is stale, and is being renewed (stale-while-revalidate)"
+    case fresh = "what is stored is fresh"
+    case preferred = "what is stored is preferred, however old"
+    case staleAllowed = "what is stored is stale, which the request allows (max-stale)"
+    case staleWhileRevalidate = "what is stored is stale and being renewed (stale-while-revalidate)"
     case nothing = "nothing is stored"
     case noVariant = "what is stored is for other header fields (Vary)"
-    case policyForbidsReading = "the policy says neverRead"
+    case otherBytes = "other bytes are stored than the ones asked for"
+    case incomplete = "a part is stored"
+    case neverRead = "the policy is neverRead"
     case requestForbids = "the request says no-store or no-cache"
-    case asked = "the policy says alwaysRevalidate"
-    case responseForbids = "the response says no-cache"
-    case stale = "it is stale"
-    case tooOld = "it is older than the request allows (max-age)"
-    case notFreshEnough = "it is not fresh for as long as the request wants (min-fresh)"
-    case noValidator = "it is stale, and there is nothing to ask about it with"
-    case method = "the method is not GET or HEAD"
-    case notStored = "only what is stored is wanted, and nothing that can be used is"
+    case ownCondition = "the request has a condition of its own"
+    case alwaysRevalidate = "the policy is alwaysRevalidate"
+    case responseForbids = "the response said no-cache"
+    case stale = "what is stored is stale"
+    case tooOld = "what is stored is older than the request allows (max-age)"
+    case notFreshEnough = "what is stored is not fresh for as long as the request wants (min-fresh)"
+    case confirmed = "the server confirmed what is stored"
+    case replaced = "the server sent a newer one than what is stored"
+    case unreachable = "the server gave no answer of use"
+    case notStored = "only what is stored was wanted, and nothing of that can be used"
+  }
+
+  /// What decides of a request.
+  struct Question: Sendable {
+    var method: HTTPMethod
+    var headers: HTTPHeaders
+    var policy: CachePolicy
+    var now: Date
   }
 
   /// Decides.
   ///
   /// - Parameters:
-  ///   - method: The method of the request.
-  ///   - headers: Its fields.
-  ///   - entries: What is stored for its URL, in any order.
-  ///   - policy: The policy, without contradictions.
-  ///   - now: The time.
-  static func make(
-    _ method: HTTPMethod, _ headers: HTTPHeaders, _ entries: [CacheEntry], _ policy: CachePolicy, now: Date
-  ) -> CacheDecision {
+  ///   - question: The request, a `GET` or `HEAD`, with a policy without contradictions.
+  ///   - entries: What is stored for its URL and for who asks, in any order.
+  static func make(_ question: Question, _ entries: [CacheEntry]) -> CacheDecision {
+    let (headers, policy) = (question.headers, question.policy)
     let asked = CacheControl(headers)
     let isOnly = policy.contains(.onlyCached) || asked.has("only-if-cached")
-    func without(_ reason: Reason) -> CacheDecision { isOnly ? .fail(.notStored) : .fetch(reason) }
-    guard method == .get || method == .head else { return without(.method) }
-    guard !policy.contains(.neverRead) else { return .fetch(.policyForbidsReading) }
-    guard !asked.has("no-store") else { return without(.requestForbids) }
+    func without(_ reason: Reason, _ index: Int? = nil) -> CacheDecision {
+      isOnly ? .fail(.notStored) : .fetch(index, reason)
+    }
+    guard !policy.contains(.neverRead) else { return .fetch(nil, .neverRead) }
     guard !entries.isEmpty else { return without(.nothing) }
+    guard !asked.has("no-store") else { return without(.requestForbids) }
+    let conditions = ["If-Match", "If-Unmodified-Since", "If-Range"]
+    guard !conditions.contains(where: headers.contains) else { return without(.ownCondition) }
     guard let index = selected(entries, headers) else { return without(.noVariant) }
     let entry = entries[index]
-    if policy.contains(.onlyCached) || policy.contains(.preferCached) {
-      return policy.contains(.staleWhileRevalidate) && !Freshness(entry, at: now).isFresh
-        ? .useAndRefresh(index, .preferred) : .use(index, .preferred)
+    if let lack = lack(entry, question) {
+      if lack == .incomplete, !isOnly, entry.isExtensible { return .complete(index, lack) }
+      return without(lack, index)
     }
-    let step = judge(entry, asked, headers, policy, now)
-    switch step {
+    if policy.contains(.onlyCached) { return .use(index, .preferred) }
+    if policy.contains(.preferCached) {
+      let isStale = policy.contains(.staleWhileRevalidate) && !Freshness(entry, at: question.now).isFresh
+      return isStale && !isOnly ? .useAndRefresh(index, .preferred) : .use(index, .preferred)
+    }
+    switch judge(entry, asked, question) {
     case .use(let reason): return .use(index, reason)
-    case .refresh(let reason): return .useAndRefresh(index, reason)
+    case .refresh(let reason): return isOnly ? .fail(.notStored) : .useAndRefresh(index, reason)
     case .ask(let reason):
       if isOnly { return .fail(.notStored) }
-      return entry.hasValidator ? .revalidate(index, reason) : .fetch(reason == .stale ? .noValidator : reason)
+      let isOwn = headers.contains("If-None-Match") || headers.contains("If-Modified-Since")
+      // Of a part it cannot be asked whether it is the right one of something newer.
+      let isAskable = entry.hasValidator && !isOwn && !headers.contains("Range") && entry.part == nil
+      return isAskable ? .revalidate(index, reason) : .fetch(index, reason)
     }
+  }
+
+  /// Why an entry cannot be the answer, however fresh it is.
+  private static func lack(_ entry: CacheEntry, _ question: Question) -> Reason? {
+    let isRanged = question.method == .get && question.headers.contains("Range")
+    if isRanged, entry.status == 200 || entry.status == 206 {
+      guard let range = ByteRange(question.headers[all: "Range"]), entry.bytes(for: range) != nil else {
+        return .otherBytes
+      }
+      return nil
+    }
+    return entry.part == nil ? nil : .incomplete
   }
 
   private enum Judgement {
@@ -73,19 +105,19 @@ enum CacheDecision: Sendable, Equatable {
     case ask(Reason)
   }
 
-  private static func judge(
-    _ entry: CacheEntry, _ asked: CacheControl, _ headers: HTTPHeaders, _ policy: CachePolicy, _ now: Date
-  ) -> Judgement {
+  private static func judge(_ entry: CacheEntry, _ asked: CacheControl, _ question: Question) -> Judgement {
+    let (headers, policy) = (question.headers, question.policy)
     let control = entry.control
     let obeysServer = !policy.contains(.ignoreServerDirectives)
-    if policy.contains(.alwaysRevalidate) { return .ask(.asked) }
+    if policy.contains(.alwaysRevalidate) { return .ask(.alwaysRevalidate) }
     // Without Cache-Control the old field means the same (RFC 9111 §5.4).
     let isPragma =
-      asked.isEmpty && headers[all: "Pragma"].contains { FieldSyntax.isSameName(FieldSyntax.trimmed($0), "no-cache") }
+      asked.isEmpty
+      && headers.values(of: "Pragma").contains { FieldSyntax.isSameName(FieldSyntax.trimmed($0), "no-cache") }
     if asked.has("no-cache") || isPragma { return .ask(.requestForbids) }
     if obeysServer, control.isUnqualified("no-cache") { return .ask(.responseForbids) }
-    let freshness = Freshness(entry, at: now)
-    if let limit = asked.seconds("max-age"), freshness.age > TimeInterval(limit) { return .ask(.tooOld) }
+    let freshness = Freshness(entry, at: question.now)
+    if let limit = asked.seconds("max-age"), freshness.age > TimeInterval(limit) || limit == 0 { return .ask(.tooOld) }
     let margin = TimeInterval(asked.seconds("min-fresh") ?? 0)
     if freshness.isFresh {
       return freshness.lifetime - freshness.age >= margin ? .use(.fresh) : .ask(.notFreshEnough)
@@ -93,7 +125,7 @@ enum CacheDecision: Sendable, Equatable {
     guard margin == 0 else { return .ask(.notFreshEnough) }
     // Nobody but the program may say otherwise (RFC 9111 §5.2.2.2).
     if obeysServer, control.has("must-revalidate") { return .ask(.stale) }
-    if let allowed = asked.maximumStaleness, freshness.staleness <= TimeInterval(clamping: allowed) {
+    if let allowed = asked.maximumStaleness, freshness.staleness <= TimeInterval(allowed) {
       return .use(.staleAllowed)
     }
     if policy.contains(.staleWhileRevalidate), let window = control.seconds("stale-while-revalidate"),
@@ -104,13 +136,47 @@ enum CacheDecision: Sendable, Equatable {
     return .ask(.stale)
   }
 
-  /// The newest of the entries that the request selects (RFC 9111 §4.1), by `Date`.
+  /// The newest of the entries that the request selects (RFC 9111 §4.1), by `Date`; the one that came last, if that is
+  /// the same.
   private static func selected(_ entries: [CacheEntry], _ headers: HTTPHeaders) -> Int? {
-    entries.indices.filter { Selection.matches(entries[$0], headers) }
-      .max { (entries[$0].date ?? entries[$0].responseTime) < (entries[$1].date ?? entries[$1].responseTime) }
+    var best: Int?
+    for index in entries.indices where Selection.matches(entries[index], headers) {
+      guard let other = best else {
+        best = index
+        continue
+      }
+      let (new, old) = (entries[index], entries[other])
+      let order =
+        ((new.date ?? new.responseTime), new.responseTime) > ((old.date ?? old.responseTime), old.responseTime)
+      if order { best = index }
+    }
+    return best
   }
 }
 
-extension TimeInterval {
-  fileprivate init(clamping seconds: Int) { self = seconds == .max ? .greatestFiniteMagnitude : TimeInterval(seconds) }
+extension CacheDecision {
+  /// Whether an entry may answer in place of a server that failed.
+  ///
+  /// - Parameters:
+  ///   - entry: What is stored.
+  ///   - question: The request and the time of the failure.
+  static func mayStandIn(_ entry: CacheEntry, _ question: Question) -> Bool {
+    guard lack(entry, question) == nil else { return false }
+    if question.policy.contains(.fallbackOnError) { return true }
+    let control = entry.control
+    // RFC 5861 §4, unless the server forbids it (RFC 9111 §4.2.4).
+    guard !control.has("must-revalidate"), !control.has("no-cache") else { return false }
+    let asked = CacheControl(question.headers)
+    guard !asked.has("no-cache"), !asked.has("no-store") else { return false }
+    guard let window = asked.seconds("stale-if-error") ?? control.seconds("stale-if-error") else { return false }
+    return Freshness(entry, at: question.now).staleness <= TimeInterval(window)
+  }
+}
+
+extension CacheEntry {
+  /// Whether what is missing of a part can be asked for, and put behind it (RFC 9111 §3.4).
+  var isExtensible: Bool {
+    guard let part, part.first == 0, let tag = entityTag, !tag.hasPrefix("W/") else { return false }
+    return part.complete.map { part.last < $0 - 1 } ?? true
+  }
 }

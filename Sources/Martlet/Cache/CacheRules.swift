@@ -15,22 +15,19 @@ enum CacheRules {
 
   /// Why a response is not stored.
   enum Refusal: String, Sendable {
-    case method = "the method is not GET"
     case status = "its status is not final, or not understood"
     case requestForbids = "the request said no-store"
     case responseForbids = "the response said no-store"
     case variesByEverything = "it varies by everything (Vary: *)"
     case saysNothing = "nothing says that it may be stored"
-    case partial = "it is a part whose place is not told"
   }
 
   /// Whether a response may be stored by a private cache (RFC 9111 §3); `nil` if it may.
   static func refusal(
-    toStore status: Int, _ headers: HTTPHeaders, of request: HTTPRequest, ignoresServer: Bool
+    toStore status: Int, _ headers: HTTPHeaders, of request: HTTPHeaders, ignoresServer: Bool
   ) -> Refusal? {
-    guard request.method == .get else { return .method }
     guard status >= 200, status != 304 else { return .status }
-    if CacheControl(request.headers).has("no-store") { return .requestForbids }
+    if CacheControl(request).has("no-store") { return .requestForbids }
     let control = CacheControl(headers)
     if !ignoresServer {
       if control.has("must-understand") {
@@ -48,7 +45,7 @@ enum CacheRules {
   }
 
   /// The fields that are not stored: those of the connection, and what it names (RFC 9111 §3.1).
-  static func storable(_ headers: HTTPHeaders) -> HTTPHeaders {
+  static func storable(_ headers: HTTPHeaders, ignoresServer: Bool = false) -> HTTPHeaders {
     var dropped: Set = [
       "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade", "proxy-authenticate",
       "proxy-authentication-info", "proxy-authorization",
@@ -58,7 +55,7 @@ enum CacheRules {
     }
     // Named by these, a field is not to be used without asking, or not stored (RFC 9111 §5.2.2.4, §5.2.2.7).
     let control = CacheControl(headers)
-    dropped.formUnion(control.fields("no-cache"))
+    if !ignoresServer { dropped.formUnion(control.fields("no-cache")) }
     // What says how it may be used stays all the same.
     dropped.subtract(["cache-control", "vary", "date", "age", "expires"])
     return HTTPHeaders(headers.filter { !dropped.contains(FieldSyntax.lowercased($0.name)) })
@@ -72,46 +69,20 @@ enum CacheRules {
     let names = Set(fields.map { FieldSyntax.lowercased($0.name) })
     return HTTPHeaders(stored.filter { !names.contains(FieldSyntax.lowercased($0.name)) } + fields)
   }
-}
 
-/// The request's fields that a response was chosen by (RFC 9111 §4.1).
-enum Selection {
-  /// The most fields that a response may vary by.
-  private static let maximumNames = 32
-
-  /// The names in `Vary` in lower case and in order; `nil` for everything.
-  static func names(_ headers: HTTPHeaders) -> [String]? {
-    let members = headers[all: "Vary"].flatMap { FieldSyntax.listMembers(of: $0).map { FieldSyntax.lowercased($0) } }
-    guard !members.contains("*"), members.allSatisfy({ FieldSyntax.isToken($0) }) else { return nil }
-    let names = Set(members)
-    return names.count <= maximumNames ? names.sorted() : nil
-  }
-
-  /// The values of the named fields in a request, as they are compared.
-  static func selectors(_ names: [String], of request: HTTPHeaders) -> [String: String] {
-    var values: [String: String] = [:]
-    for name in names {
-      let fields = request[all: name]
-      if !fields.isEmpty { values[name] = normalized(fields, of: name) }
+  /// Which entries a 304 is about (RFC 9111 §4.3.4): those with its strong validator, else with its weak one, else the
+  /// one that was asked about.
+  static func confirmed(by headers: HTTPHeaders, _ entries: [CacheEntry], asked: Int) -> [Int] {
+    if let tag = headers["ETag"] {
+      let isStrong = EntityTag.isStrong(tag)
+      return entries.indices.filter { index in
+        guard let own = entries[index].entityTag else { return false }
+        return isStrong ? own == tag : EntityTag.isSame(own, tag)
+      }
     }
-    return values
-  }
-
-  /// Whether an entry answers a request.
-  static func matches(_ entry: CacheEntry, _ request: HTTPHeaders) -> Bool {
-    guard let names = names(entry.headers) else { return false }
-    return selectors(names, of: request) == entry.selectors
-  }
-
-  /// What may be done with a list without changing its meaning: lines are one list, blanks at commas do not count
-  /// (RFC 9110 §5.3, §5.6.1); of languages, codings and character sets neither case nor order does, other than by weight.
-  private static func normalized(_ values: [String], of name: String) -> String {
-    let members = values.flatMap { FieldSyntax.listMembers(of: $0) }
-    guard ["accept-language", "accept-encoding", "accept-charset"].contains(name) else {
-      return members.joined(separator: ",")
+    if let date = headers["Last-Modified"], entries[asked].lastModified != nil {
+      return entries[asked].lastModified == date ? [asked] : []
     }
-    return members.map { member in
-      FieldSyntax.lowercased(member.filter { $0 != " " && $0 != "\t" })
-    }.sorted().joined(separator: ",")
+    return [asked]
   }
 }

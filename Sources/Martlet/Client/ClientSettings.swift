@@ -10,6 +10,8 @@ final class ClientSettings: Sendable {
   let baseOrigin: Result<Origin?, InvalidInput>
   /// The client's cookies.
   let jar: CookieJar
+  /// The client's stored responses.
+  let cache: ResponseCache
   /// What keeps requests from going where they must not, if anything does.
   let guards: GuardSet?
   /// The options of a request that chooses nothing.
@@ -35,6 +37,7 @@ final class ClientSettings: Sendable {
     } else {
       jar = configuration.cookies.makeJar(configuration.now)
     }
+    cache = configuration.cache ?? previous.flatMap { $0.configuration.cache == nil ? $0.cache : nil } ?? .memory()
     guards = GuardSet(configuration, transport, reusing: previous?.guards)
     problem = transportProblem ?? configuration.authenticationProblem ?? configuration.guardRules.problem
     var headers: HTTPHeaders = ["Accept": "*/*", "User-Agent": configuration.userAgent]
@@ -48,9 +51,9 @@ final class ClientSettings: Sendable {
     hasCookies = Self.hasCookies(options, jar)
     let cookies = hasCookies ? jar : nil
     wholeStages = Pipeline.stages(
-      configuration, transport, guards, isFollowing: isFollowing, cookies: cookies, .whole)
+      configuration, transport, guards, isFollowing: isFollowing, cookies: cookies, cache: cache, .whole)
     streamStages = Pipeline.stages(
-      configuration, transport, guards, isFollowing: isFollowing, cookies: cookies, .stream)
+      configuration, transport, guards, isFollowing: isFollowing, cookies: cookies, cache: cache, .stream)
   }
 
   /// The stages of a call, which are the same for nearly all of them.
@@ -63,7 +66,7 @@ final class ClientSettings: Sendable {
     guard isUsual, !hasCredential else {
       return Pipeline.stages(
         configuration, transport, guards, isFollowing: isFollowing, hasCredential: hasCredential,
-        cookies: hasCookies ? jar : nil, delivery)
+        cookies: hasCookies ? jar : nil, cache: cache, delivery)
     }
     return delivery == .whole ? wholeStages : streamStages
   }

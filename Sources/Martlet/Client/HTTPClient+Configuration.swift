@@ -85,6 +85,12 @@ extension HTTPClient {
     /// ``RequestOptions/cookies``.
     public var cookies = CookieStore.memory { didSet { cookiesIdentity = Self.newIdentity() } }
 
+    /// Where responses are kept for later requests; `nil`, the default, is a ``ResponseCache/memory(bytes:)`` of 8 MiB
+    /// of the client's own.
+    ///
+    /// What is done with it each request says: ``RequestOptions/cache``. Clients with the same cache share what is in it.
+    public var cache: ResponseCache?
+
     /// What is hidden in the logs, exported commands, errors and activity of this client; ``Redaction/standard`` by
     /// default.
     public var redaction = Redaction.standard

@@ -42,7 +42,10 @@ public actor HTTPClient {
   /// The configuration of requests made now.
   public nonisolated var configuration: Configuration { core.settings.configuration }
 
-  /// A client with a configuration of its own on the same connections, the same cookies and the same retry budget.
+  /// The responses that are kept for later requests.
+  public nonisolated var cache: ResponseCache { core.settings.cache }
+
+  /// A client with a configuration of its own on the same connections, the same cookies, the same cache and the same retry budget.
   ///
   /// Its requests are its own too: `cancelAll()` of one client leaves those of the other alone.
   ///

@@ -63,6 +63,33 @@ extension RequestOptions {
   /// Options that set ``errorBodyBytes``.
   public static func errorBodyBytes(_ bytes: Int) -> RequestOptions { RequestOptions().errorBodyBytes(bytes) }
 
+  /// Sets ``cache``.
+  public func cache(_ policy: CachePolicy) -> RequestOptions { with { $0.cache = policy } }
+  /// Options that set ``cache``.
+  public static func cache(_ policy: CachePolicy) -> RequestOptions { RequestOptions().cache(policy) }
+
+  /// Sets ``cacheFor``.
+  public func cacheFor(_ lifetime: Duration) -> RequestOptions { with { $0.cacheFor = lifetime } }
+  /// Options that set ``cacheFor``.
+  public static func cacheFor(_ lifetime: Duration) -> RequestOptions { RequestOptions().cacheFor(lifetime) }
+
+  /// Sets ``cacheStorage``.
+  public func cacheStorage(_ storage: CacheStorage) -> RequestOptions { with { $0.cacheStorage = storage } }
+  /// Options that set ``cacheStorage``.
+  public static func cacheStorage(_ storage: CacheStorage) -> RequestOptions {
+    RequestOptions().cacheStorage(storage)
+  }
+
+  /// Sets ``cachePartition``.
+  public func cachePartition(_ name: String) -> RequestOptions { with { $0.cachePartition = name } }
+  /// Options that set ``cachePartition``.
+  public static func cachePartition(_ name: String) -> RequestOptions { RequestOptions().cachePartition(name) }
+
+  /// Sets ``coalesces``.
+  public func coalesces(_ isOn: Bool) -> RequestOptions { with { $0.coalesces = isOn } }
+  /// Options that set ``coalesces``.
+  public static func coalesces(_ isOn: Bool) -> RequestOptions { RequestOptions().coalesces(isOn) }
+
   /// Sets ``decompression``.
   public func decompression(_ mode: Decompression) -> RequestOptions { with { $0.decompression = mode } }
   /// Options that set ``decompression``.

@@ -30,6 +30,32 @@ public struct RequestOptions: Sendable {
   /// With 0 the connection is ended as soon as the head is there.
   public var errorBodyBytes: Int?
 
+  /// What a request may do with the cache; ``CachePolicy/standard`` by default.
+  ///
+  /// Where the response came from is in ``HTTPResponse/source``, why in ``HTTPResponse/cacheExplanation``.
+  public var cache: CachePolicy?
+
+  /// How long responses are fresh, whatever their servers say of it; `nil` by default, the servers' word.
+  ///
+  /// A response that its server forbids to store is stored all the same then. Counted from when it came.
+  public var cacheFor: Duration?
+
+  /// How long responses are kept at most; ``CacheStorage/permanent`` by default.
+  public var cacheStorage: CacheStorage?
+
+  /// Whose the responses are: what is stored under one name is not served under another; `nil` by default.
+  ///
+  /// Credentials keep responses apart by themselves, and in memory. With a name the program vouches for who asks, and
+  /// they may be kept on disk.
+  public var cachePartition: String?
+
+  /// Whether a `GET` waits for the same `GET` that is under way, to share its response if that may be stored; `true` by
+  /// default.
+  ///
+  /// It waits 10 seconds at most. What could not be shared once is not waited for again. A request with credentials,
+  /// conditions or a range of its own shares nothing.
+  public var coalesces: Bool?
+
   /// Whether bodies are decoded; ``Decompression/automatic`` by default.
   public var decompression: Decompression?
 
@@ -93,6 +119,11 @@ public struct RequestOptions: Sendable {
     merged.maximumBodyBytes = maximumBodyBytes ?? other.maximumBodyBytes
     merged.errorBodyBytes = errorBodyBytes ?? other.errorBodyBytes
     merged.decompression = decompression ?? other.decompression
+    merged.cache = cache ?? other.cache
+    merged.cacheFor = cacheFor ?? other.cacheFor
+    merged.cacheStorage = cacheStorage ?? other.cacheStorage
+    merged.cachePartition = cachePartition ?? other.cachePartition
+    merged.coalesces = coalesces ?? other.coalesces
     merged.httpVersion = httpVersion ?? other.httpVersion
     merged.credential = credential ?? other.credential
     merged.tag = tag ?? other.tag
@@ -114,6 +145,9 @@ extension RequestOptions {
   /// Whether everything is inherited.
   var isEmpty: Bool {
     guard case nil = onProgress else { return false }
+    guard cache == nil, cacheFor == nil, cacheStorage == nil, cachePartition == nil, coalesces == nil else {
+      return false
+    }
     guard retry == nil, redirects == nil, cookies == nil, credential == nil, accepts == nil else { return false }
     return maximumBodyBytes == nil && errorBodyBytes == nil && decompression == nil && httpVersion == nil && tag == nil
       && reportsCancellation == nil && values.isEmpty && timeouts.isEmpty
@@ -129,6 +163,11 @@ final class ResolvedOptions: Sendable {
   let accepts: StatusAcceptance
   let maximumBodyBytes: Int
   let errorBodyBytes: Int
+  let cache: CachePolicy
+  let cacheFor: Duration?
+  let cacheStorage: CacheStorage
+  let cachePartition: String?
+  let coalesces: Bool
   let decompression: Decompression
   let timeouts: TimeoutPolicy
   let httpVersion: HTTPVersion
@@ -144,6 +183,11 @@ final class ResolvedOptions: Sendable {
     maximumBodyBytes = options.maximumBodyBytes ?? 100 << 20
     errorBodyBytes = options.errorBodyBytes ?? 64 << 10
     decompression = options.decompression ?? .automatic
+    cache = options.cache ?? .standard
+    cacheFor = options.cacheFor
+    cacheStorage = options.cacheStorage ?? .permanent
+    cachePartition = options.cachePartition
+    coalesces = options.coalesces ?? true
     timeouts = options.timeouts.over(TimeoutPolicy())
     httpVersion = options.httpVersion ?? .automatic
     if let (name, value) = timeouts.illegalLimit {
@@ -152,8 +196,10 @@ final class ResolvedOptions: Sendable {
       problem = InvalidInput("maximumBodyBytes is \(maximumBodyBytes)")
     } else if errorBodyBytes < 0 {
       problem = InvalidInput("errorBodyBytes is \(errorBodyBytes)")
+    } else if let lifetime = cacheFor, lifetime < .zero {
+      problem = InvalidInput("cacheFor is \(lifetime)")
     } else {
-      problem = (retry.problem ?? redirects.problem ?? cookies.problem).map { InvalidInput($0) }
+      problem = (cache.problem ?? retry.problem ?? redirects.problem ?? cookies.problem).map { InvalidInput($0) }
     }
   }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+import Synchronization
 
 /// Keeps cookies by the rules of the standard (RFC 6265bis): what servers set, and what a program adds itself.
 ///
@@ -19,6 +20,10 @@ public import Foundation
 /// used for longest.
 public actor CookieJar {
   nonisolated let shelf: CookieShelf
+  /// Its number, unique in the process.
+  nonisolated let number = CookieJar.numbers.add(1, ordering: .relaxed).newValue
+
+  private static let numbers = Atomic<Int>(0)
 
   init(_ shelf: CookieShelf) { self.shelf = shelf }
 

@@ -14,13 +14,15 @@ enum Pipeline {
   /// the watchdog aborts the call.
   static func stages(
     _ configuration: HTTPClient.Configuration, _ transport: any Transport, _ guards: GuardSet?, isFollowing: Bool,
-    hasCredential: Bool = false, cookies: CookieJar?, _ delivery: Delivery
+    hasCredential: Bool = false, cookies: CookieJar?, cache: ResponseCache, _ delivery: Delivery
   ) -> [any Stage] {
     [
       // 1 yours, once per call
       configuration.middleware.map(MiddlewareStage.init),
       // 2 once per hop: drops credentials when the origin changes (RFC 9110 §15.4)
       isFollowing ? [RedirectMiddleware()] : [],
+      //   what is stored, when all attempts have failed (RFC 5861 §4)
+      cache.isOff ? [] : [FallbackMiddleware(cache: cache)],
       // 3 once per attempt (RFC 9110 §9.2.2, §10.2.3); also where nothing is repeated: it records the one attempt
       [RetryMiddleware()],
       //   a body that breaks off is an attempt lost
@@ -33,7 +35,8 @@ enum Pipeline {
       configuration.proxy.isNone ? [] : [ProxyAuthMiddleware()],
       // 5 once per exchange: what belongs to its URL, and what the response sets (RFC 6265bis)
       cookies.map { [CookieMiddleware(jar: $0)] } ?? [],
-      // 6 CacheMiddleware (RFC 9111): a fresh entry ends the trip here
+      // 6 a fresh entry ends the trip here; what comes is stored once it was read to its end (RFC 9111)
+      cache.isOff ? [] : [CacheMiddleware(cache: cache)],
       // 7 yours, once per exchange
       configuration.attemptMiddleware.map(MiddlewareStage.init),
       //   where it may go, of what those have made of it

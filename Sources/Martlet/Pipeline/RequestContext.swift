@@ -21,6 +21,11 @@ public struct RequestContext: Sendable {
     set { current = newValue }
   }
 
+  /// The credential that a request was given on the way, if any.
+  var credential: Credential?
+  /// Where the cache leaves word of what may stand in for a server that fails; `nil` if nobody reads it.
+  var fallback: Fallback?
+
   private var current: ExchangeControl?
 
   init(call: Call) { self.call = call }

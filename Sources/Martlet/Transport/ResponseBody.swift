@@ -119,30 +119,57 @@ public struct ResponseBody: AsyncSequence, Sendable {
     return copy
   }
 
-  /// The same body, of which a watcher hears as far as it is read, and no further.
-  func watched(by watch: BodyWatch) -> ResponseBody {
-    let pull: @Sendable () async throws -> Data?
+  /// The whole body, if it is there already.
+  var immediate: Data? { if case .data(let data) = storage { data } else { nil } }
+
+  /// What asks for the pieces, one after the other; nothing else may read the body then.
+  func makePull() -> @Sendable () async throws -> Data? {
     switch storage {
     case .data(let data):
+      let rest = Locked<Data?>(data)
+      return {
+        rest.withLock { rest in
+          defer { rest = nil }
+          return rest
+        }
+      }
+    // The closure keeps the reader: who drops the body ends the exchange as before.
+    case .stream(let reader): return { try await reader.stream.next() }
+    case .pull(let own): return own
+    }
+  }
+
+  /// The same body, of which each piece is asked for in another way; not for one that is there already.
+  ///
+  /// - Parameter change: Makes the new way from the old one.
+  func mapped(
+    _ change: (@escaping @Sendable () async throws -> Data?) -> @Sendable () async throws -> Data?
+  ) -> ResponseBody {
+    if case .data = storage { return self }
+    var copy = self
+    copy.storage = .pull(change(makePull()))
+    return copy
+  }
+
+  /// The same body, of which a watcher hears as far as it is read, and no further.
+  func watched(by watch: BodyWatch) -> ResponseBody {
+    if let data = immediate {
       watch.took(data)
       watch.ended(nil)
       return self
-    // The closure keeps the reader: who drops the body ends the exchange as before.
-    case .stream(let reader): pull = { try await reader.stream.next() }
-    case .pull(let own): pull = own
     }
-    var copy = self
-    copy.storage = .pull {
-      do {
-        let piece = try await pull()
-        if let piece { watch.took(piece) } else { watch.ended(nil) }
-        return piece
-      } catch {
-        watch.ended(error)
-        throw error
+    return mapped { pull in
+      {
+        do {
+          let piece = try await pull()
+          if let piece { watch.took(piece) } else { watch.ended(nil) }
+          return piece
+        } catch {
+          watch.ended(error)
+          throw error
+        }
       }
     }
-    return copy
   }
 
   /// The same body for a transport that knows nothing of `exchange`: each wait ends when it is aborted.

@@ -60,6 +60,15 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.source }
   }
 
+  /// What the cache decided, and why, in words for people; `nil` if no cache was asked.
+  public var cacheExplanation: String? { head.value.cacheReason?.rawValue }
+
+  /// Why the server could not be asked, if ``source`` is ``HTTPResponse/Source/fallback``.
+  public internal(set) var fallbackReason: HTTPError? {
+    get { head.value.fallbackReason }
+    _modify { yield &head.value.fallbackReason }
+  }
+
   /// The redirects followed.
   public var redirects: [RedirectHop] {
     get { head.value.redirects }
@@ -70,6 +79,12 @@ public struct StreamedResponse: Sendable {
   public var attempts: [Attempt] {
     get { head.value.attempts }
     _modify { yield &head.value.attempts }
+  }
+
+  /// What the cache decided.
+  var cacheReason: CacheDecision.Reason? {
+    get { head.value.cacheReason }
+    _modify { yield &head.value.cacheReason }
   }
 
   /// Where the time went, as far as known when the head arrived.

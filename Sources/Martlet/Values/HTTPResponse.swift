@@ -60,6 +60,15 @@ public struct HTTPResponse: Sendable {
     _modify { yield &head.value.source }
   }
 
+  /// What the cache decided, and why, in words for people; `nil` if no cache was asked.
+  public var cacheExplanation: String? { head.value.cacheReason?.rawValue }
+
+  /// Why the server could not be asked, if ``source`` is ``HTTPResponse/Source/fallback``.
+  public internal(set) var fallbackReason: HTTPError? {
+    get { head.value.fallbackReason }
+    _modify { yield &head.value.fallbackReason }
+  }
+
   /// The redirects followed, the first one first.
   public var redirects: [RedirectHop] {
     get { head.value.redirects }

@@ -6,6 +6,10 @@ struct ResponseHead: Sendable {
   var httpVersion: String?
   var connection: ConnectionInfo?
   var source = HTTPResponse.Source.network
+  /// What the cache decided, and why.
+  var cacheReason: CacheDecision.Reason?
+  /// What kept the server's answer from coming, if a stored one stands in for it.
+  var fallbackReason: HTTPError?
   var redirects: [RedirectHop] = []
   var attempts: [Attempt] = []
   var timing = RequestTiming()

@@ -1,0 +1,144 @@
+import Foundation
+
+/// Takes a body as it is read, and stores it with its head once it is whole; one that is not read to its end is forgotten.
+final class CacheRecorder: Sendable {
+  private struct State {
+    var pieces: [Data] = []
+    var count: Int64 = 0
+    var sink: (any CacheSink)?
+    /// Why it will not be stored, if so.
+    var problem: String?
+    var isOver = false
+  }
+
+  private let shelf: any CacheShelf
+  private let limit: Int64
+  private let expected: Int64?
+  private let commit: @Sendable (CachedBody) async throws -> Void
+  private let report: @Sendable (String) -> Void
+  private let lease: CacheFlights.Lease?
+  private let state = Locked(State())
+
+  /// Bodies up to this stay in memory until they are stored.
+  private static let memoryBytes: Int64 = 1 << 20
+
+  /// - Parameters:
+  ///   - shelf: Where it will be stored.
+  ///   - expected: How many bytes it must have, if that is known.
+  ///   - lease: Ended with the recording.
+  ///   - commit: Stores it.
+  ///   - report: Hears why it is not stored.
+  init(
+    _ shelf: any CacheShelf, expected: Int64?, _ lease: CacheFlights.Lease?,
+    commit: @escaping @Sendable (CachedBody) async throws -> Void, report: @escaping @Sendable (String) -> Void
+  ) {
+    self.shelf = shelf
+    self.expected = expected
+    self.lease = lease
+    self.commit = commit
+    self.report = report
+    limit = shelf.maximumBodyBytes
+  }
+
+  deinit { giveUp(nil) }
+
+  /// Takes the next piece.
+  func take(_ piece: Data) {
+    let problem: String? = state.withLock { state in
+      guard !state.isOver else { return nil }
+      state.count += Int64(piece.count)
+      guard state.count <= limit else { return "the body is larger than the cache takes (\(limit) bytes)" }
+      do {
+        if state.sink == nil, state.count > Self.memoryBytes, let sink = try shelf.makeSink() {
+          for piece in state.pieces { try sink.write(piece) }
+          state.pieces = []
+          state.sink = sink
+        }
+        if let sink = state.sink { try sink.write(piece) } else { state.pieces.append(piece) }
+        return nil
+      } catch {
+        return Self.text(error)
+      }
+    }
+    if let problem { giveUp(problem) }
+  }
+
+  /// Stores what was taken: the body is at its end.
+  func finish() async {
+    let state: State? = state.withLock { state in
+      guard !state.isOver else { return nil }
+      defer {
+        state.isOver = true
+        state.pieces = []
+        state.sink = nil
+      }
+      return state
+    }
+    guard let state else { return }
+    do {
+      guard expected == nil || expected == state.count else { return lease?.end(.notStored) ?? () }
+      let body: CachedBody
+      if let sink = state.sink {
+        body = try sink.finish()
+      } else if state.pieces.count == 1 {
+        body = .data(state.pieces[0])
+      } else {
+        body = .data(Data(state.pieces.joined()))
+      }
+      try await commit(body)
+      lease?.end(.stored)
+    } catch {
+      report(Self.text(error))
+      lease?.end(.notStored)
+    }
+  }
+
+  /// Forgets what was taken.
+  func giveUp(_ problem: String?) {
+    let (sink, isFirst): ((any CacheSink)?, Bool) = state.withLock { state in
+      guard !state.isOver else { return (nil, false) }
+      state.isOver = true
+      state.pieces = []
+      defer { state.sink = nil }
+      return (state.sink, true)
+    }
+    sink?.discard()
+    guard isFirst else { return }
+    if let problem {
+      report(problem)
+      lease?.end(.notStored)
+    } else {
+      lease?.end(.left)
+    }
+  }
+
+  private static func text(_ error: any Error) -> String {
+    (error as? HTTPError)?.message ?? InvalidInput.printable("\(type(of: error))")
+  }
+}
+
+extension ResponseBody {
+  /// The same body, of which a recorder takes what is read.
+  func recorded(by recorder: CacheRecorder) async -> ResponseBody {
+    if let data = immediate {
+      recorder.take(data)
+      await recorder.finish()
+      return self
+    }
+    return mapped { pull in
+      {
+        do {
+          if let piece = try await pull() {
+            recorder.take(piece)
+            return piece
+          }
+        } catch {
+          recorder.giveUp(nil)
+          throw error
+        }
+        await recorder.finish()
+        return nil
+      }
+    }
+  }
+}

@@ -1,0 +1,132 @@
+import Foundation
+
+extension CacheVisit {
+  /// Asks for what is missing of a part, and puts both together (RFC 9111 §3.4).
+  func complete(_ candidate: CacheCandidate, _ lease: CacheFlights.Lease?) async throws -> StreamedResponse {
+    guard let part = candidate.entry.part, let tag = candidate.entry.entityTag else {
+      return try await fetch(.incomplete, previous: nil, lease)
+    }
+    var asking = request
+    asking.headers["Range"] = "bytes=\(part.last + 1)-"
+    asking.headers["If-Range"] = tag
+    let askedAt = now
+    var response = try await send(asking, lease)
+    response.cacheReason = .incomplete
+    response.request = request
+    // Nothing is missing, or there is something else by now.
+    if response.status.rawValue == 416 { return try await fetch(.incomplete, previous: nil, lease) }
+    guard response.status == .partialContent else {
+      return await received(response, askedAt: askedAt, previous: nil, lease: lease)
+    }
+    guard let range = ContentRange(response.headers["Content-Range"] ?? ""), let bytes = range.range,
+      bytes.lowerBound == part.last + 1, response.headers["ETag"] == nil || response.headers["ETag"] == tag,
+      let size = range.size ?? part.complete, bytes.upperBound == size - 1
+    else { return try await fetch(.incomplete, previous: nil, lease) }
+    response.status = .ok
+    response.reasonPhrase = nil
+    response.source = .revalidated
+    response.headers = CacheRules.updated(candidate.entry.headers, by: response.headers)
+    response.headers.remove("Content-Range")
+    response.headers["Content-Length"] = "\(size)"
+    response.body = response.body.preceded(by: candidate.record.body.responseBody(nil, context))
+    return await stored(response, askedAt: askedAt, previous: nil, lease: lease)
+  }
+
+  /// What a part that comes is put behind, if that makes a larger part; the entry becomes that of both.
+  ///
+  /// - Returns: The bytes before it, if there are any.
+  func joined(_ previous: CacheCandidate, _ entry: inout CacheEntry) -> CachedBody? {
+    guard let part = entry.part, let old = previous.entry.part, previous.entry.status == 206,
+      let tag = entry.entityTag, EntityTag.isStrong(tag), tag == previous.entry.entityTag,
+      old.last + 1 == part.first, case .data = previous.record.body
+    else { return nil }
+    entry.part = CacheEntry.Part(first: old.first, last: part.last, complete: part.complete ?? old.complete)
+    entry.headers["Content-Range"] = "bytes \(old.first)-\(part.last)/\(entry.part?.complete.map { "\($0)" } ?? "*")"
+    return previous.record.body
+  }
+
+  /// Whether what is stored is more than what came.
+  func isKept(_ previous: CacheCandidate?, insteadOf entry: CacheEntry) -> Bool {
+    guard let previous, entry.part != nil, previous.entry.part == nil, let tag = entry.entityTag else { return false }
+    return EntityTag.isStrong(tag) && tag == previous.entry.entityTag
+  }
+
+  /// What a `HEAD` says of what is stored for `GET` (RFC 9111 §4.3.5).
+  func receivedHead(_ response: StreamedResponse, askedAt: Date, previous: CacheCandidate?) async {
+    guard var candidate = previous, response.status.rawValue < 500, !policy.contains(.neverWrite) else { return }
+    let (new, old) = (response.headers, candidate.entry)
+    let isSame =
+      response.status.rawValue == old.status && (new["ETag"] == nil || new["ETag"] == old.entityTag)
+      && (new["Last-Modified"] == nil || new["Last-Modified"] == old.headers["Last-Modified"])
+      && (new.contentLength == nil || new.contentLength == old.size || old.headers["Content-Length"] == nil)
+    if isSame {
+      update(&candidate, new, askedAt: askedAt)
+      await save(candidate)
+    } else {
+      // What was stored is no more, whoever it was for.
+      do { try await cache.invalidate(url) } catch { report("\(error)") }
+    }
+  }
+}
+
+extension CachedBody {
+  /// Bytes read at once.
+  private static let pieceBytes = 256 << 10
+
+  /// The bytes as the body of a response.
+  ///
+  /// - Parameter range: Which of them; all by default.
+  func responseBody(_ range: ClosedRange<Int64>?, _ context: RequestContext) -> ResponseBody {
+    let start = range?.lowerBound ?? 0
+    let end = min((range?.upperBound ?? count - 1) + 1, count)
+    switch self {
+    case .data(let data):
+      guard range != nil else { return ResponseBody(data) }
+      let first = data.startIndex + Int(start)
+      return ResponseBody(Data(data[first..<(data.startIndex + Int(end))]))
+    case .file(let file):
+      let place = Locked(start)
+      return ResponseBody {
+        try context.call.abortSource.check()
+        return try place.withLock { place in
+          let piece = try file.read(from: place, count: Int(min(Int64(Self.pieceBytes), end - place)))
+          place += Int64(piece.count)
+          guard !piece.isEmpty || place == end else {
+            throw HTTPError(.file, "a stored body has become shorter while it was read", phase: .receiving)
+          }
+          return piece.isEmpty ? nil : piece
+        }
+      }
+    }
+  }
+
+  /// Both, one behind the other; in memory only.
+  func appending(_ other: CachedBody) throws -> CachedBody {
+    guard case .data(let first) = self, case .data(let second) = other else {
+      throw HTTPError(.file, "parts that large are not put together")
+    }
+    return .data(first + second)
+  }
+}
+
+extension ResponseBody {
+  /// Another body, and then this one.
+  func preceded(by other: ResponseBody) -> ResponseBody {
+    if let first = other.immediate, let second = immediate { return ResponseBody(first + second) }
+    let first = other.makePull()
+    let isFirstOver = Locked(false)
+    func joined(
+      _ second: @escaping @Sendable () async throws -> Data?
+    ) -> @Sendable () async throws -> Data? {
+      {
+        if !isFirstOver.withLock({ $0 }) {
+          if let piece = try await first() { return piece }
+          isFirstOver.withLock { $0 = true }
+        }
+        return try await second()
+      }
+    }
+    if immediate != nil { return ResponseBody(next: joined(makePull())) }
+    return mapped(joined)
+  }
+}

@@ -1,0 +1,301 @@
+import Foundation
+
+/// The way of one `GET` or `HEAD` through the cache.
+struct CacheVisit: Sendable {
+  let cache: ResponseCache
+  let request: HTTPRequest
+  let url: String
+  let context: RequestContext
+  let next: Next
+  let query: CacheQuery
+
+  init(cache: ResponseCache, request: HTTPRequest, url: String, context: RequestContext, next: Next) {
+    self.cache = cache
+    self.request = request
+    self.url = url
+    self.context = context
+    self.next = next
+    query = CacheQuery(url: url, headers: request.headers, identity: context.cacheIdentity(request, cache))
+  }
+
+  var policy: CachePolicy { context.call.options.cache }
+  var now: Date { context.call.settings.configuration.now() }
+  private var question: CacheDecision.Question {
+    CacheDecision.Question(method: request.method, headers: request.headers, policy: policy, now: now)
+  }
+
+  func run() async throws -> StreamedResponse {
+    let call = context.call
+    var mayWait = call.options.coalesces && isShareable
+    let deadline = call.core.timeline.now() + CacheFlights.patience
+    while true {
+      let candidates = policy.contains(.neverRead) ? [] : await cache.candidates(query)
+      let decision = CacheDecision.make(question, candidates.map(\.entry))
+      switch decision {
+      case .use(let index, let reason):
+        return answer(candidates[index], .cache, reason)
+      case .useAndRefresh(let index, let reason):
+        guard context.hop == 0 else { return try await revalidate(candidates, index, nil) }
+        refresh()
+        return answer(candidates[index], .cache, reason)
+      case .fail(let reason):
+        return try refusal(reason)
+      case .revalidate, .complete, .fetch:
+        var lease: CacheFlights.Lease?
+        if mayWait {
+          switch cache.flights.join(CacheFlights.Key(query)) {
+          case .lead(let own): lease = own
+          case .alone: mayWait = false
+          case .wait(let flight):
+            let end = try await flight.wait(call)
+            mayWait = end == .left && call.core.timeline.now() < deadline
+            // Stored or not: look again; what is not there then is asked for.
+            continue
+          }
+        }
+        switch decision {
+        case .revalidate(let index, _): return try await revalidate(candidates, index, lease)
+        case .complete(let index, _): return try await complete(candidates[index], lease)
+        case .fetch(let index, let reason):
+          offer(index.map { candidates[$0] })
+          return try await fetch(reason, previous: index.map { candidates[$0] }, lease)
+        default: return try await fetch(.nothing, previous: nil, lease)
+        }
+      }
+    }
+  }
+
+  /// Whether others may wait for the response to this request: a plain `GET` that nobody's credentials are in.
+  private var isShareable: Bool {
+    let headers = request.headers
+    return request.method == .get && context.hop == 0 && !policy.contains(.neverWrite)
+      && !policy.contains(.neverRead) && !policy.contains(.alwaysRevalidate) && query.identity == nil
+      && !headers.contains("Range") && !headers.contains("If-None-Match") && !headers.contains("If-Modified-Since")
+      && !headers.contains("Cookie") && !headers.contains("Cache-Control") && !headers.contains("Pragma")
+  }
+
+  /// Without asking anybody: the caller's policy is an error of its own, the field is answered as a cache does.
+  private func refusal(_ reason: CacheDecision.Reason) throws -> StreamedResponse {
+    guard !policy.contains(.onlyCached) else { throw HTTPError(.notCached, reason.rawValue, request: request) }
+    // RFC 9111 §5.2.1.7
+    var head = ResponseHead(status: .gatewayTimeout, headers: [:], request: request)
+    head.source = .cache
+    head.cacheReason = reason
+    return StreamedResponse(head, ResponseBody())
+  }
+
+  // MARK: Stored responses
+
+  /// A stored response as the answer to the request.
+  func answer(
+    _ candidate: CacheCandidate, _ source: HTTPResponse.Source, _ reason: CacheDecision.Reason
+  ) -> StreamedResponse {
+    let entry = candidate.entry
+    var head = ResponseHead(
+      status: HTTPStatus(rawValue: entry.status), headers: entry.headers, reasonPhrase: entry.reasonPhrase.isEmpty ? nil : entry.reasonPhrase,
+      request: request)
+    head.source = source
+    head.cacheReason = reason
+    let age = Freshness(entry, at: now).age
+    head.headers["Age"] = String(Int64(min(max(0, age), TimeInterval(1 << 31))))
+    if isUnchanged(entry) {
+      head.status = .notModified
+      head.reasonPhrase = nil
+      head.headers.remove("Content-Length")
+      return StreamedResponse(head, ResponseBody())
+    }
+    guard request.method == .get else { return StreamedResponse(head, ResponseBody()) }
+    var bytes: ClosedRange<Int64>?
+    if entry.status == 206 || entry.status == 200, request.headers.contains("Range"),
+      let range = ByteRange(request.headers[all: "Range"]), let wanted = entry.bytes(for: range)
+    {
+      head.status = .partialContent
+      if entry.status == 200 { head.reasonPhrase = nil }
+      let size = entry.size.map { "\($0)" } ?? "*"
+      head.headers["Content-Range"] = "bytes \(wanted.lowerBound)-\(wanted.upperBound)/\(size)"
+      head.headers["Content-Length"] = "\(wanted.upperBound - wanted.lowerBound + 1)"
+      let first = entry.part?.first ?? 0
+      bytes = (wanted.lowerBound - first)...(wanted.upperBound - first)
+    }
+    return StreamedResponse(head, candidate.record.body.responseBody(bytes, context))
+  }
+
+  /// Whether the caller has what is stored already, and asked for something newer (RFC 9111 §4.3.2).
+  private func isUnchanged(_ entry: CacheEntry) -> Bool {
+    guard entry.status == 200 else { return false }
+    let tags = request.headers.values(of: "If-None-Match")
+    if !tags.isEmpty {
+      guard let own = entry.entityTag else { return false }
+      return tags.contains { $0 == "*" || EntityTag.isSame($0, own) }
+    }
+    guard let since = request.headers["If-Modified-Since"].flatMap({ HTTPDate($0)?.date }),
+      let modified = entry.lastModified.flatMap({ HTTPDate($0)?.date })
+    else { return false }
+    return modified <= since
+  }
+
+  /// Leaves word of what may be used if the server does not answer.
+  private func offer(_ candidate: CacheCandidate?) {
+    guard let candidate, let box = context.fallback else { return }
+    box.offer(self, candidate)
+  }
+
+  /// Whether a stored response may stand in for a server that failed now.
+  func mayStandIn(_ candidate: CacheCandidate) -> Bool { CacheDecision.mayStandIn(candidate.entry, question) }
+
+  // MARK: Asking the server
+
+  func fetch(
+    _ reason: CacheDecision.Reason, previous: CacheCandidate?, _ lease: CacheFlights.Lease?
+  ) async throws -> StreamedResponse {
+    let askedAt = now
+    var response = try await send(request, lease)
+    response.cacheReason = reason
+    return await received(response, askedAt: askedAt, previous: previous, lease: lease)
+  }
+
+  func send(_ request: HTTPRequest, _ lease: CacheFlights.Lease?) async throws -> StreamedResponse {
+    do {
+      return try await next(request, context)
+    } catch {
+      lease?.end(error is CancellationError || context.call.abortSource.error != nil ? .left : .notStored)
+      throw error
+    }
+  }
+
+  /// Asks whether what is stored still holds (RFC 9111 §4.3).
+  private func revalidate(
+    _ candidates: [CacheCandidate], _ index: Int, _ lease: CacheFlights.Lease?
+  ) async throws -> StreamedResponse {
+    offer(candidates[index])
+    var asking = request
+    let tags = candidates.filter { $0.entry.part == nil }.compactMap(\.entry.entityTag)
+    if !tags.isEmpty { asking.headers["If-None-Match"] = Array(Set(tags)).sorted().joined(separator: ", ") }
+    if let date = candidates[index].entry.lastModified { asking.headers["If-Modified-Since"] = date }
+    let askedAt = now
+    var response = try await send(asking, lease)
+    guard response.status == .notModified else {
+      response.cacheReason = .replaced
+      response.request = request
+      return await received(response, askedAt: askedAt, previous: candidates[index], lease: lease)
+    }
+    // A 304 has no body; what there is goes with its connection.
+    response.body = ResponseBody()
+    let confirmed = CacheRules.confirmed(by: response.headers, candidates.map(\.entry), asked: index)
+    guard !confirmed.isEmpty else { return try await fetch(.stale, previous: nil, lease) }
+    var best: CacheCandidate?
+    for place in confirmed {
+      var candidate = candidates[place]
+      update(&candidate, response.headers, askedAt: askedAt)
+      await save(candidate)
+      if place == index || best == nil { best = candidate }
+    }
+    lease?.end(.stored)
+    guard let best else { return try await fetch(.stale, previous: nil, lease) }
+    var answer = answer(best, .revalidated, .confirmed)
+    answer.timing = response.timing
+    answer.connection = response.connection
+    answer.httpVersion = response.httpVersion
+    return answer
+  }
+
+  func update(_ candidate: inout CacheCandidate, _ headers: HTTPHeaders, askedAt: Date) {
+    candidate.entry.headers = CacheRules.updated(candidate.entry.headers, by: headers)
+    candidate.entry.requestTime = askedAt
+    candidate.entry.responseTime = now
+    candidate.record.entry = candidate.entry
+  }
+
+  func save(_ candidate: CacheCandidate) async {
+    guard !policy.contains(.neverWrite) else { return }
+    do {
+      try await candidate.shelf.store(candidate.record, candidate.key)
+    } catch {
+      report("\(error)")
+    }
+  }
+
+  func report(_ problem: String) {
+    context.call.emit(.notCached(InvalidInput.printable(problem, limit: 300)))
+  }
+
+  // MARK: Storing
+
+  /// Stores a response, as it is read, if that is allowed.
+  func received(
+    _ response: StreamedResponse, askedAt: Date, previous: CacheCandidate?, lease: CacheFlights.Lease?
+  ) async -> StreamedResponse {
+    if request.method == .head {
+      await receivedHead(response, askedAt: askedAt, previous: previous)
+      lease?.end(.notStored)
+      return response
+    }
+    return await stored(response, askedAt: askedAt, previous: previous, lease: lease)
+  }
+
+  func stored(
+    _ response: StreamedResponse, askedAt: Date, previous: CacheCandidate?, lease: CacheFlights.Lease?
+  ) async -> StreamedResponse {
+    guard var entry = entry(of: response, askedAt: askedAt), !isKept(previous, insteadOf: entry) else {
+      lease?.end(.notStored)
+      return response
+    }
+    let isSession = context.call.options.cacheStorage == .session || query.identity.map { !$0.isLasting } ?? false
+    let shelf = isSession ? cache.session : cache.permanent
+    let expected = entry.part.map { $0.last - $0.first + 1 } ?? response.headers.contentLength
+    // Who only wants it shared does not wait for what is not fresh.
+    let isUseful = Freshness(entry, at: now).isFresh
+    if !isUseful { lease?.end(.notStored) }
+    entry.bodyLength = expected ?? 0
+    let prefix = previous.flatMap { joined($0, &entry) }
+    let (made, query) = (entry, query)
+    let recorder = CacheRecorder(
+      shelf, expected: expected, isUseful ? lease : nil,
+      commit: { body in
+        var (entry, body) = (made, body)
+        if let prefix { body = try prefix.appending(body) }
+        entry.bodyLength = body.count
+        try await shelf.put(entry, body, query)
+      }, report: report)
+    var response = response
+    response.body = await response.body.recorded(by: recorder)
+    return response
+  }
+
+  /// What would be stored of a response; `nil` if it must not be, or is of no use.
+  private func entry(of response: StreamedResponse, askedAt: Date) -> CacheEntry? {
+    guard !cache.isOff, !policy.contains(.neverWrite) else { return nil }
+    let options = context.call.options
+    let ignoresServer = policy.contains(.ignoreServerDirectives)
+    let status = response.status.rawValue
+    let lifetime = options.cacheFor
+    guard
+      CacheRules.refusal(
+        toStore: status, response.headers, of: request.headers, ignoresServer: ignoresServer || lifetime != nil) == nil
+    else { return nil }
+    var part: CacheEntry.Part?
+    if status == 206 {
+      guard let range = ContentRange(response.headers["Content-Range"] ?? ""), let bytes = range.range,
+        response.headers[all: "Content-Range"].count == 1
+      else { return nil }
+      part = CacheEntry.Part(first: bytes.lowerBound, last: bytes.upperBound, complete: range.size)
+    }
+    let headers = CacheRules.storable(response.headers, ignoresServer: ignoresServer)
+    let names = Selection.names(headers) ?? []
+    let entry = CacheEntry(
+      url: url, status: status, reasonPhrase: response.reasonPhrase ?? "", headers: headers,
+      selectors: Selection.selectors(names, of: request.headers), identity: query.identity?.name,
+      requestTime: askedAt, responseTime: now, bodyLength: 0, part: part,
+      programLifetime: lifetime.map { TimeInterval($0 / .seconds(1)) })
+    return isOfUse(entry) ? entry : nil
+  }
+
+  /// Whether anything could ever be done with a stored response.
+  private func isOfUse(_ entry: CacheEntry) -> Bool {
+    let wishes: CachePolicy = [.preferCached, .onlyCached, .fallbackOnError, .ignoreServerDirectives]
+    if entry.hasValidator || !policy.isDisjoint(with: wishes) { return true }
+    let control = entry.control
+    return Freshness(entry, at: entry.responseTime).lifetime > 0 || control.has("stale-if-error")
+      || control.has("stale-while-revalidate")
+  }
+}

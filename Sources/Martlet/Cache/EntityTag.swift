@@ -1,0 +1,24 @@
+/// Entity tags, `"x"` and `W/"x"` (RFC 9110 §8.8.3).
+enum EntityTag {
+  /// Whether two are the same, weak or not (RFC 9110 §8.8.3.2, weak comparison).
+  static func isSame(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
+    opaque(left).elementsEqual(opaque(right))
+  }
+
+  /// Whether it says that the bytes are the same, not only what they mean.
+  static func isStrong(_ tag: String) -> Bool { !tag.utf8.starts(with: "W/".utf8) }
+
+  private static func opaque(_ tag: some StringProtocol) -> Substring.UTF8View {
+    let text = FieldSyntax.trimmed(tag).utf8
+    return text.starts(with: "W/".utf8) ? text.dropFirst(2) : text
+  }
+}
+
+extension HTTPHeaders {
+  /// The length that the fields say, if they say one that makes sense.
+  var contentLength: Int64? {
+    let values = Set(self[all: "Content-Length"].map { String(FieldSyntax.trimmed($0)) })
+    guard values.count == 1, let value = values.first else { return nil }
+    return FieldSyntax.parseDigits(value).flatMap { Int64(exactly: $0) }
+  }
+}

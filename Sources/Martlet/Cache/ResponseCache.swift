@@ -1,0 +1,208 @@
+public import Foundation
+
+/// Keeps responses for later requests, by RFC 9111 as a cache of one user.
+///
+/// A client has one of its own, in memory; set `Configuration.cache` for another. The same one can be given to several
+/// clients, and a directory to several processes.
+///
+/// ```swift
+/// let client = HTTPClient { $0.cache = .disk(folder, bytes: 500_000_000) }
+/// try await client.cache.remove("https://api.example.com/news")
+/// ```
+public final class ResponseCache: Sendable {
+  /// Where what is to last is kept.
+  let permanent: any CacheShelf
+  /// Where what ends with the process is kept; the same one if nothing lasts.
+  let session: any CacheShelf
+  let isOff: Bool
+  let flights = CacheFlights()
+  /// The keys of what is being renewed in the background.
+  let refreshing = Locked<Set<CacheFlights.Key>>([])
+  /// Makes digests of credentials that mean nothing to others.
+  private let salt = (UInt64.random(in: 0...UInt64.max), UInt64.random(in: 0...UInt64.max))
+
+  init(permanent: any CacheShelf, session: any CacheShelf, isOff: Bool = false) {
+    self.permanent = permanent
+    self.session = session
+    self.isOff = isOff
+  }
+
+  /// A cache in memory, which ends with the process.
+  ///
+  /// - Parameter bytes: The most memory that it uses; what was not used for longest goes first. 8 MiB by default. One
+  ///   response may have a quarter of it.
+  /// - Returns: The cache, empty.
+  public static func memory(bytes: Int = 8 << 20) -> ResponseCache {
+    let shelf = MemoryShelf(limit: Int64(bytes))
+    return ResponseCache(permanent: shelf, session: shelf)
+  }
+
+  /// No cache: nothing is stored or served.
+  public static let none: ResponseCache = {
+    let shelf = MemoryShelf(limit: 0)
+    return ResponseCache(permanent: shelf, session: shelf, isOff: true)
+  }()
+
+  /// The shelves, each once.
+  var shelves: [any CacheShelf] { isOff ? [] : lasts ? [session, permanent] : [session] }
+
+  /// Whether anything lasts longer than the process.
+  var lasts: Bool { permanent as AnyObject !== session as AnyObject }
+
+  /// Whether surely nothing is stored.
+  var isSurelyEmpty: Bool { isOff || session.isSurelyEmpty && permanent.isSurelyEmpty }
+
+  /// A digest of secrets that tells nothing of them, and is another one in each process.
+  func digest(_ secrets: [String]) -> String {
+    let text = "\(salt.0),\(salt.1)" + secrets.map { "\n\($0.utf8.count):\($0)" }.joined()
+    return SHA2.sha256(Array(text.utf8)).map { String($0, radix: 16) }.joined(separator: ".")
+  }
+
+  /// What may answer a request.
+  func candidates(_ query: CacheQuery) async -> [CacheCandidate] {
+    var found: [CacheCandidate] = []
+    for shelf in shelves {
+      // What cannot be read is not there; the request goes on.
+      if let more = try? await shelf.candidates(query) { found += more }
+    }
+    return found
+  }
+
+  /// Forgets what is stored for a URL, whoever it is for.
+  func invalidate(_ url: String) async throws {
+    for shelf in shelves where !shelf.isSurelyEmpty { try await shelf.remove(CacheKey(url: url)) }
+  }
+}
+
+extension ResponseCache {
+  /// A stored response, without its body.
+  public struct StoredResponse: Sendable {
+    /// The URL that was asked for.
+    public let url: URL
+    /// The status.
+    public let status: HTTPStatus
+    /// The header fields.
+    public let headers: HTTPHeaders
+    /// When it came from the server, or was last confirmed by it.
+    public let date: Date
+    /// The length of the body, in bytes; of the part that is stored, if it is a part.
+    public let bodyBytes: Int64
+    /// Until when it is fresh; `nil` if nothing tells.
+    public let expires: Date?
+  }
+
+  /// How much is stored.
+  public struct Usage: Sendable, Hashable {
+    /// The bytes in use, header fields included.
+    public let bytes: Int64
+    /// The number of responses, and of lists of the variants of a URL.
+    public let records: Int
+  }
+
+  /// Removes what is stored for a URL: all its variants, whoever they are for.
+  ///
+  /// - Parameter url: The whole URL.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if it is none, or what the store throws.
+  public func remove(_ url: String) async throws {
+    do {
+      try await invalidate(try AbsoluteURL.parse(url).requestString)
+    } catch let error as InvalidInput {
+      throw HTTPError(.invalidRequest, error.message)
+    }
+  }
+
+  /// Removes what is stored for a URL: all its variants, whoever they are for.
+  ///
+  /// - Parameter url: The whole URL.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if it is none, or what the store throws.
+  public func remove(_ url: URL) async throws { try await remove(url.absoluteString) }
+
+  /// Removes everything, or what ends with the process only.
+  ///
+  /// - Parameter storage: ``CacheStorage/session`` for what ends with the process: all of a cache in memory, and of
+  ///   others what was stored as such and what is for a credential. `nil`, the default, or
+  ///   ``CacheStorage/permanent`` for the rest.
+  /// - Throws: What the store throws.
+  public func removeAll(_ storage: CacheStorage? = nil) async throws {
+    guard !isOff else { return }
+    if storage != .permanent || !lasts { try await session.removeAll() }
+    if storage != .session, lasts { try await permanent.removeAll() }
+  }
+
+  /// Removes what a closure picks.
+  ///
+  /// - Parameter matches: Gets each stored response.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``CacheStore``, which cannot list what it has,
+  ///   or what the store throws.
+  public func remove(where matches: (StoredResponse) -> Bool) async throws {
+    for shelf in shelves {
+      for (key, record) in try await Self.contents(of: shelf) {
+        guard let entry = record.entry, let response = StoredResponse(entry), matches(response) else { continue }
+        if let index = record.index {
+          // The others of its URL stay.
+          try await shelf.store(CacheRecord(index: index), key)
+        } else {
+          try await shelf.remove(key)
+        }
+      }
+    }
+  }
+
+  /// What is stored, in any order.
+  ///
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``CacheStore``, which cannot list what it has,
+  ///   or what the store throws.
+  public var responses: [StoredResponse] {
+    get async throws {
+      var all: [StoredResponse] = []
+      for shelf in shelves {
+        all += try await Self.contents(of: shelf).compactMap { $0.record.entry.flatMap { StoredResponse($0) } }
+      }
+      return all
+    }
+  }
+
+  /// How much is stored.
+  ///
+  /// - Throws: What the store throws.
+  public var usage: Usage {
+    get async throws {
+      var usage = (bytes: Int64(0), records: 0)
+      for shelf in shelves {
+        let part = try await shelf.usage()
+        usage = (usage.bytes + part.bytes, usage.records + part.records)
+      }
+      return Usage(bytes: usage.bytes, records: usage.records)
+    }
+  }
+
+  private static func contents(
+    of shelf: any CacheShelf
+  ) async throws -> [(key: CacheKey, record: CacheRecord)] {
+    guard let contents = try await shelf.contents() else {
+      throw HTTPError(.unsupported, "the store of the cache cannot list what it has")
+    }
+    return contents
+  }
+}
+
+extension ResponseCache.StoredResponse {
+  init?(_ entry: CacheEntry) {
+    guard let url = URL(string: entry.url) else { return nil }
+    self.url = url
+    status = HTTPStatus(rawValue: entry.status)
+    headers = entry.headers
+    date = entry.responseTime
+    bodyBytes = entry.bodyLength
+    let freshness = Freshness(entry, at: entry.responseTime)
+    expires = freshness.basis == .none ? nil : entry.responseTime + freshness.lifetime - freshness.age
+  }
+}
+
+/// How long a response is kept at most.
+public enum CacheStorage: String, Sendable, Hashable {
+  /// Until the process ends, in memory; and until ``HTTPClient/signOut()``.
+  case session
+  /// As long as the cache keeps it.
+  case permanent
+}
