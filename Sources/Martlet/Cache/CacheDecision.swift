@@ -52,6 +52,7 @@ enum CacheDecision: Sendable, Equatable {
   /// - Parameters:
   ///   - question: The request, a `GET` or `HEAD`, with a policy without contradictions.
   ///   - entries: What is stored for its URL and for who asks, in any order.
+  /// - Returns: The decision.
   static func make(_ question: Question, _ entries: [CacheEntry]) -> CacheDecision {
     let (headers, policy) = (question.headers, question.policy)
     let asked = CacheControl(headers)
@@ -160,6 +161,7 @@ extension CacheDecision {
   /// - Parameters:
   ///   - entry: What is stored.
   ///   - question: The request and the time of the failure.
+  /// - Returns: Whether it may.
   static func mayStandIn(_ entry: CacheEntry, _ question: Question) -> Bool {
     guard lack(entry, question) == nil else { return false }
     if question.policy.contains(.fallbackOnError) { return true }

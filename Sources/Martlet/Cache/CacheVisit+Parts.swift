@@ -73,9 +73,7 @@ extension CachedBody {
   /// Bytes read at once.
   private static let pieceBytes = 256 << 10
 
-  /// The bytes as the body of a response.
-  ///
-  /// - Parameter range: Which of them; all by default.
+  /// The bytes as the body of a response: those of a range, or all.
   func responseBody(_ range: ClosedRange<Int64>?, _ context: RequestContext) -> ResponseBody {
     let start = range?.lowerBound ?? 0
     let end = min((range?.upperBound ?? count - 1) + 1, count)

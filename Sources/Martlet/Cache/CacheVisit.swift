@@ -92,8 +92,8 @@ struct CacheVisit: Sendable {
   ) -> StreamedResponse {
     let entry = candidate.entry
     var head = ResponseHead(
-      status: HTTPStatus(rawValue: entry.status), headers: entry.headers, reasonPhrase: entry.reasonPhrase.isEmpty ? nil : entry.reasonPhrase,
-      request: request)
+      status: HTTPStatus(rawValue: entry.status), headers: entry.headers,
+      reasonPhrase: entry.reasonPhrase.isEmpty ? nil : entry.reasonPhrase, request: request)
     head.source = source
     head.cacheReason = reason
     let age = Freshness(entry, at: now).age

@@ -52,6 +52,19 @@ struct Freshness: Sendable, Equatable {
     return max(apparent, TimeInterval(entry.ageValue) + delay) + max(0, resident)
   }
 
+  /// Reads a date whose letters may be in any case (RFC 9111 §4.2).
+  private static func date(_ text: String) -> Date? {
+    if let date = HTTPDate(text) { return date.date }
+    var isInWord = false
+    let octets = FieldSyntax.lowercased(text).utf8.map { octet -> UInt8 in
+      let isLetter = 0x61...0x7A ~= octet
+      defer { isInWord = isLetter }
+      return isLetter && !isInWord ? octet - 0x20 : octet
+    }
+    let words = String(decoding: octets, as: UTF8.self)
+    return HTTPDate(words.hasSuffix("Gmt") ? "\(words.dropLast(3))GMT" : words)?.date
+  }
+
   /// How far a clock may go back without suspicion, in seconds.
   private static let tolerance: TimeInterval = 5
 
@@ -61,7 +74,7 @@ struct Freshness: Sendable, Equatable {
     let expires = entry.headers[all: "Expires"]
     if !expires.isEmpty {
       // Invalid dates, "0" above all, are in the past (§5.3); two that differ are no date.
-      guard Set(expires).count == 1, let end = HTTPDate(expires[0])?.date else { return (0, .expires) }
+      guard Set(expires).count == 1, let end = Self.date(expires[0]) else { return (0, .expires) }
       return (max(0, end.timeIntervalSince(entry.date ?? entry.responseTime)), .expires)
     }
     guard CacheRules.isHeuristicallyCacheable(entry.status) || entry.control.has("public"),

@@ -139,9 +139,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
   }
 
-  /// The same body, of which each piece is asked for in another way; not for one that is there already.
-  ///
-  /// - Parameter change: Makes the new way from the old one.
+  /// The same body, of which each piece is asked for in another way; one that is there already stays as it is.
   func mapped(
     _ change: (@escaping @Sendable () async throws -> Data?) -> @Sendable () async throws -> Data?
   ) -> ResponseBody {

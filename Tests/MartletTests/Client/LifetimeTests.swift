@@ -280,6 +280,7 @@ import Testing
     case .head(let status): "head \(status.rawValue)"
     case .authenticating: "authenticating"
     case .upgraded: "upgraded"
+    case .notCached: "notCached"
     case .redirected: "redirected"
     case .retrying: "retrying"
     case .ended(.succeeded): "succeeded"

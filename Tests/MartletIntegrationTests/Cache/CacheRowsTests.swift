@@ -1,0 +1,346 @@
+import Foundation
+import MartletTesting
+import Synchronization
+import Testing
+
+@testable import Martlet
+
+/// Every policy and option of the cache, with a real server at the other end: rows S93 to S113 of the feature list.
+@Suite struct CacheRowsTests {
+  /// A date that a test moves.
+  final class Day: Sendable {
+    private let seconds = Mutex(1_700_000_000.0)
+    var now: Date { Date(timeIntervalSince1970: seconds.withLock { $0 }) }
+    func pass(_ time: TimeInterval) { seconds.withLock { $0 += time } }
+  }
+
+  let day = Day()
+
+  /// Answers with how many requests there were; 304 to one that asks about `"1"`.
+  func server(_ control: String = "max-age=60", tag: String? = "\"1\"") throws -> MockServer {
+    let count = Mutex(0)
+    return try MockServer(answering: { request in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      if let tag, request.header("If-None-Match") == tag {
+        return .status(304, headers: ["Cache-Control": control, "ETag": tag, "X-Count": "\(number)"])
+      }
+      return .ok("body \(number)", headers: ["Cache-Control": control, tag == nil ? "X-None" : "ETag": tag ?? ""])
+    })
+  }
+
+  func client(_ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }) -> HTTPClient {
+    HTTPClient { [day] in
+      $0.now = { day.now }
+      $0.retry = .none
+      change(&$0)
+    }
+  }
+
+  @Test func `S93 a cache is memory by default, another one by configuration, or none`() async throws {
+    let server = try server()
+    defer { server.stop() }
+    let shared = ResponseCache.memory(bytes: 1 << 20)
+    let (usual, none) = (client(), client { $0.cache = ResponseCache.none })
+    let (one, two) = (client { $0.cache = shared }, client { $0.cache = shared })
+
+    for client in [usual, none, one] {
+      #expect(try await client.get("\(raw: server.url)/x").source == .network)
+    }
+    #expect(try await usual.get("\(raw: server.url)/x").source == .cache)
+    #expect(try await none.get("\(raw: server.url)/x").source == .network)
+    #expect(try await two.get("\(raw: server.url)/x").source == .cache)
+    // Of the client's own: another client knows nothing of it.
+    #expect(try await client().get("\(raw: server.url)/x").source == .network)
+    // A derived client shares it.
+    #expect(try await usual.derived { $0.headers["X"] = "1" }.get("\(raw: server.url)/x").source == .cache)
+  }
+
+  @Test func `S96 a policy is inherited, and the innermost one that says something wins`() async throws {
+    let server = try server()
+    defer { server.stop() }
+    let client = client { $0.options.cache = .off }
+
+    for _ in 0..<2 { #expect(try await client.get("\(raw: server.url)/x").source == .network) }
+    _ = try await client.get("\(raw: server.url)/x", options: .cache(.standard))
+    #expect(try await client.get("\(raw: server.url)/x", options: .cache(.standard)).source == .cache)
+    #expect(try await client.get("\(raw: server.url)/x").source == .network)
+  }
+
+  @Test func `S97 neverRead asks the server, and stores`() async throws {
+    let server = try server()
+    defer { server.stop() }
+    let client = client()
+
+    _ = try await client.get("\(raw: server.url)/x")
+    let second = try await client.get("\(raw: server.url)/x", options: .cache(.neverRead))
+    let third = try await client.get("\(raw: server.url)/x")
+
+    #expect(second.source == .network && second.text == "body 2")
+    #expect(third.source == .cache && third.text == "body 2")
+  }
+
+  @Test func `S98 neverWrite serves, and changes nothing`() async throws {
+    let server = try server()
+    defer { server.stop() }
+    let client = client()
+
+    _ = try await client.get("\(raw: server.url)/other", options: .cache([.neverWrite]))
+    #expect(try await client.cache.usage.records == 0)
+    _ = try await client.get("\(raw: server.url)/x")
+    #expect(try await client.get("\(raw: server.url)/x", options: .cache([.neverWrite])).source == .cache)
+    day.pass(100)
+    let confirmed = try await client.get("\(raw: server.url)/x", options: .cache([.neverWrite]))
+    #expect(confirmed.source == .revalidated)
+    // It was not made fresh.
+    #expect(try await client.get("\(raw: server.url)/x").source == .revalidated)
+  }
+
+  @Test func `S99 revalidateWhenStale asks with the validators and takes the new fields`() async throws {
+    let server = try server()
+    defer { server.stop() }
+    let client = client()
+
+    _ = try await client.get("\(raw: server.url)/x")
+    #expect(try await client.get("\(raw: server.url)/x", options: .cache(.revalidateWhenStale)).source == .cache)
+    day.pass(100)
+    let stale = try await client.get("\(raw: server.url)/x", options: .cache(.revalidateWhenStale))
+
+    #expect(stale.source == .revalidated && stale.text == "body 1" && stale.headers["X-Count"] == "2")
+    #expect(server.requests.count == 2 && server.requests[1].header("If-None-Match") == "\"1\"")
+    #expect(try await client.get("\(raw: server.url)/x").source == .cache)
+  }
+
+  @Test func `S100 alwaysRevalidate asks each time`() async throws {
+    let server = try server()
+    defer { server.stop() }
+    let client = client()
+
+    for _ in 0..<3 { _ = try await client.get("\(raw: server.url)/x", options: .cache(.alwaysRevalidate)) }
+
+    #expect(server.requests.map { $0.header("If-None-Match") } == [nil, "\"1\"", "\"1\""])
+  }
+
+  @Test func `S101 preferCached uses what is stored, however old`() async throws {
+    let server = try server("max-age=1")
+    defer { server.stop() }
+    let client = client()
+
+    #expect(try await client.get("\(raw: server.url)/x", options: .cache(.preferCached)).source == .network)
+    day.pass(1e6)
+    let old = try await client.get("\(raw: server.url)/x", options: .cache(.preferCached))
+
+    #expect(old.source == .cache && old.headers["Age"] == "1000000")
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func `S102 onlyCached asks nobody, and throws if there is nothing`() async throws {
+    let server = try server("max-age=1")
+    defer { server.stop() }
+    let client = client()
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await client.get("\(raw: server.url)/x", options: .cache(.onlyCached))
+    }
+    #expect(error.kind == .notCached)
+    #expect(server.requests.isEmpty)
+    _ = try await client.get("\(raw: server.url)/x")
+    day.pass(1e6)
+    #expect(try await client.get("\(raw: server.url)/x", options: .cache(.onlyCached)).source == .cache)
+    #expect(server.requests.count == 1)
+  }
+
+  @Test(arguments: ["refused", "reset", "silent", "503"])
+  func `S103 fallbackOnError uses what is stored when the attempts are spent, and says why`(how: String) async throws {
+    let isBroken = Mutex(false)
+    let server = try MockServer(answering: { _ in
+      guard isBroken.withLock({ $0 }) else { return .ok("x", headers: ["Cache-Control": "max-age=1"]) }
+      switch how {
+      case "reset": return .raw("")
+      case "silent": return .hang
+      default: return .status(503)
+      }
+    })
+    defer { server.stop() }
+    let options = RequestOptions.cache([.revalidateWhenStale, .fallbackOnError])
+      .timeout(idle: .milliseconds(300)).retry(.backoff(attempts: 2, base: .milliseconds(1), cap: .milliseconds(2)))
+    let client = client()
+    let url = "\(server.url)/x"
+
+    _ = try await client.get("\(raw: url)", options: options)
+    day.pass(100)
+    isBroken.withLock { $0 = true }
+    if how == "refused" { server.stop() }
+    let response = try await client.get("\(raw: url)", options: options)
+
+    #expect(response.source == .fallback && response.text == "x" && response.status == .ok)
+    let reason = try #require(response.fallbackReason)
+    switch how {
+    case "silent": #expect(reason.kind == .timedOut)
+    case "503": #expect(reason.kind == .status && reason.message.hasPrefix("503"))
+    default: #expect(reason.isConnectivity)
+    }
+    if how == "503" { #expect(server.requests.count == 3) }
+    // Without the policy it is the failure.
+    await #expect(throws: HTTPError.self) {
+      try await client.get("\(raw: url)", options: .timeout(idle: .milliseconds(300)))
+    }
+  }
+
+  @Test func `S103 a 404 and a cancellation are no reason for a fallback`() async throws {
+    let state = Mutex(0)
+    let server = try MockServer(answering: { _ in
+      switch state.withLock({ $0 }) {
+      case 0: .ok("x", headers: ["Cache-Control": "max-age=1"])
+      case 1: .status(404)
+      default: .hang
+      }
+    })
+    defer { server.stop() }
+    let client = client { $0.options.cache = [.revalidateWhenStale, .fallbackOnError] }
+    let url = "\(server.url)/x"
+
+    _ = try await client.get("\(raw: url)")
+    day.pass(100)
+    state.withLock { $0 = 1 }
+    let error = try await #require(throws: HTTPError.self) { try await client.get("\(raw: url)") }
+    #expect(error.status == .notFound)
+    state.withLock { $0 = 2 }
+    let task = Task { try await client.get("\(raw: url)") }
+    let hasArrived = await server.waitForRequests(3)
+    #expect(hasArrived)
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @Test func `S105 and S106 what is for the session goes by itself`() async throws {
+    let server = try server()
+    defer { server.stop() }
+    // Two shelves, as a cache on disk has them.
+    let (lasting, session) = (MemoryShelf(limit: 1 << 20), MemoryShelf(limit: 1 << 20))
+    let first = client { $0.cache = ResponseCache(permanent: lasting, session: session) }
+
+    _ = try await first.get("\(raw: server.url)/session", options: .cacheStorage(.session))
+    _ = try await first.get("\(raw: server.url)/permanent", options: .cacheStorage(.permanent))
+    // The next start of the program.
+    let second = client { $0.cache = ResponseCache(permanent: lasting, session: MemoryShelf(limit: 1 << 20)) }
+    #expect(try await second.get("\(raw: server.url)/session", options: .cache([.neverWrite])).source == .network)
+    #expect(try await second.get("\(raw: server.url)/permanent").source == .cache)
+
+    try await first.cache.removeAll(.session)
+    #expect(try await first.get("\(raw: server.url)/session", options: .cache([.neverWrite])).source == .network)
+    #expect(try await first.get("\(raw: server.url)/permanent").source == .cache)
+    try await first.cache.removeAll(.permanent)
+    #expect(try await first.get("\(raw: server.url)/permanent").source == .network)
+  }
+
+  @Test func `S106 responses are removed by URL and by a closure`() async throws {
+    let server = try server()
+    defer { server.stop() }
+    let client = client()
+
+    for path in ["a", "b", "c"] { _ = try await client.get("\(raw: server.url)/\(raw: path)") }
+    #expect(try await client.cache.usage.records == 3)
+    try await client.cache.remove("\(server.url)/a")
+    try await client.cache.remove { $0.url.path() == "/b" && $0.status == .ok && $0.bodyBytes == 6 }
+
+    #expect(try await client.cache.responses.map { $0.url.path() } == ["/c"])
+    #expect(try await client.cache.responses.first?.expires == day.now + 60)
+    try await client.cache.removeAll()
+    #expect(try await client.cache.usage == ResponseCache.Usage(bytes: 0, records: 0))
+    await #expect(throws: HTTPError.self) { try await client.cache.remove("no url") }
+  }
+
+  @Test func `S107 ignoreServerDirectives stores what must not be stored, and only then`() async throws {
+    let server = try server("no-store", tag: nil)
+    defer { server.stop() }
+    let client = client()
+
+    _ = try await client.get("\(raw: server.url)/x")
+    #expect(try await client.cache.usage.records == 0)
+    _ = try await client.get("\(raw: server.url)/x", options: .cache([.ignoreServerDirectives]))
+    #expect(try await client.get("\(raw: server.url)/x", options: .cache(.preferCached)).source == .cache)
+  }
+
+  @Test func `S108 cacheFor says how long a response is fresh`() async throws {
+    let server = try server("no-cache, max-age=1", tag: nil)
+    defer { server.stop() }
+    let client = client()
+    let options = RequestOptions.cacheFor(.seconds(2_592_000)).cache([.ignoreServerDirectives])
+
+    _ = try await client.get("\(raw: server.url)/x", options: options)
+    day.pass(2_591_999)
+    #expect(try await client.get("\(raw: server.url)/x", options: options).source == .cache)
+    day.pass(2)
+    #expect(try await client.get("\(raw: server.url)/x", options: options).source == .network)
+  }
+
+  @Test func `S109 the source has all four values`() async throws {
+    let server = try server()
+    let client = client { $0.options.cache = [.revalidateWhenStale, .fallbackOnError] }
+    let url = "\(server.url)/x"
+
+    var sources = [try await client.get("\(raw: url)").source, try await client.get("\(raw: url)").source]
+    day.pass(100)
+    sources.append(try await client.get("\(raw: url)").source)
+    day.pass(100)
+    server.stop()
+    sources.append(try await client.get("\(raw: url)").source)
+
+    #expect(sources == [.network, .cache, .revalidated, .fallback])
+  }
+
+  @Test func `S112 what a key is made of`() async throws {
+    let server = try server()
+    defer { server.stop() }
+    let client = client()
+
+    for path in ["/a", "/a/", "/a?x=1", "/a?x=2"] {
+      #expect(try await client.get("\(raw: server.url)\(raw: path)").source == .network, "\(path)")
+    }
+    #expect(try await client.get("\(raw: server.url)/a#f").source == .cache)
+  }
+
+  @Test func `S113 s-maxage is for others, max-age is above Expires, stale-if-error is obeyed`() async throws {
+    let isBroken = Mutex(false)
+    let server = try MockServer(answering: { request in
+      if isBroken.withLock({ $0 }) { return .status(502) }
+      return .ok(
+        "x",
+        headers: [
+          "Cache-Control": request.path == "/s" ? "s-maxage=60" : "max-age=60, stale-if-error=60",
+          "Expires": "Thu, 01 Jan 1970 00:00:00 GMT",
+        ])
+    })
+    defer { server.stop() }
+    let client = client()
+
+    for _ in 0..<2 { #expect(try await client.get("\(raw: server.url)/s").source == .network) }
+    _ = try await client.get("\(raw: server.url)/x")
+    #expect(try await client.get("\(raw: server.url)/x").source == .cache)
+    isBroken.withLock { $0 = true }
+    day.pass(100)
+    #expect(try await client.get("\(raw: server.url)/x").source == .fallback)
+    day.pass(100)
+    let error = try await #require(throws: HTTPError.self) { try await client.get("\(raw: server.url)/x") }
+    #expect(error.status == .badGateway)
+  }
+
+  @Test func `a compressed body is stored as it is read`() async throws {
+    // "hello hello hello hello" by gzip.
+    let bytes = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJV8hAJwHjUT2NFwAAAA=="))
+    let server = try MockServer(answering: { _ in
+      .data(bytes, headers: ["Content-Encoding": "gzip", "Cache-Control": "max-age=60", "Vary": "Accept-Encoding"])
+    })
+    defer { server.stop() }
+    let client = client()
+
+    let first = try await client.get("\(raw: server.url)/x")
+    let second = try await client.get("\(raw: server.url)/x")
+
+    #expect(first.text == "hello hello hello hello" && second.text == first.text)
+    #expect(second.source == .cache && !second.headers.contains("Content-Encoding"))
+  }
+}

@@ -1,0 +1,458 @@
+import Foundation
+import MartletTesting
+import Synchronization
+import Testing
+
+@testable import Martlet
+
+/// The cache in the pipeline, over a stub and with a date of the test's.
+@Suite struct CacheMiddlewareTests {
+  /// A date that a test moves.
+  final class Day: Sendable {
+    private let seconds = Mutex(1_700_000_000.0)
+    var now: Date { Date(timeIntervalSince1970: seconds.withLock { $0 }) }
+    func pass(_ time: TimeInterval) { seconds.withLock { $0 += time } }
+    var text: String { HTTPDate(now).description }
+  }
+
+  let day = Day()
+
+  /// Answers with a body that counts, and fields of the test's choice; 304 if the tag is still `"1"`.
+  func transport(
+    _ headers: HTTPHeaders, status: HTTPStatus = .ok, confirms: Bool = false,
+    body: @escaping @Sendable (Int) -> String = { "body \($0)" }
+  ) -> StubTransport {
+    let count = Mutex(0)
+    return StubTransport { [day] request in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      var fields = headers
+      fields["Date"] = day.text
+      fields["X-Count"] = "\(number)"
+      if confirms, request.headers.contains("If-None-Match") || request.headers.contains("If-Modified-Since") {
+        return .status(.notModified, headers: fields)
+      }
+      return .status(status, headers: fields, body: Data(body(number).utf8))
+    }
+  }
+
+  func client(
+    _ transport: StubTransport, _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
+  ) -> HTTPClient {
+    HTTPClient { [day] in
+      $0.transport = transport
+      $0.now = { day.now }
+      change(&$0)
+    }
+  }
+
+  // MARK: The standard's rules
+
+  @Test func `a fresh response is used without asking, with its age`() async throws {
+    let transport = transport(["Cache-Control": "max-age=60"])
+    let client = client(transport)
+
+    let first = try await client.get("http://a.test/x")
+    day.pass(10)
+    let second = try await client.get("http://a.test/x")
+
+    #expect(first.source == .network && first.headers["Age"] == nil)
+    #expect(first.cacheExplanation == "nothing is stored")
+    #expect(second.source == .cache && second.headers["Age"] == "10")
+    #expect(second.cacheExplanation == "what is stored is fresh")
+    #expect(second.text == "body 1" && second.status == .ok)
+    #expect(second.request.url == first.request.url)
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func `a stale response is asked about, and a 304 makes it fresh again`() async throws {
+    let transport = transport(
+      ["Cache-Control": "max-age=60", "ETag": "\"1\"", "Last-Modified": day.text], confirms: true)
+    let client = client(transport)
+
+    _ = try await client.get("http://a.test/x")
+    day.pass(100)
+    let second = try await client.get("http://a.test/x")
+    day.pass(10)
+    let third = try await client.get("http://a.test/x")
+
+    #expect(transport.requests.count == 2)
+    #expect(transport.requests[1].headers["If-None-Match"] == "\"1\"")
+    #expect(transport.requests[1].headers["If-Modified-Since"] != nil)
+    #expect(second.source == .revalidated && second.status == .ok && second.text == "body 1")
+    #expect(second.headers["X-Count"] == "2")
+    // What the cache added is no part of what was asked.
+    #expect(!second.finalRequest.headers.contains("If-None-Match"))
+    #expect(third.source == .cache && third.headers["X-Count"] == "2" && third.headers["Age"] == "10")
+  }
+
+  @Test func `a newer response replaces what was stored`() async throws {
+    let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""])
+    let client = client(transport)
+
+    _ = try await client.get("http://a.test/x")
+    day.pass(100)
+    let second = try await client.get("http://a.test/x")
+    let third = try await client.get("http://a.test/x")
+
+    #expect(second.source == .network && second.text == "body 2")
+    #expect(second.cacheExplanation == "the server sent a newer one than what is stored")
+    #expect(third.source == .cache && third.text == "body 2")
+  }
+
+  @Test func `what must not be stored, or would be of no use, is not`() async throws {
+    for control in ["no-store", "max-age=0"] {
+      let transport = transport(["Cache-Control": control])
+      let client = client(transport)
+
+      for _ in 0..<2 { #expect(try await client.get("http://a.test/x").source == .network) }
+
+      #expect(try await client.cache.usage.records == 0)
+      #expect(transport.requests.count == 2)
+    }
+  }
+
+  @Test func `variants are kept side by side`() async throws {
+    let transport = transport(["Cache-Control": "max-age=60", "Vary": "Foo"])
+    let client = client(transport)
+
+    for foo in ["1", "2", "1", "2", "3"] { _ = try await client.get("http://a.test/x", headers: ["Foo": foo]) }
+    _ = try await client.get("http://a.test/x")
+    let last = try await client.get("http://a.test/x", headers: ["foo": "2"])
+
+    #expect(transport.requests.count == 4)
+    #expect(last.text == "body 2")
+  }
+
+  @Test(arguments: [("/a", "/a/"), ("/a?x=1", "/a?x=2"), ("/a", "/A"), ("/a", "/a?")])
+  func `different URLs are different`(first: String, second: String) async throws {
+    let transport = transport(["Cache-Control": "max-age=60"])
+    let client = client(transport)
+
+    _ = try await client.get("http://a.test\(first)")
+    _ = try await client.get("http://a.test\(second)")
+
+    #expect(transport.requests.count == 2)
+  }
+
+  @Test func `the fragment and the spelling of a URL make no difference`() async throws {
+    let transport = transport(["Cache-Control": "max-age=60"])
+    let client = client(transport)
+
+    for url in ["http://a.test/x#1", "HTTP://A.test:80/x", "http://a.test/./x#2"] {
+      _ = try await client.get("\(raw: url)")
+    }
+
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test(arguments: [
+    (HTTPMethod.post, 200, true), (.put, 204, true), (.delete, 200, true), (.patch, 303, true), ("M-SEARCH", 200, true),
+    (.post, 404, false), (.put, 500, false), (.options, 200, false),
+  ]) func `what changes a resource removes what is stored of it`(method: HTTPMethod, status: Int, isRemoved: Bool)
+    async throws
+  {
+    let transport = StubTransport { request in
+      request.method == .get
+        ? .status(.ok, headers: ["Cache-Control": "max-age=60"])
+        : .status(HTTPStatus(rawValue: status), headers: ["Location": "/other"])
+    }
+    let client = client(transport)
+
+    for path in ["x", "other", "third"] { _ = try await client.get("http://a.test/\(path)") }
+    _ = try? await client.send(HTTPRequest(method, "http://a.test/x"), options: .redirects(.none).accepts(.any))
+    let sources = try await [
+      client.get("http://a.test/x").source, client.get("http://a.test/other").source,
+      client.get("http://a.test/third").source,
+    ]
+
+    #expect(sources == (isRemoved ? [.network, .network, .cache] : [.cache, .cache, .cache]))
+  }
+
+  @Test func `another origin's responses are not removed by its Location`() async throws {
+    let transport = StubTransport { request in
+      request.method == .get
+        ? .status(.ok, headers: ["Cache-Control": "max-age=60"])
+        : .status(.created, headers: ["Location": "http://b.test/x"])
+    }
+    let client = client(transport)
+
+    _ = try await client.get("http://b.test/x")
+    _ = try await client.post("http://a.test/x")
+
+    #expect(try await client.get("http://b.test/x").source == .cache)
+  }
+
+  @Test func `HEAD is answered from a GET, and renews or removes it`() async throws {
+    let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""])
+    let client = client(transport)
+
+    _ = try await client.get("http://a.test/x")
+    let head = try await client.head("http://a.test/x")
+    #expect(head.source == .cache && head.body.isEmpty && head.headers["X-Count"] == "1")
+    day.pass(100)
+    _ = try await client.head("http://a.test/x")
+    let renewed = try await client.get("http://a.test/x")
+
+    #expect(renewed.source == .cache && renewed.headers["X-Count"] == "2" && renewed.text == "body 1")
+  }
+
+  @Test func `redirects are stored hop by hop`() async throws {
+    let transport = StubTransport { request in
+      request.url?.path() == "/a"
+        ? .status(.found, headers: ["Location": "/b", "Cache-Control": "max-age=60"])
+        : .status(.ok, headers: ["Cache-Control": "max-age=5"])
+    }
+    let client = client(transport)
+
+    _ = try await client.get("http://a.test/a")
+    day.pass(10)
+    let second = try await client.get("http://a.test/a")
+
+    #expect(transport.requests.map { $0.url?.path() } == ["/a", "/b", "/b"])
+    #expect(second.redirects.count == 1 && second.source == .network)
+  }
+
+  @Test func `ranges are served from a whole, and parts are kept and completed`() async throws {
+    let text = "0123456789"
+    let transport = StubTransport { request in
+      let fields: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\""]
+      guard let range = ByteRange(request.headers[all: "Range"]), let bytes = range.bytes(of: 10) else {
+        return .status(.ok, headers: fields, body: Data(text.utf8))
+      }
+      let part = text.utf8.dropFirst(Int(bytes.lowerBound)).prefix(Int(bytes.upperBound - bytes.lowerBound) + 1)
+      return .status(
+        .partialContent,
+        headers: fields.replacing(with: ["Content-Range": "bytes \(bytes.lowerBound)-\(bytes.upperBound)/10"]),
+        body: Data(part))
+    }
+    let client = client(transport)
+
+    let part = try await client.get("http://a.test/x", headers: ["Range": "bytes=0-4"])
+    let inside = try await client.get("http://a.test/x", headers: ["Range": "bytes=1-2"])
+    let whole = try await client.get("http://a.test/x")
+    let tail = try await client.get("http://a.test/x", headers: ["Range": "bytes=-3"])
+    let again = try await client.get("http://a.test/x")
+
+    #expect(part.source == .network && inside.source == .cache)
+    #expect(inside.status == .partialContent && inside.text == "12")
+    #expect(inside.headers["Content-Range"] == "bytes 1-2/10" && inside.headers["Content-Length"] == "2")
+    #expect(whole.status == .ok && whole.text == text && !whole.headers.contains("Content-Range"))
+    #expect(tail.source == .cache && tail.text == "789" && tail.status == .partialContent)
+    #expect(again.source == .cache && again.text == text)
+    #expect(transport.requests.map { $0.headers["Range"] } == ["bytes=0-4", "bytes=5-"])
+    #expect(transport.requests[1].headers["If-Range"] == "\"1\"")
+  }
+
+  @Test func `a condition of the caller's is answered with 304 from what is fresh`() async throws {
+    let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""])
+    let client = client(transport) { $0.accepts = .any }
+
+    _ = try await client.get("http://a.test/x")
+    let same = try await client.get("http://a.test/x", headers: ["If-None-Match": "\"0\", W/\"1\""])
+    let other = try await client.get("http://a.test/x", headers: ["If-None-Match": "\"2\""])
+
+    #expect(same.status == .notModified && same.body.isEmpty && same.source == .cache)
+    #expect(other.status == .ok && other.text == "body 1")
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func `only-if-cached without anything stored is 504`() async throws {
+    let transport = transport([:])
+    let client = client(transport) { $0.accepts = .any }
+
+    let response = try await client.get("http://a.test/x", headers: ["Cache-Control": "only-if-cached"])
+
+    #expect(response.status == .gatewayTimeout && response.source == .cache)
+    #expect(transport.requests.isEmpty)
+  }
+
+  @Test func `a body that breaks off is not stored`() async throws {
+    struct Broken: Error {}
+    let isBroken = Mutex(true)
+    let transport = StubTransport { _ in
+      let fields: HTTPHeaders = ["Cache-Control": "max-age=60", "Content-Length": "4"]
+      let pieces = Mutex<[Data]>([Data("ab".utf8), Data("cd".utf8)])
+      return .streamed(headers: fields) {
+        let next = pieces.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        if next == Data("cd".utf8), isBroken.withLock({ $0 }) { throw HTTPError(.connectionLost, "gone") }
+        return next
+      }
+    }
+    let client = client(transport) { $0.retry = .none }
+
+    await #expect(throws: HTTPError.self) { try await client.get("http://a.test/x") }
+    #expect(try await client.cache.usage.records == 0)
+    // Who reads a stream to its middle stores nothing either.
+    isBroken.withLock { $0 = false }
+    _ = try await client.stream(.get("http://a.test/x")) { response in
+      for try await _ in response.body { break }
+    }
+    #expect(try await client.cache.usage.records == 0)
+    _ = try await client.stream(.get("http://a.test/x")) { try await $0.body.collect(upTo: 10) }
+    #expect(try await client.get("http://a.test/x").source == .cache)
+  }
+
+  @Test func `a body of another length than was said is not stored`() async throws {
+    let transport = transport(["Cache-Control": "max-age=60", "Content-Length": "999"])
+    let client = client(transport)
+
+    _ = try await client.get("http://a.test/x")
+
+    #expect(try await client.cache.usage.records == 0)
+  }
+
+  // MARK: Isolation
+
+  @Test func `what is stored for one credential is served to no other`() async throws {
+    let transport = transport(["Cache-Control": "max-age=60"])
+    let client = client(transport)
+    func source(_ options: RequestOptions = RequestOptions(), _ headers: HTTPHeaders = [:]) async throws
+      -> HTTPResponse.Source
+    {
+      try await client.get("http://a.test/x", headers: headers, options: options).source
+    }
+    let one = Credential.user("u", password: "1", isSentUnasked: true)
+    let two = Credential.user("u", password: "2", isSentUnasked: true)
+
+    #expect(try await source() == .network)
+    #expect(try await source(.credential(one)) == .network)
+    #expect(try await source(.credential(two)) == .network)
+    #expect(try await source(.credential(.token("t"))) == .network)
+    #expect(try await source(RequestOptions(), ["Authorization": "Bearer x"]) == .network)
+    #expect(try await source(RequestOptions(), ["Cookie": "sid=1"]) == .network)
+    #expect(try await source(RequestOptions(), ["X-Api-Key": "1"]) == .network)
+    #expect(try await source(.cookies(.jar(CookieJar()))) == .network)
+    #expect(try await source(.cachePartition("p")) == .network)
+    let all = transport.requests.count
+
+    #expect(try await source() == .cache)
+    #expect(try await source(.credential(one)) == .cache)
+    #expect(try await source(.credential(two)) == .cache)
+    #expect(try await source(.credential(.token("t"))) == .cache)
+    #expect(try await source(RequestOptions(), ["Authorization": "Bearer x"]) == .cache)
+    #expect(try await source(RequestOptions(), ["Cookie": "sid=1"]) == .cache)
+    #expect(try await source(RequestOptions(), ["Cookie": "sid=2"]) == .network)
+    #expect(try await source(RequestOptions(), ["X-Api-Key": "1"]) == .cache)
+    #expect(try await source(.cachePartition("p")) == .cache)
+    #expect(try await source(.cookies(.jar(CookieJar()))) == .network)
+    #expect(transport.requests.count == all + 2)
+  }
+
+  @Test func `what is stored holds no credential`() async throws {
+    let transport = transport(["Cache-Control": "max-age=60"])
+    let client = client(transport)
+
+    _ = try await client.get("http://u:secret@a.test/x", headers: ["X-Api-Key": "secret"])
+
+    let contents = try #require(try await client.cache.session.contents())
+    #expect(!contents.isEmpty)
+    for (key, record) in contents { #expect(!"\(key)\(record)".contains("secret")) }
+  }
+
+  @Test func `signing out empties the part of the session`() async throws {
+    let transport = transport(["Cache-Control": "max-age=60"])
+    let client = client(transport)
+
+    _ = try await client.get("http://a.test/x")
+    try await client.signOut()
+
+    #expect(try await client.get("http://a.test/x").source == .network)
+  }
+
+  // MARK: One exchange for many
+
+  @Test func `the same GET under way is waited for`() async throws {
+    let gate = AsyncStream.makeStream(of: Void.self)
+    let transport = StubTransport { _ in
+      for await _ in gate.stream { break }
+      return .status(.ok, headers: ["Cache-Control": "max-age=60"], body: Data("x".utf8))
+    }
+    let client = client(transport)
+
+    try await withThrowingTaskGroup(of: HTTPResponse.self) { group in
+      for _ in 0..<20 { group.addTask { try await client.get("http://a.test/x") } }
+      try await Task.sleep(for: .milliseconds(100))
+      gate.continuation.yield()
+      for try await response in group { #expect(response.text == "x") }
+    }
+
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func `who leaves leaves alone`() async throws {
+    let gate = AsyncStream.makeStream(of: Void.self)
+    let transport = StubTransport { _ in
+      for await _ in gate.stream { break }
+      try Task.checkCancellation()
+      return .status(.ok, headers: ["Cache-Control": "max-age=60"], body: Data("x".utf8))
+    }
+    let client = client(transport)
+
+    let leader = Task { try await client.get("http://a.test/x") }
+    try await Task.sleep(for: .milliseconds(50))
+    let others = (0..<5).map { _ in Task { try await client.get("http://a.test/x") } }
+    try await Task.sleep(for: .milliseconds(50))
+    others[4].cancel()
+    leader.cancel()
+    await #expect(throws: CancellationError.self) { try await leader.value }
+    await #expect(throws: CancellationError.self) { try await others[4].value }
+    try await Task.sleep(for: .milliseconds(50))
+    gate.continuation.finish()
+
+    for other in others[..<4] { #expect(try await other.value.text == "x") }
+    #expect(transport.requests.count == 2)
+  }
+
+  @Test func `what cannot be shared is asked for by each, and not waited for again`() async throws {
+    let transport = StubTransport { _ in
+      try await Task.sleep(for: .milliseconds(30))
+      return .text("x")
+    }
+    let client = client(transport)
+
+    for _ in 0..<2 {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 0..<8 { group.addTask { _ = try await client.get("http://a.test/x") } }
+        try await group.waitForAll()
+      }
+    }
+
+    #expect(transport.requests.count == 16)
+  }
+
+  @Test func `coalescing can be switched off`() async throws {
+    let transport = StubTransport { _ in
+      try await Task.sleep(for: .milliseconds(30))
+      return .status(.ok, headers: ["Cache-Control": "max-age=60"], body: Data("x".utf8))
+    }
+    let client = client(transport) { $0.options.coalesces = false }
+
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 { group.addTask { _ = try await client.get("http://a.test/x") } }
+      try await group.waitForAll()
+    }
+
+    #expect(transport.requests.count == 8)
+  }
+
+  // MARK: Renewal in the background
+
+  @Test func `a stale response is used while it is renewed, once, by work that can be seen`() async throws {
+    let transport = transport(["Cache-Control": "max-age=60, stale-while-revalidate=60"])
+    let client = client(transport)
+
+    _ = try await client.get("http://a.test/x")
+    day.pass(90)
+    let second = try await client.get("http://a.test/x")
+    #expect(second.source == .cache && second.text == "body 1")
+    await client.activity.waitUntilIdle()
+    let third = try await client.get("http://a.test/x")
+
+    #expect(third.source == .cache && third.text == "body 2")
+    #expect(transport.requests.count == 2)
+    #expect(client.activity.current.totals.started == 4)
+  }
+}

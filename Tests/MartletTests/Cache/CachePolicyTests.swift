@@ -1,0 +1,50 @@
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite struct CachePolicyTests {
+  private static let modes: [CachePolicy] = [.revalidateWhenStale, .alwaysRevalidate, .preferCached, .onlyCached]
+
+  @Test func `each of the 512 sets is valid or says what contradicts itself`() {
+    var valid = 0
+    for bits in 0..<UInt16(512) {
+      let policy = CachePolicy(rawValue: bits)
+      let modes = Self.modes.filter { policy.contains($0) }.count
+      let hasExtras = policy.contains(.fallbackOnError) || policy.contains(.staleWhileRevalidate)
+      let isSound =
+        modes <= 1
+        && !(policy.contains(.neverRead) && (modes > 0 || hasExtras))
+        && !(policy.contains(.onlyCached) && hasExtras)
+        && !policy.isSuperset(of: [.alwaysRevalidate, .staleWhileRevalidate])
+      #expect((policy.problem == nil) == isSound, "\(bits): \(policy.problem ?? "valid")")
+      if isSound { valid += 1 }
+    }
+    // neverRead: 2 × 2. Else by mode, × 2 × 2 for neverWrite and ignoreServerDirectives: none, stale and prefer have
+    // four sets of extras each, always two, only one.
+    #expect(valid == 4 + 4 * (4 + 4 + 4 + 2 + 1))
+  }
+
+  @Test func `a contradiction is an error before anything is sent, and names both sides`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = HTTPClient { $0.transport = transport }
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await client.get("http://a.test/", options: .cache([.onlyCached, .neverRead]))
+    }
+
+    #expect(error.kind == .invalidRequest)
+    #expect(error.message.contains("neverRead") && error.message.contains("onlyCached"))
+    #expect(transport.requests.isEmpty)
+  }
+
+  @Test func `a negative lifetime is an error`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await HTTPClient { $0.transport = transport }.get("http://a.test/", options: .cacheFor(.seconds(-1)))
+    }
+
+    #expect(error.kind == .invalidRequest && transport.requests.isEmpty)
+  }
+}
