@@ -1,0 +1,24 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+// A package of its own: it is of no use without Node and a checkout of the suite.
+let package = Package(
+  name: "CacheSuite",
+  platforms: [.macOS(.v15)],
+  dependencies: [.package(name: "Martlet", path: "../..")],
+  targets: [
+    .executableTarget(
+      name: "CacheSuite",
+      dependencies: [.product(name: "Martlet", package: "Martlet")],
+      resources: [.copy("suite.mjs")],
+      swiftSettings: settings)
+  ]
+)

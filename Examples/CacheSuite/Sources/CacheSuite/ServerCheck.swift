@@ -1,0 +1,86 @@
+/// What a test expects of the requests that the server has seen.
+struct ServerCheck {
+  let steps: [Step]
+  let responses: [Fields]
+  /// What the server has kept of each request that reached it.
+  let seen: [JSON]
+
+  func run() throws(Failure) {
+    var place = 0
+    for (index, step) in steps.enumerated() {
+      let number = index + 1
+      let request = seen.indices.contains(place) ? seen[place] : nil
+      let type = step["expected_type"]?.text
+      if type == "cached" { continue }
+      place += 1
+      try checkType(type, step, request, number)
+      try checkRequestFields(step, request, number)
+      if let request { try checkResponseFields(request, responses[index], number) }
+      if let expected = step["expected_method"] {
+        let method = try found(request, number)["request_method"]
+        try Failure.unless(
+          method == expected, setup: step.isSetup("expected_method"),
+          "Request \(number) had method \(method ?? .null), not \(expected)")
+      }
+    }
+  }
+
+  private func found(_ request: JSON?, _ number: Int) throws(Failure) -> JSON {
+    guard let request else { throw Failure("TypeError", "Request \(number) was not seen by the server") }
+    return request
+  }
+
+  private func checkType(_ type: String?, _ step: Step, _ request: JSON?, _ number: Int) throws(Failure) {
+    let isSetup = step.isSetup("expected_type")
+    var validator: String?
+    switch type {
+    case "not_cached":
+      let served = try found(request, number)["request_num"]
+      try Failure.unless(
+        served?.integer == number, setup: isSetup,
+        "Response \(number) comes from cache (\(served ?? .null) on server)")
+    case "etag_validated": validator = "if-none-match"
+    case "lm_validated": validator = "if-modified-since"
+    default: break
+    }
+    guard let validator else { return }
+    try Failure.unless(request != nil, setup: isSetup, "request \(number) wasn't sent to server")
+    try Failure.unless(
+      request?["request_headers"]?[validator] != nil, setup: isSetup,
+      "request \(number) doesn't have \(validator) header")
+  }
+
+  private func checkRequestFields(_ step: Step, _ request: JSON?, _ number: Int) throws(Failure) {
+    for expected in step["expected_request_headers"]?.list ?? [] {
+      let name = expected.text ?? expected[0].description
+      let value = try found(request, number)["request_headers"]?[name.lowercased()]
+      let isRight = expected.text == nil ? value == expected[1] : value != nil
+      try Failure.unless(
+        isRight, setup: step.isSetup("expected_request_headers"),
+        "Request \(number) header \(name) is \(value.map { "\"\($0)\"" } ?? "missing")"
+          + (expected.text == nil ? ", not \"\(expected[1])\"" : ""))
+    }
+    for unexpected in step["expected_request_headers_missing"]?.list ?? [] {
+      let name = unexpected.text ?? unexpected[0].description
+      let value = try found(request, number)["request_headers"]?[name.lowercased()]
+      let isRight = unexpected.text == nil ? value != unexpected[1] : value == nil
+      try Failure.unless(
+        isRight, setup: step.isSetup("expected_request_headers_missing"),
+        "Request \(number) header \(name) is \"\(value ?? .null)\"")
+    }
+  }
+
+  /// The fields of the response that the server has sent must have come through.
+  private func checkResponseFields(_ request: JSON, _ response: Fields, _ number: Int) throws(Failure) {
+    for field in request["response_headers"]?.list ?? [] {
+      let name = field[0].description
+      // Dates may be anything, and cookies are hidden from the pages in a browser.
+      if ["date", "set-cookie", "set-cookie2"].contains(name.lowercased()) { continue }
+      let sent: String? = if case .array = field[1] { field[1].description } else { field[1].text }
+      let received = response[name]
+      try Failure.unless(
+        received == sent, setup: true,
+        "Response \(number) header \(name) is \"\(received ?? "null")\", not \"\(field[1])\"")
+    }
+  }
+}
