@@ -131,8 +131,8 @@ import Testing
     let transport = transport(["Cache-Control": "max-age=60"])
     let client = client(transport)
 
-    _ = try await client.get("http://a.test\(first)")
-    _ = try await client.get("http://a.test\(second)")
+    _ = try await client.get("\(raw: "http://a.test" + first)")
+    _ = try await client.get("\(raw: "http://a.test" + second)")
 
     #expect(transport.requests.count == 2)
   }
