@@ -1,0 +1,75 @@
+/// The first bytes of a stored record, which say what the rest has to be.
+///
+/// Numbers have their lowest byte first:
+///
+///      0   8  the magic
+///      8   4  the version, 1
+///     12   4  the length of the head
+///     16   8  the length of the body
+///     24   8  the checksum of the head
+///     32   8  the checksum of the body
+///     40   8  the number of the file that the body is in; 0 if it follows the head
+///     48   8  the checksum of the 48 bytes before
+///     56      the head, then the body unless it is in a file of its own; nothing after them
+struct CacheRecordHeader: Equatable {
+  static let length = 56
+  /// More than any response may have; a length beyond it is not worth the memory.
+  static let maximumHeadLength = 16 << 20
+  /// The first byte is no text and no UTF-8, the last ones suffer if somebody translates the ends of lines.
+  private static let magic: UInt64 = 0x0A0D_6568_6361_4D8A
+  private static let version: UInt32 = 1
+
+  var headLength: Int
+  var bodyLength: Int64
+  var headChecksum: UInt64
+  var bodyChecksum: UInt64
+  var bodyFile: UInt64 = 0
+
+  init(head: [UInt8], bodyLength: Int64, bodyChecksum: UInt64, bodyFile: UInt64 = 0) {
+    headLength = head.count
+    headChecksum = head.withUnsafeBytes { RecordChecksum.of($0) }
+    self.bodyLength = bodyLength
+    self.bodyChecksum = bodyChecksum
+    self.bodyFile = bodyFile
+  }
+
+  /// Reads it from the first bytes of a record; `nil` if it is none, or damaged.
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count >= Self.length else { return nil }
+    var reader = RecordReader(UnsafeRawBufferPointer(rebasing: bytes[..<Self.length]))
+    do throws(RecordReader.Malformed) {
+      guard try reader.number() == Self.magic, try reader.number() == Self.version else { return nil }
+      headLength = Int(try reader.number() as UInt32)
+      bodyLength = try reader.number()
+      headChecksum = try reader.number()
+      bodyChecksum = try reader.number()
+      bodyFile = try reader.number()
+      let checksum: UInt64 = try reader.number()
+      let covered = UnsafeRawBufferPointer(rebasing: bytes[..<(Self.length - 8)])
+      // The lengths are bounded so that they can be added up.
+      guard checksum == RecordChecksum.of(covered), headLength <= Self.maximumHeadLength,
+        (0...Int64.max / 4).contains(bodyLength)
+      else { return nil }
+    } catch {
+      return nil
+    }
+  }
+
+  /// How many bytes the header, the head and what follows them of the body have together.
+  var recordLength: Int64 { Int64(Self.length + headLength) + (bodyFile == 0 ? bodyLength : 0) }
+
+  /// What it is written as.
+  var bytes: [UInt8] {
+    var writer = RecordWriter()
+    writer.reserve(Self.length + headLength)
+    writer.number(Self.magic)
+    writer.number(Self.version)
+    writer.length(headLength)
+    writer.number(bodyLength)
+    writer.number(headChecksum)
+    writer.number(bodyChecksum)
+    writer.number(bodyFile)
+    writer.number(writer.bytes.withUnsafeBytes { RecordChecksum.of($0) })
+    return writer.bytes
+  }
+}

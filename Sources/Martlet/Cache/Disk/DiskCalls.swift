@@ -1,0 +1,136 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// The system's calls as the shelf needs them: repeated after a signal, and to the end.
+enum DiskCalls {
+  /// Reads bytes of a file into a buffer.
+  ///
+  /// - Returns: How many; fewer than asked for at the end of the file only. If it fails, the negative number of the error.
+  static func fill(_ buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32, at offset: Int64) -> Int {
+    var done = 0
+    while done < buffer.count {
+      let count = pread(
+        descriptor, buffer.baseAddress.map { $0 + done }, buffer.count - done, off_t(offset) + off_t(done))
+      if count < 0 && errno == EINTR { continue }
+      guard count >= 0 else { return -Int(errno) }
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  /// Writes all bytes.
+  ///
+  /// - Returns: 0, or the number of the error.
+  static func append(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
+    var done = 0
+    while done < bytes.count {
+      let count = write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { return count < 0 ? errno : EIO }
+      done += count
+    }
+    return 0
+  }
+
+  /// What the system knows of an open file.
+  static func facts(_ descriptor: Int32) -> DiskFacts? {
+    var facts = stat()
+    return fstat(descriptor, &facts) == 0 ? DiskFacts(facts) : nil
+  }
+
+  /// What the system knows of a name, which is not followed.
+  static func facts(_ name: UnsafePointer<CChar>, in folder: Int32) -> DiskFacts? {
+    var facts = stat()
+    return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 ? DiskFacts(facts) : nil
+  }
+
+  /// Says when a file was used last; what cannot be said is not worth a failure.
+  static func setTime(_ microseconds: Int64, of descriptor: Int32) {
+    var time = timespec()
+    time.tv_sec = time_t(clamping: microseconds / 1_000_000)
+    time.tv_nsec = Int(microseconds % 1_000_000) * 1000
+    var times = (time, time)
+    withUnsafePointer(to: &times) { pair in
+      pair.withMemoryRebound(to: timespec.self, capacity: 2) { _ = futimens(descriptor, $0) }
+    }
+  }
+
+  /// Removes a file or, with all that is in it, a folder; follows no link.
+  ///
+  /// - Returns: 0, also if there was nothing, or the number of the error.
+  @discardableResult
+  static func remove(_ name: UnsafePointer<CChar>, in folder: Int32, depth: Int = 0) -> Int32 {
+    if unlinkat(folder, name, 0) == 0 || errno == ENOENT { return 0 }
+    let code = errno
+    guard let facts = facts(name, in: folder), facts.isFolder, depth < 16 else { return code }
+    // It stands where only files of ours do.
+    let inner = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    if inner >= 0 {
+      eachName(in: inner) { remove($0, in: inner, depth: depth + 1) }
+      close(inner)
+    }
+    return unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : errno
+  }
+
+  /// Shows the names in an open folder, but for the two that all have.
+  static func eachName(in descriptor: Int32, _ body: (UnsafePointer<CChar>) -> Void) {
+    // A new descriptor, since reading names moves the one that does it, and closes it.
+    let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard copy >= 0 else { return }
+    guard let names = fdopendir(copy) else {
+      close(copy)
+      return
+    }
+    defer { closedir(names) }
+    while let entry = readdir(names) {
+      // The name may reach beyond the type's idea of its length.
+      guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return }
+      let name = UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self)
+      if name[0] == 0x2E && (name[1] == 0 || (name[1] == 0x2E && name[2] == 0)) { continue }
+      body(name)
+    }
+  }
+
+  /// Microseconds since 1970 of a date; any date has some.
+  static func microseconds(_ date: Date) -> Int64 {
+    Int64((min(max(date.timeIntervalSince1970, 0), 1e11) * 1e6).rounded(.down))
+  }
+}
+
+/// What is worth knowing of a file.
+struct DiskFacts: Equatable {
+  var isFile: Bool
+  var isFolder: Bool
+  var isOwn: Bool
+  /// Whether somebody else may write.
+  var isOpenToOthers: Bool
+  var inode: UInt64
+  /// At most 2⁴⁰, so that sizes can be added up.
+  var size: Int64
+  /// When it was written, or used, in microseconds since 1970; bounded, too.
+  var time: Int64
+
+  init(_ facts: stat) {
+    isFile = facts.st_mode & S_IFMT == S_IFREG
+    isFolder = facts.st_mode & S_IFMT == S_IFDIR
+    isOwn = facts.st_uid == geteuid()
+    isOpenToOthers = facts.st_mode & 0o022 != 0
+    inode = UInt64(truncatingIfNeeded: facts.st_ino)
+    size = min(max(Int64(facts.st_size), 0), 1 << 40)
+    #if canImport(Darwin)
+      let modified = facts.st_mtimespec
+    #else
+      let modified = facts.st_mtim
+    #endif
+    let seconds = min(max(Int64(modified.tv_sec), 0), 100_000_000_000)
+    time = seconds * 1_000_000 + Int64(modified.tv_nsec) / 1000
+  }
+}

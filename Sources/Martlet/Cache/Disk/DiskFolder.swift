@@ -1,0 +1,140 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// An open descriptor, closed with its last reference.
+final class DiskDescriptor: Sendable {
+  let number: Int32
+
+  init(_ number: Int32) { self.number = number }
+
+  deinit { close(number) }
+}
+
+/// The open folder of a store: what was opened stays what it is, whatever its name leads to later.
+final class DiskFolder: Sendable {
+  let path: String
+  private let descriptor: DiskDescriptor
+  /// The folders within it that are known to be that, and no links.
+  private let checked = Locked<Set<Int>>([])
+
+  var number: Int32 { descriptor.number }
+
+  private init(_ path: String, _ descriptor: DiskDescriptor) {
+    self.path = path
+    self.descriptor = descriptor
+  }
+
+  /// Opens a folder.
+  ///
+  /// Its owner is the only one who may write in it. Others may look: there is nothing to see but folders that they cannot
+  /// open.
+  ///
+  /// - Returns: The folder; `nil` if there is nothing of that name.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  static func open(_ path: String) throws(HTTPError) -> DiskFolder? {
+    let number = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard number >= 0 else {
+      if errno == ENOENT { return nil }
+      let code = errno
+      var facts = stat()
+      if lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFLNK {
+        throw HTTPError(.file, "\(PrivateFile.shown(path)) is a symbolic link, which is not followed")
+      }
+      throw PrivateFile.error("cannot be opened", path, code)
+    }
+    let descriptor = DiskDescriptor(number)
+    guard let facts = DiskCalls.facts(number) else { throw PrivateFile.error("cannot be examined", path, errno) }
+    guard facts.isOwn else { throw HTTPError(.file, "\(PrivateFile.shown(path)) belongs to somebody else") }
+    guard !facts.isOpenToOthers else {
+      throw HTTPError(.file, "\(PrivateFile.shown(path)) is a folder that others may write in (mode 0700 is asked for)")
+    }
+    return DiskFolder(path, descriptor)
+  }
+
+  /// Makes a folder and what is missing above it, all for their owner only.
+  static func make(_ path: String) throws(HTTPError) {
+    if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    let code = errno
+    let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+    guard code == ENOENT, !parent.isEmpty else { throw PrivateFile.error("cannot be made", path, code) }
+    try make(parent)
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw PrivateFile.error("cannot be made", path, errno) }
+  }
+
+  /// Whether its name still leads to it.
+  var isInPlace: Bool {
+    var facts = stat()
+    guard lstat(path, &facts) == 0, let own = DiskCalls.facts(number) else { return false }
+    return DiskFacts(facts).inode == own.inode
+  }
+
+  /// Whether there is nothing of that name.
+  static func isAbsent(_ path: String) -> Bool {
+    var facts = stat()
+    return lstat(path, &facts) != 0 && errno == ENOENT
+  }
+
+  /// An error that names the folder.
+  func error(_ what: String, _ code: Int32) -> HTTPError { PrivateFile.error(what, path, code) }
+
+  // MARK: Within it
+
+  /// Opens a file; the negative number of the error if it cannot be opened.
+  ///
+  /// A link is refused, and a pipe does not hold up whoever opens it.
+  func openFile(_ name: DiskName, body: UInt64? = nil) -> Int32 {
+    let folder = name.folder
+    if !checked.withLock({ $0.contains(folder) }) {
+      let facts = DiskName.withFolderName(folder) { DiskCalls.facts($0, in: number) }
+      guard let facts, facts.isFolder, facts.isOwn else { return -ENOENT }
+      _ = checked.withLock { $0.insert(folder) }
+    }
+    let opened = name.withFileName(body: body, isPath: true) {
+      openat(number, $0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+    }
+    return opened >= 0 ? opened : -errno
+  }
+
+  /// Opens one of the 256 folders; `nil` if it is not there.
+  ///
+  /// What stands in its place is removed.
+  func openFolder(_ folder: Int) -> DiskDescriptor? {
+    let opened = DiskName.withFolderName(folder) {
+      openat(number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    }
+    if opened >= 0 { return DiskDescriptor(opened) }
+    if errno == ELOOP || errno == ENOTDIR {
+      _ = DiskName.withFolderName(folder) { DiskCalls.remove($0, in: number) }
+    }
+    return nil
+  }
+
+  /// Opens one of the 256 folders, made if it is missing.
+  func makeFolder(_ folder: Int) throws(HTTPError) -> DiskDescriptor {
+    if let opened = openFolder(folder) { return opened }
+    let code = DiskName.withFolderName(folder) { mkdirat(number, $0, 0o700) == 0 ? 0 : errno }
+    guard code == 0 || code == EEXIST else { throw error("cannot take a folder", code) }
+    guard let opened = openFolder(folder) else { throw error("cannot take a folder", errno) }
+    return opened
+  }
+
+  /// Removes a file, if it is there.
+  ///
+  /// - Returns: 0, or the number of the error.
+  @discardableResult
+  func remove(_ name: DiskName, body: UInt64? = nil) -> Int32 {
+    name.withFileName(body: body, isPath: true) { DiskCalls.remove($0, in: number) }
+  }
+
+  /// What the system knows of a file.
+  func facts(_ name: DiskName, body: UInt64? = nil) -> DiskFacts? {
+    name.withFileName(body: body, isPath: true) { DiskCalls.facts($0, in: number) }
+  }
+}

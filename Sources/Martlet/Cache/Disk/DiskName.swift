@@ -1,0 +1,124 @@
+/// What the files of one key are called.
+///
+///     ab/                                    the first two digits
+///     ab/ab…40 digits                        the record: header, head, and body if it is not large
+///     ab/ab…40 digits-0123456789abcdef       a large body, by its random number
+///     new-0123456789abcdef-0123456789abcdef  what is being written: the process and a random number
+struct DiskName: Hashable, Sendable {
+  private var first: UInt64 = 0
+  private var second: UInt64 = 0
+  private var third: UInt32 = 0
+
+  static let digitCount = 40
+
+  init(_ key: CacheKey) {
+    for digit in key.digest.utf8 { push(UInt64(Self.value(digit) ?? 0)) }
+  }
+
+  /// Reads the name of a file: of a record or, with a number, of a body; `nil` of anything else.
+  static func read(_ name: UnsafePointer<CChar>) -> (name: DiskName, body: UInt64?)? {
+    var found = DiskName()
+    for place in 0..<digitCount {
+      guard let value = value(UInt8(bitPattern: name[place])) else { return nil }
+      found.push(UInt64(value))
+    }
+    if name[digitCount] == 0 { return (found, nil) }
+    guard name[digitCount] == 0x2D else { return nil }
+    var body: UInt64 = 0
+    for place in (digitCount + 1)...(digitCount + 16) {
+      guard let value = value(UInt8(bitPattern: name[place])) else { return nil }
+      body = body << 4 | UInt64(value)
+    }
+    return name[digitCount + 17] == 0 ? (found, body) : nil
+  }
+
+  /// Whether that is what a file is called while it is written.
+  static func isTemporary(_ name: UnsafePointer<CChar>) -> Bool {
+    let text = String(cString: name)
+    guard text.utf8.count == 37, text.hasPrefix("new-") else { return false }
+    return text.utf8.dropFirst(4).enumerated().allSatisfy { $0 == 16 ? $1 == 0x2D : value($1) != nil }
+  }
+
+  static func temporary(process: UInt64, number: UInt64) -> String { "new-\(hex(process))-\(hex(number))" }
+
+  private init() {}
+
+  /// Which of the 256 folders it is in.
+  var folder: Int { Int(first >> 56) }
+
+  /// The name of a folder as C wants it.
+  static func withFolderName<Result>(_ folder: Int, _ body: (UnsafePointer<CChar>) -> Result) -> Result {
+    withText { text in
+      text.put(UInt64(folder), digits: 2)
+      return body(text.start)
+    }
+  }
+
+  /// The name of the file of the record or, by its number, of a body as C wants it, with its folder if it is a path.
+  func withFileName<Result>(
+    body number: UInt64? = nil, isPath: Bool = false, _ body: (UnsafePointer<CChar>) -> Result
+  ) -> Result {
+    Self.withText { text in
+      if isPath {
+        text.put(first >> 56, digits: 2)
+        text.put(0x2F)
+      }
+      text.put(first, digits: 16)
+      text.put(second, digits: 16)
+      text.put(UInt64(third), digits: 8)
+      if let number {
+        text.put(0x2D)
+        text.put(number, digits: 16)
+      }
+      return body(text.start)
+    }
+  }
+
+  /// Text in memory of the stack; the longest is 61 bytes with its end.
+  private struct Text {
+    let start: UnsafeMutablePointer<CChar>
+    var count = 0
+
+    mutating func put(_ character: CChar) {
+      start[count] = character
+      count += 1
+      start[count] = 0
+    }
+
+    mutating func put(_ word: UInt64, digits: Int) {
+      for index in (0..<digits).reversed() {
+        let value = CChar(truncatingIfNeeded: word >> UInt64(4 * index) & 15)
+        put(value < 10 ? 0x30 + value : 0x61 + value - 10)
+      }
+    }
+  }
+
+  private static func withText<Result>(_ body: (inout Text) -> Result) -> Result {
+    var memory: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
+    return withUnsafeMutablePointer(to: &memory) { memory in
+      memory.withMemoryRebound(to: CChar.self, capacity: 64) { start in
+        var text = Text(start: start)
+        return body(&text)
+      }
+    }
+  }
+
+  private mutating func push(_ digit: UInt64) {
+    first = first << 4 | second >> 60
+    second = second << 4 | UInt64(third >> 28)
+    third = third << 4 | UInt32(digit)
+  }
+
+  private static func hex(_ number: UInt64) -> String {
+    let text = String(number, radix: 16)
+    return String(repeating: "0", count: 16 - text.utf8.count) + text
+  }
+
+  private static func value(_ digit: UInt8) -> UInt8? {
+    switch digit {
+    case 0x30...0x39: digit - 0x30
+    case 0x61...0x66: digit - 0x61 + 10
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Reading the file of a record.
+enum DiskRecord {
+  typealias Found = (header: CacheRecordHeader, key: CacheKey, record: CacheRecord)
+
+  /// What most records with their bodies fit in.
+  private static let firstRead = 16 << 10
+
+  /// Reads a record of an open file, with its body if that is asked for and in this file; `nil` if it is damaged.
+  static func read(_ descriptor: Int32, size: Int64, needsBody: Bool = true) throws(DiskFailure) -> Found? {
+    let result = withUnsafeTemporaryAllocation(byteCount: firstRead, alignment: 16) {
+      buffer -> Result<Found?, DiskFailure> in
+      do throws(DiskFailure) {
+        let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(size, Int64(firstRead)))])
+        let count = DiskCalls.fill(wanted, from: descriptor, at: 0)
+        guard count >= 0 else { throw DiskFailure(code: Int32(-count)) }
+        let first = UnsafeRawBufferPointer(rebasing: wanted[..<count])
+        return .success(try read(descriptor, size: size, needsBody: needsBody, first: first))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  private static func read(
+    _ descriptor: Int32, size: Int64, needsBody: Bool, first: UnsafeRawBufferPointer
+  ) throws(DiskFailure) -> Found? {
+    guard let header = CacheRecordHeader(first), header.recordLength == size,
+      header.bodyFile != 0 || header.bodyLength <= DiskShelf.maximumInlineBytes
+    else { return nil }
+    let split = CacheRecordHeader.length + header.headLength
+    var decoded: (key: CacheKey, record: CacheRecord)?
+    if split <= first.count {
+      decoded = CacheRecordCoding.decodeHead(
+        UnsafeRawBufferPointer(rebasing: first[CacheRecordHeader.length..<split]), header)
+    } else {
+      let head = try piece(descriptor, CacheRecordHeader.length, header.headLength, first)
+      decoded = head?.withUnsafeBytes { CacheRecordCoding.decodeHead($0, header) }
+    }
+    guard var decoded else { return nil }
+    if needsBody && header.bodyFile == 0 {
+      guard let body = try piece(descriptor, split, Int(header.bodyLength), first),
+        body.withUnsafeBytes({ RecordChecksum.of($0) }) == header.bodyChecksum
+      else { return nil }
+      decoded.record.body = .data(body)
+    }
+    return (header, decoded.key, decoded.record)
+  }
+
+  /// Some bytes of the file, as far as they can be taken from the first ones; `nil` if they are not there.
+  private static func piece(
+    _ descriptor: Int32, _ offset: Int, _ count: Int, _ first: UnsafeRawBufferPointer
+  ) throws(DiskFailure) -> Data? {
+    if offset + count <= first.count { return Data(first[offset..<(offset + count)]) }
+    guard let memory = malloc(count) else { throw DiskFailure(code: ENOMEM) }
+    let known = max(0, first.count - offset)
+    let buffer = UnsafeMutableRawBufferPointer(start: memory, count: count)
+    let data = Data(bytesNoCopy: memory, count: count, deallocator: .free)
+    if known > 0 { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: first[offset...])) }
+    let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[known...])
+    let got = DiskCalls.fill(rest, from: descriptor, at: Int64(offset + known))
+    guard got >= 0 else { throw DiskFailure(code: Int32(-got)) }
+    return got == rest.count ? data : nil
+  }
+
+  /// Reads only what says where the body is; `nil` if that cannot be told.
+  static func header(_ name: DiskName, in folder: DiskFolder) -> CacheRecordHeader? {
+    let number = folder.openFile(name)
+    guard number >= 0 else { return nil }
+    let descriptor = DiskDescriptor(number)
+    return withUnsafeTemporaryAllocation(byteCount: CacheRecordHeader.length, alignment: 16) { buffer in
+      guard DiskCalls.fill(buffer, from: descriptor.number, at: 0) == buffer.count else { return nil }
+      return CacheRecordHeader(UnsafeRawBufferPointer(buffer))
+    }
+  }
+
+  /// The checksum of a whole file; of fewer bytes than its size if it is cut meanwhile.
+  static func checksum(_ descriptor: Int32, size: Int64) throws(DiskFailure) -> UInt64 {
+    var sum = RecordChecksum()
+    var offset: Int64 = 0
+    let pieces = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+    defer { pieces.deallocate() }
+    while offset < size {
+      let count = DiskCalls.fill(pieces, from: descriptor, at: offset)
+      guard count >= 0 else { throw DiskFailure(code: Int32(-count)) }
+      guard count > 0 else { break }
+      sum.update(UnsafeRawBufferPointer(rebasing: pieces[..<count]))
+      offset += Int64(count)
+    }
+    return sum.value
+  }
+}

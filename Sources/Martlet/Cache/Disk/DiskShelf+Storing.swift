@@ -1,0 +1,140 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+extension DiskShelf {
+  /// A body that is where it belongs.
+  private struct Placed {
+    /// What stands in the file of the record.
+    var data = Data()
+    var length: Int64
+    var checksum: UInt64
+    /// The number of its own file; 0 if it has none.
+    var number: UInt64 = 0
+  }
+
+  func store(_ record: CacheRecord, _ key: CacheKey) throws {
+    let head = CacheRecordCoding.head(record, key)
+    guard head.count <= CacheRecordHeader.maximumHeadLength else {
+      throw HTTPError(.file, "the head of the response is larger than the store takes")
+    }
+    let size = Int64(CacheRecordHeader.length + head.count) + record.body.count
+    guard size <= limit else { return try remove(key) }
+    let name = DiskName(key)
+    let folder = try folderMade()
+    let old = DiskRecord.header(name, in: folder)?.bodyFile ?? 0
+    let body = try place(record.body, name, in: folder)
+    let time = time
+    do throws(HTTPError) {
+      let header = CacheRecordHeader(
+        head: head, bodyLength: body.length, bodyChecksum: body.checksum, bodyFile: body.number)
+      try write(header.bytes + head, body.data, to: name, in: folder, time)
+    } catch {
+      if body.number != 0 { folder.remove(name, body: body.number) }
+      throw error
+    }
+    // Another process may have put a third one in its place: that is found without a record later.
+    if old != 0 && old != body.number { folder.remove(name, body: old) }
+    state.withLock { $0.index.put(name, DiskIndex.Slot(bytes: size, body: body.number, lastUse: time)) }
+    tidy(folder, afterWriting: size)
+  }
+
+  private func write(
+    _ head: [UInt8], _ body: Data, to name: DiskName, in folder: DiskFolder, _ time: Int64
+  ) throws(HTTPError) {
+    let file: DiskTemporary
+    do throws(DiskFailure) {
+      file = try DiskTemporary(in: folder)
+      try file.append(head)
+      try file.append(body)
+    } catch {
+      throw folder.error("cannot be written in", error.code)
+    }
+    DiskCalls.setTime(time, of: file.descriptor.number)
+    try file.settle(name)
+  }
+
+  /// Puts a body where a record of that name can refer to it.
+  private func place(_ body: CachedBody, _ name: DiskName, in folder: DiskFolder) throws(HTTPError) -> Placed {
+    switch body {
+    case .data(let data) where Int64(data.count) <= Self.maximumInlineBytes:
+      return Placed(
+        data: data, length: Int64(data.count), checksum: data.withUnsafeBytes { RecordChecksum.of($0) })
+    case .data(let data):
+      let sink = sink(.max)
+      try sink.append(data)
+      return try place(try sink.end(), name, in: folder)
+    case .file(let file):
+      guard let own = file as? DiskFile else { return try place(try copy(file), name, in: folder) }
+      if let number = own.number(for: name, in: folder) {
+        return Placed(length: own.count, checksum: own.checksum, number: number)
+      }
+      // So that an old file without a record is one that nobody is about to refer to.
+      DiskCalls.setTime(time, of: own.descriptor.number)
+      guard let number = try own.settle(name) else { return try place(try copy(file), name, in: folder) }
+      if let facts = DiskCalls.facts(own.descriptor.number) { remember(number, facts) }
+      return Placed(length: own.count, checksum: own.checksum, number: number)
+    }
+  }
+
+  /// A body that is stored elsewhere, or was removed meanwhile, once more.
+  private func copy(_ file: any CachedFile) throws(HTTPError) -> CachedBody {
+    let sink = sink(.max)
+    var offset: Int64 = 0
+    while offset < file.count {
+      let piece: Data
+      do { piece = try file.read(from: offset, count: 256 << 10) } catch {
+        throw error as? HTTPError ?? HTTPError(.file, "a stored body cannot be read")
+      }
+      guard !piece.isEmpty else { throw HTTPError(.file, "a stored body cannot be read: it has been cut") }
+      try sink.append(piece)
+      offset += Int64(piece.count)
+    }
+    return try sink.end()
+  }
+
+  func makeSink() -> (any CacheSink)? { sink(maximumBodyBytes) }
+
+  private func sink(_ maximumBytes: Int64) -> DiskSink {
+    DiskSink(maximumBytes: maximumBytes) { [self] () throws(HTTPError) -> DiskTemporary in
+      let folder = try folderMade()
+      do throws(DiskFailure) { return try DiskTemporary(in: folder) } catch {
+        throw folder.error("cannot be written in", error.code)
+      }
+    }
+  }
+
+  // MARK: Removing
+
+  func remove(_ key: CacheKey) throws {
+    guard let folder = folderIfThere() else { return }
+    let name = DiskName(key)
+    let body = DiskRecord.header(name, in: folder)?.bodyFile ?? 0
+    let code = folder.remove(name)
+    if body != 0 { folder.remove(name, body: body) }
+    state.withLock { $0.index.remove(name) }
+    guard code == 0 || code == ENOTDIR else { throw folder.error("has a file that cannot be removed", code) }
+  }
+
+  func removeAll() throws {
+    guard let folder = folderIfThere() else { return }
+    var failure: Int32 = 0
+    for part in 0..<DiskIndex.partCount {
+      guard let inner = folder.openFolder(part) else { continue }
+      DiskCalls.eachName(in: inner.number) { name in
+        guard DiskName.read(name) != nil else { return }
+        let code = DiskCalls.remove(name, in: inner.number)
+        if code != 0 { failure = code }
+      }
+    }
+    removeOldTemporaries(folder)
+    state.withLock { state in (state.index, state.scan, state.verified) = (DiskIndex(), .none, [:]) }
+    guard failure == 0 else { throw folder.error("has files that cannot be removed", failure) }
+  }
+}

@@ -1,0 +1,203 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Records on disk, one file each; the one that was not used for longest goes first.
+///
+/// ``DiskName`` draws the folder and ``CacheRecordHeader`` a file. A file is written under another name and renamed, so
+/// that it is what it was or what it will be, whoever reads it and whenever the process ends. Nothing is synced: if the
+/// machine stops, the checksums find what it tore, and the response is fetched again. A file that is not what it has to
+/// be counts as absent and is removed.
+///
+/// Several processes may share the folder, without a lock: the name of a file follows from the key, so a lookup asks the
+/// disk. What is kept in memory are sizes and times of use, to know what has to go; ``DiskIndex`` says how it follows what
+/// others do. The time of last use is that of the file, set again after some minutes of use only.
+final class DiskShelf: CacheShelf {
+  struct State {
+    var folder: DiskFolder?
+    var index = DiskIndex()
+    var scan = Scan.none
+    var isEvicting = false
+    /// The bodies that were read to their end and found whole, as they were then.
+    var verified: [UInt64: DiskFacts] = [:]
+  }
+
+  /// Whether all folders were looked at.
+  enum Scan { case none, running, done }
+
+  /// Larger bodies are in a file of their own.
+  static let maximumInlineBytes: Int64 = 1 << 20
+
+  let path: String
+  let limit: Int64
+  let touchInterval: Int64
+  let now: @Sendable () -> Date
+  let state = Locked(State())
+
+  /// Makes a shelf; nothing is looked at or made before it is used.
+  ///
+  /// - Parameters:
+  ///   - path: The folder; a relative one starts where the process is now.
+  ///   - limit: The most bytes of all files together.
+  ///   - touchInterval: After how many seconds a use is noted on disk again.
+  ///   - now: What time it is.
+  init(path: String, limit: Int64, touchInterval: Int = 600, now: @escaping @Sendable () -> Date = { Date() }) {
+    let full = URL(filePath: path).standardizedFileURL.path(percentEncoded: false)
+    // A link is followed if a slash comes after it.
+    self.path = full.count > 1 && full.hasSuffix("/") ? String(full.dropLast()) : full
+    self.limit = min(max(0, limit), 1 << 50)
+    self.touchInterval = Int64(touchInterval) * 1_000_000
+    self.now = now
+  }
+
+  /// A quarter of everything, so that one large body does not empty the shelf.
+  var maximumBodyBytes: Int64 { limit / 4 }
+
+  /// Another process may store something at any time, but not in a folder that does not exist.
+  var isSurelyEmpty: Bool { state.withLock { $0.folder == nil } && DiskFolder.isAbsent(path) }
+
+  var time: Int64 { DiskCalls.microseconds(now()) }
+
+  // MARK: Lookup
+
+  func record(_ key: CacheKey) throws -> CacheRecord? {
+    guard let folder = folderIfThere() else { return nil }
+    let name = DiskName(key)
+    var missing: UInt64 = 0
+    while let (header, record) = try read(name, key, in: folder) {
+      guard header.bodyFile != 0 else { return record }
+      switch try body(name, header, in: folder) {
+      case .whole(let file):
+        var record = record
+        record.body = .file(file)
+        return record
+      case .damaged:
+        drop(name, header, in: folder)
+        return nil
+      case .absent:
+        // Another process may have stored something else in the meantime.
+        if missing == header.bodyFile {
+          drop(name, header, in: folder)
+          return nil
+        }
+        missing = header.bodyFile
+      }
+    }
+    return nil
+  }
+
+  private func read(
+    _ name: DiskName, _ key: CacheKey, in folder: DiskFolder
+  ) throws(HTTPError) -> (CacheRecordHeader, CacheRecord)? {
+    guard let descriptor = try open(name, in: folder) else { return nil }
+    let time = time
+    guard let facts = DiskCalls.facts(descriptor.number), facts.isFile, facts.isOwn else {
+      drop(name, nil, in: folder)
+      return nil
+    }
+    do throws(DiskFailure) {
+      guard let found = try DiskRecord.read(descriptor.number, size: facts.size),
+        found.key.url.utf8.elementsEqual(key.url.utf8), found.key.detail.utf8.elementsEqual(key.detail.utf8)
+      else {
+        drop(name, nil, in: folder)
+        return nil
+      }
+      // Also if it was used in the future: then the clock was wrong.
+      if abs(time - facts.time) > touchInterval { DiskCalls.setTime(time, of: descriptor.number) }
+      state.withLock { $0.index.touch(name, at: time) }
+      return (found.header, found.record)
+    } catch {
+      throw folder.error("has a file that cannot be read", error.code)
+    }
+  }
+
+  private func open(_ name: DiskName, body: UInt64? = nil, in folder: DiskFolder) throws(HTTPError) -> DiskDescriptor? {
+    let number = folder.openFile(name, body: body)
+    if number >= 0 { return DiskDescriptor(number) }
+    switch -number {
+    case ENOENT, ENOTDIR: return nil
+    case ELOOP, EACCES, EPERM, ENXIO, EISDIR, EMLINK:
+      drop(name, nil, in: folder)
+      return nil
+    case let code: throw folder.error("has a file that cannot be opened", code)
+    }
+  }
+
+  private enum Body {
+    case whole(DiskFile)
+    case absent
+    case damaged
+  }
+
+  private func body(_ name: DiskName, _ header: CacheRecordHeader, in folder: DiskFolder) throws(HTTPError) -> Body {
+    guard let descriptor = try open(name, body: header.bodyFile, in: folder) else { return .absent }
+    guard let facts = DiskCalls.facts(descriptor.number), facts.isFile, facts.isOwn, facts.size == header.bodyLength
+    else { return .damaged }
+    if state.withLock({ $0.verified[header.bodyFile] }) != facts {
+      do throws(DiskFailure) {
+        guard try DiskRecord.checksum(descriptor.number, size: facts.size) == header.bodyChecksum else {
+          return .damaged
+        }
+      } catch {
+        throw folder.error("has a file that cannot be read", error.code)
+      }
+      remember(header.bodyFile, facts)
+    }
+    return .whole(
+      DiskFile(
+        descriptor, count: header.bodyLength, checksum: header.bodyChecksum,
+        home: DiskFile.Home(name: name, number: header.bodyFile)))
+  }
+
+  /// Notes that a body is whole as long as its file stays what it is.
+  func remember(_ body: UInt64, _ facts: DiskFacts) {
+    state.withLock { state in
+      // Rather read some again than let the table grow.
+      if state.verified.count >= 4096 { state.verified = [:] }
+      state.verified[body] = facts
+    }
+  }
+
+  /// Removes what is not fit to be served.
+  private func drop(_ name: DiskName, _ header: CacheRecordHeader?, in folder: DiskFolder) {
+    folder.remove(name)
+    if let body = header?.bodyFile, body != 0 { folder.remove(name, body: body) }
+    state.withLock { $0.index.remove(name) }
+  }
+
+  // MARK: The folder
+
+  /// The folder, if it is there and can be used; for a lookup anything else is a miss.
+  func folderIfThere() -> DiskFolder? {
+    if let folder = state.withLock({ $0.folder }) { return folder }
+    guard let opened = try? DiskFolder.open(path) else { return nil }
+    return state.withLock { state in
+      if let folder = state.folder { return folder }
+      state.folder = opened
+      return opened
+    }
+  }
+
+  /// The folder, made if it is missing, or if what was opened has gone from its place.
+  func folderMade() throws(HTTPError) -> DiskFolder {
+    let known = state.withLock { $0.folder }
+    if let known, known.isInPlace { return known }
+    var opened = try DiskFolder.open(path)
+    if opened == nil {
+      try DiskFolder.make(path)
+      opened = try DiskFolder.open(path)
+    }
+    guard let opened else { throw PrivateFile.error("cannot be made", path, ENOENT) }
+    state.withLock { state in
+      state.folder = opened
+      if known != nil { (state.index, state.scan) = (DiskIndex(), .none) }
+    }
+    return opened
+  }
+}

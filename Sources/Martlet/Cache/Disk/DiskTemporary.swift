@@ -1,0 +1,54 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A file while it is written: it has a name that nobody looks for, and is gone if it is dropped.
+final class DiskTemporary: Sendable {
+  let folder: DiskFolder
+  let descriptor: DiskDescriptor
+  private let name: String
+  private let isNamed = Locked(false)
+
+  /// Makes an empty file.
+  ///
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  init(in folder: DiskFolder) throws(DiskFailure) {
+    let name = DiskName.temporary(process: UInt64(truncatingIfNeeded: getpid()), number: .random(in: .min ... .max))
+    let number = openat(folder.number, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard number >= 0 else { throw DiskFailure(code: errno) }
+    (self.folder, self.name, descriptor) = (folder, name, DiskDescriptor(number))
+  }
+
+  deinit {
+    if !isNamed.withLock({ $0 }) { unlinkat(folder.number, name, 0) }
+  }
+
+  func append(_ bytes: some ContiguousBytes) throws(DiskFailure) {
+    let code = bytes.withUnsafeBytes { DiskCalls.append($0, to: descriptor.number) }
+    guard code == 0 else { throw DiskFailure(code: code) }
+  }
+
+  /// Gives the file its name, once; what had it before is gone in the same instant.
+  func settle(_ name: DiskName, body: UInt64? = nil) throws(HTTPError) {
+    let inner = try folder.makeFolder(name.folder)
+    var code = name.withFileName(body: body) { renameat(folder.number, self.name, inner.number, $0) == 0 ? 0 : errno }
+    if code == EISDIR || code == ENOTDIR || code == ENOTEMPTY || code == EEXIST {
+      // A folder where a file of ours belongs.
+      name.withFileName(body: body) { _ = DiskCalls.remove($0, in: inner.number) }
+      code = name.withFileName(body: body) { renameat(folder.number, self.name, inner.number, $0) == 0 ? 0 : errno }
+    }
+    guard code == 0 else { throw folder.error("cannot take a file", code) }
+    isNamed.withLock { $0 = true }
+  }
+}
+
+/// Why a file could not be written.
+struct DiskFailure: Error {
+  var code: Int32
+}

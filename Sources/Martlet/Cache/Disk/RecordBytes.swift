@@ -1,0 +1,83 @@
+/// Reads what ``RecordWriter`` has written out of bytes that may be anything.
+struct RecordReader {
+  /// The bytes are not what was written.
+  struct Malformed: Error {}
+
+  private let source: UnsafeRawBufferPointer
+  private(set) var position = 0
+
+  init(_ bytes: UnsafeRawBufferPointer) { source = bytes }
+
+  var remaining: Int { source.count - position }
+
+  /// A number of the width of its type, lowest byte first.
+  mutating func number<Number: FixedWidthInteger>() throws(Malformed) -> Number {
+    guard remaining >= MemoryLayout<Number>.size else { throw Malformed() }
+    defer { position += MemoryLayout<Number>.size }
+    return Number(littleEndian: source.loadUnaligned(fromByteOffset: position, as: Number.self))
+  }
+
+  mutating func double() throws(Malformed) -> Double { Double(bitPattern: try number()) }
+
+  /// How many things follow, each of which takes some bytes at least: a count that cannot be true asks for no memory.
+  mutating func count(ofAtLeast size: Int) throws(Malformed) -> Int {
+    let count = Int(try number() as UInt32)
+    guard count <= remaining / size else { throw Malformed() }
+    return count
+  }
+
+  /// The next bytes, where they stand.
+  mutating func bytes(_ count: Int) throws(Malformed) -> UnsafeRawBufferPointer {
+    guard count >= 0, count <= remaining else { throw Malformed() }
+    defer { position += count }
+    return UnsafeRawBufferPointer(rebasing: source[position..<(position + count)])
+  }
+
+  /// What was not read yet.
+  var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: source[position...]) }
+
+  mutating func text() throws(Malformed) -> String {
+    String(decoding: try bytes(Int(try number() as UInt32)), as: UTF8.self)
+  }
+}
+
+/// Puts numbers and text one after the other.
+struct RecordWriter {
+  private(set) var bytes: [UInt8] = []
+
+  mutating func number(_ number: some FixedWidthInteger) {
+    withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  mutating func double(_ double: Double) { number(double.bitPattern) }
+
+  /// The length of a text, or how many things follow.
+  ///
+  /// What is longer than its length can say is too long to be stored at all, and refused by its size.
+  mutating func length(_ length: Int) { number(UInt32(clamping: length)) }
+
+  mutating func text(_ text: String) {
+    var text = text
+    text.withUTF8 { utf8 in
+      length(utf8.count)
+      bytes.append(contentsOf: utf8)
+    }
+  }
+
+  mutating func field(_ name: String, _ value: String) {
+    var (name, value) = (name, value)
+    name.withUTF8 { name in
+      value.withUTF8 { value in
+        length(name.count)
+        length(value.count)
+        bytes.append(contentsOf: name)
+        bytes.append(contentsOf: value)
+      }
+    }
+  }
+
+  mutating func reserve(_ count: Int) { bytes.reserveCapacity(count) }
+
+  /// Adds bytes as they are.
+  mutating func append(_ more: [UInt8]) { bytes += more }
+}
