@@ -9,6 +9,7 @@ struct Arguments {
   private var isForm = false
   private var body: RequestCommand.Content?
   private var shortcut: Command?
+  private var removesAll = false
 
   /// Reads the arguments of the program, its name left out.
   static func parse(_ arguments: [String]) throws(UsageError) -> Command {
@@ -36,6 +37,11 @@ struct Arguments {
       guard positionals.count == 1 else { throw UsageError("'demo' takes no arguments, but got '\(positionals[1])'") }
       return .demo
     }
+    // A host of that name has a method before it, or a path.
+    if positionals.first == "cache", positionals.count > 1 {
+      return .cache(try CacheCommand.parse(Array(positionals.dropFirst()) + (removesAll ? ["--all"] : [])))
+    }
+    if removesAll { throw UsageError("unknown option '--all'; see martlet --help") }
     return .request(try request())
   }
 
@@ -49,6 +55,7 @@ struct Arguments {
     case "--body": body = Self.content(try value(of: name, attached))
     case "--timeout": command.timeout = try Self.seconds(try value(of: name, attached))
     case "--retry": command.retries = try Self.count(try value(of: name, attached))
+    case "--cache": command.cache = try path(try value(of: name, attached), of: name)
     case "--output": command.output = try path(try value(of: name, attached), of: name)
     case _ where Identity.options.contains(name): try command.identity.read(name, try value(of: name, attached))
     case _ where Connecting.options.contains(name): try command.connecting.read(name, try value(of: name, attached))
@@ -62,6 +69,7 @@ struct Arguments {
     switch name {
     case "--form": isForm = true
     case "--no-follow": command.followsRedirects = false
+    case "--all": removesAll = true
     case "--verbose": command.isVerbose = true
     case "--include": command.includesHead = true
     case "--timing": command.showsTiming = true

@@ -3,6 +3,7 @@ enum Command: Equatable, Sendable {
   case help
   case version
   case demo
+  case cache(CacheCommand)
   case request(RequestCommand)
 }
 

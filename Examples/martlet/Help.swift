@@ -5,6 +5,7 @@ enum Help {
 
     Usage:  martlet [METHOD] URL [ITEM...] [OPTION...]
             martlet demo           a tour of the library; needs no network
+            martlet cache ls DIR | rm DIR URL...|--all | stat DIR
 
     METHOD is GET, or POST if there is something to send. In the URL, ':8080/x' is
     http://localhost:8080/x; without a scheme localhost and 127.* get http://, all
@@ -29,6 +30,7 @@ enum Help {
     -v, --verbose            show every request and response on standard error
     -o, --output FILE        write the body to a file; that of a 4xx or 5xx
                              response is shown instead
+        --cache DIR          keep responses here, and use those that are fresh
         --http 1.0|1.1|2     this version of HTTP
         --proxy URL          an http, https or socks5 proxy instead of what the
         --no-proxy           environment names, or none

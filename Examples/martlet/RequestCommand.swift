@@ -37,6 +37,8 @@ struct RequestCommand: Equatable, Sendable {
   var isVerbose = false
   var includesHead = false
   var output: String?
+  /// The directory of the cache.
+  var cache: String?
   var showsTiming = false
   var connecting = Connecting()
   var identity = Identity()

@@ -35,6 +35,7 @@ struct RunRequest: Sendable {
     let trace = command.isVerbose ? Trace(errors: errors) : nil
     var configuration = HTTPClient.Configuration()
     configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
+    configuration.cache = command.cache.map { .disk(URL(filePath: $0)) } ?? ResponseCache.none
     command.connecting.apply(to: &configuration)
     try command.identity.apply(to: &configuration, url: command.url)
     if let trace { configuration.attemptMiddleware = [trace] }
@@ -65,6 +66,9 @@ struct RunRequest: Sendable {
   // MARK: Output
 
   private func show(_ response: StreamedResponse) async throws {
+    if command.isVerbose, command.cache != nil, let explanation = response.cacheExplanation {
+      errors.complain("cache: \(explanation)")
+    }
     if showsHead {
       let printer = Printer(palette: output.palette, isForTerminal: output.isTerminal)
       try output.write(printer.head(of: response) + "\n")

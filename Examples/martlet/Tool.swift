@@ -20,6 +20,7 @@ enum Tool {
       case .help: return print(Help.text, output)
       case .version: return print("martlet \(HTTPClient.Configuration.version)\n", output)
       case .demo: return await Demo(output: output).run()
+      case .cache(let command): return await command.run(output, errors)
       case .request(let command):
         let file = try command.output.map { name throws(UsageError) in try OutputFile(name) }
         let signals = Signals {

@@ -37,6 +37,42 @@ public final class ResponseCache: Sendable {
     return ResponseCache(permanent: shelf, session: shelf)
   }
 
+  /// A cache in a directory, which lasts.
+  ///
+  /// Programs that share the directory share what is in it, at the same time too. It and its files are for their owner
+  /// only (0700, 0600); names in it tell nothing of URLs. A file is whole or not there, whatever happens to the program;
+  /// one that was damaged counts as not there. What cannot be written is not stored, and the request goes on.
+  ///
+  /// What was stored for a credential is not written: it is kept in 8 MiB of memory, with what is stored for the
+  /// session (``CacheStorage/session``).
+  ///
+  /// - Parameters:
+  ///   - directory: The directory; it is made when something is stored. Nothing else should be in it.
+  ///   - bytes: The most that its files take together; what was not used for longest goes first. 256 MiB by default. One
+  ///     response may have a quarter of it.
+  /// - Returns: The cache.
+  public static func disk(_ directory: URL, bytes: Int = 256 << 20) -> ResponseCache {
+    ResponseCache(
+      permanent: DiskShelf(path: directory.path(percentEncoded: false), limit: Int64(bytes)),
+      session: MemoryShelf(limit: sessionBytes))
+  }
+
+  /// A cache in a store of the program's own.
+  ///
+  /// What was stored for a credential or for the session is not given to it: it is kept in 8 MiB of memory.
+  ///
+  /// - Parameters:
+  ///   - store: The store.
+  ///   - maximumBodyBytes: The most bytes of a body; 1 MiB by default.
+  /// - Returns: The cache.
+  public static func store(_ store: any CacheStore, maximumBodyBytes: Int = 1 << 20) -> ResponseCache {
+    ResponseCache(
+      permanent: StoreShelf(store, maximumBodyBytes: Int64(maximumBodyBytes)),
+      session: MemoryShelf(limit: sessionBytes))
+  }
+
+  private static let sessionBytes: Int64 = 8 << 20
+
   /// No cache: nothing is stored or served.
   public static let none: ResponseCache = {
     let shelf = MemoryShelf(limit: 0)

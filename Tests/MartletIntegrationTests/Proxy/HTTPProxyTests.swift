@@ -267,7 +267,9 @@
       let client = Self.client(.none)
 
       try await withThrowingTaskGroup { group in
-        for _ in 0..<4 { group.addTask { _ = try await client.get(RequestTarget(server.url)) } }
+        for _ in 0..<4 {
+          group.addTask { _ = try await client.get(RequestTarget(server.url), options: .coalesces(false)) }
+        }
         try await group.waitForAll()
       }
 

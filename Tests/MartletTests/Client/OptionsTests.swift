@@ -280,6 +280,7 @@ import Testing
     let chosen: [RequestOptions] = [
       .retry(.none), .redirects(.none), .cookies(.none), .accepts(.any), .maximumBodyBytes(1), .errorBodyBytes(1),
       .decompression(.off), .httpVersion(.http1_1), .credential(.token("x")), .tag("x"), .timeout(.seconds(1)),
+      .cache(.off), .cacheFor(.seconds(1)), .cacheStorage(.session), .cachePartition("x"), .coalesces(false),
       RequestOptions { $0.reportsCancellation = true },
       RequestOptions { $0.onProgress = { _ in } },
       RequestOptions { $0[Note.self] = "x" },

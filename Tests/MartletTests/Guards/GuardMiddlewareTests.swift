@@ -307,8 +307,8 @@ import Testing
 
     #expect(
       names { $0.guards = [.httpsOnly] } == [
-        "RedirectMiddleware", "RetryMiddleware", "CollectMiddleware", "GuardMiddleware", "AuthMiddleware",
-        "CookieMiddleware", "ExchangeStage",
+        "RedirectMiddleware", "FallbackMiddleware", "RetryMiddleware", "CollectMiddleware", "GuardMiddleware",
+        "AuthMiddleware", "CookieMiddleware", "CacheMiddleware", "ExchangeStage",
       ])
     #expect(
       names {

@@ -1,0 +1,71 @@
+import Foundation
+import Martlet
+
+/// `martlet cache`: looks into the directory of a cache.
+enum CacheCommand: Equatable, Sendable {
+  /// A line for each response.
+  case list(directory: String)
+  /// Removes what is stored for URLs, or everything.
+  case remove(directory: String, urls: [String])
+  /// How much there is.
+  case count(directory: String)
+
+  /// Reads what stands after `cache`.
+  static func parse(_ words: [String]) throws(UsageError) -> CacheCommand {
+    let usage = "usage: martlet cache ls DIR, martlet cache rm DIR URL…|--all, or martlet cache stat DIR"
+    guard words.count > 1 else { throw UsageError(usage) }
+    let (directory, rest) = (words[1], Array(words.dropFirst(2)))
+    switch words[0] {
+    case "ls" where rest.isEmpty: return .list(directory: directory)
+    case "stat" where rest.isEmpty: return .count(directory: directory)
+    case "rm" where rest == ["--all"]: return .remove(directory: directory, urls: [])
+    case "rm" where !rest.isEmpty && !rest.contains("--all"): return .remove(directory: directory, urls: rest)
+    default: throw UsageError(usage)
+    }
+  }
+
+  private var directory: String {
+    switch self {
+    case .list(let directory), .remove(let directory, _), .count(let directory): directory
+    }
+  }
+
+  /// Does it.
+  func run(_ output: Terminal, _ errors: Terminal) async -> ExitCode {
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory.boolValue else {
+      errors.complain("'\(directory)' is no directory")
+      return .usage
+    }
+    // Without a limit: looking must not remove anything.
+    let cache = ResponseCache.disk(URL(filePath: directory), bytes: .max)
+    do {
+      switch self {
+      case .list:
+        for response in try await cache.responses.sorted(by: { $0.url.absoluteString < $1.url.absoluteString }) {
+          try output.write(Self.line(response) + "\n")
+        }
+      case .remove(_, let urls):
+        if urls.isEmpty { try await cache.removeAll() }
+        for url in urls { try await cache.remove(url) }
+      case .count:
+        let usage = try await cache.usage
+        try output.write("\(usage.records) records, \(usage.bytes) bytes\n")
+      }
+      return .success
+    } catch let error as WriteError {
+      return error.isBrokenPipe ? .brokenPipe : .failure
+    } catch {
+      errors.complain("\(error)")
+      return .failure
+    }
+  }
+
+  /// Status, size, until when it is fresh, and the URL.
+  private static func line(_ response: ResponseCache.StoredResponse) -> String {
+    let expires = response.expires.map { $0.formatted(.iso8601) } ?? "-"
+    let size = "\(response.bodyBytes)"
+    let padding = String(repeating: " ", count: max(1, 12 - size.count))
+    return Visible.text("\(response.status.rawValue)\(padding)\(size)  \(expires)  \(response.url.absoluteString)")
+  }
+}

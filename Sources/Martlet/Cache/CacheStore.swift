@@ -1,0 +1,109 @@
+public import Foundation
+
+/// Keeps the responses of a cache somewhere else, such as in a database that many machines share.
+///
+/// It is storage only: bytes under a name. What is stored, what is used, what belongs together and what is damaged the
+/// cache decides. Two clients, processes or machines may use one store at the same time; whoever stores last wins. A
+/// store may forget anything at any time, and has to if it has a limit.
+///
+/// ```swift
+/// struct Shelf: CacheStore {
+///   func data(for key: String) async throws -> Data? { try await database.get(key) }
+///   func store(_ data: Data, for key: String) async throws { try await database.set(key, data) }
+///   func remove(_ key: String) async throws { try await database.delete(key) }
+///   func removeAll() async throws { try await database.clear() }
+/// }
+/// let client = HTTPClient { $0.cache = .store(Shelf()) }
+/// ```
+///
+/// A request waits for each call at most 2 seconds, and goes on without the cache when one fails. Who can write to the
+/// store can answer for every server: it must be as trusted as the program.
+public protocol CacheStore: Sendable {
+  /// What is stored under a name.
+  ///
+  /// - Parameter key: 40 hexadecimal digits.
+  /// - Returns: The bytes as they were stored, or `nil` if there are none.
+  func data(for key: String) async throws -> Data?
+
+  /// Stores bytes in place of those that were there.
+  ///
+  /// - Parameters:
+  ///   - data: The bytes.
+  ///   - key: 40 hexadecimal digits.
+  func store(_ data: Data, for key: String) async throws
+
+  /// Removes what is stored under a name; nothing there is no error.
+  ///
+  /// - Parameter key: 40 hexadecimal digits.
+  func remove(_ key: String) async throws
+
+  /// Removes everything that the cache has stored.
+  func removeAll() async throws
+}
+
+/// A store of somebody else's as a shelf.
+final class StoreShelf: CacheShelf {
+  /// How long a request waits for the store.
+  private static let patience = Duration.seconds(2)
+
+  let maximumBodyBytes: Int64
+  private let store: any CacheStore
+
+  init(_ store: any CacheStore, maximumBodyBytes: Int64) {
+    self.store = store
+    self.maximumBodyBytes = maximumBodyBytes
+  }
+
+  var isSurelyEmpty: Bool { false }
+
+  func record(_ key: CacheKey) async throws -> CacheRecord? {
+    let name = key.digest
+    guard let data = try await bounded({ try await $0.data(for: name) }) else { return nil }
+    guard let found = CacheRecordCoding.decode(data), found.key == key else {
+      // Damaged, or another's.
+      try? await bounded { try await $0.remove(name) }
+      return nil
+    }
+    return found.record
+  }
+
+  func store(_ record: CacheRecord, _ key: CacheKey) async throws {
+    let name = key.digest
+    guard let data = CacheRecordCoding.encode(record, key) else {
+      throw HTTPError(.file, "the header fields are too large for the cache")
+    }
+    try await bounded { try await $0.store(data, for: name) }
+  }
+
+  func remove(_ key: CacheKey) async throws {
+    let name = key.digest
+    try await bounded { try await $0.remove(name) }
+  }
+
+  func removeAll() async throws { try await bounded { try await $0.removeAll() } }
+
+  func makeSink() -> (any CacheSink)? { nil }
+
+  func contents() -> [(key: CacheKey, record: CacheRecord)]? { nil }
+
+  func usage() throws -> (bytes: Int64, records: Int) {
+    throw HTTPError(.unsupported, "the store of the cache cannot list what it has")
+  }
+
+  /// Calls the store, and waits no longer than that is worth.
+  private func bounded<R: Sendable>(
+    _ work: @escaping @Sendable (any CacheStore) async throws -> R
+  ) async throws -> R {
+    let once = OneShot<R>()
+    let worker = Task { [store] in
+      do { once.resolve(.success(try await work(store))) } catch { once.resolve(.failure(error)) }
+    }
+    let sleeper = Task {
+      guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
+      once.resolve(.failure(HTTPError(.file, "the store of the cache did not answer within \(Self.patience)")))
+      worker.cancel()
+    }
+    defer { sleeper.cancel() }
+    return try await once.value()
+  }
+}
