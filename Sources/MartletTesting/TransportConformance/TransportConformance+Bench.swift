@@ -14,6 +14,8 @@ struct ConformanceBench: Sendable {
     self.name = name
     client = HTTPClient {
       $0 = HTTPClient.Configuration()
+      // It is the transport that must store nothing.
+      $0.cache = ResponseCache.none
       $0.transport = transport
       $0.retry = .none
       $0.redirects = .none

@@ -223,6 +223,7 @@ extension URLSessionTests {
       let client = HTTPClient {
         $0.transport = .urlSession(loader: loader)
         $0.maximumConnectionsPerHost = 1
+        $0.options.coalesces = false
       }
 
       let first = client.start(.get(RequestTarget(server.url)))

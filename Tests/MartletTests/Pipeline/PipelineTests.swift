@@ -68,13 +68,16 @@ import Testing
 
     #expect(
       names == [
-        "MiddlewareStage", "RedirectMiddleware", "RetryMiddleware", "CollectMiddleware", "AuthMiddleware",
-        "CookieMiddleware", "MiddlewareStage", "ExchangeStage",
+        "MiddlewareStage", "RedirectMiddleware", "FallbackMiddleware", "RetryMiddleware", "CollectMiddleware",
+        "AuthMiddleware", "CookieMiddleware", "CacheMiddleware", "MiddlewareStage", "ExchangeStage",
       ])
   }
 
   @Test func `leaves out what is off`() throws {
-    let client = HTTPClient { $0.transport = .stub { _ in .text("x") } }
+    let client = HTTPClient {
+      $0.transport = .stub { _ in .text("x") }
+      $0.cache = ResponseCache.none
+    }
     let options = RequestOptions.redirects(.none).retry(.none).cookies(.none)
     let call = try client.core.begin(.get("http://example.test/"), options: options, isManaged: false)
     defer { call.cancel() }
