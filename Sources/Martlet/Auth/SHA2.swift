@@ -2,29 +2,32 @@
 enum SHA2 {
   /// The 32 octets of SHA-256.
   static func sha256(_ message: some Collection<UInt8>) -> [UInt8] {
-    // Its constants are the first halves of those of SHA-512 (§4.2.2, §4.2.3).
-    let shape = Shape<UInt32>(
-      block: 64, constants: constants.prefix(64).map { UInt32(truncatingIfNeeded: $0 >> 32) },
-      big: ((2, 13, 22), (6, 11, 25)), small: ((7, 18, 3), (17, 19, 10)))
     let start: [UInt32] = [
       0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
     ]
-    return shape.hash(message, from: start)
+    return narrow.hash(message, from: start)
   }
 
   /// The 32 octets of SHA-512/256, which is not a SHA-512 cut short: it starts elsewhere (§5.3.6.2).
   static func sha512t256(_ message: some Collection<UInt8>) -> [UInt8] {
-    let shape = Shape<UInt64>(
-      block: 128, constants: constants, big: ((28, 34, 39), (14, 18, 41)), small: ((1, 8, 7), (19, 61, 6)))
     let start: [UInt64] = [
       0x2231_2194_FC2B_F72C, 0x9F55_5FA3_C84C_64C2, 0x2393_B86B_6F53_B151, 0x9638_7719_5940_EABD,
       0x9628_3EE2_A88E_FFE3, 0xBE5E_1E25_5386_3992, 0x2B01_99FC_2C85_B8AA, 0x0EB7_2DDC_81C5_2CA2,
     ]
-    return Array(shape.hash(message, from: start).prefix(32))
+    return Array(wide.hash(message, from: start).prefix(32))
   }
 
+  /// SHA-256; its constants are the first halves of those of SHA-512 (§4.2.2, §4.2.3).
+  private static let narrow = Shape<UInt32>(
+    block: 64, constants: constants.prefix(64).map { UInt32(truncatingIfNeeded: $0 >> 32) },
+    big: ((2, 13, 22), (6, 11, 25)), small: ((7, 18, 3), (17, 19, 10)))
+
+  /// SHA-512.
+  private static let wide = Shape<UInt64>(
+    block: 128, constants: constants, big: ((28, 34, 39), (14, 18, 41)), small: ((1, 8, 7), (19, 61, 6)))
+
   /// The one algorithm of the family, for one size of words (§6.2, §6.4).
-  private struct Shape<Word: FixedWidthInteger & UnsignedInteger> {
+  private struct Shape<Word: FixedWidthInteger & UnsignedInteger & Sendable>: Sendable {
     let block: Int
     let constants: [Word]
     /// The rotations of Σ0 and Σ1.
@@ -36,34 +39,38 @@ enum SHA2 {
       var state = start
       let size = Word.bitWidth / 8
       let padded = HashPadding.pad(message, block: block, isBigEndian: true)
+      // One buffer for all blocks: keys of a cache are made for every request.
+      var words = [Word](repeating: 0, count: constants.count)
       for offset in stride(from: 0, to: padded.count, by: block) {
-        let words = (0..<16).map { index in
-          (0..<size).reduce(Word(0)) { $0 << 8 | Word(padded[offset + index * size + $1]) }
+        for index in 0..<16 {
+          var word: Word = 0
+          for place in 0..<size { word = word << 8 | Word(padded[offset + index * size + place]) }
+          words[index] = word
         }
-        mix(words, into: &state)
+        mix(&words, into: &state)
       }
       return state.flatMap { word in
         (0..<size).map { UInt8(truncatingIfNeeded: word >> Word(8 * (size - 1 - $0))) }
       }
     }
 
-    private func mix(_ block: [Word], into state: inout [Word]) {
-      var words = block
+    private func mix(_ words: inout [Word], into state: inout [Word]) {
       for index in 16..<constants.count {
         let (before, last) = (words[index - 15], words[index - 2])
         let first = turn(before, small.0.0) ^ turn(before, small.0.1) ^ (before >> Word(small.0.2))
         let second = turn(last, small.1.0) ^ turn(last, small.1.1) ^ (last >> Word(small.1.2))
-        words.append(words[index - 16] &+ first &+ words[index - 7] &+ second)
+        words[index] = words[index - 16] &+ first &+ words[index - 7] &+ second
       }
-      var s = state
-      for (constant, word) in zip(constants, words) {
-        let choice = (s[4] & s[5]) ^ (~s[4] & s[6])
-        let majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2])
-        let first = s[7] &+ sum(s[4], big.1) &+ choice &+ constant &+ word
-        let second = sum(s[0], big.0) &+ majority
-        s = [first &+ second, s[0], s[1], s[2], s[3] &+ first, s[4], s[5], s[6]]
+      var (a, b, c, d) = (state[0], state[1], state[2], state[3])
+      var (e, f, g, h) = (state[4], state[5], state[6], state[7])
+      for index in constants.indices {
+        let choice = (e & f) ^ (~e & g)
+        let majority = (a & b) ^ (a & c) ^ (b & c)
+        let first = h &+ sum(e, big.1) &+ choice &+ constants[index] &+ words[index]
+        let second = sum(a, big.0) &+ majority
+        (a, b, c, d, e, f, g, h) = (first &+ second, a, b, c, d &+ first, e, f, g)
       }
-      for index in state.indices { state[index] &+= s[index] }
+      for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
     }
 
     private func sum(_ word: Word, _ by: (Int, Int, Int)) -> Word {
@@ -71,7 +78,7 @@ enum SHA2 {
     }
 
     private func turn(_ word: Word, _ count: Int) -> Word {
-      word >> Word(count) | word << Word(Word.bitWidth - count)
+      word &>> Word(count) | word &<< Word(Word.bitWidth - count)
     }
   }
 

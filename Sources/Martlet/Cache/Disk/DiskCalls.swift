@@ -63,6 +63,25 @@ enum DiskCalls {
     }
   }
 
+  /// Lets two files change names in one instant, where the system can.
+  static func exchange(
+    _ one: UnsafePointer<CChar>, in folder: Int32, with other: UnsafePointer<CChar>, in otherFolder: Int32
+  ) -> Bool {
+    #if canImport(Darwin)
+      return renameatx_np(folder, one, otherFolder, other, UInt32(RENAME_SWAP)) == 0
+    #else
+      return renameat2?(folder, one, otherFolder, other, 2) == 0
+    #endif
+  }
+
+  #if !canImport(Darwin)
+    private typealias Rename =
+      @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
+
+    /// Not in every C library, nor in the headers of those that have it; the 2 above is its RENAME_EXCHANGE.
+    private static let renameat2: Rename? = dlsym(nil, "renameat2").map { unsafeBitCast($0, to: Rename.self) }
+  #endif
+
   /// Removes a file or, with all that is in it, a folder; follows no link.
   ///
   /// - Returns: 0, also if there was nothing, or the number of the error.

@@ -28,25 +28,26 @@ extension DiskShelf {
     guard size <= limit else { return try remove(key) }
     let name = DiskName(key)
     let folder = try folderMade()
-    let old = DiskRecord.header(name, in: folder)?.bodyFile ?? 0
+    let old = DiskRecord.header(name, in: folder)?.bodyFile
     let body = try place(record.body, name, in: folder)
     let time = time
     do throws(HTTPError) {
       let header = CacheRecordHeader(
         head: head, bodyLength: body.length, bodyChecksum: body.checksum, bodyFile: body.number)
-      try write(header.bytes + head, body.data, to: name, in: folder, time)
+      try write(header.bytes + head, body.data, to: name, in: folder, time, isReplacing: old != nil)
     } catch {
-      if body.number != 0 { folder.remove(name, body: body.number) }
+      // A body that the record in place refers to stays.
+      if body.number != 0 && body.number != old { folder.remove(name, body: body.number) }
       throw error
     }
     // Another process may have put a third one in its place: that is found without a record later.
-    if old != 0 && old != body.number { folder.remove(name, body: old) }
+    if let old, old != 0, old != body.number { folder.remove(name, body: old) }
     state.withLock { $0.index.put(name, DiskIndex.Slot(bytes: size, body: body.number, lastUse: time)) }
     tidy(folder, afterWriting: size)
   }
 
   private func write(
-    _ head: [UInt8], _ body: Data, to name: DiskName, in folder: DiskFolder, _ time: Int64
+    _ head: [UInt8], _ body: Data, to name: DiskName, in folder: DiskFolder, _ time: Int64, isReplacing: Bool
   ) throws(HTTPError) {
     let file: DiskTemporary
     do throws(DiskFailure) {
@@ -57,7 +58,7 @@ extension DiskShelf {
       throw folder.error("cannot be written in", error.code)
     }
     DiskCalls.setTime(time, of: file.descriptor.number)
-    try file.settle(name)
+    try file.settle(name, isReplacing: isReplacing)
   }
 
   /// Puts a body where a record of that name can refer to it.

@@ -124,6 +124,7 @@ final class DiskShelf: CacheShelf {
     case ENOENT, ENOTDIR: return nil
     case ELOOP, EACCES, EPERM, ENXIO, EISDIR, EMLINK:
       drop(name, nil, in: folder)
+      if let body { folder.remove(name, body: body) }
       return nil
     case let code: throw folder.error("has a file that cannot be opened", code)
     }

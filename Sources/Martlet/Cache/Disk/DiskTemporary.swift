@@ -35,8 +35,23 @@ final class DiskTemporary: Sendable {
   }
 
   /// Gives the file its name, once; what had it before is gone in the same instant.
-  func settle(_ name: DiskName, body: UInt64? = nil) throws(HTTPError) {
+  ///
+  /// - Parameters:
+  ///   - name: The name of a record.
+  ///   - body: The number of a body, if it is one.
+  ///   - isReplacing: Whether there probably is a file of that name.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  func settle(_ name: DiskName, body: UInt64? = nil, isReplacing: Bool = false) throws(HTTPError) {
     let inner = try folder.makeFolder(name.folder)
+    // On ext4 a file that takes another's name is written down to the disk first; one that changes names with it is not.
+    let isExchanged =
+      isReplacing
+      && name.withFileName(body: body) { DiskCalls.exchange(self.name, in: folder.number, with: $0, in: inner.number) }
+    if isExchanged {
+      isNamed.withLock { $0 = true }
+      DiskCalls.remove(self.name, in: folder.number)
+      return
+    }
     var code = name.withFileName(body: body) { renameat(folder.number, self.name, inner.number, $0) == 0 ? 0 : errno }
     if code == EISDIR || code == ENOTDIR || code == ENOTEMPTY || code == EEXIST {
       // A folder where a file of ours belongs.
