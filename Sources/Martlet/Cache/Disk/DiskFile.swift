@@ -39,14 +39,15 @@ final class DiskFile: CachedFile {
     let wanted = Int(clamping: min(Int64(max(count, 0)), max(self.count - max(offset, 0), 0)))
     guard offset >= 0, wanted > 0 else { return Data() }
     guard let memory = malloc(wanted) else { throw HTTPError(.file, "no memory for \(wanted) bytes of a stored body") }
-    let data = Data(bytesNoCopy: memory, count: wanted, deallocator: .free)
     let got = DiskCalls.fill(
       UnsafeMutableRawBufferPointer(start: memory, count: wanted), from: descriptor.number, at: offset)
     guard got == wanted else {
+      free(memory)
       throw HTTPError(
         .file, "a stored body cannot be read: \(got < 0 ? String(cString: strerror(Int32(-got))) : "it has been cut")")
     }
-    return data
+    // Only now: of a few bytes it makes a copy, and frees the memory at once.
+    return Data(bytesNoCopy: memory, count: wanted, deallocator: .free)
   }
 
   /// The number under which it is stored for a key, if it is, and still there.

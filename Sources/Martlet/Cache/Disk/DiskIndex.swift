@@ -83,7 +83,7 @@ struct DiskIndex {
     var all: [(name: DiskName, slot: Slot)] = []
     all.reserveCapacity(count)
     for part in parts { for (name, slot) in part { all.append((name, slot)) } }
-    all.sort { $0.slot.lastUse < $1.slot.lastUse }
+    all.sort { ($0.slot.lastUse, $0.slot.change) < ($1.slot.lastUse, $1.slot.change) }
     var excess = bytes - (limit - limit / 20)
     let end = all.firstIndex { victim in
       defer { excess -= victim.slot.bytes }

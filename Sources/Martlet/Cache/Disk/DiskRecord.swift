@@ -62,15 +62,20 @@ enum DiskRecord {
     _ descriptor: Int32, _ offset: Int, _ count: Int, _ first: UnsafeRawBufferPointer
   ) throws(DiskFailure) -> Data? {
     if offset + count <= first.count { return Data(first[offset..<(offset + count)]) }
+    guard count > 0 else { return Data() }
     guard let memory = malloc(count) else { throw DiskFailure(code: ENOMEM) }
     let known = max(0, first.count - offset)
     let buffer = UnsafeMutableRawBufferPointer(start: memory, count: count)
-    let data = Data(bytesNoCopy: memory, count: count, deallocator: .free)
     if known > 0 { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: first[offset...])) }
     let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[known...])
     let got = DiskCalls.fill(rest, from: descriptor, at: Int64(offset + known))
-    guard got >= 0 else { throw DiskFailure(code: Int32(-got)) }
-    return got == rest.count ? data : nil
+    guard got == rest.count else {
+      free(memory)
+      if got < 0 { throw DiskFailure(code: Int32(-got)) }
+      return nil
+    }
+    // Only now: of a few bytes it makes a copy, and frees the memory at once.
+    return Data(bytesNoCopy: memory, count: count, deallocator: .free)
   }
 
   /// Reads only what says where the body is; `nil` if that cannot be told.
