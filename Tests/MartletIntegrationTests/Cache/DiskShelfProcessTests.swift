@@ -101,7 +101,7 @@
                 let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
                   [path = path as String, limit = limit as Int, seconds = seconds as Int] in
                   let (stored, found, fault) = ShelfWorkload.hammer(
-                    path, limit: Int64(limit), keys: 600, for: .seconds(seconds))
+                    DiskShelf(path: path, limit: Int64(limit)), keys: 600, for: .seconds(seconds))
                   Figures.note(
                     "cache: one of two processes stored \(stored) and found \(found); \(fault ?? "all right")")
                   #expect(fault == nil)
@@ -121,6 +121,28 @@
       #expect(bytes > limit / 2)
       let shelf = DiskShelf(path: path, limit: Int64(limit))
       #expect((shelf.contents()?.count ?? 0) > 50)
+    }
+
+    @Test func `tasks that use one shelf at the same time never see a wrong body`() async throws {
+      let folder = try TemporaryFolder()
+      let shelf = DiskShelf(path: folder.path("store"), limit: 8 << 20)
+
+      let results = await withTaskGroup { group in
+        for _ in 0..<4 {
+          group.addTask { @concurrent in ShelfWorkload.hammer(shelf, keys: 200, for: .seconds(2)) }
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+
+      for (stored, found, fault) in results {
+        #expect(fault == nil)
+        #expect(stored > 5 && found > 5)
+      }
+      #expect(Self.sizes(shelf.path).temporaries == 0)
+      #expect(shelf.usage().bytes <= 8 << 20)
+      // What was removed or replaced is known to be.
+      let known = shelf.state.withLock { ($0.index.bytes, $0.index.count) }
+      #expect(known == shelf.usage())
     }
 
     @Test func `a full disk is an error, and leaves nothing behind`() async throws {

@@ -1,5 +1,4 @@
 import Foundation
-import Testing
 
 @testable import Martlet
 
@@ -48,8 +47,7 @@ enum ShelfWorkload {
   /// Stores, reads and removes for a time.
   ///
   /// - Returns: How many times it stored and found something, and what was wrong.
-  static func hammer(_ path: String, limit: Int64, keys: Int, for duration: Duration) -> (Int, Int, String?) {
-    let shelf = DiskShelf(path: path, limit: limit)
+  static func hammer(_ shelf: DiskShelf, keys: Int, for duration: Duration) -> (Int, Int, String?) {
     let end = ContinuousClock.now + duration
     var (stored, found) = (0, 0)
     var version = Int.random(in: 0..<1_000_000)
