@@ -6,8 +6,8 @@ final class CacheRecorder: Sendable {
     var pieces: [Data] = []
     var count: Int64 = 0
     var sink: (any CacheSink)?
-    /// Why it will not be stored, if so.
-    var problem: String?
+    /// Whether the shelf has no sinks.
+    var isInMemory = false
     var isOver = false
   }
 
@@ -42,25 +42,31 @@ final class CacheRecorder: Sendable {
 
   deinit { giveUp(nil) }
 
-  /// Takes the next piece.
+  /// Takes the next piece; of one reader, one after the other.
   func take(_ piece: Data) {
-    let problem: String? = state.withLock { state in
+    // Files are written without the lock.
+    let step: (pieces: [Data], sink: (any CacheSink)?)? = state.withLock { state in
       guard !state.isOver else { return nil }
       state.count += Int64(piece.count)
-      guard state.count <= limit else { return "the body is larger than the cache takes (\(limit) bytes)" }
-      do {
-        if state.sink == nil, state.count > Self.memoryBytes, let sink = try shelf.makeSink() {
-          for piece in state.pieces { try sink.write(piece) }
-          state.pieces = []
-          state.sink = sink
-        }
-        if let sink = state.sink { try sink.write(piece) } else { state.pieces.append(piece) }
-        return nil
-      } catch {
-        return Self.text(error)
-      }
+      guard state.count <= limit else { return ([], nil) }
+      if let sink = state.sink { return ([piece], sink) }
+      state.pieces.append(piece)
+      guard state.count > Self.memoryBytes, !state.isInMemory else { return nil }
+      return (state.pieces, nil)
     }
-    if let problem { giveUp(problem) }
+    guard let step else { return }
+    guard !step.pieces.isEmpty else { return giveUp("the body is larger than the cache takes (\(limit) bytes)") }
+    do {
+      if let sink = step.sink { return try sink.write(piece) }
+      let sink = try shelf.makeSink()
+      for piece in step.pieces { try sink?.write(piece) }
+      state.withLock { state in
+        if sink == nil { state.isInMemory = true } else { state.pieces = [] }
+        state.sink = sink
+      }
+    } catch {
+      giveUp(Self.text(error))
+    }
   }
 
   /// Stores what was taken: the body is at its end.

@@ -23,6 +23,7 @@ public protocol CacheStore: Sendable {
   ///
   /// - Parameter key: 40 hexadecimal digits.
   /// - Returns: The bytes as they were stored, or `nil` if there are none.
+  /// - Throws: Any error: the request goes on without the cache.
   func data(for key: String) async throws -> Data?
 
   /// Stores bytes in place of those that were there.
@@ -30,14 +31,18 @@ public protocol CacheStore: Sendable {
   /// - Parameters:
   ///   - data: The bytes.
   ///   - key: 40 hexadecimal digits.
+  /// - Throws: Any error: the response counts as not stored.
   func store(_ data: Data, for key: String) async throws
 
   /// Removes what is stored under a name; nothing there is no error.
   ///
   /// - Parameter key: 40 hexadecimal digits.
+  /// - Throws: Any error: whoever asked for the removal hears of it.
   func remove(_ key: String) async throws
 
   /// Removes everything that the cache has stored.
+  ///
+  /// - Throws: Any error: whoever asked for the removal hears of it.
   func removeAll() async throws
 }
 

@@ -86,14 +86,15 @@ extension CachedBody {
       let place = Locked(start)
       return ResponseBody {
         try context.call.abortSource.check()
-        return try place.withLock { place in
-          let piece = try file.read(from: place, count: Int(min(Int64(Self.pieceBytes), end - place)))
-          place += Int64(piece.count)
-          guard !piece.isEmpty || place == end else {
-            throw HTTPError(.file, "a stored body has become shorter while it was read", phase: .receiving)
-          }
-          return piece.isEmpty ? nil : piece
+        // Asked by one reader at a time.
+        let position = place.withLock { $0 }
+        guard position < end else { return nil }
+        let piece = try file.read(from: position, count: Int(min(Int64(Self.pieceBytes), end - position)))
+        guard !piece.isEmpty else {
+          throw HTTPError(.file, "a stored body has become shorter while it was read", phase: .receiving)
         }
+        place.withLock { $0 += Int64(piece.count) }
+        return piece
       }
     }
   }

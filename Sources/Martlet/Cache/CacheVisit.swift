@@ -264,7 +264,7 @@ struct CacheVisit: Sendable {
 
   /// What would be stored of a response; `nil` if it must not be, or is of no use.
   private func entry(of response: StreamedResponse, askedAt: Date) -> CacheEntry? {
-    guard !cache.isOff, !policy.contains(.neverWrite) else { return nil }
+    guard !cache.isOff, !policy.contains(.neverWrite), mayBeOfUse(response.headers) else { return nil }
     let options = context.call.options
     let ignoresServer = policy.contains(.ignoreServerDirectives)
     let status = response.status.rawValue
@@ -290,10 +290,20 @@ struct CacheVisit: Sendable {
     return isOfUse(entry) ? entry : nil
   }
 
+  /// Whether the policy wants responses that say nothing of how long they hold.
+  private var wantsAll: Bool {
+    !policy.isDisjoint(with: [.preferCached, .onlyCached, .fallbackOnError, .ignoreServerDirectives])
+  }
+
+  /// Whether it is worth looking closer: most responses of programs say nothing to a cache.
+  private func mayBeOfUse(_ headers: HTTPHeaders) -> Bool {
+    wantsAll || context.call.options.cacheFor != nil
+      || ["Cache-Control", "ETag", "Last-Modified", "Expires"].contains(where: headers.contains)
+  }
+
   /// Whether anything could ever be done with a stored response.
   private func isOfUse(_ entry: CacheEntry) -> Bool {
-    let wishes: CachePolicy = [.preferCached, .onlyCached, .fallbackOnError, .ignoreServerDirectives]
-    if entry.hasValidator || !policy.isDisjoint(with: wishes) { return true }
+    if entry.hasValidator || wantsAll { return true }
     let control = entry.control
     return Freshness(entry, at: entry.responseTime).lifetime > 0 || control.has("stale-if-error")
       || control.has("stale-while-revalidate")

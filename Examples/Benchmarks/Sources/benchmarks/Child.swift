@@ -39,10 +39,21 @@ enum Child {
       default: throw Impossible("needs a private view of the system's certificates, which takes rights to mount")
       }
     }
+    var cache: ResponseCache?
+    switch job.workload {
+    case .cacheMemory: cache = .memory()
+    case .cacheDisk:
+      let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-cache-\(UUID().uuidString)")
+      cache = .disk(folder)
+    default: break
+    }
+    if job.workload.isCached, job.client != .martletCurl, job.client != .martletURLSession {
+      throw Impossible("has no cache here")
+    }
     return switch job.client {
     case .urlSession: URLSessionPeer(connections: connections)
-    case .martletURLSession: MartletPeer(.urlSession, connections: connections)
-    case .martletCurl: MartletPeer(.curl, connections: connections)
+    case .martletURLSession: MartletPeer(.urlSession, connections: connections, cache: cache)
+    case .martletCurl: MartletPeer(.curl, connections: connections, cache: cache)
     case .asyncHTTPClient: AsyncHTTPClientPeer(connections: connections, roots: nil)
     case .curlLoop: try CurlLoopPeer(connections: connections, roots: nil)
     }
@@ -56,7 +67,7 @@ enum Child {
     let make = { try makePeer(job, roots: roots) }
     var peer: any Peer = try make()
     switch workload {
-    case .getSequential, .get64, .get256, .tlsKept, .tlsNew:
+    case .getSequential, .get64, .get256, .tlsKept, .tlsNew, .cacheMemory, .cacheDisk:
       let url = workload == .tlsKept ? servers.smallTLS : workload == .tlsNew ? servers.smallTLSOnce : servers.small
       try await peer.get(url, length: length)
       let idle = Memory.resident

@@ -37,6 +37,15 @@ struct Floors {
       checks.append(cpu(workload, .martletURLSession, .urlSession, 1.0 / 3))
     }
     checks.append(rate(.getSequential, .martletURLSession, .asyncHTTPClient, 1))
+    // What is fresh costs a tenth of an exchange from memory, and half of one from disk.
+    for (workload, floor) in [(Workload.cacheMemory, 10.0), (.cacheDisk, 2)] {
+      guard let hit = results.summary(workload, .martletCurl), let get = results.summary(.getSequential, .martletCurl)
+      else { continue }
+      checks.append(
+        Check(
+          name: "\(workload.rawValue): to get-sequential of martlet-curl, throughput",
+          value: hit.requestsPerSecond / get.requestsPerSecond, floor: floor))
+    }
     for workload in [Workload.download, .upload] { checks.append(bytesPerCPU(workload, .martletCurl, 0.8)) }
     for workload in [Workload.download, .slowDownload, .upload] {
       for client in [Client.martletCurl, .martletURLSession] { checks.append(peak(workload, client, 16)) }

@@ -5,13 +5,18 @@ import Martlet
 struct MartletPeer: Peer {
   private let client: HTTPClient
 
-  init(_ transport: any Transport, connections: Int) {
+  /// Makes a client that stores nothing, as the others do, or one that answers from what it has stored.
+  init(_ transport: any Transport, connections: Int, cache: ResponseCache? = nil) {
     client = HTTPClient {
       $0.transport = transport
+      $0.cache = cache ?? ResponseCache.none
+      if cache != nil { $0.options.cacheFor = .seconds(3_600) }
       $0.maximumConnections = connections
       $0.maximumConnectionsPerHost = connections
     }
   }
+
+  func close() async throws { try await client.cache.removeAll() }
 
   func get(_ url: String, length: Int) async throws {
     let response = try await client.get(RequestTarget(url))

@@ -7,6 +7,8 @@ enum Workload: String, CaseIterable, Codable {
   case slowDownload = "download-1g-slow"
   case buffered = "download-1g-memory"
   case upload = "upload-1g"
+  case cacheMemory = "cache-memory"
+  case cacheDisk = "cache-disk"
   case tlsKept = "tls-kept"
   case tlsNew = "tls-new"
   case creation = "client-creation"
@@ -29,6 +31,9 @@ enum Workload: String, CaseIterable, Codable {
   /// Whether a request is a gigabyte, and megabytes per second say more than requests.
   var isTransfer: Bool { [.download, .slowDownload, .buffered, .upload].contains(self) }
 
+  /// Whether it needs a cache.
+  var isCached: Bool { self == .cacheMemory || self == .cacheDisk }
+
   var isTLS: Bool { self == .tlsKept || self == .tlsNew }
 
   var summary: String {
@@ -40,6 +45,8 @@ enum Workload: String, CaseIterable, Codable {
     case .slowDownload: "1 GiB down to a reader that sleeps 1 ms for each 256 KiB"
     case .buffered: "1 GiB down into memory"
     case .upload: "1 GiB up from a file"
+    case .cacheMemory: "GET of 13 bytes that are fresh in a cache in memory, one after the other"
+    case .cacheDisk: "GET of 13 bytes that are fresh in a cache on disk, one after the other"
     case .tlsKept: "GET of 13 bytes over one TLS connection, one after the other"
     case .tlsNew: "GET of 13 bytes, each over a new TLS connection, one after the other"
     case .creation: "a client made, one GET, the client dropped"

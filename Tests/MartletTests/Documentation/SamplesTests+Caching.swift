@@ -1,0 +1,90 @@
+import Foundation
+import MartletTesting
+import Synchronization
+import Testing
+
+@testable import Martlet
+
+extension SamplesTests {
+  private static let stored: HTTPHeaders = ["Cache-Control": "max-age=60", "Content-Type": "image/png"]
+
+  @Test func `tells where a response came from`() async throws {
+    let client = Self.client(StubTransport { _ in .text("x", headers: Self.stored) })
+
+    for source in [HTTPResponse.Source.network, .cache] {
+      let news = try await client.get("https://news.example/today")
+      print(news.source, news.cacheExplanation ?? "", news.headers["Age"] ?? "0")
+      #expect(news.source == source)
+    }
+  }
+
+  @Test func `keeps responses on disk`() async throws {
+    let folder = URL(filePath: "/var/cache/reader")
+    let client = HTTPClient { $0.cache = .disk(folder, bytes: 500_000_000) }
+
+    // Nothing was stored, so there is no such directory.
+    #expect(try await client.cache.responses.isEmpty)
+  }
+
+  @Test func `says what a request may do with the cache`() async throws {
+    let count = Mutex(0)
+    let client = Self.client(
+      StubTransport { _ in
+        let number = count.withLock { count in
+          count += 1
+          return count
+        }
+        return number == 1 ? .text("x", headers: Self.stored) : .status(503)
+      })
+
+    let cached = try await client.get("/news", options: .cache([.preferCached, .staleWhileRevalidate]))
+    let news = try await client.get("/news", options: .cache([.alwaysRevalidate, .fallbackOnError]))
+    if let reason = news.fallbackReason { print("the server could not be asked: \(reason)") }
+
+    #expect(cached.source == .network && news.source == .fallback && news.fallbackReason != nil)
+  }
+
+  @Test func `looks into the cache and removes`() async throws {
+    let client = Self.client(StubTransport { _ in .text("x", headers: Self.stored) })
+    _ = try await client.get("https://news.example/today")
+    _ = try await client.get("https://news.example/picture")
+
+    try await client.cache.remove("https://news.example/today")
+    #expect(try await client.cache.usage.records == 1)
+    try await client.cache.remove { $0.headers["Content-Type"]?.hasPrefix("image/") ?? false }
+    #expect(try await client.cache.usage.records == 0)
+    try await client.cache.removeAll()
+    print(try await client.cache.usage.bytes)
+  }
+
+  @Test func `keeps responses apart by a name`() async throws {
+    struct User { let id: Int }
+    let client = Self.client(StubTransport { _ in .text("x", headers: Self.stored) })
+    var sources: [HTTPResponse.Source] = []
+
+    for user in [User(id: 1), User(id: 2), User(id: 1)] {
+      let inbox = try await client.get("/inbox", options: .cachePartition("user-\(user.id)"))
+      sources.append(inbox.source)
+    }
+
+    #expect(sources == [.network, .network, .cache])
+  }
+
+  @Test func `keeps responses in a store of the program's own`() async throws {
+    final class Shelf: CacheStore {
+      private let items = Mutex<[String: Data]>([:])
+      func data(for key: String) async throws -> Data? { items.withLock { $0[key] } }
+      func store(_ data: Data, for key: String) async throws { items.withLock { $0[key] = data } }
+      func remove(_ key: String) async throws { _ = items.withLock { $0.removeValue(forKey: key) } }
+      func removeAll() async throws { items.withLock { $0 = [:] } }
+    }
+    let shelf = Shelf()
+    for source in [HTTPResponse.Source.network, .cache] {
+      let client = HTTPClient {
+        $0.transport = StubTransport { _ in .text("x", headers: Self.stored) }
+        $0.cache = .store(shelf)
+      }
+      #expect(try await client.get("https://a.example/").source == source)
+    }
+  }
+}
