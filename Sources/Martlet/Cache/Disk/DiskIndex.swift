@@ -10,7 +10,7 @@ struct DiskIndex {
     var body: UInt64 = 0
     /// Microseconds since 1970.
     var lastUse: Int64
-    /// When the slot was changed, in changes.
+    /// When the slot was changed, in changes; of two that were used at the same time, the one stored first goes first.
     fileprivate(set) var change: UInt64 = 0
   }
 
@@ -56,6 +56,7 @@ struct DiskIndex {
       } else if let place = new.index(forKey: name) {
         // The file tells of a use only now and then.
         new.values[place].lastUse = max(new.values[place].lastUse, slot.lastUse)
+        new.values[place].change = slot.change
       }
     }
     bytes += new.values.reduce(0) { $0 + $1.bytes } - old.values.reduce(0) { $0 + $1.bytes }
