@@ -24,6 +24,15 @@ import Testing
   private static let key = pem("PRIVATE KEY", "MAA=")
   private static let pin = "sha256//" + Data(repeating: 1, count: 32).base64EncodedString()
 
+  @Test(arguments: ["sha256//", "sha256/"]) func `reads a pin whose base64 begins with a slash`(prefix: String) {
+    let hash = Data(repeating: 0xFF, count: 32).base64EncodedString()
+    var settings = TLSSettings()
+    settings.pins = ["\(prefix)\(hash)"]
+
+    #expect(hash.hasPrefix("/"))
+    #expect(settings.normalizedPins == ["sha256//\(hash)"])
+  }
+
   private static func pem(_ label: String, _ lines: String) -> Data {
     Data("a comment\n-----BEGIN \(label)-----\n\(lines)\n-----END \(label)-----\n".utf8)
   }

@@ -120,11 +120,12 @@ public struct TLSSettings: Sendable, Hashable {
   var normalizedPins: [String]? { pins?.compactMap(Self.normalized) }
 
   private static func normalized(_ pin: String) -> String? {
-    let prefix = ["sha256//", "sha256/"].first { pin.hasPrefix($0) }
-    guard let prefix, let hash = Data(base64Encoded: String(pin.dropFirst(prefix.count))), hash.count == 32 else {
-      return nil
+    // The base64 may begin with a slash itself: the prefix is the one that leaves 32 bytes.
+    for prefix in ["sha256//", "sha256/"] where pin.hasPrefix(prefix) {
+      guard let hash = Data(base64Encoded: String(pin.dropFirst(prefix.count))), hash.count == 32 else { continue }
+      return "sha256//\(hash.base64EncodedString())"
     }
-    return "sha256//\(hash.base64EncodedString())"
+    return nil
   }
 }
 
