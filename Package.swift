@@ -29,9 +29,10 @@ let package = Package(
     .executableTarget(
       name: "MartletTool", dependencies: ["Martlet", "MartletTesting"], path: "Examples/martlet",
       swiftSettings: settings),
+    .target(name: "RedisStore", dependencies: ["Martlet"], path: "Examples/RedisStore", swiftSettings: settings),
     .testTarget(name: "MartletTests", dependencies: ["Martlet", "MartletTesting"], swiftSettings: settings),
     .testTarget(
-      name: "MartletIntegrationTests", dependencies: ["Martlet", "MartletTesting", "MartletTool"],
+      name: "MartletIntegrationTests", dependencies: ["Martlet", "MartletTesting", "MartletTool", "RedisStore"],
       swiftSettings: settings),
   ]
 )

@@ -1,0 +1,112 @@
+public import Foundation
+
+/// A connection to Redis, over which commands go one after the other.
+///
+/// It is made when it is needed, and made anew if it was lost. It does no TLS and has no password. Its calls block, so
+/// it has a queue of its own to run on.
+public actor RedisConnection {
+  /// A part of a command.
+  public struct Word: ExpressibleByStringInterpolation, Sendable {
+    let bytes: Data
+
+    /// Takes the UTF-8 of a text.
+    public init(stringLiteral text: String) { bytes = Data(text.utf8) }
+
+    private init(_ bytes: Data) { self.bytes = bytes }
+
+    /// Takes bytes.
+    public static func data(_ bytes: Data) -> Word { Word(bytes) }
+  }
+
+  private final class Executor: SerialExecutor {
+    private let queue = DispatchQueue(label: "redis")
+
+    func enqueue(_ job: consuming ExecutorJob) {
+      let job = UnownedJob(job)
+      queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+  }
+
+  /// How long a command may take.
+  private static let patience = Duration.seconds(1)
+  /// How long a server that does not answer is left alone, so that not each request waits for it.
+  private static let rest = Duration.seconds(5)
+
+  private let host: String
+  private let port: Int
+  private let maximumReplyBytes: Int
+  private let executor = Executor()
+  private var socket: RedisSocket?
+  private var restEnd = ContinuousClock.now
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+  /// Takes a server, and does not connect yet.
+  ///
+  /// - Parameters:
+  ///   - host: Its name or address.
+  ///   - port: Its port.
+  ///   - maximumReplyBytes: The most bytes of one reply; 16 MiB by default.
+  public init(host: String, port: Int, maximumReplyBytes: Int = 16 << 20) {
+    self.host = host
+    self.port = port
+    self.maximumReplyBytes = maximumReplyBytes
+  }
+
+  /// Sends a command and waits for its reply, about a second at most.
+  ///
+  /// It is sent again, once, if the connection was lost: it has to be one that may be done twice.
+  ///
+  /// - Parameter words: Its name and arguments.
+  /// - Returns: The reply.
+  /// - Throws: ``RedisError``, or `CancellationError` if the task was cancelled before its turn.
+  @discardableResult
+  public func command(_ words: Word...) throws -> RedisReply { try command(words) }
+
+  /// Sends a command and waits for its reply, about a second at most.
+  ///
+  /// It is sent again, once, if the connection was lost: it has to be one that may be done twice.
+  ///
+  /// - Parameter words: Its name and arguments.
+  /// - Returns: The reply.
+  /// - Throws: ``RedisError``, or `CancellationError` if the task was cancelled before its turn.
+  @discardableResult
+  public func command(_ words: [Word]) throws -> RedisReply {
+    try Task.checkCancellation()
+    guard restEnd <= .now else { throw RedisError.timedOut }
+    do {
+      let wasOpen = socket != nil
+      do {
+        return try exchange(words)
+      } catch RedisError.lost where wasOpen {
+        // It was idle for too long, or the server has been restarted.
+        return try exchange(words)
+      }
+    } catch RedisError.timedOut {
+      restEnd = .now + Self.rest
+      throw RedisError.timedOut
+    }
+  }
+
+  private func exchange(_ words: [Word]) throws(RedisError) -> RedisReply {
+    let current = if let socket { socket } else { try RedisSocket(host: host, port: port) }
+    // It is used again only after a whole reply: the rest of one would be taken for the next.
+    socket = nil
+    current.deadline = .now + Self.patience
+    try current.send(Self.message(words))
+    var reader = RedisReader(current, limit: maximumReplyBytes)
+    let reply = try reader.reply()
+    guard !reader.hasMore else { throw .malformed }
+    socket = current
+    if case .failure(let reason) = reply { throw .refused(reason) }
+    return reply
+  }
+
+  private static func message(_ words: [Word]) -> [UInt8] {
+    var message = Array("*\(words.count)\r\n".utf8)
+    for word in words {
+      message += Array("$\(word.bytes.count)\r\n".utf8) + word.bytes + Array("\r\n".utf8)
+    }
+    return message
+  }
+}

@@ -1,0 +1,266 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import RedisStore
+  import Testing
+
+  /// The store of the examples, with a Redis server at the other end.
+  @Suite(.oneAtATime, .needs(.redis), .timeLimit(.minutes(2))) struct RedisStoreTests {
+    /// Says who it answers, and how often it has.
+    private func server(vary: Bool = false, body: String = "body") throws -> MockServer {
+      try MockServer(answering: { request in
+        .ok(
+          "\(body) \(request.header("Accept-Language") ?? "")",
+          headers: ["Cache-Control": "max-age=600", vary ? "Vary" : "X-None": "Accept-Language"])
+      })
+    }
+
+    private func client(_ cache: ResponseCache) -> HTTPClient {
+      HTTPClient {
+        $0.cache = cache
+        $0.retry = .none
+      }
+    }
+
+    @Test func `what one machine has stored is served to another`() async throws {
+      let redis = try await RedisServer()
+      let server = try server()
+      defer { server.stop() }
+      let (one, two) = (client(.store(redis.store)), client(.store(redis.store)))
+
+      let first = try await one.get("\(raw: server.url)/x")
+      let second = try await two.get("\(raw: server.url)/x")
+
+      #expect(first.source == .network && second.source == .cache)
+      #expect(first.text == "body " && second.text == first.text && second.status == .ok)
+      #expect(server.requests.count == 1)
+      let keys = try await redis.keys
+      #expect(keys.count == 1)
+      #expect(keys.allSatisfy { $0.hasPrefix("martlet:") && $0.count == 48 })
+    }
+
+    @Test func `Redis forgets by itself`() async throws {
+      let redis = try await RedisServer()
+      let server = try server()
+      defer { server.stop() }
+      let week = client(.store(redis.store))
+      let second = client(.store(RedisStore(port: redis.port, lifetime: .milliseconds(10))))
+
+      _ = try await week.get("\(raw: server.url)/x")
+      let key = try #require(try await redis.keys.first)
+      let left = try await redis.connection.command("TTL", "\(key)")
+      try await week.cache.removeAll()
+      _ = try await second.get("\(raw: server.url)/x")
+      let isForgotten = await becomes(every: .milliseconds(20)) { (try? await redis.keys) == [] }
+
+      guard case .integer(let seconds) = left else {
+        Issue.record("\(left)")
+        return
+      }
+      #expect(604_000...604_800 ~= seconds)
+      #expect(isForgotten)
+    }
+
+    @Test func `variants are shared side by side`() async throws {
+      let redis = try await RedisServer()
+      let server = try server(vary: true)
+      defer { server.stop() }
+      let (one, two) = (client(.store(redis.store)), client(.store(redis.store)))
+
+      for language in ["de", "en"] {
+        _ = try await one.get("\(raw: server.url)/x", headers: ["Accept-Language": language])
+      }
+      for language in ["en", "de"] {
+        let response = try await two.get("\(raw: server.url)/x", headers: ["Accept-Language": language])
+        #expect(response.source == .cache && response.text == "body \(language)")
+      }
+      let third = try await two.get("\(raw: server.url)/x", headers: ["Accept-Language": "fr"])
+
+      #expect(third.source == .network && third.text == "body fr")
+      #expect(server.requests.count == 3)
+    }
+
+    @Test func `what is removed on one machine is removed for all, and nobody else's`() async throws {
+      let redis = try await RedisServer()
+      let server = try server(vary: true)
+      defer { server.stop() }
+      let (one, two) = (client(.store(redis.store)), client(.store(redis.store)))
+      try await redis.connection.command("SET", "other", "1")
+      _ = try await one.get("\(raw: server.url)/x")
+      _ = try await one.get("\(raw: server.url)/y")
+
+      try await two.cache.remove("\(server.url)/x")
+
+      #expect(try await one.get("\(raw: server.url)/x").source == .network)
+      #expect(try await two.get("\(raw: server.url)/y").source == .cache)
+
+      try await one.cache.removeAll()
+
+      #expect(try await redis.keys == ["other"])
+      #expect(try await two.get("\(raw: server.url)/y").source == .network)
+    }
+
+    @Test func `removeAll goes through all pages`() async throws {
+      let redis = try await RedisServer()
+      for number in 0..<3000 { try await redis.connection.command("SET", "martlet:\(number)", "x") }
+
+      try await redis.store.removeAll()
+
+      #expect(try await redis.connection.command("DBSIZE") == .integer(0))
+    }
+
+    @Test func `what was damaged is asked for again, and replaced`() async throws {
+      let redis = try await RedisServer()
+      let server = try server()
+      defer { server.stop() }
+      let client = client(.store(redis.store))
+      _ = try await client.get("\(raw: server.url)/x")
+      let key = try #require(try await redis.keys.first)
+      guard case .data(let whole) = try await redis.connection.command("GET", "\(key)") else {
+        Issue.record("nothing is stored")
+        return
+      }
+      var flipped = whole
+      flipped[flipped.endIndex - 1] ^= 1
+
+      for garbage in [Data(), Data("garbage".utf8), whole.dropLast(), flipped] {
+        try await redis.connection.command("SET", "\(key)", .data(Data(garbage)))
+        let (after, next) = (
+          try await client.get("\(raw: server.url)/x"), try await client.get("\(raw: server.url)/x")
+        )
+        #expect(after.source == .network && after.text == "body ")
+        #expect(next.source == .cache && next.text == "body ")
+      }
+      #expect(server.requests.count == 5)
+    }
+
+    @Test func `a connection that was lost is made anew`() async throws {
+      let redis = try await RedisServer()
+      let server = try server()
+      defer { server.stop() }
+      let client = client(.store(redis.store))
+      _ = try await client.get("\(raw: server.url)/x")
+
+      try await redis.connection.command("CLIENT", "KILL", "TYPE", "normal")
+
+      #expect(try await client.get("\(raw: server.url)/x").source == .cache)
+    }
+
+    @Test func `without Redis requests go to the server`() async throws {
+      let redis = try await RedisServer()
+      let server = try server()
+      defer { server.stop() }
+      let client = client(.store(redis.store))
+      _ = try await client.get("\(raw: server.url)/x")
+      try await redis.stop()
+
+      let start = ContinuousClock.now
+      for _ in 0..<10 { #expect(try await client.get("\(raw: server.url)/x").source == .network) }
+
+      // Nobody waits where nobody listens; one wait of a second for each would be more.
+      #expect(start.duration(to: .now) < .seconds(8))
+      #expect(server.requests.count == 11)
+    }
+
+    @Test func `while Redis hangs, requests do not wait for it one after the other`() async throws {
+      let redis = try await RedisServer()
+      let server = try server()
+      defer { server.stop() }
+      let client = client(.store(redis.store))
+      _ = try await client.get("\(raw: server.url)/x")
+      redis.hang()
+
+      let start = ContinuousClock.now
+      for _ in 0..<20 { #expect(try await client.get("\(raw: server.url)/x").source == .network) }
+
+      #expect(start.duration(to: .now) < .seconds(15))
+      #expect(server.requests.count == 21)
+    }
+
+    @Test func `a body that is too large is not stored`() async throws {
+      let redis = try await RedisServer()
+      let server = try server(body: String(repeating: "x", count: 2000))
+      defer { server.stop() }
+      let client = client(.store(redis.store, maximumBodyBytes: 1000))
+
+      for _ in 0..<2 { #expect(try await client.get("\(raw: server.url)/x").source == .network) }
+
+      #expect(try await redis.keys.isEmpty)
+    }
+
+    @Test func `a body of a megabyte goes both ways`() async throws {
+      let redis = try await RedisServer()
+      let body = String(repeating: "0123456789abcdef", count: (1 << 20) / 16 - 1)
+      let server = try server(body: body)
+      defer { server.stop() }
+      let (one, two) = (client(.store(redis.store)), client(.store(redis.store)))
+
+      _ = try await one.get("\(raw: server.url)/x")
+      let second = try await two.get("\(raw: server.url)/x")
+
+      #expect(second.source == .cache && second.text == body + " ")
+    }
+
+    @Test func `what was got with a credential never reaches Redis`() async throws {
+      let redis = try await RedisServer()
+      let server = try server()
+      defer { server.stop() }
+      let client = client(.store(redis.store))
+      let asked: [(path: String, options: RequestOptions, headers: HTTPHeaders)] = [
+        ("user", .credential(.user("ada", password: "secret", isSentUnasked: true)), [:]),
+        ("token", .credential(.token("secret")), [:]),
+        ("field", RequestOptions(), ["Authorization": "Bearer secret"]),
+        ("cookie", RequestOptions(), ["Cookie": "session=secret"]),
+      ]
+
+      for (path, options, headers) in asked {
+        let url: RequestTarget = "\(raw: server.url)/\(path)"
+        let first = try await client.get(url, headers: headers, options: options)
+        let second = try await client.get(url, headers: headers, options: options)
+        #expect(first.source == .network, "\(path)")
+        // It is stored: in memory.
+        #expect(second.source == .cache, "\(path)")
+      }
+
+      #expect(try await redis.connection.command("DBSIZE") == .integer(0))
+    }
+
+    // MARK: The connection
+
+    @Test func `Redis says what is wrong, and the connection goes on`() async throws {
+      let redis = try await RedisServer()
+
+      await #expect(throws: RedisError.refused("ERR wrong number of arguments for 'get' command")) {
+        try await redis.connection.command("GET")
+      }
+      #expect(try await redis.connection.command("PING") == .text("PONG"))
+      #expect(try await redis.connection.command("GET", "none") == .nothing)
+    }
+
+    @Test(
+      arguments: [
+        ("+OK\r\n", nil), ("+OK\r\n+more\r\n", .malformed), ("+OK\n", .malformed), ("OK\r\n", .malformed),
+        ("\r\n", .malformed), ("-no\r\n", .refused("no")), (":x\r\n", .malformed),
+        (":99999999999999999999\r\n", .malformed),
+        ("$-2\r\n", .malformed), ("$1001\r\n", .malformed), ("$9223372036854775807\r\n", .malformed),
+        ("$3\r\nabcd\r\n", .malformed), ("$3\r\nab", .lost), ("*2\r\n:1\r\n", .lost), ("", .lost),
+        ("*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n", .malformed), (String(repeating: "+", count: 2000), .malformed),
+        ("*900\r\n" + String(repeating: ":1\r\n", count: 900), .malformed),
+      ] as [(String, RedisError?)])
+    func `what is no reply is an error`(reply: String, error: RedisError?) async throws {
+      let server = try ByteServer { _ in ByteServer.Script(pieces: [Array(reply.utf8)], end: .close) }
+      let connection = RedisConnection(host: "localhost", port: server.port, maximumReplyBytes: 1000)
+
+      var thrown: RedisError?
+      do {
+        // The end of a request, as this server knows one.
+        try await connection.command("\r\n\r\n")
+      } catch let error as RedisError {
+        thrown = error
+      }
+
+      #expect(thrown == error)
+    }
+  }
+#endif

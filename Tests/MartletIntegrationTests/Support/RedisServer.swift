@@ -1,0 +1,66 @@
+import Foundation
+import MartletTesting
+import RedisStore
+import Testing
+
+extension TestProgram {
+  static let redis = TestProgram("redis-server")
+}
+
+/// redis-server as one process that writes nothing to a disk; it is killed with its last reference.
+struct RedisServer {
+  let port: Int
+  /// A connection of the test's own.
+  let connection: RedisConnection
+  private let process: ToolProcess
+  private let folder: TemporaryFolder
+
+  /// Starts it on a free port.
+  ///
+  /// - Throws: What fails in the test, if it does not start.
+  init() async throws {
+    folder = try TemporaryFolder()
+    var output = ""
+    // Somebody may take a port between its choice and its use.
+    for _ in 0..<3 {
+      let port = try MockServer.refusedPort()
+      let process = try TestProgram.redis.start([
+        "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder.url.path,
+      ])
+      for _ in 0..<1000 where process.isRunning {
+        let connection = RedisConnection(host: "127.0.0.1", port: port)
+        if await (try? connection.command("PING")) == .text("PONG"), process.isRunning {
+          (self.port, self.connection, self.process) = (port, connection, process)
+          return
+        }
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      output = process.outputSoFar
+    }
+    throw NotStarted(output: output)
+  }
+
+  struct NotStarted: Error {
+    let output: String
+  }
+
+  /// A store over a connection of its own, as another machine has one.
+  var store: RedisStore { RedisStore(port: port) }
+
+  /// The names of all that is there.
+  var keys: [String] {
+    get async throws {
+      guard case .list(let keys) = try await connection.command("KEYS", "*") else { throw RedisError.malformed }
+      return keys.map { if case .data(let key) = $0 { String(decoding: key, as: UTF8.self) } else { "\($0)" } }
+    }
+  }
+
+  /// Ends it and waits for that.
+  func stop() async throws {
+    process.send(SIGKILL)
+    _ = try await process.end()
+  }
+
+  /// Lets it hang; it takes connections still, but answers nothing.
+  func hang() { process.send(SIGSTOP) }
+}

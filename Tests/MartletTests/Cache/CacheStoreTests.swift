@@ -1,0 +1,157 @@
+import Foundation
+import MartletTesting
+import Synchronization
+import Testing
+
+@testable import Martlet
+
+/// A store of the program's own behind the cache.
+@Suite(.oneAtATime, .timeLimit(.minutes(1))) struct CacheStoreTests {
+  /// The smallest store there is.
+  final class Dictionary: CacheStore {
+    let contents = Mutex<[String: Data]>([:])
+
+    func data(for key: String) -> Data? { contents.withLock { $0[key] } }
+    func store(_ data: Data, for key: String) { contents.withLock { $0[key] = data } }
+    func remove(_ key: String) { contents.withLock { _ = $0.removeValue(forKey: key) } }
+    func removeAll() { contents.withLock { $0.removeAll() } }
+  }
+
+  /// A store of which each function waits until it is let go, whether its task is cancelled or not.
+  final class Hanging: CacheStore {
+    private let waiting = Mutex<[CheckedContinuation<Void, Never>]?>([])
+
+    private func hang() async {
+      await withCheckedContinuation { continuation in
+        let isOver = waiting.withLock { waiting in
+          waiting?.append(continuation)
+          return waiting == nil
+        }
+        if isOver { continuation.resume() }
+      }
+    }
+
+    func letGo() {
+      let all = waiting.withLock { waiting in
+        defer { waiting = nil }
+        return waiting ?? []
+      }
+      for continuation in all { continuation.resume() }
+    }
+
+    func data(for key: String) async -> Data? {
+      await hang()
+      return nil
+    }
+    func store(_ data: Data, for key: String) async { await hang() }
+    func remove(_ key: String) async { await hang() }
+    func removeAll() async { await hang() }
+  }
+
+  struct Failing: CacheStore {
+    struct Full: Error {}
+
+    /// Whether there is nothing, or that cannot be told.
+    let canRead: Bool
+
+    func data(for key: String) throws -> Data? {
+      guard canRead else { throw Full() }
+      return nil
+    }
+    func store(_ data: Data, for key: String) throws { throw Full() }
+    func remove(_ key: String) throws { throw Full() }
+    func removeAll() throws { throw Full() }
+  }
+
+  private func client(_ store: any CacheStore, _ transport: StubTransport) -> HTTPClient {
+    HTTPClient {
+      $0.transport = transport
+      $0.cache = .store(store)
+    }
+  }
+
+  private func transport() -> StubTransport {
+    StubTransport { request in
+      .text(
+        "body \(request.headers["Accept-Language"] ?? "")",
+        headers: ["Cache-Control": "max-age=60", "Vary": "Accept-Language"])
+    }
+  }
+
+  @Test func `a dictionary is a store for two clients`() async throws {
+    let (store, transport) = (Dictionary(), transport())
+    let (one, two) = (client(store, transport), client(store, transport))
+
+    for language in ["de", "en"] { _ = try await one.get("http://a.test/x", headers: ["Accept-Language": language]) }
+    for language in ["de", "en"] {
+      let response = try await two.get("http://a.test/x", headers: ["Accept-Language": language])
+      #expect(response.source == .cache && response.text == "body \(language)")
+    }
+
+    #expect(transport.requests.count == 2)
+    let names = store.contents.withLock { Array($0.keys) }
+    #expect(names.count == 3)
+    #expect(names.allSatisfy { $0.count == 40 && $0.allSatisfy(\.isHexDigit) })
+
+    try await two.cache.remove("http://a.test/x")
+    #expect(try await one.get("http://a.test/x", headers: ["Accept-Language": "de"]).source == .network)
+    try await two.cache.removeAll()
+    #expect(store.contents.withLock { $0.isEmpty })
+  }
+
+  @Test func `what is for a credential is not given to it`() async throws {
+    let store = Dictionary()
+    let client = client(store, transport())
+
+    _ = try await client.get("http://a.test/x", headers: ["Authorization": "Bearer secret"])
+    let second = try await client.get("http://a.test/x", headers: ["Authorization": "Bearer secret"])
+
+    #expect(second.source == .cache)
+    #expect(store.contents.withLock { $0.isEmpty })
+  }
+
+  @Test func `it cannot list what it has`() async throws {
+    let client = client(Dictionary(), transport())
+
+    await #expect(throws: HTTPError.self) { try await client.cache.responses }
+    await #expect(throws: HTTPError.self) { try await client.cache.usage }
+  }
+
+  @Test func `one that hangs holds a request up, but not for long`() async throws {
+    let (store, transport) = (Hanging(), transport())
+    defer { store.letGo() }
+    let client = client(store, transport)
+
+    let start = ContinuousClock.now
+    let handle = client.start(.get("http://a.test/x"))
+    var reasons: [String] = []
+    for await event in handle.events { if case .notCached(let reason) = event { reasons.append(reason) } }
+    let response = try await handle.value
+    let time = start.duration(to: .now)
+
+    #expect(response.source == .network && response.text == "body ")
+    #expect(reasons == ["the store of the cache did not answer within 2.0 seconds"])
+    // Two calls of two seconds: what is there, and what would be replaced.
+    #expect(.seconds(2) <= time && time < .seconds(15))
+  }
+
+  @Test(arguments: [true, false])
+  func `one that fails does not fail a request, which tells of it`(canRead: Bool) async throws {
+    let transport = transport()
+    let client = client(Failing(canRead: canRead), transport)
+
+    for _ in 0..<2 {
+      let handle = client.start(.get("http://a.test/x"))
+      var reasons: [String] = []
+      for await event in handle.events { if case .notCached(let reason) = event { reasons.append(reason) } }
+
+      #expect(try await handle.value.source == .network)
+      #expect(reasons == ["Full"])
+    }
+    #expect(transport.requests.count == 2)
+
+    // Who asks for it is told.
+    await #expect(throws: Failing.Full.self) { try await client.cache.remove("http://a.test/x") }
+    await #expect(throws: Failing.Full.self) { try await client.cache.removeAll() }
+  }
+}
