@@ -16,7 +16,8 @@ public import Foundation
 /// let client = HTTPClient { $0.cache = .store(Shelf()) }
 /// ```
 ///
-/// A request waits for each call at most 2 seconds, and goes on without the cache when one fails. Who can write to the
+/// A request waits for each call at most 2 seconds, and goes on without the cache when one fails; a store that took
+/// longer is left alone for 5 seconds. A removal may take 30 seconds. Who can write to the
 /// store can answer for every server: it must be as trusted as the program.
 public protocol CacheStore: Sendable {
   /// What is stored under a name.
@@ -50,9 +51,14 @@ public protocol CacheStore: Sendable {
 final class StoreShelf: CacheShelf {
   /// How long a request waits for the store.
   private static let patience = Duration.seconds(2)
+  /// How long who wants something removed waits.
+  private static let longPatience = Duration.seconds(30)
+  /// How long a store that did not answer is left alone.
+  private static let rest = Duration.seconds(5)
 
   let maximumBodyBytes: Int64
   private let store: any CacheStore
+  private let restsUntil = Locked<ContinuousClock.Instant?>(nil)
 
   init(_ store: any CacheStore, maximumBodyBytes: Int64) {
     self.store = store
@@ -66,7 +72,7 @@ final class StoreShelf: CacheShelf {
     guard let data = try await bounded({ try await $0.data(for: name) }) else { return nil }
     guard let found = CacheRecordCoding.decode(data), found.key == key else {
       // Damaged, or another's.
-      try? await bounded { try await $0.remove(name) }
+      try? await bounded({ try await $0.remove(name) })
       return nil
     }
     return found.record
@@ -82,10 +88,10 @@ final class StoreShelf: CacheShelf {
 
   func remove(_ key: CacheKey) async throws {
     let name = key.digest
-    try await bounded { try await $0.remove(name) }
+    try await bounded(for: Self.longPatience) { try await $0.remove(name) }
   }
 
-  func removeAll() async throws { try await bounded { try await $0.removeAll() } }
+  func removeAll() async throws { try await bounded(for: Self.longPatience) { try await $0.removeAll() } }
 
   func makeSink() -> (any CacheSink)? { nil }
 
@@ -97,15 +103,19 @@ final class StoreShelf: CacheShelf {
 
   /// Calls the store, and waits no longer than that is worth.
   private func bounded<R: Sendable>(
-    _ work: @escaping @Sendable (any CacheStore) async throws -> R
+    for patience: Duration = patience, _ work: @escaping @Sendable (any CacheStore) async throws -> R
   ) async throws -> R {
+    if patience == Self.patience, let end = restsUntil.withLock({ $0 }), end > .now {
+      throw HTTPError(.file, "the store of the cache did not answer lately")
+    }
     let once = OneShot<R>()
     let worker = Task { [store] in
       do { once.resolve(.success(try await work(store))) } catch { once.resolve(.failure(error)) }
     }
-    let sleeper = Task {
-      guard (try? await Task.sleep(for: Self.patience)) != nil else { return }
-      once.resolve(.failure(HTTPError(.file, "the store of the cache did not answer within \(Self.patience)")))
+    let sleeper = Task { [self] in
+      guard (try? await Task.sleep(for: patience)) != nil else { return }
+      restsUntil.withLock { $0 = .now + Self.rest }
+      once.resolve(.failure(HTTPError(.file, "the store of the cache did not answer within \(patience)")))
       worker.cancel()
     }
     defer { sleeper.cancel() }
