@@ -30,16 +30,14 @@ enum Help {
     -v, --verbose            show every request and response on standard error
     -o, --output FILE        write the body to a file; that of a 4xx or 5xx
                              response is shown instead
-        --cache DIR          keep responses here, and use those that are fresh
-        --http 1.0|1.1|2     this version of HTTP
+        --cache DIR          keep responses here; --http 1.0|1.1|2: this version
         --proxy URL          an http, https or socks5 proxy instead of what the
         --no-proxy           environment names, or none
         --cacert FILE        believe these roots (PEM) only; --insecure: anybody
         --cert FILE[:PASS]   certificate to show: .p12, .pfx, or PEM and --key FILE
         --resolve HOST[:PORT]:ADDRESS       --unix-socket PATH      connect there
         --transport NAME     what sends: urlsession, curl or system
-        --timing             show on standard error where the time went
-    -h, --help, --version
+        --timing             show where the time went;  -h, --help, --version
 
     A terminal gets status, header and body, with JSON indented; a pipe gets the
     bytes of the body. NO_COLOR turns colours off, MARTLET_LOG=headers a log on.

@@ -25,7 +25,9 @@ extension CacheVisit {
     response.status = .ok
     response.reasonPhrase = nil
     response.source = .revalidated
+    let set = response.headers[all: "Set-Cookie"]
     response.headers = CacheRules.updated(candidate.entry.headers, by: response.headers)
+    response.headers[all: "Set-Cookie"] = set
     response.headers.remove("Content-Range")
     response.headers["Content-Length"] = "\(size)"
     response.body = response.body.preceded(by: candidate.record.body.responseBody(nil, context))

@@ -7,6 +7,8 @@ extension CacheVisit {
     options.cache = policy.subtracting([.revalidateWhenStale, .preferCached, .staleWhileRevalidate, .fallbackOnError])
       .union(.alwaysRevalidate)
     options.onProgress = nil
+    // It may have come with the URL.
+    options.credential = options.credential ?? call.credential?.credential
     if call.timeouts.total == nil { options = options.timeout(.seconds(120)) }
     _ = call.core.start(
       call.request, options: options, endpoint: call.endpoint, decode: { $0 },
@@ -22,6 +24,8 @@ extension RequestContext {
   func cacheIdentity(_ request: HTTPRequest, _ cache: ResponseCache) -> CacheIdentity? {
     if let name = call.options.cachePartition { return CacheIdentity(name: "p:\(name)", isLasting: true) }
     var secrets: [String] = []
+    let configuration = call.settings.configuration
+    if configuration.tls.clientCertificate != nil { secrets += ["certificate", "\(configuration.transportIdentity)"] }
     if let credential, request.headers.contains("Authorization") || handshake != nil {
       secrets += ["credential", credential.user ?? "", credential.password ?? "", credential.domain ?? ""]
       secrets += [credential.token ?? "", credential.isTicket ? "ticket" : ""]

@@ -193,6 +193,8 @@ struct CacheVisit: Sendable {
     lease?.end(.stored)
     guard let best else { return try await fetch(.stale, previous: nil, lease) }
     var answer = answer(best, .revalidated, .confirmed)
+    // What is stored was set when it came; only what the server says now is set now.
+    answer.headers[all: "Set-Cookie"] = response.headers[all: "Set-Cookie"]
     answer.timing = response.timing
     answer.connection = response.connection
     answer.httpVersion = response.httpVersion
@@ -201,6 +203,10 @@ struct CacheVisit: Sendable {
 
   func update(_ candidate: inout CacheCandidate, _ headers: HTTPHeaders, askedAt: Date) {
     candidate.entry.headers = CacheRules.updated(candidate.entry.headers, by: headers)
+    if cache.lasts, candidate.shelf as AnyObject === cache.permanent as AnyObject {
+      candidate.entry.headers.remove("Set-Cookie")
+      candidate.entry.headers.remove("Set-Cookie2")
+    }
     candidate.entry.requestTime = askedAt
     candidate.entry.responseTime = now
     candidate.record.entry = candidate.entry
@@ -240,8 +246,7 @@ struct CacheVisit: Sendable {
       lease?.end(.notStored)
       return response
     }
-    let isSession = context.call.options.cacheStorage == .session || query.identity.map { !$0.isLasting } ?? false
-    let shelf = isSession ? cache.session : cache.permanent
+    let shelf = mayLast(entry) ? cache.permanent : cache.session
     let expected = entry.part.map { $0.last - $0.first + 1 } ?? response.headers.contentLength
     // Who only wants it shared does not wait for what is not fresh.
     let isUseful = Freshness(entry, at: now).isFresh
@@ -260,6 +265,13 @@ struct CacheVisit: Sendable {
     var response = response
     response.body = await response.body.recorded(by: recorder)
     return response
+  }
+
+  /// Whether a response may be kept after the process: nothing is written that has somebody's secrets in it.
+  private func mayLast(_ entry: CacheEntry) -> Bool {
+    guard context.call.options.cacheStorage != .session, query.identity?.isLasting ?? true else { return false }
+    return !entry.headers.contains("Set-Cookie") && !entry.headers.contains("Set-Cookie2")
+      && !entry.selectors.keys.contains { SecretNames.isSecret(field: $0) }
   }
 
   /// What would be stored of a response; `nil` if it must not be, or is of no use.

@@ -100,7 +100,7 @@
       _ = try await client.get("\(raw: server.url)/", options: .credential(.user("ada", password: "canary")))
 
       let lines = await recorder.all.map {
-        $0.replacing(/^\d+-/, with: "N-").replacing(/, (name|connect) [0-9.]+ m?s/, with: "")
+        $0.replacing(/^\d+-/, with: "N-").replacing(/, (name|connect|waited) [0-9.]+ m?s( for a slot)?/, with: "")
       }
       #expect(
         lines == [

@@ -352,6 +352,60 @@ import Testing
     for (key, record) in contents { #expect(!"\(key)\(record)".contains("secret")) }
   }
 
+  @Test func `nothing with somebody's secrets in it is written to what lasts`() async throws {
+    let (lasting, session) = (MemoryShelf(limit: 1 << 20), MemoryShelf(limit: 1 << 20))
+    let cache = ResponseCache(permanent: lasting, session: session)
+    let transport = StubTransport { request in
+      var fields: HTTPHeaders = ["Cache-Control": "max-age=60"]
+      switch request.url?.path() {
+      case "/sets": fields["Set-Cookie"] = "sid=secret; Path=/cookie"
+      case "/cookie": fields["Vary"] = "Cookie"
+      default: break
+      }
+      return .text("x", headers: fields)
+    }
+    let client = client(transport) { $0.cache = cache }
+
+    for path in ["sets", "cookie", "plain"] { _ = try await client.get("http://a.test/\(path)") }
+    for path in ["sets", "cookie", "plain"] {
+      #expect(try await client.get("http://a.test/\(path)").source == .cache, "\(path)")
+    }
+    _ = try await client.get("http://a.test/credential", options: .credential(.token("secret")))
+
+    let written = try #require(try await (lasting as any CacheShelf).contents())
+    #expect(written.map(\.key.url) == ["http://a.test/plain"])
+    #expect(!"\(written)".contains("secret"))
+  }
+
+  @Test func `a cookie that is stored is not set once more`() async throws {
+    let count = Mutex(0)
+    let transport = StubTransport { request in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      let fields: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\""]
+      switch number {
+      case 1: return .text("x", headers: fields.replacing(with: ["Set-Cookie": "sid=old"]))
+      case 2: return .status(.notModified, headers: fields)
+      default: return .status(.notModified, headers: fields.replacing(with: ["Set-Cookie": "sid=new"]))
+      }
+    }
+    let client = client(transport)
+
+    _ = try await client.get("http://a.test/x")
+    await client.cookies.removeAll()
+    _ = try await client.get("http://a.test/x")
+    day.pass(100)
+    let confirmed = try await client.get("http://a.test/x")
+    #expect(confirmed.source == .revalidated && confirmed.cookies.isEmpty)
+    #expect(await client.cookies.all.isEmpty)
+    day.pass(100)
+    _ = try await client.get("http://a.test/x")
+
+    #expect(await client.cookies.all.map(\.value) == ["new"])
+  }
+
   @Test func `signing out empties the part of the session`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
     let client = client(transport)
