@@ -39,6 +39,9 @@ protocol CachedFile: Sendable {
   /// The number of bytes.
   var count: Int64 { get }
 
+  /// Its file, if it has a lasting one with nothing else in it.
+  var url: URL? { get }
+
   /// Reads bytes; fewer than asked for at the end only.
   func read(from offset: Int64, count: Int) throws -> Data
 }

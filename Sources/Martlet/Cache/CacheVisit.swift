@@ -117,6 +117,7 @@ struct CacheVisit: Sendable {
       let first = entry.part?.first ?? 0
       bytes = (wanted.lowerBound - first)...(wanted.upperBound - first)
     }
+    if bytes == nil, case .file(let file) = candidate.record.body { head.bodyFile = file.url }
     return StreamedResponse(head, candidate.record.body.responseBody(bytes, context))
   }
 

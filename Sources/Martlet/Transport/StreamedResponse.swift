@@ -63,6 +63,12 @@ public struct StreamedResponse: Sendable {
   /// What the cache decided, and why, in words for people; `nil` if no cache was asked.
   public var cacheExplanation: String? { head.value.cacheReason?.rawValue }
 
+  /// The file that the body is in, if it came from a cache on disk and has more than 1 MiB; else `nil`.
+  ///
+  /// It belongs to the cache: it must not be changed, and may be removed at any time. A hard link to it (`link`) takes no
+  /// room and stays.
+  public var bodyFile: URL? { head.value.bodyFile }
+
   /// Why the server could not be asked, if ``source`` is ``HTTPResponse/Source/fallback``.
   public internal(set) var fallbackReason: HTTPError? {
     get { head.value.fallbackReason }

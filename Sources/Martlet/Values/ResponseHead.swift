@@ -1,3 +1,5 @@
+import Foundation
+
 /// What a response has beside its body, the same for one that streams and one that was read.
 struct ResponseHead: Sendable {
   var status: HTTPStatus
@@ -8,6 +10,8 @@ struct ResponseHead: Sendable {
   var source = HTTPResponse.Source.network
   /// What the cache decided, and why.
   var cacheReason: CacheDecision.Reason?
+  /// The file that the stored body is in, if it is in one of its own.
+  var bodyFile: URL?
   /// What kept the server's answer from coming, if a stored one stands in for it.
   var fallbackReason: HTTPError?
   var redirects: [RedirectHop] = []

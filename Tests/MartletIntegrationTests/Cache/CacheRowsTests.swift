@@ -292,6 +292,34 @@ import Testing
     #expect(sources == [.network, .cache, .revalidated, .fallback])
   }
 
+  @Test func `S110 a large body has a file of its own, to which a link can be made`() async throws {
+    let server = try MockServer(answering: { _ in
+      .data(Data(repeating: 7, count: 3 << 20), headers: ["Cache-Control": "max-age=60"])
+    })
+    defer { server.stop() }
+    let folder = try TemporaryFolder()
+    let cache = ResponseCache.disk(URL(filePath: folder.path("cache")))
+    let client = client { $0.cache = cache }
+    let copy = folder.path("copy")
+
+    let first = try await client.get("\(raw: server.url)/x")
+    let second = try await client.get("\(raw: server.url)/x")
+    let file = try #require(second.bodyFile)
+
+    #expect(first.bodyFile == nil && second.source == .cache && second.body == first.body)
+    try FileManager.default.linkItem(atPath: file.path(percentEncoded: false), toPath: copy)
+    func number(_ path: String) throws -> Int? {
+      try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int
+    }
+    #expect(try number(copy) == number(file.path(percentEncoded: false)))
+    try await client.cache.removeAll()
+    #expect(try Data(contentsOf: URL(filePath: copy)) == first.body)
+    #expect(try await client.get("\(raw: server.url)/x").source == .network)
+    // A small one stands with its head.
+    let small = try await client.get("\(raw: server.url)/x", headers: ["Range": "bytes=0-9"])
+    #expect(small.source == .cache && small.bodyFile == nil && small.body.count == 10)
+  }
+
   @Test func `S112 what a key is made of`() async throws {
     let server = try server()
     defer { server.stop() }

@@ -46,6 +46,7 @@ import Testing
   @Test func `a body in a file is not written into a record`() {
     struct File: CachedFile {
       let count: Int64 = 3
+      var url: URL? { nil }
 
       func read(from offset: Int64, count: Int) -> Data { Data() }
     }

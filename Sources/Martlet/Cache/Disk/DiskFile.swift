@@ -21,6 +21,15 @@ final class DiskFile: CachedFile {
   struct Home: Sendable {
     var name: DiskName
     var number: UInt64
+    /// The folder of the store.
+    var folder: String
+  }
+
+  var url: URL? {
+    home.withLock { $0 }.map { home in
+      let path = home.name.withFileName(body: home.number, isPath: true) { String(cString: $0) }
+      return URL(filePath: home.folder).appending(path: path)
+    }
   }
 
   /// A body that is stored.
@@ -66,7 +75,7 @@ final class DiskFile: CachedFile {
     guard let temporary, home.withLock({ $0 == nil }) else { return nil }
     let number = UInt64.random(in: 1 ... .max)
     try temporary.settle(name, body: number)
-    home.withLock { $0 = Home(name: name, number: number) }
+    home.withLock { $0 = Home(name: name, number: number, folder: temporary.folder.path) }
     return number
   }
 }

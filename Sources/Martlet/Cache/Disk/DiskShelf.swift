@@ -153,7 +153,7 @@ final class DiskShelf: CacheShelf {
     return .whole(
       DiskFile(
         descriptor, count: header.bodyLength, checksum: header.bodyChecksum,
-        home: DiskFile.Home(name: name, number: header.bodyFile)))
+        home: DiskFile.Home(name: name, number: header.bodyFile, folder: folder.path)))
   }
 
   /// Notes that a body is whole as long as its file stays what it is.
