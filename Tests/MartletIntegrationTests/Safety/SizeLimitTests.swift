@@ -82,7 +82,10 @@
       ]
     }
 
-    @Test(arguments: Lane.engines, Endless.all)
+    /// Under the sanitizer, where each takes a quarter of a minute, a few will do: all go the same way.
+    private static let endless = isSanitized ? Array(Endless.all.prefix(2)) : Endless.all
+
+    @Test(arguments: Lane.engines, endless)
     func `what has no end is ended, in time and memory`(lane: Lane, endless: Endless) async throws {
       // More than any test can read.
       let pattern = Data(String(repeating: endless.rest, count: 1 + 16_000 / endless.rest.utf8.count).utf8)
@@ -96,7 +99,7 @@
       let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
 
       #expect(error?.kind == .protocolViolation, "\(error.map { "\($0)" } ?? "none")")
-      #expect(ContinuousClock.now - start < .seconds(15))
+      #expect(ContinuousClock.now - start < .seconds(isSanitized ? 120 : 15))
       #expect(ProcessFacts.residentBytes - before < 100 << 20)
       #expect(await server.waitForOpenConnections(atMost: 0))
     }
