@@ -81,9 +81,12 @@ enum DiskRecord {
   /// Reads only what says where the body is; `nil` if that cannot be told.
   static func header(_ name: DiskName, in folder: DiskFolder) -> CacheRecordHeader? {
     let number = folder.openFile(name)
-    guard number >= 0 else { return nil }
-    let descriptor = DiskDescriptor(number)
-    return withUnsafeTemporaryAllocation(byteCount: CacheRecordHeader.length, alignment: 16) { buffer in
+    return number >= 0 ? header(DiskDescriptor(number)) : nil
+  }
+
+  /// The header of an open record.
+  static func header(_ descriptor: DiskDescriptor) -> CacheRecordHeader? {
+    withUnsafeTemporaryAllocation(byteCount: CacheRecordHeader.length, alignment: 16) { buffer in
       guard DiskCalls.fill(buffer, from: descriptor.number, at: 0) == buffer.count else { return nil }
       return CacheRecordHeader(UnsafeRawBufferPointer(buffer))
     }

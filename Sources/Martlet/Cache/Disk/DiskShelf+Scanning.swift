@@ -43,7 +43,10 @@ extension DiskShelf {
           state.withLock { $0.index.touch(name, at: facts.time) }
           continue
         }
+        // Another process may have given it another body.
+        let body = facts == nil ? nil : DiskRecord.header(name, in: folder)?.bodyFile
         if facts != nil { folder.remove(name) }
+        if let body, body != 0, body != slot.body { folder.remove(name, body: body) }
         if slot.body != 0 { folder.remove(name, body: slot.body) }
         state.withLock { $0.index.remove(name) }
       }

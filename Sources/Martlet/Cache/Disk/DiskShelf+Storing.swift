@@ -31,24 +31,26 @@ extension DiskShelf {
     let old = DiskRecord.header(name, in: folder)?.bodyFile
     let body = try place(record.body, name, in: folder)
     let time = time
+    let replaced: UInt64?
     do throws(HTTPError) {
       let header = CacheRecordHeader(
         head: head, bodyLength: body.length, bodyChecksum: body.checksum, bodyFile: body.number)
-      try write(header.bytes + head, body.data, to: name, in: folder, time, isReplacing: old != nil)
+      replaced = try write(header.bytes + head, body.data, to: name, in: folder, time)
     } catch {
       // A body that the record in place refers to stays.
       if body.number != 0 && body.number != old { folder.remove(name, body: body.number) }
       throw error
     }
-    // Another process may have put a third one in its place: that is found without a record later.
-    if let old, old != 0, old != body.number { folder.remove(name, body: old) }
+    for number in [old, replaced] {
+      if let number, number != 0, number != body.number { folder.remove(name, body: number) }
+    }
     state.withLock { $0.index.put(name, DiskIndex.Slot(bytes: size, body: body.number, lastUse: time)) }
     tidy(folder, afterWriting: size)
   }
 
   private func write(
-    _ head: [UInt8], _ body: Data, to name: DiskName, in folder: DiskFolder, _ time: Int64, isReplacing: Bool
-  ) throws(HTTPError) {
+    _ head: [UInt8], _ body: Data, to name: DiskName, in folder: DiskFolder, _ time: Int64
+  ) throws(HTTPError) -> UInt64? {
     let file: DiskTemporary
     do throws(DiskFailure) {
       file = try DiskTemporary(in: folder)
@@ -58,7 +60,7 @@ extension DiskShelf {
       throw folder.error("cannot be written in", error.code)
     }
     DiskCalls.setTime(time, of: file.descriptor.number)
-    try file.settle(name, isReplacing: isReplacing)
+    return try file.settle(name, isReplacing: true)
   }
 
   /// Puts a body where a record of that name can refer to it.

@@ -40,8 +40,10 @@ final class DiskTemporary: Sendable {
   ///   - name: The name of a record.
   ///   - body: The number of a body, if it is one.
   ///   - isReplacing: Whether there probably is a file of that name.
+  /// - Returns: The number of the body of the record that it has replaced, if that is known.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
-  func settle(_ name: DiskName, body: UInt64? = nil, isReplacing: Bool = false) throws(HTTPError) {
+  @discardableResult
+  func settle(_ name: DiskName, body: UInt64? = nil, isReplacing: Bool = false) throws(HTTPError) -> UInt64? {
     let inner = try folder.makeFolder(name.folder)
     // On ext4 a file that takes another's name is written down to the disk first; one that changes names with it is not.
     let isExchanged =
@@ -49,8 +51,11 @@ final class DiskTemporary: Sendable {
       && name.withFileName(body: body) { DiskCalls.exchange(self.name, in: folder.number, with: $0, in: inner.number) }
     if isExchanged {
       isNamed.withLock { $0 = true }
+      // What it has taken the place of: another process may have put it there in the last instant.
+      let number = openat(folder.number, self.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+      let replaced = number >= 0 ? DiskRecord.header(DiskDescriptor(number)) : nil
       DiskCalls.remove(self.name, in: folder.number)
-      return
+      return replaced?.bodyFile
     }
     var code = name.withFileName(body: body) { renameat(folder.number, self.name, inner.number, $0) == 0 ? 0 : errno }
     if code == EISDIR || code == ENOTDIR || code == ENOTEMPTY || code == EEXIST {
@@ -60,6 +65,7 @@ final class DiskTemporary: Sendable {
     }
     guard code == 0 else { throw folder.error("cannot take a file", code) }
     isNamed.withLock { $0 = true }
+    return nil
   }
 }
 
