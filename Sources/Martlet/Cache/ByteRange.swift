@@ -42,7 +42,7 @@ enum ByteRange: Sendable, Equatable {
 extension CacheEntry {
   /// What is stored, as places in the whole; `nil` if that is nothing.
   var held: ClosedRange<Int64>? {
-    if let part { return part.first...part.last }
+    if let part { return 0 <= part.first && part.first <= part.last ? part.first...part.last : nil }
     return bodyLength > 0 ? 0...(bodyLength - 1) : nil
   }
 

@@ -58,7 +58,7 @@ protocol CacheSink: Sendable {
 }
 
 /// What keeps records: storage only, no rules.
-protocol CacheShelf: Sendable {
+protocol CacheShelf: AnyObject, Sendable {
   /// The most bytes that a body may have.
   var maximumBodyBytes: Int64 { get }
 

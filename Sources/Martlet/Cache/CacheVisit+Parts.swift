@@ -77,8 +77,9 @@ extension CachedBody {
 
   /// The bytes as the body of a response: those of a range, or all.
   func responseBody(_ range: ClosedRange<Int64>?, _ context: RequestContext) -> ResponseBody {
-    let start = range?.lowerBound ?? 0
-    let end = min((range?.upperBound ?? count - 1) + 1, count)
+    // A record of somebody else's store may lie about its length.
+    let end = range.map { max(0, min($0.upperBound, count - 1) + 1) } ?? count
+    let start = min(max(0, range?.lowerBound ?? 0), end)
     switch self {
     case .data(let data):
       guard range != nil else { return ResponseBody(data) }

@@ -35,7 +35,7 @@ extension RequestContext {
     case .jar(let jar): secrets += ["jar", "\(jar.number)"]
     case .only(let cookies): for cookie in cookies { secrets += ["cookie", cookie.name, cookie.value] }
     }
-    if !request.headers.isIdentical(to: call.settings.defaultHeaders) {
+    if call.settings.areDefaultHeadersSecret || !request.headers.isIdentical(to: call.settings.defaultHeaders) {
       let isOwnCookie = call.request.headers.contains("Cookie")
       for field in request.headers where SecretNames.isSecret(field: field.name) {
         if FieldSyntax.isSameName(field.name, "Authorization"), credential != nil { continue }

@@ -189,7 +189,7 @@ struct CacheVisit: Sendable {
       var candidate = candidates[place]
       update(&candidate, response.headers, askedAt: askedAt)
       await save(candidate)
-      if place == index || best == nil { best = candidate }
+      if candidate.entry.part == nil, place == index || best == nil { best = candidate }
     }
     lease?.end(.stored)
     guard let best else { return try await fetch(.stale, previous: nil, lease) }
@@ -204,7 +204,7 @@ struct CacheVisit: Sendable {
 
   func update(_ candidate: inout CacheCandidate, _ headers: HTTPHeaders, askedAt: Date) {
     candidate.entry.headers = CacheRules.updated(candidate.entry.headers, by: headers)
-    if cache.lasts, candidate.shelf as AnyObject === cache.permanent as AnyObject {
+    if cache.lasts, candidate.shelf === cache.permanent {
       candidate.entry.headers.remove("Set-Cookie")
       candidate.entry.headers.remove("Set-Cookie2")
     }

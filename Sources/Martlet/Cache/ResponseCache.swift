@@ -83,7 +83,7 @@ public final class ResponseCache: Sendable {
   var shelves: [any CacheShelf] { isOff ? [] : lasts ? [session, permanent] : [session] }
 
   /// Whether anything lasts longer than the process.
-  var lasts: Bool { permanent as AnyObject !== session as AnyObject }
+  var lasts: Bool { permanent !== session }
 
   /// Whether surely nothing is stored.
   var isSurelyEmpty: Bool { isOff || session.isSurelyEmpty && permanent.isSurelyEmpty }

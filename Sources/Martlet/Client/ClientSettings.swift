@@ -5,6 +5,8 @@ final class ClientSettings: Sendable {
   let defaultHeaders: HTTPHeaders
   /// Whether the gate has nothing against them, so that it need not look again.
   let areDefaultHeadersSound: Bool
+  /// Whether they say who the client is: then what is stored is for that one.
+  let areDefaultHeadersSecret: Bool
   let targets: ParsedTargets
   /// The origin of the base URL, if there is one, or what is wrong with it.
   let baseOrigin: Result<Origin?, InvalidInput>
@@ -44,6 +46,7 @@ final class ClientSettings: Sendable {
     headers.replace(with: configuration.headers)
     defaultHeaders = headers
     areDefaultHeadersSound = RequestGate.areSound(headers)
+    areDefaultHeadersSecret = headers.contains { SecretNames.isSecret(field: $0.name) }
     targets = ParsedTargets(base: configuration.baseURL)
     baseOrigin = Result { () throws(InvalidInput) in try configuration.baseURL?.resolve(against: nil).origin }
     options = ResolvedOptions(configuration.options)

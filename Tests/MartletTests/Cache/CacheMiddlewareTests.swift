@@ -341,6 +341,38 @@ import Testing
     #expect(transport.requests.count == all + 2)
   }
 
+  @Test func `what a client sends with each request keeps it apart too`() async throws {
+    let transport = transport(["Cache-Control": "max-age=60"])
+    let shared = ResponseCache.memory()
+    func client(_ token: String) -> HTTPClient {
+      self.client(transport) {
+        $0.cache = shared
+        $0.headers["Authorization"] = "Bearer \(token)"
+      }
+    }
+
+    #expect(try await client("a").get("http://a.test/x").source == .network)
+    #expect(try await client("b").get("http://a.test/x").source == .network)
+    #expect(try await client("a").get("http://a.test/x").source == .cache)
+  }
+
+  @Test func `a record that lies about its length does no harm`() async throws {
+    let shelf = MemoryShelf(limit: 1 << 20)
+    var entry = FreshnessTests.entry(["Cache-Control": "max-age=60"])
+    entry.url = "http://a.test/x"
+    for (length, part) in [(Int64(100), nil), (3, CacheEntry.Part(first: 5, last: 2, complete: 9))] {
+      (entry.bodyLength, entry.part) = (length, part)
+      shelf.store(CacheRecord(entry: entry, body: .data(Data("abc".utf8))), CacheKey(url: entry.url))
+      let transport = transport([:])
+      let client = client(transport) { $0.cache = ResponseCache(permanent: shelf, session: shelf) }
+
+      let response = try await client.get(
+        "http://a.test/x", headers: ["Range": "bytes=50-60"], options: .accepts(.any))
+
+      #expect(response.body.isEmpty || response.source == .network)
+    }
+  }
+
   @Test func `what is stored holds no credential`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
     let client = client(transport)
