@@ -175,6 +175,15 @@ bool martlet_inflater_reset(void *inflater);
 int martlet_inflate(
     void *inflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length);
 
+// MARK: libcrypto
+
+/// Begins a SHA-256 with the libcrypto that libcurl has loaded, or returns NULL if there is none.
+void *_Nullable martlet_sha256_new(void);
+bool martlet_sha256_update(void *digest, const void *_Nullable bytes, size_t count);
+/// Writes the 32 octets.
+bool martlet_sha256_finish(void *digest, unsigned char *octets);
+void martlet_sha256_free(void *digest);
+
 // MARK: libbrotlidec and libzstd
 
 /// Opens libbrotlidec once and says whether it can be used.

@@ -43,9 +43,17 @@ enum MD5 {
 /// What the hashes of this folder do with the end of a message.
 enum HashPadding {
   /// The message, a one bit, zeros, and its length in bits in the last eight octets.
-  static func pad(_ message: some Collection<UInt8>, block: Int, isBigEndian: Bool) -> [UInt8] {
+  ///
+  /// - Parameters:
+  ///   - message: The message, or the end of it.
+  ///   - block: The octets of a block.
+  ///   - isBigEndian: How the length is written.
+  ///   - whole: The octets of the whole message, if that is more.
+  static func pad(
+    _ message: some Collection<UInt8>, block: Int, isBigEndian: Bool, of whole: UInt64? = nil
+  ) -> [UInt8] {
     var octets = Array(message)
-    let bits = UInt64(octets.count) &* 8
+    let bits = (whole ?? UInt64(octets.count)) &* 8
     octets.append(0x80)
     // SHA-512 counts in sixteen octets, of which a message in memory uses eight.
     let lengthOctets = block / 8

@@ -1,11 +1,36 @@
 /// SHA-256 and SHA-512/256 (FIPS 180-4), for Digest: no library of the system has them on every platform.
 enum SHA2 {
   /// The 32 octets of SHA-256.
-  static func sha256(_ message: some Collection<UInt8>) -> [UInt8] {
-    let start: [UInt32] = [
-      0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
-    ]
-    return narrow.hash(message, from: start)
+  static func sha256(_ message: some Collection<UInt8>) -> [UInt8] { narrow.hash(message, from: narrowStart) }
+
+  /// §5.3.3.
+  private static let narrowStart: [UInt32] = [
+    0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
+  ]
+
+  /// SHA-256 of what comes piece by piece.
+  struct Running256 {
+    private var state = SHA2.narrowStart
+    private var rest: [UInt8] = []
+    private var count: UInt64 = 0
+
+    /// Takes in the next bytes.
+    mutating func update(_ bytes: some Collection<UInt8>) {
+      rest += bytes
+      count &+= UInt64(bytes.count)
+      let whole = rest.count / 64 * 64
+      guard whole > 0 else { return }
+      SHA2.narrow.absorb(rest, into: &state)
+      rest.removeFirst(whole)
+    }
+
+    /// The 32 octets.
+    func value() -> [UInt8] {
+      var state = state
+      let padded = HashPadding.pad(rest, block: 64, isBigEndian: true, of: count)
+      SHA2.narrow.absorb(padded, into: &state)
+      return SHA2.narrow.octets(of: state)
+    }
   }
 
   /// The 32 octets of SHA-512/256, which is not a SHA-512 cut short: it starts elsewhere (§5.3.6.2).
@@ -37,18 +62,27 @@ enum SHA2 {
 
     func hash(_ message: some Collection<UInt8>, from start: [Word]) -> [UInt8] {
       var state = start
+      absorb(HashPadding.pad(message, block: block, isBigEndian: true), into: &state)
+      return octets(of: state)
+    }
+
+    /// Takes in whole blocks.
+    func absorb(_ blocks: [UInt8], into state: inout [Word]) {
       let size = Word.bitWidth / 8
-      let padded = HashPadding.pad(message, block: block, isBigEndian: true)
       // One buffer for all blocks: keys of a cache are made for every request.
       var words = [Word](repeating: 0, count: constants.count)
-      for offset in stride(from: 0, to: padded.count, by: block) {
+      for offset in stride(from: 0, to: blocks.count - block + 1, by: block) {
         for index in 0..<16 {
           var word: Word = 0
-          for place in 0..<size { word = word << 8 | Word(padded[offset + index * size + place]) }
+          for place in 0..<size { word = word << 8 | Word(blocks[offset + index * size + place]) }
           words[index] = word
         }
         mix(&words, into: &state)
       }
+    }
+
+    func octets(of state: [Word]) -> [UInt8] {
+      let size = Word.bitWidth / 8
       return state.flatMap { word in
         (0..<size).map { UInt8(truncatingIfNeeded: word >> Word(8 * (size - 1 - $0))) }
       }

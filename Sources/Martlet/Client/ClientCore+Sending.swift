@@ -24,9 +24,20 @@ extension ClientCore {
     decode: @escaping @Sendable (HTTPResponse) throws -> Output,
     finish: @escaping @Sendable (Result<Output, any Error>) -> Result<Output, any Error> = { $0 }
   ) -> RequestHandle<Output> {
+    start(request, options: options, endpoint: endpoint, retryOf: retryOf, finish: finish) { [self] call in
+      try await run(call) { response, _ in try decode(response) }
+    }
+  }
+
+  /// Starts some work that lives by itself.
+  func start<Output: Sendable>(
+    _ request: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
+    finish: @escaping @Sendable (Result<Output, any Error>) -> Result<Output, any Error> = { $0 },
+    work: @escaping @Sendable (Call) async throws -> Output
+  ) -> RequestHandle<Output> {
     let result = SharedResult<Output>()
     let again: @Sendable (RequestID?) -> RequestHandle<Output> = { [self] id in
-      start(request, options: options, endpoint: endpoint, retryOf: id, decode: decode, finish: finish)
+      start(request, options: options, endpoint: endpoint, retryOf: id, finish: finish, work: work)
     }
     let call: Call
     do {
@@ -35,10 +46,10 @@ extension ClientCore {
       result.resolve(finish(.failure(error)))
       return RequestHandle(refused: request, error, result, again)
     }
-    let task = Task { [self] in
+    let task = Task {
       let outcome: Result<Output, any Error>
       do {
-        outcome = .success(try await run(call) { response, _ in try decode(response) })
+        outcome = .success(try await work(call))
       } catch {
         outcome = .failure(error)
       }
@@ -83,7 +94,7 @@ extension ClientCore {
   }
 
   /// Runs the work of a call and ends it exactly once, with what came first.
-  private func ending<R: Sendable>(
+  func ending<R: Sendable>(
     _ call: Call, _ work: () async throws -> (R, HTTPResponse?, HTTPStatus)
   ) async throws -> R {
     do {

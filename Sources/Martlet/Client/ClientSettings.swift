@@ -66,12 +66,12 @@ final class ClientSettings: Sendable {
     let isFollowing = options.redirects.isFollowing
     let hasCookies = Self.hasCookies(options, jar)
     let isUsual = isFollowing == self.options.redirects.isFollowing && hasCookies == self.hasCookies
-    guard isUsual, !hasCredential else {
+    guard isUsual, !hasCredential, !delivery.isOwn else {
       return Pipeline.stages(
         configuration, transport, guards, isFollowing: isFollowing, hasCredential: hasCredential,
         cookies: hasCookies ? jar : nil, cache: cache, delivery)
     }
-    return delivery == .whole ? wholeStages : streamStages
+    return delivery.isWhole ? wholeStages : streamStages
   }
 
   /// Whether requests with these options have anything to do with cookies.

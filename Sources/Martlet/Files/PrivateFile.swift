@@ -67,21 +67,24 @@ enum PrivateFile {
   ///   - path: The file.
   ///   - data: What will be in it.
   ///   - name: What the new file is called until then. The usual name is only for who holds the lock of the file.
+  ///   - isSynced: Whether it is to survive a machine that stops suddenly, and not only the end of this process.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
-  static func replace(_ path: String, with data: Data, by name: String? = nil) throws(HTTPError) {
+  static func replace(
+    _ path: String, with data: Data, by name: String? = nil, isSynced: Bool = true
+  ) throws(HTTPError) {
     let new = name ?? path + ".new"
     // Of a process that was killed; or somebody's trap, which is then not followed.
     unlink(new)
     let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
     guard descriptor >= 0 else { throw error("cannot be made", new, errno) }
-    let failure = write(data, to: descriptor)
+    let failure = write(data, to: descriptor, isSynced: isSynced)
     close(descriptor)
     guard failure == 0 else {
       unlink(new)
       throw error("cannot be written", new, failure)
     }
     do {
-      try rename(new, to: path)
+      try rename(new, to: path, isSynced: isSynced)
     } catch {
       unlink(new)
       throw error
@@ -94,8 +97,13 @@ enum PrivateFile {
   }
 
   /// Renames a file, and makes sure that the new name survives a crash.
-  static func rename(_ path: String, to name: String) throws(HTTPError) {
+  static func rename(_ path: String, to name: String, isSynced: Bool = true) throws(HTTPError) {
     guard renameFile(path, name) == 0 else { throw error("cannot be replaced", name, errno) }
+    if isSynced { syncFolder(of: name) }
+  }
+
+  /// Makes sure that a name survives a crash.
+  static func syncFolder(of name: String) {
     let folder = open(
       URL(filePath: name).deletingLastPathComponent().path(percentEncoded: false), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { return }
@@ -107,7 +115,7 @@ enum PrivateFile {
   /// Writes all of it down to the disk.
   ///
   /// - Returns: 0, or the error's number.
-  private static func write(_ data: Data, to descriptor: Int32) -> Int32 {
+  private static func write(_ data: Data, to descriptor: Int32, isSynced: Bool) -> Int32 {
     var rest = data[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { writeBytes(descriptor, $0) }
@@ -115,6 +123,6 @@ enum PrivateFile {
       guard count > 0 else { return count < 0 ? errno : EIO }
       rest = rest.dropFirst(count)
     }
-    return fsync(descriptor) == 0 ? 0 : errno
+    return !isSynced || fsync(descriptor) == 0 ? 0 : errno
   }
 }

@@ -5,7 +5,8 @@ struct CollectMiddleware: Stage {
   /// What is kept of the body of a redirect.
   private static let redirectBodyBytes = 64 << 10
 
-  let delivery: Pipeline.Delivery
+  /// Whether the caller reads the body of an accepted response.
+  let isStreamed: Bool
 
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     var response = try await next(request, context)
@@ -25,15 +26,19 @@ struct CollectMiddleware: Stage {
 
   /// How much to read, and whether more than that is an error; `nil` leaves the body to the caller.
   private func limit(for response: StreamedResponse, _ options: ResolvedOptions) -> (Int, isHard: Bool)? {
+    if let limit = Self.redirectLimit(for: response, options) { return (limit, false) }
+    switch options.accepts.accepts(response.status) {
+    case false?: return (options.errorBodyBytes, false)
+    case true? where isStreamed: return nil
+    case nil, true?: return (options.maximumBodyBytes, true)
+    }
+  }
+
+  /// How much to read of a response that only says where to go; `nil` if it is another one.
+  static func redirectLimit(for response: StreamedResponse, _ options: ResolvedOptions) -> Int? {
     let redirects = options.redirects
     // Who is asked may want the redirect itself, whole.
-    if redirects.isFollowing, redirects.ask == nil, Redirection.location(response.status, response.headers) != nil {
-      return (Self.redirectBodyBytes, false)
-    }
-    switch (options.accepts.accepts(response.status), delivery) {
-    case (false?, _): return (options.errorBodyBytes, false)
-    case (true?, .stream): return nil
-    case (nil, .stream), (_, .whole): return (options.maximumBodyBytes, true)
-    }
+    guard redirects.isFollowing, redirects.ask == nil else { return nil }
+    return Redirection.location(response.status, response.headers) == nil ? nil : redirectBodyBytes
   }
 }

@@ -6,6 +6,23 @@ enum Pipeline {
     case whole
     /// The body as it arrives, if the status is accepted.
     case stream
+    /// The body, or a part of it, in a file.
+    case file(DownloadJob, DownloadJob.Role)
+
+    /// Whether the stages are made for one call.
+    var isOwn: Bool { if case .file = self { true } else { false } }
+
+    /// Whether the whole response is waited for further up.
+    var isWhole: Bool { if case .whole = self { true } else { false } }
+
+    /// What reads the body.
+    var stage: any Stage {
+      switch self {
+      case .whole: CollectMiddleware(isStreamed: false)
+      case .stream: CollectMiddleware(isStreamed: true)
+      case .file(let job, let role): DownloadMiddleware(job: job, role: role)
+      }
+    }
   }
 
   /// The ordered stages: this list is the architecture (Docs/Decisions/0003).
@@ -25,8 +42,8 @@ enum Pipeline {
       cache.isOff ? [] : [FallbackMiddleware(cache: cache)],
       // 3 once per attempt (RFC 9110 §9.2.2, §10.2.3); also where nothing is repeated: it records the one attempt
       [RetryMiddleware()],
-      //   a body that breaks off is an attempt lost
-      [CollectMiddleware(delivery: delivery)],
+      //   a body that breaks off is an attempt lost; what of it is in a file is not fetched again (RFC 9110 §14)
+      [delivery.stage],
       //   where a request may go; https for hosts that want it (RFC 6797), before anything is chosen for its URL
       guards.map { [GuardMiddleware(guards: $0)] } ?? [],
       // 4 credentials; on 401 one question shared by all who wait for it, then one replay (RFC 9110 §11.6)
@@ -51,7 +68,7 @@ enum Pipeline {
     let first = Next(stages: call.settings.stages(call.options, hasCredential: call.credential != nil, delivery))
     let context = RequestContext(call: call)
     var response: StreamedResponse
-    if delivery == .stream && !call.settings.isAbortAware {
+    if !delivery.isWhole && !call.settings.isAbortAware {
       // Middleware is code that we cannot end: the wait for it is. A whole response is waited for like that further up.
       response = try await runWithAbort(first, context)
     } else {

@@ -54,6 +54,14 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.connection }
   }
 
+  /// Whether the body came with a content coding (RFC 9110 §8.4) which is undone; `false` for a stored response.
+  ///
+  /// `Content-Encoding` and `Content-Length` are removed from ``headers`` then.
+  public internal(set) var wasCompressed: Bool {
+    get { head.value.wasCompressed }
+    _modify { yield &head.value.wasCompressed }
+  }
+
   /// Where it came from.
   public var source: HTTPResponse.Source {
     get { head.value.source }

@@ -50,6 +50,10 @@ extension HTTPError {
     public static let bodyNotReplayable = Kind("bodyNotReplayable")
     /// A file could not be read or written.
     public static let file = Kind("file")
+    /// A downloaded file is not the one that its checksum, or the server's digest field, belongs to.
+    ///
+    /// The destination is as it was; what was downloaded is not gone on with.
+    public static let checksumMismatch = Kind("checksumMismatch")
     /// A queue ended the request: one that it depended on failed.
     public static let queue = Kind("queue")
     /// The transport cannot do what was asked.

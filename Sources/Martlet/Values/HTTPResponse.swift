@@ -54,6 +54,11 @@ public struct HTTPResponse: Sendable {
     _modify { yield &head.value.connection }
   }
 
+  /// Whether the body came with a content coding (RFC 9110 §8.4), which is undone; `false` for a stored response.
+  ///
+  /// `Content-Encoding` and `Content-Length` are removed from ``headers`` then.
+  public var wasCompressed: Bool { head.value.wasCompressed }
+
   /// Where it came from.
   public var source: Source {
     get { head.value.source }

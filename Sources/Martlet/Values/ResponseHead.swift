@@ -7,6 +7,8 @@ struct ResponseHead: Sendable {
   var reasonPhrase: String?
   var httpVersion: String?
   var connection: ConnectionInfo?
+  /// Whether the body was coded on its way, and was decoded.
+  var wasCompressed = false
   var source = HTTPResponse.Source.network
   /// What the cache decided, and why.
   var cacheReason: CacheDecision.Reason?

@@ -334,7 +334,8 @@
       response = StreamedResponse(
         ResponseHead(
           status: HTTPStatus(rawValue: head.status), headers: headers, reasonPhrase: head.reason,
-          httpVersion: head.version, connection: arrival.connection, request: wire.request),
+          httpVersion: head.version, connection: arrival.connection, wasCompressed: decoder != nil,
+          request: wire.request),
         ResponseBody(body.stream))
       if head.status >= 300 { stopUpload() }
       isExpectationRefused = head.status == 417 && upload?.isAtStart == true && wire.request.headers.contains("Expect")

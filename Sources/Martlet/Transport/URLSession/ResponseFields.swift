@@ -6,8 +6,10 @@ import Foundation
 
 /// Makes header fields of what a session tells of them.
 enum ResponseFields {
-  /// The header fields of a response, and the length of its body after decoding if that is known.
-  static func convert(_ response: HTTPURLResponse, method: HTTPMethod) -> (headers: HTTPHeaders, length: Int64?) {
+  /// The header fields of a response, the length of its body after decoding if that is known, and whether it was coded.
+  static func convert(
+    _ response: HTTPURLResponse, method: HTTPMethod
+  ) -> (headers: HTTPHeaders, length: Int64?, wasCoded: Bool) {
     var headers = HTTPHeaders()
     // Their order is lost; the alphabet is at least the same each time.
     let fields = response.allHeaderFields.compactMap { key, value in
@@ -21,15 +23,17 @@ enum ResponseFields {
       }
     }
     let hasBody = method != .head && response.statusCode != 204 && response.statusCode != 304
-    guard hasBody else { return (headers, nil) }
+    guard hasBody else { return (headers, nil, false) }
     if isCoded(headers) {
       // They describe what came over the wire, and the loader has decoded it.
       headers.remove("Content-Encoding")
       headers.remove("Content-Length")
-      return (headers, nil)
+      return (headers, nil, true)
     }
-    guard !headers.contains("Transfer-Encoding"), let length = headers["Content-Length"] else { return (headers, nil) }
-    return (headers, FieldSyntax.parseDigits(length).flatMap { Int64(exactly: $0) })
+    guard !headers.contains("Transfer-Encoding"), let length = headers["Content-Length"] else {
+      return (headers, nil, false)
+    }
+    return (headers, FieldSyntax.parseDigits(length).flatMap { Int64(exactly: $0) }, false)
   }
 
   private static func isCoded(_ headers: HTTPHeaders) -> Bool {

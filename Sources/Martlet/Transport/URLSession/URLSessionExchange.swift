@@ -189,7 +189,7 @@ final class URLSessionExchange: BodyStream.Source {
       return state.held
     }
     guard let response else { return }
-    let (headers, length) = ResponseFields.convert(response, method: wire.method)
+    let (headers, length, wasCoded) = ResponseFields.convert(response, method: wire.method)
     let stream = BodyStream(expecting: Int(clamping: length ?? 0), from: self)
     let isDelivered = state.withLock { state in
       guard case .head = state.stage else { return false }
@@ -198,10 +198,10 @@ final class URLSessionExchange: BodyStream.Source {
       return true
     }
     guard isDelivered else { return }
-    head.resolve(
-      .success(
-        StreamedResponse(
-          status: HTTPStatus(rawValue: response.statusCode), headers: headers, body: ResponseBody(stream),
-          request: wire.request)))
+    var answer = StreamedResponse(
+      status: HTTPStatus(rawValue: response.statusCode), headers: headers, body: ResponseBody(stream),
+      request: wire.request)
+    answer.wasCompressed = wasCoded
+    head.resolve(.success(answer))
   }
 }

@@ -1,0 +1,52 @@
+#include "CMartletShim.h"
+
+#if defined(__linux__)
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+// The interface of libcrypto 1.1 and later.
+static void *(*make_context)(void);
+static void (*free_context)(void *);
+static const void *(*sha256)(void);
+static int (*begin)(void *, const void *, void *);
+static int (*update)(void *, const void *, size_t);
+static int (*finish)(void *, unsigned char *, unsigned *);
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool is_usable;
+
+static void load(void) {
+  // Only what is there already: a second copy of it would be a burden.
+  void *image = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (!image) image = dlopen("libcrypto.so.1.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (!image) return;
+  *(void **)&make_context = dlsym(image, "EVP_MD_CTX_new");
+  *(void **)&free_context = dlsym(image, "EVP_MD_CTX_free");
+  *(void **)&sha256 = dlsym(image, "EVP_sha256");
+  *(void **)&begin = dlsym(image, "EVP_DigestInit_ex");
+  *(void **)&update = dlsym(image, "EVP_DigestUpdate");
+  *(void **)&finish = dlsym(image, "EVP_DigestFinal_ex");
+  is_usable = make_context && free_context && sha256 && begin && update && finish;
+}
+
+void *martlet_sha256_new(void) {
+  pthread_once(&once, load);
+  if (!is_usable) return NULL;
+  void *context = make_context();
+  if (context && begin(context, sha256(), NULL) != 1) {
+    free_context(context);
+    return NULL;
+  }
+  return context;
+}
+
+bool martlet_sha256_update(void *digest, const void *bytes, size_t count) { return update(digest, bytes, count) == 1; }
+
+bool martlet_sha256_finish(void *digest, unsigned char *octets) {
+  unsigned count = 0;
+  return finish(digest, octets, &count) == 1 && count == 32;
+}
+
+void martlet_sha256_free(void *digest) { free_context(digest); }
+
+#endif

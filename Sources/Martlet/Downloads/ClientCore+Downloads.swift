@@ -1,0 +1,127 @@
+import Foundation
+
+/// What is asked of one download beside its request.
+struct DownloadOrder: Sendable {
+  var destination: URL?
+  var options: DownloadOptions
+  var progress: (@Sendable (TransferProgress) -> Void)?
+}
+
+extension ClientCore {
+  /// Downloads for a task that waits for it.
+  @concurrent func download(
+    _ request: HTTPRequest, _ order: DownloadOrder, options: RequestOptions
+  ) async throws -> DownloadedFile {
+    let call = try begin(request, options: options, isManaged: false)
+    return try await withTaskCancellationHandler {
+      try await fetch(call, order)
+    } onCancel: {
+      call.abort(CancellationError())
+    }
+  }
+
+  /// Starts a download that lives by itself.
+  func startDownload(
+    _ request: HTTPRequest, _ order: DownloadOrder, options: RequestOptions
+  ) -> RequestHandle<DownloadedFile> {
+    start(request, options: options) { [self] call in try await fetch(call, order) }
+  }
+
+  /// The whole way of a download: a place for it, its bytes, its name.
+  private func fetch(_ call: Call, _ order: DownloadOrder) async throws -> DownloadedFile {
+    try await ending(call) {
+      let url = try check(call.request, order)
+      let place = try DownloadPlace(order.destination, of: url, order.options)
+      let part = try PartFile.open(place.partPath, url: url.requestString, resume: order.options.resume)
+      part.change { $0.name = place.path.map { URL(filePath: $0).lastPathComponent } }
+      let job = DownloadJob(
+        part, order.options, isResumable: call.request.method == .get,
+        DownloadProgress(timeline, order.progress))
+      do {
+        try await fill(job, call)
+        let file = try await job.finish(at: place, asked: call.request, decoder: call.settings.configuration.decoder)
+        return (file, file.response, file.response.status)
+      } catch {
+        job.leave(isKept: place.isFindable && order.options.resume != .never)
+        throw error
+      }
+    }
+  }
+
+  /// Says what is wrong with a download before anything is sent.
+  private func check(_ request: HTTPRequest, _ order: DownloadOrder) throws -> AbsoluteURL {
+    do throws(InvalidInput) {
+      if let problem = order.options.problem { throw problem }
+      for name in ["Range", "If-Range"] where request.headers.contains(name) {
+        throw InvalidInput("a download sets \(name) itself")
+      }
+      if request.method == .head { throw InvalidInput("a HEAD request has no body to download") }
+      return try request.target.resolve(against: nil)
+    } catch {
+      throw HTTPError(.invalidRequest, error.message, request: request)
+    }
+  }
+
+  /// Fetches all bytes.
+  private func fill(_ job: DownloadJob, _ call: Call) async throws {
+    while true {
+      let response = try await Pipeline.run(call, .file(job, .first))
+      if !job.isComplete && !job.isSplit { throw try await refusal(response, call) }
+      if job.isComplete { return try judge(job, call) }
+      do {
+        try await share(job, call)
+        if job.isComplete { return try judge(job, call) }
+        try job.restart("something is left that nobody fetches")
+      } catch let change as DownloadJob.Changed {
+        try job.restart(change.reason)
+      }
+    }
+  }
+
+  /// Fetches what is left over several connections.
+  private func share(_ job: DownloadJob, _ call: Call) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<job.options.segments { group.addTask { try await self.help(job, call) } }
+      try await group.waitForAll()
+    }
+  }
+
+  /// One of several connections: a call of its own for each piece.
+  private func help(_ job: DownloadJob, _ call: Call) async throws {
+    while job.hasWork {
+      try call.abortSource.check()
+      var options = call.options.source
+      options.onProgress = nil
+      let helper = try begin(call.request, options: options, isManaged: false)
+      let token = call.abortSource.onAbort { helper.abort($0) }
+      defer { call.abortSource.remove(token) }
+      try await withTaskCancellationHandler {
+        try await ending(helper) {
+          let response = try await Pipeline.run(helper, .file(job, .helper))
+          guard response.status.isSuccess else { throw try await refusal(response, helper) }
+          return ((), nil, response.status)
+        }
+      } onCancel: {
+        helper.abort(CancellationError())
+      }
+    }
+  }
+
+  /// The error of a response that is not one for a file.
+  private func refusal(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPError {
+    let data = try await streamed.body.collect(upTo: .max)
+    let response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
+    let reason = response.reasonPhrase.map { InvalidInput.printable($0) } ?? response.status.reasonPhrase
+    return HTTPError(
+      .status, "\(response.status.rawValue) \(reason)", request: response.finalRequest, response: response)
+  }
+
+  /// Asks the caller's closure, which gets the response without its body.
+  private func judge(_ job: DownloadJob, _ call: Call) throws {
+    guard case .response(let isAccepted) = call.options.accepts.rule, let head = job.head else { return }
+    let response = head.whole(Data(), asked: call.request, decoder: call.settings.configuration.decoder)
+    guard try !isAccepted(response) else { return }
+    throw HTTPError(
+      .status, "\(response.status.rawValue) is not accepted", request: response.finalRequest, response: response)
+  }
+}

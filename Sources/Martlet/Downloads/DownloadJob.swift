@@ -1,0 +1,314 @@
+import Foundation
+
+/// One download: what is to be fetched yet, and where it goes.
+///
+/// It outlives attempts, redirects and connections; each of them takes work from it and gives back what it did not do.
+final class DownloadJob: Sendable {
+  private struct State {
+    var reserved: [Range<Int64>] = []
+    /// Whether a response of this run has shown that what is there is still right.
+    var isConfirmed = false
+    var isComplete = false
+    var isDescribed = false
+    /// Whether the server has given a part without anything to hold on to.
+    var isWithoutValidator = false
+    var restarts = 0
+    /// Whether several connections fetch it.
+    var isSplit = false
+    var resumedAt: Int64 = 0
+    var head: StreamedResponse?
+    var digests: [String] = []
+  }
+
+  /// Who takes work.
+  enum Role: Sendable {
+    /// The call itself.
+    case first
+    /// One more connection.
+    case helper
+  }
+
+  /// The server has another file than the one that was begun, while several connections fetch it.
+  struct Changed: Error {
+    var reason: String
+  }
+
+  /// A smaller piece is not worth a request.
+  private static let smallestPiece: Int64 = 4 << 20
+  private static let largestPiece: Int64 = 64 << 20
+  private static let mostRestarts = 3
+
+  let part: PartFile
+  let options: DownloadOptions
+  let isResumable: Bool
+  private let progress: DownloadProgress
+  private let state: Locked<State>
+
+  init(_ part: PartFile, _ options: DownloadOptions, isResumable: Bool, _ progress: DownloadProgress) {
+    self.part = part
+    self.options = options
+    self.isResumable = isResumable
+    self.progress = progress
+    let there = part.record.written.count
+    state = Locked(State(isDescribed: there > 0, resumedAt: there))
+    progress.report(part.progress)
+  }
+
+  /// Whether all bytes are there.
+  var isComplete: Bool { state.withLock { $0.isComplete } }
+
+  /// Whether more connections have something to do.
+  var isSplit: Bool { state.withLock { $0.isSplit && !$0.isComplete } }
+
+  /// How many bytes an earlier download had left, if they were of use.
+  var resumedAt: Int64 { state.withLock { $0.resumedAt } }
+
+  /// The last response, without its body.
+  var head: StreamedResponse? { state.withLock { $0.head } }
+
+  /// What the server said of the digest of the whole, as its fields have it.
+  var digests: [String] { state.withLock { $0.digests } }
+
+  // MARK: Work
+
+  /// What is to be fetched next, or `nil` if there is nothing for this one.
+  func take(_ role: Role) -> DownloadWork? {
+    let record = part.record
+    return state.withLock { state in
+      guard !state.isComplete else { return nil }
+      let isBegun = isResumable && record.validator != nil && state.isDescribed && !record.written.isEmpty
+      guard isBegun, let validator = record.validator else {
+        guard role == .first else { return nil }
+        let mayAskForPart = isResumable && options.segments > 1 && state.restarts == 0 && !state.isWithoutValidator
+        guard mayAskForPart else { return DownloadWork() }
+        return reserve(DownloadWork(start: 0, end: Self.smallestPiece, isRange: true), &state)
+      }
+      guard let length = record.length else {
+        guard role == .first else { return nil }
+        return DownloadWork(start: record.written.prefix, isRange: true, validator: validator)
+      }
+      let missing = record.written.missing(in: 0..<length)
+      if missing.isEmpty {
+        // The last byte once more: whether the file is still the same.
+        guard !state.isConfirmed, role == .first, length > 0 else { return nil }
+        return DownloadWork(start: length - 1, end: length, isRange: true, validator: validator)
+      }
+      let isParallel = options.segments > 1 && state.restarts == 0
+      if isParallel && state.isConfirmed { state.isSplit = true }
+      // Once it is known that there is work for several, they do it.
+      guard !state.isSplit || role == .helper else { return nil }
+      var taken = ByteSpans()
+      for span in state.reserved { taken.insert(span) }
+      guard let gap = missing.lazy.flatMap({ taken.missing(in: $0) }).first else { return nil }
+      var work = DownloadWork(start: gap.lowerBound, end: gap.upperBound, isRange: true, validator: validator)
+      if isParallel {
+        let rest = missing.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
+        let share = rest / Int64(options.segments * 4)
+        let size = min(max(share, Self.smallestPiece), Self.largestPiece)
+        work.end = min(gap.upperBound, gap.lowerBound + size)
+      } else if gap.upperBound == length {
+        // To the end, wherever that is.
+        work.end = nil
+      }
+      return reserve(work, &state)
+    }
+  }
+
+  private func reserve(_ work: DownloadWork, _ state: inout State) -> DownloadWork {
+    if let end = work.end { state.reserved.append(work.start..<end) }
+    return work
+  }
+
+  /// Whether there is something to do for one more connection.
+  var hasWork: Bool {
+    guard let work = take(.helper) else { return false }
+    giveBack(work)
+    return true
+  }
+
+  /// The work is done, or given up.
+  func giveBack(_ work: DownloadWork) {
+    guard let end = work.end else { return }
+    state.withLock { state in
+      if let index = state.reserved.firstIndex(of: work.start..<end) { state.reserved.remove(at: index) }
+    }
+  }
+
+  /// Begins anew, with one connection; what is there is dropped when something else has come.
+  func restart(_ reason: String) throws {
+    part.change { $0.describe([:], length: nil, isResumable: false) }
+    try state.withLock { state in
+      state.reserved = []
+      state.isSplit = false
+      state.isConfirmed = false
+      state.isDescribed = false
+      state.restarts += 1
+      guard state.restarts <= Self.mostRestarts else {
+        throw HTTPError(.protocolViolation, "no two parts belong together: \(reason)", phase: .receiving)
+      }
+    }
+  }
+
+  // MARK: Bytes
+
+  /// Takes a response.
+  ///
+  /// - Returns: Whether it was one for the file; if not, its body was not touched.
+  func receive(_ response: StreamedResponse, for work: DownloadWork, _ role: Role) async throws -> Bool {
+    let verdict = DownloadRules.judge(response.status, response.headers, asked: work, record: part.record)
+    switch verdict {
+    case .other: return false
+    case .violation(let what): throw HTTPError(.protocolViolation, what, phase: .receiving)
+    case .restart(let reason):
+      guard role == .first else { throw Changed(reason: reason) }
+      try restart(reason)
+    case .complete(let size):
+      part.change { $0.length = size }
+      state.withLock { $0.isComplete = true }
+      keep(response)
+    case .whole(let length):
+      guard role == .first else { throw Changed(reason: "the file has changed") }
+      try await receiveWhole(response, length)
+    case .part(let range, let size):
+      try await receivePart(response, range, size, work)
+    }
+    return true
+  }
+
+  private func receiveWhole(_ response: StreamedResponse, _ length: Int64?) async throws {
+    try checkSize(length ?? 0)
+    try begin(response, length)
+    try part.checkRoom(for: length ?? 0)
+    keep(response)
+    var offset: Int64 = 0
+    for try await piece in response.body {
+      try await write(piece, at: offset)
+      offset += Int64(piece.count)
+    }
+    if let length, offset != length {
+      throw HTTPError(.connectionLost, "the body ended after \(offset) of \(length) bytes", phase: .receiving)
+    }
+    part.change { $0.length = offset }
+    state.withLock { $0.isComplete = true }
+  }
+
+  private func receivePart(
+    _ response: StreamedResponse, _ range: Range<Int64>, _ size: Int64?, _ work: DownloadWork
+  ) async throws {
+    try checkSize(size ?? range.upperBound)
+    if work.validator == nil { try begin(response, size) } else if let size { part.change { $0.length = size } }
+    try part.checkRoom(for: (part.record.length ?? range.upperBound) - part.record.written.count)
+    keep(response)
+    let isWithoutValidator = part.record.validator == nil
+    state.withLock {
+      $0.isConfirmed = true
+      $0.isWithoutValidator = isWithoutValidator
+    }
+    var offset = range.lowerBound
+    for try await piece in response.body {
+      guard Int64(piece.count) <= range.upperBound - offset else {
+        throw HTTPError(.protocolViolation, "the part has more bytes than its Content-Range says", phase: .receiving)
+      }
+      try await write(piece, at: offset)
+      offset += Int64(piece.count)
+    }
+    guard offset == range.upperBound else {
+      throw HTTPError(
+        .connectionLost, "the part ended after \(offset - range.lowerBound) of \(range.count) bytes", phase: .receiving)
+    }
+    // Of a file of unknown size nobody can say that this was the last part: the next request will.
+    let record = part.record
+    if let length = record.length, record.written.missing(in: 0..<length).isEmpty {
+      state.withLock { $0.isComplete = true }
+    }
+  }
+
+  /// Begins a version.
+  private func begin(_ response: StreamedResponse, _ length: Int64?) throws {
+    let isGood = isResumable && response.source != .fallback && !response.wasCompressed
+    try part.start { $0.describe(response.headers, length: length, isResumable: isGood) }
+    state.withLock {
+      $0.isDescribed = true
+      $0.isConfirmed = true
+      $0.resumedAt = 0
+    }
+    progress.report(part.progress)
+  }
+
+  private func write(_ piece: Data, at offset: Int64) async throws {
+    if let most = options.maximumBytes, offset + Int64(piece.count) > most { try checkSize(offset + Int64(piece.count)) }
+    try part.write(piece, at: offset)
+    progress.report(part.progress)
+    if part.isSyncDue {
+      let part = part
+      try await offThePool { try part.sync() }
+    }
+  }
+
+  /// Says the last word on how far it is.
+  private func tellEnd(_ length: Int64) { progress.report((length, length), isLast: true) }
+
+  private func checkSize(_ bytes: Int64) throws(HTTPError) {
+    guard let most = options.maximumBytes, bytes > most else { return }
+    throw HTTPError(.bodyTooLarge, "the file is larger than \(most) bytes", phase: .receiving)
+  }
+
+  private func keep(_ response: StreamedResponse) {
+    var head = response
+    head.body = ResponseBody()
+    var digests = response.headers[all: "Repr-Digest"]
+    if response.status != 206 && !response.wasCompressed { digests += response.headers[all: "Content-Digest"] }
+    state.withLock {
+      $0.head = head
+      $0.digests = digests
+    }
+  }
+}
+
+/// Has a slow call of the system made where it keeps no task from running.
+func offThePool<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async throws -> R {
+  try await withCheckedThrowingContinuation { continuation in
+    DispatchQueue.global(qos: .utility).async { continuation.resume(with: Result { try work() }) }
+  }
+}
+
+extension DownloadJob {
+  /// Checks the file and gives it its name.
+  func finish(at place: DownloadPlace, asked: HTTPRequest, decoder: JSONDecoder?) async throws -> DownloadedFile {
+    let head = head ?? StreamedResponse(status: .ok, request: asked)
+    let response = head.whole(Data(), asked: asked, decoder: decoder)
+    let length = part.record.length ?? part.record.written.prefix
+    let check = DownloadCheck(options.checksum, digests: digests)
+    let modified = options.keepsModificationDate ? response.headers["Last-Modified"].flatMap { HTTPDate($0) } : nil
+    let path = try await offThePool { [part] in
+      do throws(HTTPError) {
+        try check.run(part, length: length)
+      } catch {
+        if error.kind == .checksumMismatch { part.change { $0.isRejected = true } }
+        throw error
+      }
+      let path = place.name(for: response)
+      if place.overwrite == .replace {
+        _ = try part.finish(as: path, modified: modified, isReplacing: true)
+        return path
+      }
+      for number in 0..<(place.overwrite == .fail ? 1 : 1000) {
+        let name = number == 0 ? path : DownloadPlace.numbered(path, number)
+        if try part.finish(as: name, modified: modified, isReplacing: false) { return name }
+      }
+      throw HTTPError(.file, "\(PrivateFile.shown(path)) is there already")
+    }
+    tellEnd(length)
+    return DownloadedFile(url: URL(filePath: path), byteCount: length, resumedAt: resumedAt, response: response)
+  }
+
+  /// Lets go of an unfinished file.
+  ///
+  /// - Parameter isKept: Whether another download may go on with it.
+  func leave(isKept: Bool) {
+    let record = part.record
+    let isOfUse = isKept && !record.written.isEmpty
+    guard isOfUse, (try? part.save()) != nil else { return part.discard() }
+    part.close()
+  }
+}

@@ -1,0 +1,24 @@
+import Foundation
+
+/// Writes the body to a file, in the place of collecting it: below the retries, so that each attempt goes on where the
+/// last one has stopped.
+struct DownloadMiddleware: Stage {
+  let job: DownloadJob
+  let role: DownloadJob.Role
+
+  func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    let options = context.call.options
+    while let work = job.take(role) {
+      defer { job.giveBack(work) }
+      var response = try await next(work.request(from: request), context)
+      let isAccepted = options.accepts.accepts(response.status) ?? true
+      let isForFile = isAccepted || work.isRange && response.status == 416
+      guard isForFile, try await job.receive(response, for: work, role) else {
+        let limit = CollectMiddleware.redirectLimit(for: response, options) ?? options.errorBodyBytes
+        response.body = ResponseBody(limit > 0 ? try await response.body.read(upTo: limit).data : Data())
+        return response
+      }
+    }
+    return job.head ?? StreamedResponse(status: .noContent, request: request)
+  }
+}

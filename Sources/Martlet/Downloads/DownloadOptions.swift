@@ -1,0 +1,86 @@
+public import Foundation
+
+/// How a download is kept on disk.
+public struct DownloadOptions: Sendable {
+  /// What becomes of the beginning of a file that an earlier download has left.
+  public enum Resume: Sendable, Hashable {
+    /// It is gone on with, if it is of the same URL and the server says that the file is still the same.
+    case automatic
+    /// It is replaced. What a failure leaves is removed.
+    case never
+    /// As ``automatic``, also if it came from another URL: for links that are signed anew each time.
+    ///
+    /// Whether the file is the same is then the word of its validator alone (`ETag` or `Last-Modified`).
+    case fromAnyURL
+  }
+
+  /// What becomes of a file that has the name already.
+  public enum Overwrite: Sendable, Hashable {
+    /// It is replaced, in one instant, by the whole new one.
+    case replace
+    /// The download fails with ``HTTPError/Kind/file``, before anything is sent if the name is known by then.
+    case fail
+    /// It stays; the new one gets a name with a number: `report (1).pdf`.
+    case rename
+  }
+
+  /// Whether the beginning of a file is gone on with; ``Resume/automatic`` by default.
+  public var resume = Resume.automatic
+
+  /// What becomes of a file of the same name.
+  ///
+  /// By default ``Overwrite/replace`` for a name that the caller gave, and ``Overwrite/rename`` for one that the server
+  /// chose.
+  public var overwrite: Overwrite?
+
+  /// How many connections a large file is fetched over, 1 to 16; 1 by default.
+  ///
+  /// Needs a server that serves ranges and gives a validator; with others, and for small files, there is one.
+  public var segments = 1
+
+  /// What the whole file must be; `nil` by default.
+  ///
+  /// A `Repr-Digest` or `Content-Digest` of the server's (RFC 9530) with `sha-256` is always checked.
+  public var checksum: Checksum?
+
+  /// The folder for the unfinished file; by default that of the finished one. It must be on the same file system.
+  public var partFolder: URL?
+
+  /// The most bytes that are written; no limit by default. More is ``HTTPError/Kind/bodyTooLarge``.
+  public var maximumBytes: Int64?
+
+  /// Whether the file gets the time of `Last-Modified` (RFC 9110 §8.8.2); `true` by default.
+  public var keepsModificationDate = true
+
+  /// Options with their defaults.
+  public init() {}
+
+  /// What is wrong with them.
+  var problem: InvalidInput? {
+    if !(1...16).contains(segments) { return InvalidInput("segments is \(segments); it must be from 1 to 16") }
+    if let maximumBytes, maximumBytes < 0 { return InvalidInput("maximumBytes is \(maximumBytes)") }
+    if let partFolder, !partFolder.isFileURL {
+      return InvalidInput("partFolder needs a file URL, not '\(URLRedaction.printable(partFolder.absoluteString))'")
+    }
+    return checksum?.problem
+  }
+}
+
+/// What the bytes of a file must come to.
+public struct Checksum: Sendable, Hashable {
+  let digits: String
+
+  /// SHA-256 (FIPS 180-4).
+  ///
+  /// - Parameter hexadecimal: The 64 digits, in either case; anything else fails the download before anything is sent.
+  /// - Returns: The checksum.
+  public static func sha256(_ hexadecimal: String) -> Checksum { Checksum(digits: hexadecimal.lowercased()) }
+
+  var problem: InvalidInput? {
+    let isHexadecimal = digits.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    guard digits.utf8.count == 64, isHexadecimal else {
+      return InvalidInput("a SHA-256 checksum has 64 hexadecimal digits, not '\(InvalidInput.printable(digits))'")
+    }
+    return nil
+  }
+}

@@ -1,0 +1,103 @@
+import Foundation
+
+/// Where a download goes: the file for the unfinished one, and how the finished one gets its name.
+struct DownloadPlace: Sendable {
+  /// The part file.
+  let partPath: String
+  /// The finished file, or `nil` if the server has a say in its name.
+  let path: String?
+  /// The folder of the finished file.
+  let folder: String
+  let overwrite: DownloadOptions.Overwrite
+  /// Whether a part that stays could ever be found again.
+  let isFindable: Bool
+
+  /// Sees that there can be a file.
+  ///
+  /// - Parameters:
+  ///   - destination: A file, an existing folder, or `nil` for a file in the folder for temporary ones.
+  ///   - url: What is downloaded.
+  ///   - options: How.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` or ``HTTPError/Kind/invalidRequest``.
+  init(_ destination: URL?, of url: AbsoluteURL, _ options: DownloadOptions) throws(HTTPError) {
+    let destination = destination?.standardizedFileURL
+    if let destination, !destination.isFileURL {
+      let shown = URLRedaction.printable(destination.absoluteString)
+      throw HTTPError(.invalidRequest, "a download needs a file URL for its destination, not '\(shown)'")
+    }
+    let temporary = FileManager.default.temporaryDirectory
+    let target = destination ?? temporary
+    let targetPath = Self.path(target)
+    let facts = DiskCalls.targetFacts(targetPath)
+    let isFolder = destination == nil || target.hasDirectoryPath || facts?.isFolder == true
+    let folder = isFolder ? target : target.deletingLastPathComponent()
+    self.folder = Self.path(folder)
+    isFindable = destination != nil
+    path = isFolder ? nil : targetPath
+    overwrite = options.overwrite ?? (isFolder ? .rename : .replace)
+    try Self.check(self.folder, isWritten: true)
+    if let facts, !isFolder {
+      guard facts.isFile else { throw HTTPError(.file, "\(PrivateFile.shown(targetPath)) is not a plain file") }
+      if overwrite == .fail { throw HTTPError(.file, "\(PrivateFile.shown(targetPath)) is there already") }
+    }
+    let partFolder = options.partFolder.map { Self.path($0.standardizedFileURL) } ?? self.folder
+    if options.partFolder != nil {
+      try Self.check(partFolder, isWritten: true)
+      guard DiskCalls.device(partFolder) == DiskCalls.device(self.folder) else {
+        throw HTTPError(
+          .file, "\(PrivateFile.shown(partFolder)) and \(PrivateFile.shown(self.folder)) are on different file systems")
+      }
+    }
+    let name: String
+    if destination == nil {
+      name = "martlet-\(UUID().uuidString)"
+    } else if isFolder {
+      // The name is the server's to say; until then the URL tells one download from another.
+      let last = SafeFilename.make(of: String(url.path.split(separator: "/").last ?? "")) ?? "download"
+      name = "\(last.prefix(100))-\(Self.fingerprint(of: url))"
+    } else {
+      name = target.lastPathComponent
+    }
+    partPath = Self.join(partFolder, name + ".part")
+  }
+
+  /// The name of the finished file.
+  func name(for response: HTTPResponse?) -> String {
+    if let path { return path }
+    let name = response?.suggestedFilename ?? "download"
+    return isFindable ? Self.join(folder, name) : Self.join(folder, "\(UUID().uuidString)-\(name.suffix(150))")
+  }
+
+  /// The n-th name to try where the first one is taken: `a (1).txt`.
+  static func numbered(_ path: String, _ number: Int) -> String {
+    let url = URL(filePath: path)
+    let suffix = url.pathExtension.isEmpty ? "" : ".\(url.pathExtension)"
+    let stem = url.deletingPathExtension().lastPathComponent
+    // Not longer than file systems take.
+    var short = stem
+    while "\(short) (\(number))\(suffix)".utf8.count > SafeFilename.maximumBytes, !short.isEmpty { short.removeLast() }
+    return join(self.path(url.deletingLastPathComponent()), "\(short) (\(number))\(suffix)")
+  }
+
+  private static func check(_ folder: String, isWritten: Bool) throws(HTTPError) {
+    guard DiskCalls.targetFacts(folder)?.isFolder == true else {
+      throw HTTPError(.file, "the folder \(PrivateFile.shown(folder)) does not exist")
+    }
+    guard FileManager.default.isWritableFile(atPath: folder) else {
+      throw HTTPError(.file, "the folder \(PrivateFile.shown(folder)) cannot be written")
+    }
+  }
+
+  private static func path(_ url: URL) -> String {
+    let path = url.path(percentEncoded: false)
+    return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+  }
+
+  private static func join(_ folder: String, _ name: String) -> String {
+    folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+  }
+
+  private static func fingerprint(of url: AbsoluteURL) -> String {
+    SHA256Stream.text(SHA2.sha256(Array(url.requestString.utf8)).prefix(4))
+  }
+}

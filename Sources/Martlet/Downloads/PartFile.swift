@@ -1,0 +1,298 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+private let closeFile: @Sendable (Int32) -> Void = { close($0) }
+
+/// The bytes of an unfinished download, and its record beside them.
+///
+/// ```
+///   open ─▶ locked, with what of it can be relied on
+///   start ─▶ emptied, then the record of a new version is written, then its bytes
+///   write, save, sync ─▶ at every instant the record says no more than there is
+///   finish ─▶ synced, renamed to the destination, the record removed
+/// ```
+///
+/// The lock is the system's, on the open file: whoever ends, however it ends, gives it back.
+final class PartFile: Sendable {
+  private struct State {
+    var record: PartRecord
+    var unsaved: Int64 = 0
+    var unsynced: Int64 = 0
+    var lastSave = ContinuousClock.now
+  }
+
+  /// The part file.
+  let path: String
+  /// The record of it.
+  let recordPath: String
+  private let descriptor: Int32
+  /// Held while bytes are written, so that nobody writes with a number that has been given to another file.
+  private let isOpen = Locked(true)
+  private let state: Locked<State>
+
+  private init(_ path: String, _ descriptor: Int32, _ record: PartRecord) {
+    self.path = path
+    recordPath = Self.recordPath(of: path)
+    self.descriptor = descriptor
+    state = Locked(State(record: record))
+  }
+
+  deinit { close() }
+
+  static func recordPath(of path: String) -> String { path + ".json" }
+
+  /// Opens a part file, or makes one, and locks it.
+  ///
+  /// - Parameters:
+  ///   - path: The part file.
+  ///   - url: Where its bytes come from.
+  ///   - resume: Whether what is there may be gone on with.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``: it cannot be opened, is in use, or is something else than
+  ///   the beginning of this download.
+  static func open(_ path: String, url: String, resume: DownloadOptions.Resume) throws(HTTPError) -> PartFile {
+    let descriptor = try lock(path)
+    do throws(HTTPError) {
+      let size = DiskCalls.facts(descriptor)?.size ?? 0
+      var record = PartRecord(url: url)
+      switch try kept(path, size, url, resume) {
+      case let found?:
+        record = found
+        record.written = found.reliable(size: size, boot: MachineRun.current)
+        record.synced = found.synced.cut(at: record.written.isEmpty ? 0 : size)
+        record.url = url
+      case nil: break
+      }
+      record.boot = MachineRun.current
+      let file = PartFile(path, descriptor, record)
+      if record.written.isEmpty {
+        try file.cut(at: 0)
+      } else {
+        // Its size says how much of it there is.
+        if record.isSequential { try file.cut(at: record.written.prefix) }
+        try file.save()
+      }
+      return file
+    } catch {
+      closeFile(descriptor)
+      throw error
+    }
+  }
+
+  /// The record that says what is in a part file, if that is to be used.
+  private static func kept(
+    _ path: String, _ size: Int64, _ url: String, _ resume: DownloadOptions.Resume
+  ) throws(HTTPError) -> PartRecord? {
+    guard resume != .never, size > 0 else { return nil }
+    let name = PrivateFile.shown(path)
+    guard let data = try PrivateFile.read(recordPath(of: path), limit: 1 << 20) else {
+      throw HTTPError(
+        .file, "\(name) is there, but not what a download has left: remove it, or ask for resume: .never")
+    }
+    // Of another version, or damaged: its bytes are of no use, but ours to drop.
+    guard let record = try? JSONDecoder().decode(PartRecord.self, from: data), record.version == PartRecord.version else {
+      return nil
+    }
+    guard record.url == url || resume == .fromAnyURL else {
+      throw HTTPError(
+        .file, "\(name) is the beginning of another URL: remove it, or ask for resume: .never or .fromAnyURL")
+    }
+    return record
+  }
+
+  /// Opens the file and takes its lock.
+  private static func lock(_ path: String) throws(HTTPError) -> Int32 {
+    // Whoever had it may have finished and renamed it meanwhile: then this is no part file any more.
+    for _ in 0..<16 {
+      let descriptor = DiskCalls.openPart(path)
+      guard descriptor >= 0 else { throw PrivateFile.error("cannot be opened", path, errno) }
+      guard let facts = DiskCalls.facts(descriptor), facts.isFile else {
+        closeFile(descriptor)
+        throw HTTPError(.file, "\(PrivateFile.shown(path)) is not a plain file")
+      }
+      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        let code = errno
+        closeFile(descriptor)
+        guard code == EWOULDBLOCK else { throw PrivateFile.error("cannot be locked", path, code) }
+        throw HTTPError(.file, "\(PrivateFile.shown(path)) is being downloaded already")
+      }
+      if DiskCalls.facts(path)?.inode == facts.inode { return descriptor }
+      closeFile(descriptor)
+    }
+    throw HTTPError(.file, "\(PrivateFile.shown(path)) is replaced all the time")
+  }
+
+  // MARK: What is there
+
+  var record: PartRecord { state.withLock { $0.record } }
+
+  /// How many bytes there are, and how many there will be.
+  var progress: (received: Int64, expected: Int64?) { state.withLock { ($0.record.written.count, $0.record.length) } }
+
+  func change(_ change: (inout PartRecord) -> Void) { state.withLock { change(&$0.record) } }
+
+  /// Begins a version anew: nothing of another one is left when the record speaks of this one.
+  func start(_ change: (inout PartRecord) -> Void) throws(HTTPError) {
+    try cut(at: 0)
+    state.withLock {
+      $0.record.written = ByteSpans()
+      $0.record.synced = ByteSpans()
+      $0.record.isSequential = true
+      $0.record.isRejected = false
+      $0.unsaved = 0
+      $0.unsynced = 0
+      change(&$0.record)
+    }
+    try save()
+  }
+
+  private func cut(at size: Int64) throws(HTTPError) {
+    guard ftruncate(descriptor, off_t(size)) == 0 else { throw PrivateFile.error("cannot be cut", path, errno) }
+  }
+
+  /// Writes bytes at their place.
+  func write(_ piece: Data, at offset: Int64) throws(HTTPError) {
+    let isLeaving = state.withLock {
+      guard $0.record.isSequential, offset != $0.record.written.prefix else { return false }
+      $0.record.isSequential = false
+      return true
+    }
+    // Before there is a gap that the record does not know of.
+    if isLeaving { try save() }
+    let code = isOpen.withLock { isOpen in
+      isOpen ? piece.withUnsafeBytes { DiskCalls.put($0, into: descriptor, at: offset) } : ECANCELED
+    }
+    guard code == 0 else {
+      // What was not written whole is as good as not written.
+      throw PrivateFile.error("cannot be written", path, code)
+    }
+    let isSaveDue = state.withLock {
+      let end = offset + Int64(piece.count)
+      $0.record.written.insert(offset..<end)
+      $0.unsaved += Int64(piece.count)
+      $0.unsynced += Int64(piece.count)
+      guard !$0.record.isSequential, $0.unsaved >= Self.saveBytes else { return false }
+      return $0.unsaved >= Self.mostUnsavedBytes || ContinuousClock.now - $0.lastSave >= Self.savePause
+    }
+    if isSaveDue { try save() }
+  }
+
+  /// So much may be written without a word of it, where the size of the file does not say it.
+  private static let saveBytes: Int64 = 1 << 20
+  private static let mostUnsavedBytes: Int64 = 16 << 20
+  private static let savePause = Duration.milliseconds(20)
+  /// So much may be lost when the machine stops suddenly.
+  private static let syncBytes: Int64 = 64 << 20
+
+  /// Writes the record.
+  func save() throws(HTTPError) {
+    let record = state.withLock {
+      $0.unsaved = 0
+      $0.lastSave = .now
+      return $0.record
+    }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(record) else { throw HTTPError(.file, "the record of a download is unwritable") }
+    try PrivateFile.replace(recordPath, with: data, by: recordPath + ".new", isSynced: false)
+  }
+
+  /// Whether so much was written that it should go to the disk.
+  var isSyncDue: Bool { state.withLock { $0.unsynced >= Self.syncBytes } }
+
+  /// Has the system write everything to the disk, and notes that it is there; it may take its time.
+  func sync() throws(HTTPError) {
+    let written = state.withLock {
+      $0.unsynced = 0
+      return $0.record.written
+    }
+    guard fsync(descriptor) == 0 else { throw PrivateFile.error("cannot be written", path, errno) }
+    state.withLock { $0.record.synced = written }
+    try save()
+  }
+
+  /// Sees that there is room for more bytes.
+  ///
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if the file system says that there is not.
+  func checkRoom(for bytes: Int64) throws(HTTPError) {
+    guard bytes > 0, let free = DiskCalls.freeBytes(descriptor), free < bytes else { return }
+    throw HTTPError(.file, "\(PrivateFile.shown(path)) needs \(bytes) more bytes, and \(free) are free")
+  }
+
+  /// Reads bytes; fewer than asked for only at the end.
+  func read(at offset: Int64, count: Int) throws(HTTPError) -> Data {
+    var data = Data(count: count)
+    let done = data.withUnsafeMutableBytes { DiskCalls.fill($0, from: descriptor, at: offset) }
+    guard done >= 0 else { throw PrivateFile.error("cannot be read", path, Int32(-done)) }
+    return data.prefix(done)
+  }
+
+  // MARK: The end
+
+  /// Gives the file its name.
+  ///
+  /// - Parameters:
+  ///   - destination: The path that it gets; what is there is replaced in one instant.
+  ///   - modified: When its bytes were changed last, if known.
+  ///   - isReplacing: Whether something may be there.
+  /// - Returns: Whether it got the name; `false` if something else has it.
+  func finish(
+    as destination: String, modified: HTTPDate?, isReplacing: Bool
+  ) throws(HTTPError) -> Bool {
+    if let length = record.length { try cut(at: length) }
+    if let modified { DiskCalls.setTime(DiskCalls.microseconds(modified.date), of: descriptor) }
+    guard fsync(descriptor) == 0 else { throw PrivateFile.error("cannot be written", path, errno) }
+    if isReplacing {
+      try PrivateFile.rename(path, to: destination)
+    } else {
+      // A link is made only where nothing is.
+      guard link(path, destination) == 0 else {
+        if errno == EEXIST { return false }
+        throw PrivateFile.error("cannot be made", destination, errno)
+      }
+      unlink(path)
+      PrivateFile.syncFolder(of: destination)
+    }
+    unlink(recordPath)
+    close()
+    return true
+  }
+
+  /// Lets go of the file; what can be gone on with stays, with its record.
+  func close() {
+    isOpen.withLock { isOpen in
+      if isOpen { closeFile(descriptor) }
+      isOpen = false
+    }
+  }
+
+  /// Removes the file and its record.
+  func discard() {
+    unlink(path)
+    unlink(recordPath)
+    close()
+  }
+}
+
+/// What tells one run of the machine from another.
+enum MachineRun {
+  /// Its name, or `nil` where the system does not tell.
+  static let current: String? = {
+    #if canImport(Darwin)
+      var size = 0
+      guard sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0) == 0, size > 1 else { return nil }
+      var bytes = [UInt8](repeating: 0, count: size)
+      guard sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0) == 0 else { return nil }
+      return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+    #else
+      let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+      return text?.trimmingCharacters(in: .whitespacesAndNewlines)
+    #endif
+  }()
+}

@@ -1,0 +1,76 @@
+public import Foundation
+
+/// The beginning of a file that a download has left.
+public struct UnfinishedDownload: Sendable {
+  /// Where it comes from. It may have secrets in its query.
+  public let url: URL
+  /// What the finished file will be called; `nil` if the server has a say in it.
+  public let name: String?
+  /// How many bytes can be gone on with.
+  public let received: Int64
+  /// How many there will be, or `nil` if the server has not said it.
+  public let expected: Int64?
+  /// The file with the bytes.
+  public let partFile: URL
+
+  /// The unfinished downloads in a folder.
+  ///
+  /// - Parameter folder: The folder of the destinations, or ``DownloadOptions/partFolder``.
+  /// - Returns: Those that can be gone on with, by name.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if the folder cannot be read.
+  public static func all(in folder: URL) throws -> [UnfinishedDownload] {
+    let path = folder.path(percentEncoded: false)
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+      throw HTTPError(.file, "the folder \(PrivateFile.shown(path)) cannot be read")
+    }
+    return names.sorted().compactMap { name in
+      guard name.hasSuffix(".part") else { return nil }
+      return UnfinishedDownload(folder.appending(path: name, directoryHint: .notDirectory))
+    }
+  }
+
+  private init?(_ file: URL) {
+    let path = file.path(percentEncoded: false)
+    guard let facts = DiskCalls.facts(path), facts.isFile,
+      let data = try? PrivateFile.read(PartFile.recordPath(of: path), limit: 1 << 20),
+      let record = try? JSONDecoder().decode(PartRecord.self, from: data), record.version == PartRecord.version,
+      let url = URL(string: record.url)
+    else { return nil }
+    self.url = url
+    name = record.name
+    received = record.reliable(size: facts.size, boot: MachineRun.current).count
+    expected = record.length
+    partFile = file
+  }
+
+  /// Removes it.
+  ///
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it cannot be removed.
+  public func discard() throws {
+    let path = partFile.path(percentEncoded: false)
+    try PrivateFile.remove(path)
+    try PrivateFile.remove(PartFile.recordPath(of: path))
+  }
+}
+
+extension HTTPClient {
+  /// Goes on with a download that was left, and finishes it in the folder of its part file.
+  ///
+  /// - Parameters:
+  ///   - unfinished: What ``UnfinishedDownload/all(in:)`` has found.
+  ///   - options: What is different for this request; credentials are not kept with the file.
+  ///   - download: How the file is kept.
+  ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must be quick.
+  /// - Returns: The file.
+  /// - Throws: As ``download(_:to:query:headers:options:download:progress:)``.
+  @discardableResult
+  public nonisolated func download(
+    continuing unfinished: UnfinishedDownload, options: RequestOptions = RequestOptions(),
+    download: DownloadOptions = DownloadOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
+  ) async throws -> DownloadedFile {
+    let folder = unfinished.partFile.deletingLastPathComponent()
+    let destination = unfinished.name.map { folder.appending(path: $0, directoryHint: .notDirectory) } ?? folder
+    return try await self.download(
+      .get(RequestTarget(unfinished.url)), to: destination, options: options, download: download, progress: progress)
+  }
+}

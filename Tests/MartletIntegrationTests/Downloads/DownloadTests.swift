@@ -1,0 +1,366 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  @testable import Martlet
+
+  /// Files over sockets: what is there at the end, what is there before, and what is fetched twice.
+  @Suite(.timeLimit(.minutes(2))) struct DownloadTests {
+    static let small = FileServer.bytes(300_000)
+
+    private static func error(_ work: () async throws -> DownloadedFile) async throws -> HTTPError {
+      try await #require(throws: HTTPError.self) { _ = try await work() }
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a file is there whole, with the time of the server, and nothing beside it`(lane: Lane) async throws {
+      let server = try FileServer(.init(bytes: Self.small, lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"))
+      let folder = try TemporaryFolder()
+      let file = folder.url.appending(path: "a.bin")
+
+      let done = try await lane.client().download(server.target, to: file)
+
+      #expect(done.url.path == file.path && done.byteCount == 300_000 && done.resumedAt == 0)
+      #expect(done.response.status == .ok && done.response.body.isEmpty)
+      #expect(try Data(contentsOf: file) == Self.small)
+      #expect(folder.names == ["a.bin"])
+      let date = try FileManager.default.attributesOfItem(atPath: file.path)[.modificationDate] as? Date
+      #expect(date == HTTPDate("Sun, 06 Nov 1994 08:49:37 GMT")?.date)
+      #expect(FileServer.field("Accept-Encoding", of: server.requests[0]) == "identity")
+    }
+
+    @Test(arguments: Lane.engines)
+    func `what a connection that broke has left is gone on with`(lane: Lane) async throws {
+      let server = try FileServer(.init(bytes: Self.small, cutsAfter: 120_000))
+      let folder = try TemporaryFolder()
+      let file = folder.url.appending(path: "a.bin")
+      try folder.write("old", to: "a.bin")
+
+      let error = try await Self.error { try await lane.client().download(server.target, to: file) }
+      #expect(error.kind == .connectionLost)
+      #expect(try folder.contents("a.bin") == Data("old".utf8))
+      #expect(folder.names == ["a.bin", "a.bin.part", "a.bin.part.json"])
+      let left = try UnfinishedDownload.all(in: folder.url)
+      #expect(left.count == 1 && left.first?.name == "a.bin" && left.first?.expected == 300_000)
+      let received = try #require(left.first?.received)
+      #expect(received > 0 && received <= 120_000)
+
+      server.change { $0.cutsAfter = nil }
+      let first = Shared<[TransferProgress]>([])
+      let done = try await lane.client().download(server.target, to: file) { now in first.withLock { $0.append(now) } }
+
+      #expect(done.resumedAt == received && done.byteCount == 300_000 && done.response.status == 206)
+      #expect(server.ranges == [nil, "bytes=\(received)-"])
+      #expect(FileServer.field("If-Range", of: server.requests[1]) == "\"1\"")
+      #expect(try Data(contentsOf: file) == Self.small)
+      #expect(folder.names == ["a.bin"])
+      let progress = first.withLock { $0 }
+      #expect(progress.first?.received == received && progress.last?.fraction == 1)
+      #expect(try UnfinishedDownload.all(in: folder.url).isEmpty)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `each retry goes on where the last attempt has stopped`(lane: Lane) async throws {
+      let server = try FileServer(.init(bytes: Self.small, cutsAfter: 100_000))
+      let folder = try TemporaryFolder()
+      let client = lane.client { $0.retry = .backoff(attempts: 5, base: .milliseconds(1)) }
+
+      let done = try await client.download(server.target, to: folder.url.appending(path: "a"))
+
+      #expect(try Data(contentsOf: done.url) == Self.small)
+      #expect(server.requests.count >= 3 && server.sent <= 300_000 + 4 * 65_536)
+      #expect(done.resumedAt == 0)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a file that has changed is begun anew, and never spliced`(lane: Lane) async throws {
+      let server = try FileServer(.init(bytes: Self.small, cutsAfter: 120_000))
+      let folder = try TemporaryFolder()
+      let file = folder.url.appending(path: "a.bin")
+      _ = try await Self.error { try await lane.client().download(server.target, to: file) }
+
+      let other = FileServer.bytes(250_000, seed: 2)
+      server.change { $0 = .init(bytes: other, entityTag: "\"2\"") }
+      let done = try await lane.client().download(server.target, to: file)
+
+      #expect(done.resumedAt == 0 && done.byteCount == 250_000)
+      #expect(try Data(contentsOf: file) == other)
+      #expect(folder.names == ["a.bin"])
+    }
+
+    @Test(
+      arguments: Lane.engines,
+      [
+        "a wrong start", "no Content-Range", "another size", "another tag", "another length", "many parts",
+        "more than asked",
+      ])
+    func `a part that lies is not used`(lane: Lane, lie: String) async throws {
+      let server = try FileServer(.init(bytes: Self.small, cutsAfter: 120_000))
+      let folder = try TemporaryFolder()
+      let file = folder.url.appending(path: "a.bin")
+      _ = try await Self.error { try await lane.client().download(server.target, to: file) }
+
+      server.change {
+        $0.cutsAfter = nil
+        $0.head = { head, _ in
+          guard head.status == 206 else { return head }
+          var head = head
+          let (first, last) = (head.body.lowerBound, head.body.upperBound - 1)
+          switch lie {
+          case "a wrong start":
+            head.body = 7..<300_000
+            head.fields["Content-Range"] = "bytes 7-299999/300000"
+          case "no Content-Range": head.fields["Content-Range"] = nil
+          case "another size": head.fields["Content-Range"] = "bytes \(first)-\(last)/400000"
+          case "another tag": head.fields["ETag"] = "\"3\""
+          case "another length": head.fields["Content-Range"] = "bytes \(first)-\(last - 10)/300000"
+          case "many parts":
+            head.fields["Content-Range"] = nil
+            head.fields["Content-Type"] = "multipart/byteranges; boundary=x"
+          default: head.fields["Content-Range"] = "bytes \(first)-\(last)/\(last)"
+          }
+          head.fields["Content-Length"] = "\(head.body.count)"
+          return head
+        }
+      }
+      let done = try await lane.client().download(server.target, to: file)
+
+      #expect(done.resumedAt == 0)
+      #expect(try Data(contentsOf: file) == Self.small)
+      #expect(server.ranges.last == .some(nil))
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a server that sends a part to who asked for all is an error`(lane: Lane) async throws {
+      let server = try FileServer(
+        .init(bytes: Self.small) { head, _ in
+          var head = head
+          head.status = 206
+          head.fields["Content-Range"] = "bytes 0-299999/300000"
+          return head
+        })
+      let folder = try TemporaryFolder()
+
+      let error = try await Self.error {
+        try await lane.client().download(server.target, to: folder.url.appending(path: "a"))
+      }
+      #expect(error.kind == .protocolViolation && error.message.contains("206"))
+      #expect(folder.names.isEmpty)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a file of unknown length is gone on with, and known to be whole by a 416`(lane: Lane) async throws {
+      let server = try FileServer(.init(bytes: Self.small, saysLength: false, cutsAfter: 300_000))
+      let folder = try TemporaryFolder()
+      let file = folder.url.appending(path: "a")
+      // Whoever reads until the end of the connection takes any end for that of the body: so a part has to be made.
+      let part = folder.url.appending(path: "a.part")
+      try Self.small.prefix(100_000).write(to: part)
+      var record = PartRecord(url: server.url)
+      record.entityTag = "\"1\""
+      record.boot = MachineRun.current
+      try PrivateFile.replace(part.path + ".json", with: try JSONEncoder().encode(record))
+
+      let done = try await lane.client().download(server.target, to: file)
+
+      #expect(done.resumedAt == 100_000)
+      #expect(try Data(contentsOf: file) == Self.small)
+      #expect(server.ranges == ["bytes=100000-", "bytes=300000-"] || server.ranges == ["bytes=100000-"])
+    }
+
+    @Test(arguments: Lane.engines, [200, 204])
+    func `an empty body is an empty file`(lane: Lane, status: Int) async throws {
+      let server = try MockServer(.empty(status, headers: status == 200 ? ["Content-Length": "0"] : [:]))
+      let folder = try TemporaryFolder()
+
+      let done = try await lane.client().download(RequestTarget(server.url), to: folder.url.appending(path: "a"))
+
+      #expect(done.byteCount == 0)
+      #expect(try folder.contents("a").isEmpty && folder.names == ["a"])
+    }
+
+    @Test(arguments: Lane.engines, [404, 500, 304, 301])
+    func `what is no success leaves the destination and the part alone`(lane: Lane, status: Int) async throws {
+      let server = try FileServer(.init(bytes: Self.small, cutsAfter: 120_000))
+      let folder = try TemporaryFolder()
+      try folder.write("old", to: "a.bin")
+      let file = folder.url.appending(path: "a.bin")
+      _ = try await Self.error { try await lane.client().download(server.target, to: file) }
+      let part = try folder.contents("a.bin.part")
+
+      server.change {
+        $0.cutsAfter = nil
+        $0.head = { _, _ in .init(status: status, fields: ["Content-Length": "4"], body: status == 304 ? 0..<0 : 0..<4) }
+      }
+      let error = try await Self.error { try await lane.client().download(server.target, to: file) }
+
+      #expect(error.kind == .status && error.status?.rawValue == status)
+      #expect(try folder.contents("a.bin") == Data("old".utf8))
+      #expect(try folder.contents("a.bin.part") == part)
+
+      server.change { $0.head = nil }
+      let done = try await lane.client().download(server.target, to: file)
+      #expect(done.resumedAt == Int64(part.count))
+      #expect(try Data(contentsOf: file) == Self.small)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a cancelled download stops at once and can be gone on with`(lane: Lane) async throws {
+      let server = try FileServer(.init(bytes: Self.small, rate: 200_000))
+      let folder = try TemporaryFolder()
+      let file = folder.url.appending(path: "a.bin")
+      let client = lane.client()
+
+      let handle = client.startDownload(.get(server.target), to: file)
+      #expect(await becomes { server.sent > 50_000 })
+      handle.cancel()
+      await #expect(throws: CancellationError.self) { try await handle.value }
+      #expect(await becomes { client.core.entryCount == 0 })
+      let sent = server.sent
+      #expect(sent < 300_000)
+
+      server.change { $0.rate = nil }
+      let again = try await handle.retry().value
+      #expect(again.resumedAt > 0)
+      #expect(try Data(contentsOf: file) == Self.small)
+      #expect(folder.names == ["a.bin"])
+    }
+
+    @Test func `two downloads to the same file do not meet`() async throws {
+      let server = try FileServer(.init(bytes: Self.small, rate: 200_000))
+      let folder = try TemporaryFolder()
+      let file = folder.url.appending(path: "a.bin")
+      let client = Lane.curl.client()
+
+      let handle = client.startDownload(.get(server.target), to: file)
+      #expect(await becomes { server.sent > 0 })
+      let error = try await Self.error { try await client.download(server.target, to: file) }
+      #expect(error.kind == .file && error.message.contains("is being downloaded already"))
+      server.change { $0.rate = nil }
+      _ = try await handle.value
+      #expect(try Data(contentsOf: file) == Self.small)
+      #expect(server.requests.count == 1)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a name comes from the server, harmless, and replaces nothing`(lane: Lane) async throws {
+      let server = try FileServer(
+        .init(bytes: Self.small) { head, _ in
+          var head = head
+          head.fields["Content-Disposition"] = #"attachment; filename="../../evil.txt""#
+          return head
+        })
+      let folder = try TemporaryFolder()
+      try folder.write("mine", to: "evil.txt")
+
+      let one = try await lane.client().download(server.target, to: folder.url)
+      let two = try await lane.client().download(server.target, to: folder.url)
+
+      #expect(one.url.lastPathComponent == "evil (1).txt" && two.url.lastPathComponent == "evil (2).txt")
+      #expect(folder.names == ["evil (1).txt", "evil (2).txt", "evil.txt"])
+      #expect(try folder.contents("evil.txt") == Data("mine".utf8))
+    }
+
+    @Test func `without a destination the file is among the temporary ones, and nothing stays of a failure`() async throws {
+      let server = try FileServer(.init(bytes: Self.small))
+      let client = Lane.curl.client()
+
+      let done = try await client.download(server.target)
+      #expect(try Data(contentsOf: done.url) == Self.small)
+      try FileManager.default.removeItem(at: done.url)
+
+      let temporary = FileManager.default.temporaryDirectory
+      func parts() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: temporary.path).filter { $0.hasPrefix("martlet-") }
+      }
+      let before = try parts()
+      server.change { $0.cutsAfter = 1000 }
+      _ = try await Self.error { try await client.download(server.target) }
+      #expect(try parts() == before)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `segments fetch a large file over several connections`(lane: Lane) async throws {
+      let bytes = FileServer.bytes(24 << 20)
+      let server = try FileServer(.init(bytes: bytes))
+      let folder = try TemporaryFolder()
+      var options = DownloadOptions()
+      options.segments = 4
+
+      let done = try await lane.client().download(
+        server.target, to: folder.url.appending(path: "a"), download: options)
+
+      #expect(try Data(contentsOf: done.url) == bytes)
+      #expect(server.sent == Int64(bytes.count))
+      #expect(server.requests.count == 6 && server.ranges.allSatisfy { $0 != nil })
+      #expect(folder.names == ["a"])
+    }
+
+    @Test(arguments: Lane.engines, ["no ranges", "no tag", "changes"])
+    func `segments give way where they cannot be`(lane: Lane, why: String) async throws {
+      let bytes = FileServer.bytes(12 << 20)
+      let server = try FileServer(.init(bytes: bytes))
+      let other = FileServer.bytes(10 << 20, seed: 2)
+      switch why {
+      case "no ranges": server.change { $0.servesRanges = false }
+      case "no tag": server.change { $0.entityTag = nil }
+      default:
+        server.change {
+          $0.head = { [weak server] head, _ in
+            if head.body.lowerBound >= 4 << 20 { server?.change { $0 = .init(bytes: other, entityTag: "\"2\"") } }
+            return head
+          }
+        }
+      }
+      let folder = try TemporaryFolder()
+      var options = DownloadOptions()
+      options.segments = 3
+
+      let done = try await lane.client().download(
+        server.target, to: folder.url.appending(path: "a"), download: options)
+
+      let content = try Data(contentsOf: done.url)
+      #expect(content == (why == "changes" ? other : bytes))
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a file whose checksum is another one does not get its name`(lane: Lane) async throws {
+      let server = try FileServer(.init(bytes: Self.small))
+      let folder = try TemporaryFolder()
+      try folder.write("old", to: "a")
+      let file = folder.url.appending(path: "a")
+      var options = DownloadOptions()
+      options.checksum = .sha256(String(repeating: "0", count: 64))
+
+      let error = try await Self.error { try await lane.client().download(server.target, to: file, download: options) }
+      #expect(error.kind == .checksumMismatch && error.message.contains("000"))
+      #expect(try folder.contents("a") == Data("old".utf8))
+
+      // What was refused is not gone on with.
+      options.checksum = .sha256(SHA256Stream.text(SHA2.sha256(Self.small)))
+      let done = try await lane.client().download(server.target, to: file, download: options)
+      #expect(done.resumedAt == 0 && server.ranges == [nil, nil])
+      #expect(try Data(contentsOf: file) == Self.small)
+    }
+
+    @Test(arguments: Lane.engines, [true, false])
+    func `the server's digest field is checked`(lane: Lane, isRight: Bool) async throws {
+      let digest = Data(SHA2.sha256(isRight ? Self.small : Data())).base64EncodedString()
+      let server = try FileServer(
+        .init(bytes: Self.small) { head, _ in
+          var head = head
+          head.fields["Repr-Digest"] = "sha-512=:AAAA:, sha-256=:\(digest):"
+          return head
+        })
+      let folder = try TemporaryFolder()
+
+      do {
+        _ = try await lane.client().download(server.target, to: folder.url.appending(path: "a"))
+        #expect(isRight)
+      } catch let error as HTTPError {
+        #expect(!isRight && error.kind == .checksumMismatch)
+      }
+    }
+  }
+#endif
