@@ -56,8 +56,17 @@ final class PartFile: Sendable {
   ///   - resume: Whether what is there may be gone on with.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``: it cannot be opened, is in use, or is something else than
   ///   the beginning of this download.
-  static func open(_ path: String, url: String, resume: DownloadOptions.Resume) throws(HTTPError) -> PartFile {
-    let descriptor = try lock(path)
+  static func open(_ path: String, url: String, resume: DownloadOptions.Resume) async throws -> PartFile {
+    // A download that was cancelled lets go of it a moment after its caller knows.
+    let end = ContinuousClock.now + patience
+    var descriptor = try lock(path)
+    while descriptor == nil, ContinuousClock.now < end {
+      try await Task.sleep(for: .milliseconds(5))
+      descriptor = try lock(path)
+    }
+    guard let descriptor else {
+      throw HTTPError(.file, "\(PrivateFile.shown(path)) is being downloaded already")
+    }
     do throws(HTTPError) {
       let size = DiskCalls.facts(descriptor)?.size ?? 0
       var record = PartRecord(url: url)
@@ -106,8 +115,13 @@ final class PartFile: Sendable {
     return record
   }
 
+  /// How long somebody else's lock is waited for.
+  private static let patience = Duration.seconds(1)
+
   /// Opens the file and takes its lock.
-  private static func lock(_ path: String) throws(HTTPError) -> Int32 {
+  ///
+  /// - Returns: The open file, or `nil` if somebody else has the lock.
+  private static func lock(_ path: String) throws(HTTPError) -> Int32? {
     // Whoever had it may have finished and renamed it meanwhile: then this is no part file any more.
     for _ in 0..<16 {
       let descriptor = DiskCalls.openPart(path)
@@ -120,7 +134,7 @@ final class PartFile: Sendable {
         let code = errno
         closeFile(descriptor)
         guard code == EWOULDBLOCK else { throw PrivateFile.error("cannot be locked", path, code) }
-        throw HTTPError(.file, "\(PrivateFile.shown(path)) is being downloaded already")
+        return nil
       }
       if DiskCalls.facts(path)?.inode == facts.inode { return descriptor }
       closeFile(descriptor)

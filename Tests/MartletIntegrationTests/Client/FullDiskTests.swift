@@ -8,9 +8,9 @@
   /// Files that do not fit on the disk: in processes of their own, which may make no file longer than so many bytes.
   @Suite(.timeLimit(.minutes(2))) struct FullDiskTests {
     /// Begins a time in which files can grow to some bytes only: the write that goes on beyond that is cut, the next fails.
-    private static func fill(at bytes: Int) { limit(to: rlim_t(bytes)) }
+    static func fill(at bytes: Int) { limit(to: rlim_t(bytes)) }
 
-    private static func empty() { limit(to: nil) }
+    static func empty() { limit(to: nil) }
 
     private static func limit(to bytes: rlim_t?) {
       #if canImport(Glibc)

@@ -53,6 +53,9 @@ struct NginxServer {
     url = "\(listening.hasPrefix("ssl") ? "https" : "http")://127.0.0.1:\(port)"
   }
 
+  /// The path of a file in its folder.
+  func path(_ name: String) -> String { folder.path(name) }
+
   /// Starts it with TLS: its answers tell about their connection: `X-Connection` has its number, `X-Reused` is `r` if
   /// its session was resumed, `X-Client` the subject of the client's certificate.
   init(_ identity: CertificateAuthority.Identity, isHTTP2: Bool = false, _ directives: String...) async throws {

@@ -1,0 +1,188 @@
+import Foundation
+import Testing
+
+@testable import Martlet
+
+@Suite struct DownloadRulesTests {
+  private static let whole = DownloadWork()
+  private static let rest = DownloadWork(start: 100, isRange: true, validator: "\"a\"")
+  private static let piece = DownloadWork(start: 100, end: 200, isRange: true, validator: "\"a\"")
+
+  private static var record: PartRecord {
+    var record = PartRecord(url: "http://a.test/")
+    record.entityTag = "\"a\""
+    record.length = 1000
+    return record
+  }
+
+  private static func judge(
+    _ status: Int, _ headers: HTTPHeaders = [:], _ work: DownloadWork = rest
+  ) -> DownloadRules.Verdict {
+    DownloadRules.judge(HTTPStatus(rawValue: status), headers, asked: work, record: record)
+  }
+
+  @Test func `asks for what is missing, on condition that it is the same file`() {
+    let request = HTTPRequest.get("http://a.test/")
+    #expect(Self.whole.request(from: request).headers == ["Accept-Encoding": "identity"])
+    let rest = Self.rest.request(from: request).headers
+    #expect(rest["Range"] == "bytes=100-" && rest["If-Range"] == "\"a\"")
+    #expect(Self.piece.request(from: request).headers["Range"] == "bytes=100-199")
+    let own = HTTPRequest.get("http://a.test/", headers: ["Accept-Encoding": "gzip"])
+    #expect(Self.whole.request(from: own).headers["Accept-Encoding"] == "gzip")
+  }
+
+  @Test func `takes a whole file for one`() {
+    #expect(Self.judge(200, ["Content-Length": "5"]) == .whole(length: 5))
+    #expect(Self.judge(200, ["Content-Length": "x"]) == .whole(length: nil))
+    #expect(Self.judge(203, [:], Self.whole) == .whole(length: nil))
+    #expect(Self.judge(204, [:], Self.whole) == .whole(length: 0))
+  }
+
+  @Test func `takes the part that was asked for`() {
+    #expect(Self.judge(206, ["Content-Range": "bytes 100-999/1000"]) == .part(100..<1000, size: 1000))
+    #expect(Self.judge(206, ["Content-Range": "bytes 100-149/*", "ETag": "\"a\""]) == .part(100..<150, size: nil))
+    #expect(Self.judge(206, ["Content-Range": "bytes 100-199/1000"], Self.piece) == .part(100..<200, size: 1000))
+    #expect(Self.judge(206, ["Content-Range": "bytes 100-120/1000"], Self.piece) == .part(100..<121, size: 1000))
+  }
+
+  @Test(
+    arguments: [
+      [:], ["Content-Range": "bytes */1000"], ["Content-Range": "bytes 0-999/1000"],
+      ["Content-Range": "bytes 101-999/1000"], ["Content-Range": "bytes 100-99/1000"],
+      ["Content-Range": "bytes 100-999/900"], ["Content-Range": "items 100-999/1000"],
+      ["Content-Range": "bytes 100-998/999"], ["Content-Range": "bytes 100-999/1000", "ETag": "\"b\""],
+      ["Content-Range": "bytes 100-999/1000", "Content-Length": "899"],
+      ["Content-Range": "bytes 100-99999999999999999999/*"],
+    ] as [HTTPHeaders])
+  func `begins anew where a part is another one`(headers: HTTPHeaders) {
+    guard case .restart = Self.judge(206, headers) else {
+      Issue.record("\(Self.judge(206, headers))")
+      return
+    }
+  }
+
+  @Test func `refuses more than was asked for, and a part for who asked for all`() {
+    guard case .restart = Self.judge(206, ["Content-Range": "bytes 100-200/1000"], Self.piece) else {
+      Issue.record("more than asked")
+      return
+    }
+    guard case .violation = Self.judge(206, ["Content-Range": "bytes 0-999/1000"], Self.whole) else {
+      Issue.record("a part of nothing")
+      return
+    }
+    var two: HTTPHeaders = ["Content-Range": "bytes 100-999/1000"]
+    two.append("bytes 0-9/1000", for: "Content-Range")
+    guard case .restart = Self.judge(206, two) else {
+      Issue.record("two ranges")
+      return
+    }
+  }
+
+  @Test func `takes a date for a validator only where there is no tag`() {
+    var record = Self.record
+    record.entityTag = nil
+    record.lastModified = "Sun, 06 Nov 1994 08:49:37 GMT"
+    let range: HTTPHeaders = ["Content-Range": "bytes 100-999/1000", "Last-Modified": "Sun, 06 Nov 1994 08:49:38 GMT"]
+    guard case .restart = DownloadRules.judge(.partialContent, range, asked: Self.rest, record: record) else {
+      Issue.record("another date")
+      return
+    }
+    #expect(Self.judge(206, range) == .part(100..<1000, size: 1000))
+  }
+
+  @Test func `knows by a 416 that all is there, and nothing else`() {
+    let all = DownloadWork(start: 1000, isRange: true, validator: "\"a\"")
+    #expect(Self.judge(416, ["Content-Range": "bytes */1000"], all) == .complete(1000))
+    for (headers, work) in [
+      (["Content-Range": "bytes */999"], all), ([:], all), (["Content-Range": "bytes */1000"], Self.piece),
+      (["Content-Range": "bytes */0"], DownloadWork(start: 0, end: 10, isRange: true)),
+    ] as [(HTTPHeaders, DownloadWork)] {
+      guard case .restart = Self.judge(416, headers, work) else {
+        Issue.record("\(headers)")
+        continue
+      }
+    }
+    #expect(Self.judge(416, [:], Self.whole) == .other)
+    for status in [301, 304, 404, 500] { #expect(Self.judge(status) == .other) }
+  }
+}
+
+@Suite struct PartRecordTests {
+  private static var record: PartRecord {
+    var record = PartRecord(url: "http://a.test/")
+    record.entityTag = "\"a\""
+    record.length = 1000
+    record.boot = "now"
+    record.written = ByteSpans(upTo: 500)
+    record.synced = ByteSpans(upTo: 300)
+    return record
+  }
+
+  @Test func `relies on what is written in this run of the machine, and on what is on the disk after it`() {
+    #expect(Self.record.reliable(size: 700, boot: "now").spans == [0..<700])
+    #expect(Self.record.reliable(size: 700, boot: "later").spans == [0..<300])
+    #expect(Self.record.reliable(size: 700, boot: nil).spans == [0..<300])
+    #expect(Self.record.reliable(size: 200, boot: "later").spans == [0..<200])
+    #expect(Self.record.reliable(size: 5000, boot: "now").spans == [0..<1000])
+  }
+
+  @Test func `relies on nothing without a validator, or after a wrong checksum`() {
+    var record = Self.record
+    record.isRejected = true
+    #expect(record.reliable(size: 700, boot: "now").isEmpty)
+    record = Self.record
+    record.entityTag = nil
+    #expect(record.reliable(size: 700, boot: "now").isEmpty)
+  }
+
+  @Test func `relies on its word where there are gaps`() {
+    var record = Self.record
+    record.isSequential = false
+    record.written.insert(800..<900)
+    #expect(record.reliable(size: 1000, boot: "now").spans == [0..<500, 800..<900])
+    #expect(record.reliable(size: 850, boot: "now").spans == [0..<500, 800..<850])
+  }
+
+  @Test func `takes only validators that are strong`() {
+    for (tag, strong) in [
+      ("\"a\"", true), ("W/\"a\"", false), ("a", false), ("\"", false), ("\"\"", true), ("\"a\u{7F}\"", false),
+      ("\"a b\"", false), (" \"a\" ", true),
+    ] { #expect((Validators.strongTag(["ETag": tag]) != nil) == strong, "\(tag)") }
+    let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
+    for (date, strong) in [
+      ("Sun, 06 Nov 1994 08:49:38 GMT", true), (modified, false), ("Sun, 06 Nov 1994 08:49:36 GMT", false),
+      ("x", false), (nil, false),
+    ] as [(String?, Bool)] {
+      var headers: HTTPHeaders = ["Last-Modified": modified]
+      headers["Date"] = date
+      #expect((Validators.strongDate(headers) != nil) == strong, "\(date ?? "none")")
+    }
+  }
+
+  @Test func `reads the digest that a server sends`() {
+    let digits = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    let text = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
+    #expect(DownloadCheck.sha256("sha-256=:\(text):") == digits)
+    #expect(DownloadCheck.sha256("sha-512=:AAAA:, SHA-256=:\(text):;x=1") == digits)
+    for field in ["", "sha-256", "sha-256=\(text)", "sha-256=:AAAA:", "sha-256=:::", "sha-1=:\(text):"] {
+      #expect(DownloadCheck.sha256(field) == nil, "\(field)")
+    }
+  }
+
+  @Test func `counts SHA-256 in pieces as in one`() {
+    var generator = SeededGenerator(seed: 3)
+    for count in [0, 1, 55, 56, 63, 64, 65, 119, 128, 1000] {
+      let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+      let (stream, expected) = (SHA256Stream(), SHA256Stream.text(SHA2.sha256(bytes)))
+      var own = SHA2.Running256()
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let piece = rest.prefix(Int.random(in: 1...100, using: &generator))
+        stream.update(Data(piece))
+        own.update(piece)
+        rest = rest.dropFirst(piece.count)
+      }
+      #expect(stream.digits() == expected && SHA256Stream.text(own.value()) == expected)
+    }
+  }
+}
