@@ -30,9 +30,11 @@ let package = Package(
       name: "MartletTool", dependencies: ["Martlet", "MartletTesting"], path: "Examples/martlet",
       swiftSettings: settings),
     .target(name: "RedisStore", dependencies: ["Martlet"], path: "Examples/RedisStore", swiftSettings: settings),
+    .executableTarget(name: "Chat", dependencies: ["Martlet"], path: "Examples/Chat", swiftSettings: settings),
     .testTarget(name: "MartletTests", dependencies: ["Martlet", "MartletTesting"], swiftSettings: settings),
     .testTarget(
-      name: "MartletIntegrationTests", dependencies: ["Martlet", "MartletTesting", "MartletTool", "RedisStore"],
+      name: "MartletIntegrationTests",
+      dependencies: ["Martlet", "MartletTesting", "MartletTool", "RedisStore", "Chat"],
       swiftSettings: settings),
   ]
 )

@@ -42,6 +42,10 @@ struct Arguments {
       return .cache(try CacheCommand.parse(Array(positionals.dropFirst()) + (removesAll ? ["--all"] : [])))
     }
     if removesAll { throw UsageError("unknown option '--all'; see martlet --help") }
+    if positionals.first == "sse", positionals.count > 1 {
+      positionals.removeFirst()
+      return .events(SSECommand(command: try request()))
+    }
     return .request(try request())
   }
 

@@ -4,6 +4,7 @@ enum Command: Equatable, Sendable {
   case version
   case demo
   case cache(CacheCommand)
+  case events(SSECommand)
   case request(RequestCommand)
 }
 

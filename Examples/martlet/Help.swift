@@ -6,6 +6,7 @@ enum Help {
     Usage:  martlet [METHOD] URL [ITEM...] [OPTION...]
             martlet demo           a tour of the library; needs no network
             martlet cache ls DIR | rm DIR URL...|--all | stat DIR
+            martlet sse URL        prints server-sent events; connects again
 
     METHOD is GET, or POST if there is something to send. In the URL, ':8080/x' is
     http://localhost:8080/x; without a scheme localhost and 127.* get http://, all

@@ -21,6 +21,10 @@ enum Tool {
       case .version: return print("martlet \(HTTPClient.Configuration.version)\n", output)
       case .demo: return await Demo(output: output).run()
       case .cache(let command): return await command.run(output, errors)
+      case .events(let command):
+        let signals = Signals { HiddenLine.restore() }
+        defer { signals.ignore() }
+        return await command.run(output, errors)
       case .request(let command):
         let file = try command.output.map { name throws(UsageError) in try OutputFile(name) }
         let signals = Signals {

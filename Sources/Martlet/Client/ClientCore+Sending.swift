@@ -71,7 +71,8 @@ extension ClientCore {
     let call = try begin(request, options: options, isManaged: false)
     return try await withTaskCancellationHandler {
       try await ending(call) {
-        let response = try await Pipeline.run(call, .stream)
+        var response = try await Pipeline.run(call, .stream)
+        response.decoder = call.settings.configuration.decoder
         if call.options.accepts.accepts(response.status) != true {
           _ = try await accepted(response, call)
         }
@@ -111,7 +112,7 @@ extension ClientCore {
   }
 
   /// Judges a response.
-  private func accepted(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPResponse {
+  func accepted(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPResponse {
     let data = try await streamed.body.collect(upTo: .max)
     let response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
     let isAccepted: Bool

@@ -5,6 +5,8 @@ public struct StreamedResponse: Sendable {
   private var head: Boxed<ResponseHead>
   /// The body; readable once.
   public var body: ResponseBody
+  /// The client's, for JSON; set for who reads the body.
+  var decoder: JSONDecoder?
 
   /// Makes a response, for transports and middleware.
   ///

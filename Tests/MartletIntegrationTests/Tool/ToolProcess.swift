@@ -19,18 +19,21 @@ final class ToolProcess {
   private let folder: TemporaryFolder
 
   /// The tool, which is built into the folder of the tests.
-  static func martlet() throws -> URL {
+  static func martlet() throws -> URL { try built("martlet") }
+
+  /// A program of the package, which is built into the folder of the tests.
+  static func built(_ name: String) throws -> URL {
     let places = [
       Bundle(for: Anchor.self).bundleURL, Bundle.main.executableURL,
       CommandLine.arguments.first.map { URL(fileURLWithPath: $0) },
     ]
     let folders = places.compactMap { $0 }.flatMap { [$0, $0.deletingLastPathComponent()] }
-    let candidates = folders.map { $0.appendingPathComponent("martlet") }
+    let candidates = folders.map { $0.appendingPathComponent(name) }
     return try #require(
       candidates.first {
         var isFolder: ObjCBool = false
         return FileManager.default.fileExists(atPath: $0.path, isDirectory: &isFolder) && !isFolder.boolValue
-      }, "martlet is not built: it is looked for in \(folders.map(\.path))")
+      }, "\(name) is not built: it is looked for in \(folders.map(\.path))")
   }
 
   /// Runs the tool to its end.

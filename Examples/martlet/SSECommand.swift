@@ -1,0 +1,45 @@
+import Foundation
+import Martlet
+
+/// `martlet sse`: prints the events of a server as they come, until the server ends them or somebody interrupts it.
+struct SSECommand: Equatable, Sendable {
+  /// The request, and how to reach the server.
+  var command: RequestCommand
+
+  /// Does it.
+  func run(_ output: Terminal, _ errors: Terminal) async -> ExitCode {
+    do {
+      var configuration = HTTPClient.Configuration()
+      configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
+      command.connecting.apply(to: &configuration)
+      try command.identity.apply(to: &configuration, url: command.url)
+      if command.isVerbose { configuration.attemptMiddleware = [Trace(errors: errors)] }
+      let client = HTTPClient { [configuration] in $0 = configuration }
+      try await command.identity.fill(client.cookies, url: command.url)
+      for try await event in client.serverSentEvents(command.request, options: command.options) {
+        try output.write(Self.text(of: event))
+      }
+      return .success
+    } catch let error as HTTPError {
+      errors.complain("\(error)")
+      guard error.kind == .status, let status = error.status else { return RunRequest.code(of: error) }
+      return status.isSuccess ? .noResponse : RunRequest.code(of: status)
+    } catch let error as WriteError {
+      return error.isBrokenPipe ? .brokenPipe : .failure
+    } catch {
+      errors.complain("\(error)")
+      return .noResponse
+    }
+  }
+
+  /// The event as a server would write it, without what a terminal would obey.
+  static func text(of event: ServerSentEvent) -> String {
+    var lines: [String] = []
+    if event.event != "message" { lines.append("event: \(Visible.line(event.event))") }
+    if !event.id.isEmpty { lines.append("id: \(Visible.line(event.id))") }
+    for line in event.data.split(separator: "\n", omittingEmptySubsequences: false) {
+      lines.append("data: \(Visible.line(String(line)))")
+    }
+    return lines.joined(separator: "\n") + "\n\n"
+  }
+}

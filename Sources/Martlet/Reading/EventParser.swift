@@ -1,0 +1,117 @@
+import Foundation
+
+/// Makes events of the bytes of one event stream (WHATWG HTML §9.2.6).
+struct EventParser {
+  private var splitter: LineSplitter
+  private var fields: EventFields
+
+  /// Makes one for the beginning of a stream.
+  ///
+  /// - Parameters:
+  ///   - lastEventID: The identifier that counts until the server sets another.
+  ///   - limit: The most bytes of an event.
+  init(lastEventID: String, upTo limit: Int) {
+    splitter = LineSplitter(.any, upTo: limit)
+    fields = EventFields(id: lastEventID, limit: limit)
+  }
+
+  /// The identifier of the last event that was whole, also if it had no content.
+  var lastEventID: String { fields.lastEventID }
+
+  /// What the server has said last of the pause before a reconnect.
+  var pause: Duration? { fields.pause }
+
+  /// Whether any line was whole, such as a comment that shows that the server is there.
+  var hasLines: Bool { fields.hasLines }
+
+  /// Takes the next bytes, after ``next()`` has returned `nil`.
+  mutating func push(_ piece: Data) { splitter.push(piece) }
+
+  /// The next event, or `nil` if more bytes are needed.
+  ///
+  /// What is not ended by a blank line at the end of the stream is no event.
+  mutating func next() throws -> ServerSentEvent? {
+    while let outcome = try splitter.next({ line in try fields.take(line) }) {
+      if case .event(let event) = outcome { return event }
+    }
+    return nil
+  }
+}
+
+/// What has come of an event up to now.
+private struct EventFields {
+  enum Outcome {
+    case nothing
+    case event(ServerSentEvent)
+  }
+
+  private(set) var lastEventID: String
+  private(set) var pause: Duration?
+  private(set) var hasLines = false
+  private let limit: Int
+  private var id: String
+  private var type = ""
+  private var data: [UInt8] = []
+  private var retry: Duration?
+
+  init(id: String, limit: Int) {
+    lastEventID = id
+    self.id = id
+    self.limit = limit
+  }
+
+  mutating func take(_ line: UnsafeRawBufferPointer) throws -> Outcome {
+    hasLines = true
+    guard let first = line.first else { return dispatch() }
+    // A comment.
+    if first == 0x3A { return .nothing }
+    let colon = line.firstIndex(of: 0x3A) ?? line.endIndex
+    var value = line[colon...].dropFirst()
+    if value.first == 0x20 { value = value.dropFirst() }
+    try set(line[..<colon], to: value)
+    return .nothing
+  }
+
+  private mutating func set(_ name: Slice<UnsafeRawBufferPointer>, to value: Slice<UnsafeRawBufferPointer>) throws {
+    if name.elementsEqual("data".utf8) {
+      data.append(contentsOf: value)
+      data.append(0x0A)
+    } else if name.elementsEqual("event".utf8) {
+      type = String(decoding: value, as: UTF8.self)
+    } else if name.elementsEqual("id".utf8) {
+      guard !value.contains(0) else { return }
+      id = String(decoding: value, as: UTF8.self)
+    } else if name.elementsEqual("retry".utf8), let time = Self.milliseconds(value) {
+      retry = time
+      pause = time
+    }
+    // The repaired text of invalid bytes may be three times as long as they are; the last LF is no content.
+    guard data.count + type.utf8.count + id.utf8.count - 1 <= limit else {
+      throw HTTPError(.bodyTooLarge, "an event is larger than \(limit) bytes", phase: .receiving)
+    }
+  }
+
+  private mutating func dispatch() -> Outcome {
+    lastEventID = id
+    defer {
+      data = []
+      type = ""
+      retry = nil
+    }
+    guard !data.isEmpty else { return .nothing }
+    let text = String(decoding: data.dropLast(), as: UTF8.self)
+    return .event(ServerSentEvent(id: id, event: type.isEmpty ? "message" : type, data: text, retry: retry))
+  }
+
+  /// A number of nothing but digits; no more than a day, so that nothing overflows.
+  private static func milliseconds(_ digits: Slice<UnsafeRawBufferPointer>) -> Duration? {
+    guard !digits.isEmpty else { return nil }
+    let longest = 86_400_000
+    var number = 0
+    for digit in digits {
+      guard 0x30...0x39 ~= digit else { return nil }
+      number = min(number * 10 + Int(digit - 0x30), longest)
+    }
+    return .milliseconds(number)
+  }
+}

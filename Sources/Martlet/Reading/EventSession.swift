@@ -1,0 +1,177 @@
+import Foundation
+
+/// One reader's stream of events, over all its connections.
+///
+/// ```
+///   next ─▶ connecting ──200, an event stream──▶ reading ──an event──▶ next
+///              │  ▲                                │
+///            204  └──pause── ended, broken ◀───────┘
+///              ▼              │ not to be repeated, or an error that another try does not mend
+///            over             ▼
+///                     over, or the error
+/// ```
+final class EventSession {
+  private let core: ClientCore
+  private let request: HTTPRequest
+  private let settings: SSEOptions
+  private let options: RequestOptions
+  private var parser: EventParser
+  private var pauses: EventPauses
+  private var connection: OpenCall?
+  private var body: ResponseBody.AsyncIterator?
+  /// Whether there has been a connection: what comes after it is a reconnect.
+  private var hasConnected = false
+  private var isOver = false
+  /// Reconnects that failed since the last one that did not.
+  private var failures = 0
+  private var pause = Duration.zero
+  /// When the total limit passes, if there is one: it counts for all connections together.
+  private var end: Duration?
+
+  init(_ core: ClientCore, _ request: HTTPRequest, _ settings: SSEOptions, _ options: RequestOptions) {
+    self.core = core
+    self.request = request
+    self.settings = settings
+    self.options = options
+    let id = settings.lastEventID.isEmpty ? request.headers["Last-Event-ID"] ?? "" : settings.lastEventID
+    parser = EventParser(lastEventID: id, upTo: settings.maximumEventBytes)
+    pauses = EventPauses(settings)
+  }
+
+  /// The next event, or `nil` when there will be no more.
+  func next() async throws -> ServerSentEvent? {
+    if !hasConnected { try begin() }
+    while !isOver {
+      do {
+        if let event = try parser.next() { return event }
+      } catch {
+        throw connection?.fail(error) ?? error
+      }
+      if let connection, body != nil {
+        try await read(connection)
+      } else {
+        try await connect()
+      }
+    }
+    return nil
+  }
+
+  private func begin() throws {
+    if settings.maximumEventBytes < 1 {
+      throw HTTPError(.invalidRequest, "maximumEventBytes is \(settings.maximumEventBytes)", request: request)
+    }
+    guard case .set(let total?) = options.timeouts.total else { return }
+    end = core.timeline.now() + total
+  }
+
+  // MARK: Reading
+
+  private func read(_ connection: OpenCall) async throws {
+    do {
+      guard var body else { return }
+      // It is not copied while it is used: there is one reader.
+      self.body = nil
+      let piece = try await connection.next(&body)
+      guard let piece else { return lost(connection) }
+      self.body = body
+      parser.push(piece)
+    } catch let error as HTTPError where error.isConnectivity || error.isTimeout {
+      guard settings.repeats(request), !isLate else { throw error }
+      lost(connection)
+    }
+  }
+
+  /// Plans the next connection, if there is to be one.
+  private func lost(_ connection: OpenCall) {
+    guard settings.repeats(request) else {
+      isOver = true
+      return
+    }
+    if let asked = parser.pause { pauses.base = asked }
+    let wasOfUse = parser.hasLines || connection.elapsed - pause >= pauses.last
+    pause = pauses.next(wasOfUse: wasOfUse, random: random)
+    // What was not ended by a blank line is dropped.
+    parser = EventParser(lastEventID: parser.lastEventID, upTo: settings.maximumEventBytes)
+    self.connection = nil
+    body = nil
+  }
+
+  // MARK: Connecting
+
+  private func connect() async throws {
+    do {
+      let call = try await core.open(asked, options: limited, after: pause)
+      try take(call)
+      hasConnected = true
+      failures = 0
+    } catch let error as HTTPError where hasConnected && Self.mayPass(error) {
+      failures += 1
+      guard failures < settings.maximumFailures, !isLate else { throw gaveUp(error) }
+      let asked = error.response.flatMap { RetryAfter.delay($0.headers, now: core.settings.configuration.now()) }
+      pause = pauses.next(wasOfUse: false, asked: asked, random: random)
+    }
+  }
+
+  private func take(_ call: OpenCall) throws {
+    let response = call.response
+    switch response.status {
+    case .noContent:
+      try call.succeed()
+      isOver = true
+    case .ok where response.contentType?.essence == "text/event-stream":
+      connection = call
+      body = response.body.makeAsyncIterator()
+    case .ok:
+      let type = response.headers["Content-Type"].map { "'\(InvalidInput.printable($0))'" } ?? "of no type"
+      throw call.fail(error(.decoding, "the response is \(type), not text/event-stream", response))
+    default:
+      throw call.fail(error(.status, "\(response.status.rawValue) is no answer for an event stream", response))
+    }
+  }
+
+  private func error(_ kind: HTTPError.Kind, _ message: String, _ response: StreamedResponse) -> HTTPError {
+    // Without the body, which may not end.
+    let head = response.whole(Data(), asked: request, decoder: nil)
+    return HTTPError(kind, message, request: response.request, response: head)
+  }
+
+  /// The request of the next connection.
+  private var asked: HTTPRequest {
+    var asked = request
+    if !asked.headers.contains("Accept") { asked.headers["Accept"] = "text/event-stream" }
+    if !asked.headers.contains("Cache-Control") { asked.headers["Cache-Control"] = "no-store" }
+    let id = parser.lastEventID
+    // An identifier with a control character cannot be told.
+    asked.headers["Last-Event-ID"] = id.isEmpty || !FieldSyntax.isFieldValue(id) ? nil : id
+    return asked
+  }
+
+  /// The options of the next connection.
+  private var limited: RequestOptions {
+    var limited = options
+    limited.accepts = .statuses(200..<205)
+    limited.cache = .off
+    limited.coalesces = false
+    // Reconnects are counted here: the policy is for the first connection.
+    if hasConnected { limited.retry = .standard }
+    if let end { limited.timeouts.total = .set(max(end - core.timeline.now(), .milliseconds(1))) }
+    return limited
+  }
+
+  private var random: Double { core.settings.configuration.random() }
+
+  /// Whether the total limit has passed.
+  private var isLate: Bool { end.map { core.timeline.now() >= $0 } ?? false }
+
+  /// Whether the next reconnect may fare better.
+  private static func mayPass(_ error: HTTPError) -> Bool {
+    if error.isConnectivity || error.isTimeout { return true }
+    return error.kind == .status && (error.isTransient || error.status?.isServerError == true)
+  }
+
+  private func gaveUp(_ error: HTTPError) -> HTTPError {
+    var error = error
+    error.message += " (\(failures) reconnects failed)"
+    return error
+  }
+}

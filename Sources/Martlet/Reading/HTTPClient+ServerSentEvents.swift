@@ -1,0 +1,29 @@
+extension HTTPClient {
+  /// Reads the events that a server sends (WHATWG HTML §9.2), and connects again when the connection has ended.
+  ///
+  /// ```swift
+  /// for try await event in client.serverSentEvents(.get("/prices")) { print(event.event, event.data) }
+  /// ```
+  ///
+  /// The request gets `Accept: text/event-stream` and `Cache-Control: no-store` unless it has these fields, and no cache
+  /// is used. The server's `204` ends the events; so does the end of the connection, if the request is not to be sent
+  /// again. A first connection that fails throws, as any request. After it a lost connection, silence longer than the
+  /// idle limit and, on reconnects, 408, 425, 429 and 5xx are waited out, and the server is told the last event's
+  /// identifier (`Last-Event-ID`).
+  ///
+  /// There is no total limit unless one is set; it is then for all connections together. ``RequestOptions/accepts``
+  /// means nothing here.
+  ///
+  /// - Parameters:
+  ///   - request: The request, with any method and body. By default only an idempotent one is sent again.
+  ///   - events: When to reconnect, and how large an event may be.
+  ///   - options: What is different for this request.
+  /// - Returns: The events. Iterating throws ``HTTPError``: of kind ``HTTPError/Kind/status`` for another status than 200
+  ///   and 204, ``HTTPError/Kind/decoding`` for what is no event stream, ``HTTPError/Kind/bodyTooLarge`` for an event
+  ///   that is too large.
+  public nonisolated func serverSentEvents(
+    _ request: HTTPRequest, events: SSEOptions = SSEOptions(), options: RequestOptions = RequestOptions()
+  ) -> ServerSentEvents {
+    ServerSentEvents(core, request, events, options.over(RequestOptions.timeout(nil)))
+  }
+}

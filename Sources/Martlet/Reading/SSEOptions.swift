@@ -1,0 +1,114 @@
+/// How a stream of server-sent events is kept going.
+public struct SSEOptions: Sendable, Hashable {
+  /// Which requests are sent again when their connection has ended.
+  public enum Reconnect: Sendable, Hashable {
+    /// Those that may be sent twice: idempotent ones (``HTTPRequest/isIdempotent``), such as `GET`.
+    case automatic
+    /// All whose body can be sent again, also a `POST`.
+    case always
+    /// None: the events end with the connection.
+    case never
+  }
+
+  /// Which requests are sent again when their connection has ended; ``Reconnect/automatic`` by default.
+  ///
+  /// A body that can be read only once is never sent again.
+  public var reconnect = Reconnect.automatic
+
+  /// The pause before a reconnect as long as the server says nothing of it; 3 seconds by default, as in browsers.
+  ///
+  /// The server's `retry` replaces it, up to a day.
+  public var initialPause: Duration = .seconds(3)
+
+  /// Up to where the pause grows while no connection lasts; 60 seconds by default.
+  ///
+  /// It doubles for each connection that fails, or that ends sooner than the pause before it and without a line. What is
+  /// above the server's `retry` is random.
+  public var maximumPause: Duration = .seconds(60)
+
+  /// How many reconnects may fail one after the other; 10 by default.
+  ///
+  /// The error of the last one is thrown then.
+  public var maximumFailures = 10
+
+  /// The most bytes of an event; 1 MiB by default.
+  ///
+  /// A larger one throws ``HTTPError/Kind/bodyTooLarge``.
+  public var maximumEventBytes = 1 << 20
+
+  /// The identifier to go on after, from an earlier stream; empty, the default, for none.
+  public var lastEventID = ""
+
+  /// The defaults.
+  public init() {}
+
+  /// Options with another rule for reconnects.
+  ///
+  /// - Parameter rule: Which requests are sent again.
+  /// - Returns: The options.
+  public static func reconnecting(_ rule: Reconnect) -> SSEOptions {
+    var options = SSEOptions()
+    options.reconnect = rule
+    return options
+  }
+
+  /// Options that go on after an event.
+  ///
+  /// - Parameter id: The ``ServerSentEvent/id`` of the last event that was handled.
+  /// - Returns: The options.
+  public static func after(_ id: String) -> SSEOptions {
+    var options = SSEOptions()
+    options.lastEventID = id
+    return options
+  }
+
+  /// Whether a request is sent again.
+  func repeats(_ request: HTTPRequest) -> Bool {
+    switch reconnect {
+    case .automatic: request.isIdempotent && request.isReplayable
+    case .always: request.isReplayable
+    case .never: false
+    }
+  }
+}
+
+/// The pauses between the connections of one stream.
+struct EventPauses {
+  /// What grows, if the server asks for no pause at all.
+  private static let least = Duration.milliseconds(100)
+
+  private let maximum: Duration
+  /// What the server asks for.
+  var base: Duration
+  /// The connections since one that was of use.
+  private var count = 0
+  /// The pause before the connection that is there.
+  private(set) var last = Duration.zero
+
+  init(_ options: SSEOptions) {
+    base = max(options.initialPause, .zero)
+    maximum = options.maximumPause
+  }
+
+  /// The pause after a connection.
+  ///
+  /// - Parameters:
+  ///   - wasOfUse: Whether it brought anything, or lasted; a connection that failed did not.
+  ///   - asked: What the server's `Retry-After` asks for.
+  ///   - random: From 0 up to 1.
+  /// - Returns: The pause.
+  mutating func next(wasOfUse: Bool, asked: Duration? = nil, random: Double) -> Duration {
+    var longest = max(base, Self.least)
+    if wasOfUse {
+      count = 0
+    } else {
+      for _ in 0..<min(count, 32) where longest < maximum { longest = min(longest * 2, maximum) }
+      count += 1
+    }
+    let isFirst = count <= 1
+    last = isFirst ? base : base + (max(longest, base) - base) * min(max(random, 0), 1)
+    // An hour is as long as a server gets with a status.
+    if let asked { last = max(last, min(asked, .seconds(3600))) }
+    return last
+  }
+}

@@ -1,0 +1,94 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  /// `martlet sse`, and the example `Chat`.
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct ToolEventsTests {
+    private static let headers: KeyValuePairs = ["Content-Type": "text/event-stream"]
+
+    private static func waitForOutput(_ text: String, of program: ToolProcess) async {
+      let end = ContinuousClock.now + .seconds(20)
+      while program.outputSoFar != text, program.isRunning, ContinuousClock.now < end {
+        try? await Task.sleep(for: .milliseconds(2))
+      }
+      #expect(program.outputSoFar == text)
+    }
+
+    @Test func `prints events, connects again and ends when the server says so`() async throws {
+      let server = try MockServer(answering: { request in
+        switch request.header("Last-Event-ID") {
+        case nil: .ok("retry: 1\nid: 1\nevent: add\ndata: one\ndata: \u{1B}[31m\n\n", headers: Self.headers)
+        case "1": .ok("id: 2\ndata: two\n\n", headers: Self.headers)
+        default: .empty(204)
+        }
+      })
+      defer { server.stop() }
+
+      let result = try await ToolProcess.martlet("sse", server.url("/events"), "X-Shop:7")
+
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(result.text == "event: add\nid: 1\ndata: one\ndata: \\u{1b}[31m\n\nid: 2\ndata: two\n\n")
+      #expect(server.requests.count == 3 && server.requests.allSatisfy { $0.header("X-Shop") == "7" })
+    }
+
+    @Test func `says why there are no events`() async throws {
+      let server = try MockServer(answering: { request in
+        request.target == "/page" ? .ok("<html>", headers: ["Content-Type": "text/html"]) : .status(404)
+      })
+      defer { server.stop() }
+
+      let page = try await ToolProcess.martlet("sse", server.url("/page"))
+      let none = try await ToolProcess.martlet("sse", server.url("/none"))
+
+      #expect(page.status == 3 && page.errors.contains("text/html"), "\(page.status) \(page.errors)")
+      #expect(none.status == 4 && none.errors.contains("404"), "\(none.errors)")
+    }
+
+    @Test func `ends at once when it is interrupted`() async throws {
+      let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+      let server = try MockServer(.steps([.text(head + "data: a\n\n"), .hang]))
+      defer { server.stop() }
+      let tool = try ToolProcess(try ToolProcess.martlet(), ["sse", server.url])
+
+      await Self.waitForOutput("data: a\n\n", of: tool)
+      tool.send(SIGINT)
+
+      #expect(try await tool.end().status == 130)
+    }
+
+    @Test func `Chat prints the tokens of an answer as they come`() async throws {
+      let token = { (text: String) in "data: {\"choices\":[{\"delta\":{\"content\":\"\(text)\"}}]}\n\n" }
+      let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+      let first = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n" + token("Because ")
+      let server = try MockServer(
+        .steps([
+          .text(head + first), .delay(.milliseconds(300)), .text(token("it is.") + "data: [DONE]\n\n"), .hang,
+        ]))
+      defer { server.stop() }
+
+      let chat = try ToolProcess(
+        try ToolProcess.built("Chat"), [server.url("/v1/chat/completions"), "tiny", "Why?"],
+        environment: ["CHAT_KEY": "sesame"])
+      await Self.waitForOutput("Because ", of: chat)
+      let result = try await chat.end()
+
+      #expect(result.status == 0 && result.text == "Because it is.\n", "\(result.text) \(result.errors)")
+      let request = try #require(server.requests.first)
+      #expect(request.method == "POST" && request.header("Authorization") == "Bearer sesame")
+      #expect(request.text.contains(#""content":"Why?""#) && request.text.contains(#""stream":true"#))
+      #expect(server.requests.count == 1)
+    }
+
+    @Test func `Chat says what went wrong`() async throws {
+      let server = try MockServer(.status(401))
+      defer { server.stop() }
+
+      let refused = try await ToolProcess(try ToolProcess.built("Chat"), [server.url, "tiny", "Why?"]).end()
+      let usage = try await ToolProcess(try ToolProcess.built("Chat"), []).end()
+
+      #expect(refused.status == 1 && refused.errors.contains("401"), "\(refused.errors)")
+      #expect(usage.status == 2 && usage.errors.contains("usage"))
+    }
+  }
+#endif

@@ -1,0 +1,77 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Testing
+
+/// The article about streaming.
+extension SamplesTests {
+  struct Sale: Decodable, Sendable { var price: Int }
+
+  struct Word: Decodable, Sendable { var text: String }
+
+  private static func events(_ texts: String...) -> StubTransport {
+    StubTransport(
+      script: texts.map { .text($0, headers: ["Content-Type": "text/event-stream"]) } + [.status(.noContent)])
+  }
+
+  @Test func `counts lines`() async throws {
+    let client = Self.client(.text("fine\nan error\r\nerror"))
+
+    let count = try await client.stream(.get("/log")) { response in
+      var count = 0
+      for try await line in response.lines where line.contains("error") { count += 1 }
+      return count
+    }
+
+    #expect(count == 2)
+  }
+
+  @Test func `adds up JSON Lines`() async throws {
+    let client = Self.client(.text("{\"price\":1}\n{\"price\":2}\n"))
+
+    let total = try await client.stream(.get("/sales.ndjson")) { response in
+      var total = 0
+      for try await sale in response.jsonLines(as: Sale.self) { total += sale.price }
+      return total
+    }
+
+    #expect(total == 3)
+  }
+
+  @Test func `listens to a server`() async throws {
+    let transport = Self.events("id: 1\ndata: a\n\n", "id: 2\ndata: b\n\n")
+    let client = Self.client(transport)
+
+    for try await event in client.serverSentEvents(.get("/prices")) {
+      print(event.id, event.event, event.data)
+    }
+
+    #expect(transport.requests.map { $0.headers["Last-Event-ID"] } == [nil, "1", "2"])
+  }
+
+  @Test func `goes on after an event`() async throws {
+    let transport = Self.events("id: 1872\ndata: a\n\n")
+    let client = Self.client(transport)
+
+    var last = "1871"
+    for try await event in client.serverSentEvents(.get("/news"), events: .after(last)) {
+      last = event.id
+    }
+
+    #expect(last == "1872")
+    #expect(transport.requests.map { $0.headers["Last-Event-ID"] } == ["1871", "1872"])
+  }
+
+  @Test func `asks and reads the answer as it comes`() async throws {
+    let transport = Self.events("data: {\"text\":\"a\"}\n\ndata: [DONE]\n\n")
+    let client = Self.client(transport)
+
+    let question = HTTPRequest.post("/chat", body: .json(["question": "Why?"]))
+    for try await event in client.serverSentEvents(question, options: .timeout(idle: .seconds(300))) {
+      if event.data == "[DONE]" { break }
+      print(try event.json(Word.self).text)
+    }
+
+    #expect(transport.requests.count == 1)
+  }
+}

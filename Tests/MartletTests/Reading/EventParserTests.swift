@@ -1,0 +1,147 @@
+import Foundation
+import Testing
+
+@testable import Martlet
+
+@Suite(.timeLimit(.minutes(2))) struct EventParserTests {
+  private static func events(_ pieces: [Data], id: String = "", upTo limit: Int = 1 << 20) throws -> [ServerSentEvent] {
+    var parser = EventParser(lastEventID: id, upTo: limit)
+    var events: [ServerSentEvent] = []
+    for piece in pieces {
+      parser.push(piece)
+      while let event = try parser.next() { events.append(event) }
+    }
+    return events
+  }
+
+  /// Streams with what the standard makes of them; its own examples are among them, in other words.
+  static let streams: [(String, [ServerSentEvent])] = [
+    ("", []), ("\n\n\n", []),
+    // An event of three lines.
+    ("data: OAK\ndata: +4\ndata: 12\n\n", [ServerSentEvent(data: "OAK\n+4\n12")]),
+    // A comment, an identifier that is set and one that is emptied, and an event that is not ended.
+    (
+      ": just a test\n\ndata: one\nid: 1\n\ndata:two\nid\n\ndata:  three\n",
+      [ServerSentEvent(id: "1", data: "one"), ServerSentEvent(data: "two")]
+    ),
+    // Events without text: the second one has an empty line in it, and the third one is not ended.
+    ("data\n\ndata\ndata\n\ndata:\n", [ServerSentEvent(data: ""), ServerSentEvent(data: "\n")]),
+    // One blank after the colon is left out.
+    ("data:x\n\ndata: x\n\ndata:  x\n\n", ["x", "x", " x"].map { ServerSentEvent(data: $0) }),
+    // Types.
+    (
+      "event: add\ndata: 73\n\nevent: remove\ndata: 21\n\ndata: plain\n\nevent\ndata: 2\n\n",
+      [
+        ServerSentEvent(event: "add", data: "73"), ServerSentEvent(event: "remove", data: "21"),
+        ServerSentEvent(data: "plain"), ServerSentEvent(data: "2"),
+      ]
+    ),
+    // An event without data is none, and its type is forgotten, but its identifier is not.
+    ("event: x\nid: 7\n\ndata: y\n\n", [ServerSentEvent(id: "7", data: "y")]),
+    ("id: 1\ndata: a\n\ndata: b\n\n", [ServerSentEvent(id: "1", data: "a"), ServerSentEvent(id: "1", data: "b")]),
+    // NUL in an identifier.
+    ("id: 1\ndata: a\n\nid: 2\u{0}\ndata: b\n\n", ["a", "b"].map { ServerSentEvent(id: "1", data: $0) }),
+    // Fields that mean nothing, also because of the case of their letters.
+    ("Data: a\nfoo: b\n data: c\ndata : d\ndata: e\n\n", [ServerSentEvent(data: "e")]),
+    (": :\n:\n::data\ndata::a:b\n\n", [ServerSentEvent(data: ":a:b")]),
+    // The mark is no part of the first field, once.
+    ("\u{FEFF}data: a\n\n", [ServerSentEvent(data: "a")]), ("\u{FEFF}\u{FEFF}data: a\n\n", []),
+    ("data: a\n\n\u{FEFF}data: b\n\n", [ServerSentEvent(data: "a")]),
+    // Text.
+    ("data: gr\u{FC}\u{DF}e \u{1F600}\u{2028}\n\n", [ServerSentEvent(data: "grüße \u{1F600}\u{2028}")]),
+    // Pauses.
+    (
+      "retry: 1500\ndata: a\n\ndata: b\n\nretry: 1s\ndata: c\n\nretry\ndata: d\n\nretry: -1\ndata: e\n\n",
+      [ServerSentEvent(data: "a", retry: .milliseconds(1500))] + ["b", "c", "d", "e"].map { ServerSentEvent(data: $0) }
+    ),
+    ("retry: 99999999999999999999999\ndata: a\n\n", [ServerSentEvent(data: "a", retry: .seconds(86400))]),
+  ]
+
+  @Test(arguments: streams, ["\n", "\r", "\r\n"])
+  func `reads what the standard says, wherever pieces end`(
+    stream: (text: String, events: [ServerSentEvent]), end: String
+  ) throws {
+    let bytes = Data(stream.text.replacing("\n", with: end).utf8)
+
+    for pieces in ResponseLinesTests.cuts(bytes) {
+      #expect(try Self.events(pieces) == stream.events, "\(pieces.map { String(decoding: $0, as: UTF8.self) })")
+    }
+  }
+
+  @Test func `line ends of all kinds may stand in one stream`() throws {
+    let bytes = Data("data: a\rdata: b\r\ndata: c\n\r\ndata: d\n\rdata: e\r\r\n".utf8)
+
+    for pieces in ResponseLinesTests.cuts(bytes) {
+      #expect(try Self.events(pieces) == ["a\nb\nc", "d", "e"].map { ServerSentEvent(data: $0) })
+    }
+  }
+
+  @Test func `an event is there with the blank line, also if that ends with CR`() throws {
+    #expect(try Self.events([Data("data: a\r\r".utf8)]).count == 1)
+    #expect(try Self.events([Data("data: a\r\n\r".utf8)]).count == 1)
+  }
+
+  @Test func `an identifier counts with the blank line, and stays over streams`() throws {
+    var parser = EventParser(lastEventID: "0", upTo: 1000)
+
+    parser.push(Data("data: x\n\nid: 1\n".utf8))
+    let event = try parser.next()
+    _ = try parser.next()
+
+    #expect(event?.id == "0")
+    #expect(parser.lastEventID == "0")
+    parser.push(Data("\n".utf8))
+    _ = try parser.next()
+    #expect(parser.lastEventID == "1")
+  }
+
+  @Test func `an event that is too large is an error, in one line or in many`() throws {
+    let long = String(repeating: "x", count: 94)
+    #expect(try Self.events([Data("data: \(long)\n\n".utf8)], upTo: 100).count == 1)
+    for text in ["data: \(long)y", "data: \(long)\ndata: 123456\n", String(repeating: "data\n", count: 102)] {
+      let error = #expect(throws: HTTPError.self) { try Self.events([Data(text.utf8)], upTo: 100) }
+      #expect(error?.kind == .bodyTooLarge, "\(text)")
+    }
+    // The limit is for each event.
+    #expect(try Self.events([Data(String(repeating: "data: \(long)\n\n", count: 10).utf8)], upTo: 100).count == 10)
+  }
+
+  @Test(.oneAtATime) func `bears any bytes, and pieces make no difference`() throws {
+    var random = SeededGenerator(seed: 20_261_122)
+    let words = ["data", ":", " ", "\n", "\r", "\r\n", "id", "event", "retry", "1", "\u{0}", "\u{FEFF}", "é"]
+    for _ in 0..<3_000 {
+      var bytes: [UInt8] = []
+      for _ in 0..<Int.random(in: 0..<60, using: &random) {
+        if Int.random(in: 0..<8, using: &random) == 0 {
+          bytes.append(.random(in: 0...255, using: &random))
+        } else {
+          bytes += Array((words.randomElement(using: &random) ?? "").utf8)
+        }
+      }
+      let whole = Result { try Self.events([Data(bytes)], upTo: 40) }
+      var pieces: [Data] = []
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = Int.random(in: 1...7, using: &random)
+        pieces.append(Data(rest.prefix(count)))
+        rest = rest.dropFirst(count)
+      }
+      let cut = Result { try Self.events(pieces, upTo: 40) }
+      switch (whole, cut) {
+      case (.success(let whole), .success(let cut)):
+        #expect(whole == cut, "\(bytes)")
+        #expect(whole.allSatisfy { $0.data.unicodeScalars.count + $0.event.unicodeScalars.count <= 40 + 7 }, "\(bytes)")
+      case (.failure, .failure): break
+      default: Issue.record("pieces make a difference: \(bytes)")
+      }
+    }
+  }
+
+  @Test func `decodes the JSON of an event`() throws {
+    struct Delta: Decodable { var text: String }
+
+    #expect(try ServerSentEvent(data: #"{"text":"a"}"#).json(Delta.self).text == "a")
+    let error = #expect(throws: HTTPError.self) { try ServerSentEvent(data: "secret").json(Delta.self) }
+    #expect(error?.kind == .decoding && error?.description.contains("secret") == false)
+  }
+}

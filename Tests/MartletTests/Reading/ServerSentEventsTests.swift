@@ -1,0 +1,312 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite(.timeLimit(.minutes(1))) struct ServerSentEventsTests {
+  private static let request = HTTPRequest.get("http://example.test/events")
+
+  private static func client(
+    _ transport: StubTransport, _ clock: TestClock = TestClock(), random: Double = 0.5
+  ) -> HTTPClient {
+    HTTPClient {
+      $0.transport = transport
+      $0.clock = clock
+      $0.random = { random }
+      $0.timeout = .unlimited
+    }
+  }
+
+  private static func stream(_ text: String) -> StubResponse {
+    .text(text, headers: ["Content-Type": "text/event-stream;charset=UTF-8"])
+  }
+
+  private static func texts(_ events: ServerSentEvents) async throws -> [String] {
+    var texts: [String] = []
+    for try await event in events { texts.append(event.data) }
+    return texts
+  }
+
+  private static func error(_ events: ServerSentEvents) async throws -> HTTPError? {
+    await #expect(throws: HTTPError.self) { try await texts(events) }
+  }
+
+  private static func answers(_ script: StubResponse...) -> StubTransport {
+    StubTransport(script: script + [.status(.noContent)])
+  }
+
+  @Test func `asks for an event stream, past the cache`() async throws {
+    let transport = Self.answers(Self.stream("data: a\n\n"))
+
+    let texts = try await Self.texts(Self.client(transport).serverSentEvents(Self.request))
+
+    #expect(texts == ["a"])
+    let headers = try #require(transport.requests.first?.headers)
+    #expect(headers["Accept"] == "text/event-stream" && headers["Cache-Control"] == "no-store")
+    #expect(headers["Last-Event-ID"] == nil)
+  }
+
+  @Test func `leaves fields alone that the request has`() async throws {
+    let transport = Self.answers()
+    var request = Self.request
+    request.headers["Accept"] = "application/json, text/event-stream"
+    request.headers["Cache-Control"] = "no-cache"
+
+    _ = try await Self.texts(Self.client(transport).serverSentEvents(request))
+
+    let headers = try #require(transport.requests.first?.headers)
+    #expect(headers["Accept"] == request.headers["Accept"] && headers["Cache-Control"] == "no-cache")
+  }
+
+  @Test func `connects again after the pause that the server asks for, and says which event was the last`() async throws
+  {
+    let clock = TestClock()
+    let transport = Self.answers(
+      Self.stream("id: 1\ndata: a\n\nid: 2\ndata: lost"), Self.stream("retry: 500\nid: zwei ü\ndata: b\n\n"),
+      Self.stream("data: c\n\nid\n\n"))
+    let client = Self.client(transport, clock)
+
+    var ids: [String] = []
+    for try await event in client.serverSentEvents(Self.request) { ids.append(event.id) }
+
+    #expect(ids == ["1", "zwei ü", "zwei ü"])
+    #expect(clock.sleeps == [.seconds(3), .milliseconds(500), .milliseconds(500)])
+    #expect(transport.requests.map { $0.headers["Last-Event-ID"] } == [nil, "1", "zwei ü", nil])
+    #expect(client.activity.current.totals.succeeded == 4 && client.activity.current.running.isEmpty)
+  }
+
+  @Test func `goes on after an event of an earlier stream`() async throws {
+    let transport = Self.answers(Self.stream("data: b\n\n"))
+
+    _ = try await Self.texts(Self.client(transport).serverSentEvents(Self.request, events: .after("41")))
+
+    #expect(transport.requests.map { $0.headers["Last-Event-ID"] } == ["41", "41"])
+  }
+
+  @Test func `does not tell an identifier that no field can hold`() async throws {
+    let transport = Self.answers(Self.stream("id: a\u{1}b\ndata: x\n\n"))
+
+    var ids: [String] = []
+    for try await event in Self.client(transport).serverSentEvents(Self.request) { ids.append(event.id) }
+
+    #expect(ids == ["a\u{1}b"])
+    #expect(transport.requests.map { $0.headers["Last-Event-ID"] } == [nil, nil])
+  }
+
+  @Test func `connects again after a connection that breaks`() async throws {
+    let pieces = Locked([Data("id: 1\ndata: a\n\ndata: half".utf8)])
+    let broken = StubResponse.streamed(headers: ["Content-Type": "text/event-stream"]) {
+      if let piece = pieces.withLock({ $0.popLast() }) { return piece }
+      throw HTTPError(.connectionLost, "gone")
+    }
+    let transport = Self.answers(broken, Self.stream("data: b\n\n"))
+
+    let texts = try await Self.texts(Self.client(transport).serverSentEvents(Self.request))
+
+    #expect(texts == ["a", "b"])
+    #expect(transport.requests.last?.headers["Last-Event-ID"] == "1")
+  }
+
+  @Test func `waits longer while reconnects fail, and gives up after some`() async throws {
+    let clock = TestClock()
+    let down = StubResponse.status(503)
+    let transport = StubTransport(script: [Self.stream("retry: 1000\ndata: a\n\n"), down])
+    var settings = SSEOptions()
+    settings.maximumFailures = 6
+    settings.maximumPause = .seconds(8)
+
+    let error = try await Self.error(Self.client(transport, clock).serverSentEvents(Self.request, events: settings))
+
+    #expect(error?.kind == .status && error?.status == 503)
+    #expect(error?.message.contains("6 reconnects failed") == true)
+    // Random between the server's second and 1, 2, 4, 8 and at most 8 seconds.
+    #expect(clock.sleeps == [1000, 1000, 1500, 2500, 4500, 4500].map { .milliseconds($0) })
+    #expect(transport.requests.count == 7)
+  }
+
+  @Test func `a reconnect that works ends the count of failures`() async throws {
+    let lost = StubResponse.failure(HTTPError(.cannotConnect, "refused"))
+    let transport = Self.answers(
+      Self.stream("data: a\n\n"), lost, .status(429, headers: ["Retry-After": "20"]), Self.stream("data: b\n\n"), lost,
+      lost, Self.stream("data: c\n\n"))
+    let clock = TestClock()
+    var settings = SSEOptions()
+    settings.maximumFailures = 3
+
+    let texts = try await Self.texts(Self.client(transport, clock).serverSentEvents(Self.request, events: settings))
+
+    #expect(texts == ["a", "b", "c"])
+    #expect(clock.sleeps.contains(.seconds(20)))
+  }
+
+  @Test func `connections that bring nothing are made ever more seldom`() async throws {
+    let clock = TestClock()
+    let transport = Self.answers(
+      Self.stream("data: a\n\n"), Self.stream(""), Self.stream(""), Self.stream(""), Self.stream(": here\n"))
+
+    _ = try await Self.texts(Self.client(transport, clock, random: 0.999_999).serverSentEvents(Self.request))
+
+    let seconds = clock.sleeps.map { ($0 / .seconds(1)).rounded() }
+    #expect(seconds == [3, 3, 6, 12, 3])
+  }
+
+  @Test(arguments: [500, 404, 401, 429])
+  func `a first connection that is refused throws`(status: Int) async throws {
+    let transport = StubTransport { _ in .text("no", status: HTTPStatus(rawValue: status)) }
+
+    let error = try await Self.error(Self.client(transport).serverSentEvents(Self.request))
+
+    #expect(error?.kind == .status && error?.response?.text == "no")
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func `a reconnect that another try would not mend throws`() async throws {
+    let transport = StubTransport(script: [Self.stream("data: a\n\n"), .status(404)])
+
+    let error = try await Self.error(Self.client(transport).serverSentEvents(Self.request))
+
+    #expect(error?.status == 404 && transport.requests.count == 2)
+  }
+
+  @Test(arguments: ["text/html", "", "text/event-streams", "application/json"])
+  func `what is no event stream throws`(type: String) async throws {
+    let transport = StubTransport { _ in .text("data: a\n\n", headers: ["Content-Type": type]) }
+
+    let error = try await Self.error(Self.client(transport).serverSentEvents(Self.request))
+
+    #expect(error?.kind == .decoding && error?.status == 200)
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func `another success than 200 throws`() async throws {
+    let transport = StubTransport { _ in .text("data: a\n\n", status: 202) }
+
+    #expect(try await Self.error(Self.client(transport).serverSentEvents(Self.request))?.status == 202)
+  }
+
+  @Test func `an event that is too large throws and ends it`() async throws {
+    let transport = StubTransport { _ in Self.stream("data: 0123456789\n\n") }
+    let client = Self.client(transport)
+    var settings = SSEOptions()
+    settings.maximumEventBytes = 10
+
+    let error = try await Self.error(client.serverSentEvents(Self.request, events: settings))
+
+    #expect(error?.kind == .bodyTooLarge && error?.redactedURL != nil)
+    #expect(client.activity.current.totals.failed == 1 && client.activity.current.running.isEmpty)
+    settings.maximumEventBytes = 0
+    #expect(try await Self.error(client.serverSentEvents(Self.request, events: settings))?.kind == .invalidRequest)
+  }
+
+  // MARK: What is sent again
+
+  @Test func `a POST ends with its connection`() async throws {
+    let transport = StubTransport { _ in Self.stream("data: a\n\n") }
+    let request = HTTPRequest.post("http://example.test/chat", body: .text("question"))
+
+    let texts = try await Self.texts(Self.client(transport).serverSentEvents(request))
+
+    #expect(texts == ["a"])
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func `a POST that breaks throws`() async throws {
+    let transport = StubTransport { _ in
+      .streamed(headers: ["Content-Type": "text/event-stream"]) { throw HTTPError(.connectionLost, "gone") }
+    }
+    let request = HTTPRequest.post("http://example.test/chat", body: .text("question"))
+
+    #expect(try await Self.error(Self.client(transport).serverSentEvents(request))?.kind == .connectionLost)
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func `a POST is sent again if that is asked for, or it has a key`() async throws {
+    var request = HTTPRequest.post("http://example.test/chat", body: .text("question"))
+    let first = Self.answers(Self.stream("data: a\n\n"))
+    _ = try await Self.texts(Self.client(first).serverSentEvents(request, events: .reconnecting(.always)))
+    #expect(first.requests.map { $0.body?.length } == [8, 8])
+
+    request.headers["Idempotency-Key"] = "k"
+    let second = Self.answers(Self.stream("data: a\n\n"))
+    _ = try await Self.texts(Self.client(second).serverSentEvents(request))
+    #expect(second.requests.count == 2)
+  }
+
+  @Test func `nothing is sent again if that is asked for, nor a body that can be read once`() async throws {
+    let transport = StubTransport { _ in Self.stream("data: a\n\n") }
+    let client = Self.client(transport)
+    let once = HTTPBody.stream(AsyncStream<Data> { $0.finish() }, length: nil)
+
+    let first = try await Self.texts(client.serverSentEvents(Self.request, events: .reconnecting(.never)))
+    let request = HTTPRequest.put("http://example.test/", body: once)
+    let second = try await Self.texts(client.serverSentEvents(request, events: .reconnecting(.always)))
+
+    #expect(first == ["a"] && second == ["a"])
+    #expect(transport.requests.count == 2)
+  }
+
+  // MARK: The end
+
+  @Test func `a total limit is for all connections together`() async throws {
+    let clock = TestClock()
+    let transport = StubTransport { _ in Self.stream("data: a\n\n") }
+    let client = Self.client(transport, clock)
+
+    let error = try await Self.error(client.serverSentEvents(Self.request, options: .timeout(.seconds(10))))
+
+    #expect(error?.kind == .timedOut)
+    #expect((3...5).contains(transport.requests.count), "\(transport.requests.count)")
+  }
+
+  @Test func `cancelling all ends it in a pause`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let client = Self.client(StubTransport { _ in Self.stream("data: a\n\n") }, clock)
+    let reader = Task { try await Self.texts(client.serverSentEvents(Self.request)) }
+
+    #expect(await clock.waitForSleepers(1))
+    #expect(client.activity.current.waiting.count == 1)
+    client.cancelAll()
+
+    await #expect(throws: CancellationError.self) { try await reader.value }
+    #expect(client.core.entryCount == 0)
+  }
+
+  @Test func `cancelling the task ends it in a pause`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let client = Self.client(StubTransport { _ in Self.stream("data: a\n\n") }, clock)
+    let reader = Task { try await Self.texts(client.serverSentEvents(Self.request)) }
+
+    #expect(await clock.waitForSleepers(1))
+    reader.cancel()
+
+    await #expect(throws: CancellationError.self) { try await reader.value }
+    #expect(client.core.entryCount == 0)
+  }
+
+  @Test func `leaving the loop ends the call at once`() async throws {
+    let client = Self.client(
+      StubTransport { _ in .streamed(headers: ["Content-Type": "text/event-stream"]) { Data("data: a\n\n".utf8) } })
+
+    for try await event in client.serverSentEvents(Self.request) {
+      #expect(client.activity.current.running.count == 1)
+      if event.data == "a" { break }
+    }
+
+    #expect(client.core.entryCount == 0)
+    #expect(client.activity.current.totals.cancelled == 1)
+  }
+
+  @Test func `nothing comes after the end, nor after an error`() async throws {
+    let transport = StubTransport(script: [.status(.noContent), .status(500)])
+    let client = Self.client(transport)
+    var ended = client.serverSentEvents(Self.request).makeAsyncIterator()
+    #expect(try await ended.next() == nil)
+    #expect(try await ended.next() == nil)
+    #expect(transport.requests.count == 1)
+
+    var failed = client.serverSentEvents(Self.request).makeAsyncIterator()
+    await #expect(throws: HTTPError.self) { try await failed.next() }
+    #expect(try await failed.next() == nil)
+  }
+}
