@@ -13,6 +13,10 @@ struct Arguments {
 
   /// Reads the arguments of the program, its name left out.
   static func parse(_ arguments: [String]) throws(UsageError) -> Command {
+    // It has options of its own. A host of that name has a method before it, or a path.
+    if arguments.first == "download", arguments.count > 1 {
+      return .download(try DownloadCommand.parse(Array(arguments.dropFirst())))
+    }
     var parser = Arguments(arguments)
     return try parser.parse()
   }

@@ -5,6 +5,7 @@ enum Command: Equatable, Sendable {
   case demo
   case cache(CacheCommand)
   case events(SSECommand)
+  case download(DownloadCommand)
   case request(RequestCommand)
 }
 

@@ -6,6 +6,7 @@ enum Help {
     Usage:  martlet [METHOD] URL [ITEM...] [OPTION...]
             martlet demo           a tour of the library; needs no network
             martlet cache ls DIR | rm DIR URL...|--all | stat DIR
+            martlet download URL... [-o FILE|DIR] [--segments N] [--sha256 DIGITS]
             martlet sse URL        prints server-sent events; connects again
 
     METHOD is GET, or POST if there is something to send. In the URL, ':8080/x' is
@@ -19,8 +20,7 @@ enum Help {
         --body TEXT|@FILE    send this instead of items
     -f, --form               send the fields as a form instead of JSON
         --timeout SECONDS    limit for everything together, such as 0.5
-        --retry N            repeat up to N times what may succeed later
-                             (POST and PATCH only with an Idempotency-Key)
+        --retry N            repeat up to N times what may succeed later (not POST)
         --no-follow          show redirects instead of following them
     -u, --user NAME[:PASS]   answer with this password, or ask for one and keep it
         --credentials FILE   here; --basic: send it at once; --digest: no other way
@@ -37,8 +37,7 @@ enum Help {
         --cacert FILE        believe these roots (PEM) only; --insecure: anybody
         --cert FILE[:PASS]   certificate to show: .p12, .pfx, or PEM and --key FILE
         --resolve HOST[:PORT]:ADDRESS       --unix-socket PATH      connect there
-        --transport NAME     what sends: urlsession, curl or system
-        --timing             show where the time went;  -h, --help, --version
+        --transport NAME     urlsession, curl or system;  --timing, -h, --version
 
     A terminal gets status, header and body, with JSON indented; a pipe gets the
     bytes of the body. NO_COLOR turns colours off, MARTLET_LOG=headers a log on.

@@ -25,6 +25,7 @@ enum Tool {
         let signals = Signals { HiddenLine.restore() }
         defer { signals.ignore() }
         return await command.run(output, errors)
+      case .download(let command): return await command.run(output, errors)
       case .request(let command):
         let file = try command.output.map { name throws(UsageError) in try OutputFile(name) }
         let signals = Signals {

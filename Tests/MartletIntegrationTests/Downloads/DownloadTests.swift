@@ -207,7 +207,7 @@
 
     @Test(arguments: Lane.engines)
     func `a cancelled download stops at once and can be gone on with`(lane: Lane) async throws {
-      let server = try FileServer(.init(bytes: Self.small, rate: 200_000))
+      let server = try FileServer(.init(bytes: Self.small, rate: 20_000))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "a.bin")
       let client = lane.client()
@@ -229,7 +229,7 @@
     }
 
     @Test func `two downloads to the same file do not meet`() async throws {
-      let server = try FileServer(.init(bytes: Self.small, rate: 200_000))
+      let server = try FileServer(.init(bytes: Self.small, rate: 20_000))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "a.bin")
       let client = Lane.curl.client()

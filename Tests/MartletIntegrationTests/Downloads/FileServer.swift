@@ -161,10 +161,13 @@
       while offset < end {
         let count = min(file.rate == nil ? 64 << 10 : 16 << 10, end - offset)
         guard send(file.bytes[offset..<(offset + count)], socket) else { return false }
-        state.withLock { $0.sent += Int64(count) }
         offset += count
-        if let rate = file.rate { usleep(UInt32(count * 1_000_000 / rate)) }
-        if !state.withLock({ $0.isRunning }) { return false }
+        let (isRunning, rate) = state.withLock { state in
+          state.sent += Int64(count)
+          return (state.isRunning, state.file.rate)
+        }
+        if !isRunning { return false }
+        if let rate { usleep(UInt32(count * 1_000_000 / rate)) }
       }
       return !isCut && head.fields["Content-Length"] != nil && head.fields["Connection"] != "close"
     }

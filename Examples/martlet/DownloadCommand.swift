@@ -1,0 +1,149 @@
+import Foundation
+import Martlet
+
+/// `martlet download`: files to the disk, gone on with where an earlier run has stopped.
+struct DownloadCommand: Equatable, Sendable {
+  static let usage = """
+    usage: martlet download URL... [-o FILE|DIR] [--segments N] [--sha256 DIGITS]
+           [--no-resume] and the options of a request that say how and as whom
+    """
+
+  /// The URLs, whole.
+  var urls: [String]
+  /// The file, or the folder; the folder of the shell if there is none.
+  var output: String?
+  var segments = 1
+  var checksum: String?
+  var resumes = true
+  /// How to reach the servers, and as whom.
+  var template: RequestCommand
+
+  /// Reads what stands after `download`.
+  static func parse(_ words: [String]) throws(UsageError) -> DownloadCommand {
+    var command = DownloadCommand(urls: [], template: RequestCommand(url: ""))
+    var passed: [String] = []
+    var rest = words[...]
+    func value(of name: String) throws(UsageError) -> String {
+      guard let value = rest.popFirst() else { throw UsageError("the option '\(name)' needs a value") }
+      return value
+    }
+    while let word = rest.popFirst() {
+      let name = String(word.prefix { $0 != "=" })
+      if name != word, ["--output", "--segments", "--sha256"].contains(name) {
+        rest = [name, String(word.dropFirst(name.count + 1))] + rest
+        continue
+      }
+      switch word {
+      case "-o", "--output": command.output = try value(of: word)
+      case "--sha256": command.checksum = try value(of: word)
+      case "--no-resume": command.resumes = false
+      case "--resume": command.resumes = true
+      case "--segments":
+        let text = try value(of: word)
+        guard let count = Int(text), (1...16).contains(count) else {
+          throw UsageError("--segments needs a whole number from 1 to 16, not '\(text)'")
+        }
+        command.segments = count
+      case _ where takesValue(word): passed += [word, try value(of: word)]
+      case _ where word.hasPrefix("-"): passed.append(word)
+      default: command.urls.append(try Arguments.absolute(word))
+      }
+    }
+    guard let first = command.urls.first else { throw UsageError(usage) }
+    if command.urls.count > 1 {
+      if command.checksum != nil { throw UsageError("--sha256 is for one URL, and there are \(command.urls.count)") }
+      if let output = command.output, !isFolder(output) {
+        throw UsageError("-o must be a folder for several URLs, and '\(output)' is none")
+      }
+    }
+    guard case .request(let template) = try Arguments.parse([first] + passed) else { throw UsageError(usage) }
+    command.template = template
+    return command
+  }
+
+  private static func takesValue(_ word: String) -> Bool {
+    ["-u", "--timeout", "--retry", "--cache"].contains(word) || Identity.options.contains(word)
+      || Connecting.options.contains(word)
+  }
+
+  private static func isFolder(_ path: String) -> Bool {
+    var isFolder: ObjCBool = false
+    return FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) && isFolder.boolValue
+  }
+
+  private var options: DownloadOptions {
+    var options = DownloadOptions()
+    options.segments = segments
+    options.checksum = checksum.map { .sha256($0) }
+    options.resume = resumes ? .automatic : .never
+    return options
+  }
+
+  private var destination: URL {
+    guard let output else { return URL(filePath: FileManager.default.currentDirectoryPath, directoryHint: .isDirectory) }
+    return URL(filePath: output, directoryHint: Self.isFolder(output) ? .isDirectory : .notDirectory)
+  }
+
+  /// Does it: a few files at a time.
+  func run(_ output: Terminal, _ errors: Terminal) async -> ExitCode {
+    let bar = ProgressBar(line: LiveLine(output: errors), count: urls.count)
+    let signals = Signals {
+      bar.end()
+      errors.complain("interrupted; the same command goes on where it was")
+    }
+    defer { signals.ignore() }
+    do {
+      let client = try makeClient()
+      let (destination, options, retry) = (destination, options, template.options.accepts(.success))
+      var code = ExitCode.success
+      var rest = urls.indices.makeIterator()
+      try await withThrowingTaskGroup(of: (Int, Result<DownloadedFile, any Error>).self) { group in
+        func begin(_ index: Int) {
+          group.addTask { [url = urls[index]] in
+            do {
+              let file = try await client.download(
+                RequestTarget(url), to: destination, options: retry, download: options
+              ) { bar.show($0, of: index) }
+              return (index, .success(file))
+            } catch {
+              return (index, .failure(error))
+            }
+          }
+        }
+        for _ in 0..<4 { if let index = rest.next() { begin(index) } }
+        while let (index, result) = try await group.next() {
+          bar.finish(index)
+          switch result {
+          case .success(let file): try output.write("\(Visible.line(file.url.path))\n")
+          case .failure(let error): code = complain(error, errors)
+          }
+          if let index = rest.next() { begin(index) }
+        }
+      }
+      bar.end()
+      return code
+    } catch let error as WriteError {
+      return error.isBrokenPipe ? .brokenPipe : .failure
+    } catch {
+      errors.complain("\(error)")
+      return .usage
+    }
+  }
+
+  private func makeClient() throws -> HTTPClient {
+    var configuration = HTTPClient.Configuration()
+    configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
+    configuration.cache = template.cache.map { .disk(URL(filePath: $0)) } ?? ResponseCache.none
+    template.connecting.apply(to: &configuration)
+    try template.identity.apply(to: &configuration, url: template.url)
+    if template.isVerbose { configuration.attemptMiddleware = [Trace(errors: Terminal(STDERR_FILENO))] }
+    return HTTPClient { [configuration] in $0 = configuration }
+  }
+
+  private func complain(_ error: any Error, _ errors: Terminal) -> ExitCode {
+    errors.complain("\(error)")
+    guard let error = error as? HTTPError else { return .noResponse }
+    if error.kind == .status, let status = error.status { return RunRequest.code(of: status) }
+    return error.kind == .file && error.phase == nil ? .failure : RunRequest.code(of: error)
+  }
+}
