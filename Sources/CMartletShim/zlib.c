@@ -1,6 +1,6 @@
 #include "CMartletShim.h"
 
-#if defined(__linux__)
+#if defined(__linux__) || defined(__APPLE__)
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -25,23 +25,34 @@ struct stream {
   unsigned long reserved;
 };
 
-enum { kOK = 0, kStreamEnd = 1, kBufferError = -5, kNoFlush = 0 };
+enum { kOK = 0, kStreamEnd = 1, kBufferError = -5, kNoFlush = 0, kFinish = 4, kDeflated = 8, kMemoryLevel = 8 };
 
 static int (*inflate_init)(struct stream *, int, const char *, int);
 static int (*inflate_step)(struct stream *, int);
 static int (*inflate_reset)(struct stream *);
 static int (*inflate_end)(struct stream *);
+static int (*deflate_init)(struct stream *, int, int, int, int, int, const char *, int);
+static int (*deflate_step)(struct stream *, int);
+static int (*deflate_end)(struct stream *);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_usable;
 
 static void load(void) {
+#if defined(__APPLE__)
+  void *image = dlopen("/usr/lib/libz.1.dylib", RTLD_NOW | RTLD_LOCAL);
+#else
   void *image = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
+#endif
   if (!image) return;
   *(void **)&inflate_init = dlsym(image, "inflateInit2_");
   *(void **)&inflate_step = dlsym(image, "inflate");
   *(void **)&inflate_reset = dlsym(image, "inflateReset");
   *(void **)&inflate_end = dlsym(image, "inflateEnd");
-  is_usable = inflate_init && inflate_step && inflate_reset && inflate_end;
+  *(void **)&deflate_init = dlsym(image, "deflateInit2_");
+  *(void **)&deflate_step = dlsym(image, "deflate");
+  *(void **)&deflate_end = dlsym(image, "deflateEnd");
+  is_usable = inflate_init && inflate_step && inflate_reset && inflate_end && deflate_init && deflate_step &&
+              deflate_end;
 }
 
 bool martlet_zlib_is_usable(void) {
@@ -74,6 +85,39 @@ int martlet_inflate(void *inflater, const uint8_t *input, size_t *input_length, 
   stream->next_out = output;
   stream->avail_out = output_size;
   int code = inflate_step(stream, kNoFlush);
+  *input_length = input_size - stream->avail_in;
+  *output_length = output_size - stream->avail_out;
+  if (code == kStreamEnd) return 1;
+  return code == kOK || code == kBufferError ? 0 : -1;
+}
+
+void *martlet_deflater_new(int level) {
+  if (!martlet_zlib_is_usable()) return NULL;
+  struct stream *stream = calloc(1, sizeof *stream);
+  if (!stream) return NULL;
+  // 15 bits of window, and 16 for the frame of gzip.
+  int code = deflate_init(stream, level, kDeflated, 15 + 16, kMemoryLevel, 0, "1.2.11", (int)sizeof *stream);
+  if (code == kOK) return stream;
+  free(stream);
+  return NULL;
+}
+
+void martlet_deflater_free(void *deflater) {
+  deflate_end(deflater);
+  free(deflater);
+}
+
+int martlet_deflate(
+    void *deflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length, bool is_last) {
+  struct stream *stream = deflater;
+  unsigned int input_size = *input_length > UINT_MAX ? UINT_MAX : (unsigned int)*input_length;
+  unsigned int output_size = *output_length > UINT_MAX ? UINT_MAX : (unsigned int)*output_length;
+  bool is_whole = input_size == *input_length;
+  stream->next_in = input;
+  stream->avail_in = input_size;
+  stream->next_out = output;
+  stream->avail_out = output_size;
+  int code = deflate_step(stream, is_last && is_whole ? kFinish : kNoFlush);
   *input_length = input_size - stream->avail_in;
   *output_length = output_size - stream->avail_out;
   if (code == kStreamEnd) return 1;

@@ -85,9 +85,9 @@ extension StubTransport {
   /// The most bytes read of a stream.
   private static let maximumStreamBytes = 64 << 20
 
-  /// The request with the bytes of its body in place of a stream.
+  /// The request with the bytes of its body in place of a stream, or of pieces.
   private static func gathered(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPRequest {
-    guard let body = request.body, case .stream(let source) = body.content else { return request }
+    guard let body = request.body, let source = try body.composedSource(for: request) else { return request }
     var bytes = Data()
     try await source.send { piece in
       guard bytes.count + piece.count <= maximumStreamBytes else {

@@ -1,9 +1,9 @@
 #ifndef CMARTLETSHIM_H
 #define CMARTLETSHIM_H
 
-// What Swift cannot reach by itself on Linux: libcurl, libz, libbrotlidec and libzstd, opened when they are first needed
-// and never linked, and a few system calls. No header of theirs is needed: what is used of their interfaces has not
-// changed for many years, and is declared in the sources of this target.
+// What Swift cannot reach by itself on Linux: libcurl, libz (on Apple's systems too), libbrotlidec and libzstd, opened
+// when they are first needed and never linked, and a few system calls. No header of theirs is needed: what is used of
+// their interfaces has not changed for many years, and is declared in the sources of this target.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -174,6 +174,13 @@ bool martlet_inflater_reset(void *inflater);
 /// Decodes; the lengths become what was taken and made. 0 for more to do, 1 at the end of the stream, -1 if corrupt.
 int martlet_inflate(
     void *inflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length);
+/// Makes an encoder for gzip (RFC 1952), with a level from 1 to 9.
+void *_Nullable martlet_deflater_new(int level);
+void martlet_deflater_free(void *deflater);
+/// Encodes; the lengths become what was taken and made. `is_last` says that no more input will come. 0 for more to do, 1
+/// at the end of the stream, -1 if that failed.
+int martlet_deflate(
+    void *deflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length, bool is_last);
 
 // MARK: libcrypto
 

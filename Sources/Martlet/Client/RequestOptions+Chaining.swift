@@ -100,6 +100,11 @@ extension RequestOptions {
   /// Options that set ``httpVersion``.
   public static func httpVersion(_ version: HTTPVersion) -> RequestOptions { RequestOptions().httpVersion(version) }
 
+  /// Sets ``expectsContinue``.
+  public func expectsContinue(_ isOn: Bool) -> RequestOptions { with { $0.expectsContinue = isOn } }
+  /// Options that set ``expectsContinue``.
+  public static func expectsContinue(_ isOn: Bool) -> RequestOptions { RequestOptions().expectsContinue(isOn) }
+
   /// Sets ``credential``.
   public func credential(_ credential: Credential) -> RequestOptions { with { $0.credential = credential } }
   /// Options that set ``credential``.

@@ -64,6 +64,16 @@ public struct RequestOptions: Sendable {
   /// On the engine of Linux; the system's loader throws ``HTTPError/Kind/unsupported`` for all but the default.
   public var httpVersion: HTTPVersion?
 
+  /// Whether the server is asked for leave before the body is sent (`Expect: 100-continue`, RFC 9110 §10.1.1); by default
+  /// for bodies that are known to have more than 1 MiB.
+  ///
+  /// A server that does not want the body says so with its final response then, before it is sent. Over HTTP/1.1, on the
+  /// engine of Linux: the system's loader never asks. Without an answer the body is sent after a second. By default a server
+  /// that has let that pass is not asked again by the client, and a request with an idle limit of less than 2 seconds does
+  /// not ask. After 417 the request is sent once more without asking. A header field `Expect` of the request's own counts
+  /// more than this.
+  public var expectsContinue: Bool?
+
   /// Who the request is from, in place of ``HTTPClient/Configuration/authenticators``; `nil` by default.
   ///
   /// It is for the origin that the request is made to and goes nowhere else. In the options of a client it is for the
@@ -125,6 +135,7 @@ public struct RequestOptions: Sendable {
     merged.cachePartition = cachePartition ?? other.cachePartition
     merged.coalesces = coalesces ?? other.coalesces
     merged.httpVersion = httpVersion ?? other.httpVersion
+    merged.expectsContinue = expectsContinue ?? other.expectsContinue
     merged.credential = credential ?? other.credential
     merged.tag = tag ?? other.tag
     merged.reportsCancellation = reportsCancellation ?? other.reportsCancellation
@@ -149,6 +160,7 @@ extension RequestOptions {
       return false
     }
     guard retry == nil, redirects == nil, cookies == nil, credential == nil, accepts == nil else { return false }
+    guard expectsContinue == nil else { return false }
     return maximumBodyBytes == nil && errorBodyBytes == nil && decompression == nil && httpVersion == nil && tag == nil
       && reportsCancellation == nil && values.isEmpty && timeouts.isEmpty
   }
@@ -171,6 +183,8 @@ final class ResolvedOptions: Sendable {
   let decompression: Decompression
   let timeouts: TimeoutPolicy
   let httpVersion: HTTPVersion
+  /// `nil` for what depends on the body and the server.
+  let expectsContinue: Bool?
   /// What a caller got wrong, if anything.
   let problem: InvalidInput?
 
@@ -190,6 +204,7 @@ final class ResolvedOptions: Sendable {
     coalesces = options.coalesces ?? true
     timeouts = options.timeouts.over(TimeoutPolicy())
     httpVersion = options.httpVersion ?? .automatic
+    expectsContinue = options.expectsContinue
     if let (name, value) = timeouts.illegalLimit {
       problem = InvalidInput("the \(name) limit is \(value); it must be at least 1 ms, or nil for none")
     } else if maximumBodyBytes < 0 {

@@ -87,7 +87,7 @@ struct CurlCommand {
         return (nil, words + ["--data-raw", try ShellText.word(text)])
       }
       return (ShellText.printf(bytes), words + ["--data-binary", "@-"])
-    case .data, .stream, .invalid:
+    case .data, .stream, .pieces, .gzip, .spool, .invalid:
       return (nil, words + ["--data-binary", "@-"])
     }
   }

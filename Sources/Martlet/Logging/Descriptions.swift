@@ -25,12 +25,23 @@ extension HTTPBody: CustomStringConvertible, CustomReflectable {
       case .data: "data"
       case .file: "a file"
       case .stream: "a stream"
+      case .pieces: "in pieces"
+      case .gzip: "gzipped while it is sent"
+      case .spool: "a stream by way of a file"
       case .invalid: "a body that cannot be sent"
       }
     return ([kind] + (length.map { [LogText.bytes($0)] } ?? [])).joined(separator: ", ")
   }
 
   /// A mirror without children, so that `dump` does not show the bytes.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension MultipartForm: CustomStringConvertible, CustomReflectable {
+  /// The number of its parts.
+  public var description: String { "a form of \(parts.count) parts" }
+
+  /// A mirror without children, so that `dump` shows neither names nor values.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 

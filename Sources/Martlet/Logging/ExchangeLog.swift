@@ -121,6 +121,9 @@ struct ExchangeLog: Sendable {
     case .data: return length ?? ""
     case .file: return ["a file", length].compactMap { $0 }.joined(separator: ", ")
     case .stream: return ["a stream", length].compactMap { $0 }.joined(separator: ", ")
+    case .pieces: return ["in pieces", length].compactMap { $0 }.joined(separator: ", ")
+    case .gzip: return "gzipped while it is sent"
+    case .spool: return ["a stream by way of a file", length].compactMap { $0 }.joined(separator: ", ")
     case .invalid: return "a body that cannot be sent"
     }
   }

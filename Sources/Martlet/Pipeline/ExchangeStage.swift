@@ -20,6 +20,9 @@ struct ExchangeStage: Stage {
     let lifetime = ExchangeLifetime(control: control, call: call, token: token)
     do {
       try control.abortSource.check()
+      if let spools = request.body?.content.emptySpools, !spools.isEmpty {
+        try await withAbort(control.abortSource) { for spool in spools { try await spool.fill() } }
+      }
       var response = try await send(request, context)
       response.request = request
       response.timing = control.timing()

@@ -32,8 +32,9 @@ enum RequestGate {
       headers.replace(with: asked.headers)
       try Referrer.clean(&headers, for: url)
       if let type = asked.body?.contentType, !headers.contains("Content-Type") { headers["Content-Type"] = type }
-      let request = HTTPRequest(asked.method, RequestTarget(url), headers: headers, body: asked.body)
+      var request = HTTPRequest(asked.method, RequestTarget(url), headers: headers, body: asked.body)
       try check(request, url, settings)
+      try request.announceCoding()
       return (request, url.host, credential.map { CallCredential(credential: $0, origin: url.origin) })
     } catch let error as InvalidInput {
       throw HTTPError(.invalidRequest, error.message, request: asked)
@@ -51,6 +52,7 @@ enum RequestGate {
       request.query = [:]
       try Referrer.clean(&request.headers, for: url)
       try check(request, url, settings)
+      try request.announceCoding()
       return request
     } catch let error as InvalidInput {
       throw HTTPError(.invalidRequest, error.message, request: request)
@@ -76,11 +78,15 @@ enum RequestGate {
 }
 
 extension HTTPRequest {
-  static func error(_ error: InvalidBody, of request: HTTPRequest) -> HTTPError {
-    switch error {
-    case .invalid(let input): HTTPError(.invalidRequest, input.message, request: request)
-    case .file(let message): HTTPError(.file, message, request: request)
-    case .used: HTTPError(.bodyNotReplayable, BodySource.used.message, request: request)
-    }
+  static func error(_ error: InvalidBody, of request: HTTPRequest?) -> HTTPError {
+    var made =
+      switch error {
+      case .invalid(let input): HTTPError(.invalidRequest, input.message)
+      case .file(let message): HTTPError(.file, message)
+      case .unsupported(let message): HTTPError(.unsupported, message)
+      case .used: BodySource.used
+      }
+    if let request { made.describe(request) }
+    return made
   }
 }

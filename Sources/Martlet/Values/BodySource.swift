@@ -4,7 +4,7 @@ package import Foundation
 ///
 /// It knows whether it was started: what can be read only once is never sent a second time, nor taken for empty.
 package final class BodySource: Sendable {
-  private typealias Pass = @Sendable (_ take: (Data) async throws -> Void) async throws -> Void
+  typealias Pass = @Sendable (_ take: (Data) async throws -> Void) async throws -> Void
 
   /// The number of bytes, as it was said.
   package let length: Int64?
@@ -12,7 +12,7 @@ package final class BodySource: Sendable {
   private let pass: Pass
   private let isStarted = Locked(false)
 
-  private init(length: Int64?, isReplayable: Bool, _ pass: @escaping Pass) {
+  init(length: Int64?, isReplayable: Bool, _ pass: @escaping Pass) {
     self.length = length
     self.isReplayable = isReplayable
     self.pass = pass

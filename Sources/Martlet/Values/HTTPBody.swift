@@ -10,10 +10,18 @@ public struct HTTPBody: Sendable, Hashable {
     case data(Data)
     case file(URL)
     case stream(BodySource)
+    /// Several, one after the other.
+    case pieces([Content])
+    /// What gzip makes of another one.
+    indirect case gzip(Content)
+    /// What is read into a file before it is sent.
+    case spool(BodySpool)
     case invalid(InvalidInput)
   }
 
   package var content: Content
+  /// Whether its bytes are what gzip made, which has to be said in `Content-Encoding`.
+  var isGzipped = false
 
   /// The media type sent as `Content-Type`, unless the request has that header already.
   public var contentType: String?
@@ -78,39 +86,24 @@ public struct HTTPBody: Sendable, Hashable {
 
   /// The number of bytes, or `nil` if it cannot be known now.
   ///
-  /// For a file this is its size at this moment, for a stream what was said of it.
-  public var length: Int64? {
-    switch content {
-    case .data(let data): Int64(data.count)
-    case .file(let url): try? HTTPBody.fileSize(url)
-    case .stream(let source): source.length
-    case .invalid: nil
-    }
-  }
+  /// For a file this is its size at this moment, for a stream what was said of it. What ``gzipped()`` makes is not known
+  /// before it is made.
+  public var length: Int64? { content.length }
 
   /// Whether the same bytes can be sent a second time, as a retry or a redirect needs it.
   ///
-  /// Only a stream can be one that cannot.
-  public var isReplayable: Bool { if case .stream(let source) = content { source.isReplayable } else { true } }
+  /// Only a stream can be one that cannot, and what has one in it.
+  public var isReplayable: Bool { content.isReplayable }
 
   /// Whether it can be sent, for the first time or once more.
-  var isUsable: Bool { if case .stream(let source) = content { source.isUsable } else { true } }
+  var isUsable: Bool { content.isUsable }
 
   /// Checks what can be known before connecting.
   ///
   /// - Returns: The number of bytes to announce, or `nil` if it is not known.
-  package func check() throws(InvalidBody) -> Int64? {
-    switch content {
-    case .data(let data): return Int64(data.count)
-    case .stream(let source):
-      guard source.isUsable else { throw .used }
-      return source.length
-    case .invalid(let input): throw .invalid(input)
-    case .file(let url): return try HTTPBody.fileSize(url)
-    }
-  }
+  package func check() throws(InvalidBody) -> Int64? { try content.check() }
 
-  private static func fileSize(_ url: URL) throws(InvalidBody) -> Int64 {
+  static func fileSize(_ url: URL) throws(InvalidBody) -> Int64 {
     guard url.isFileURL else {
       throw .invalid(InvalidInput("a file body needs a file URL, not '\(URLRedaction.printable(url.absoluteString))'"))
     }
@@ -133,6 +126,8 @@ public struct HTTPBody: Sendable, Hashable {
 package enum InvalidBody: Error {
   case invalid(InvalidInput)
   case file(String)
+  /// It needs what is not there.
+  case unsupported(String)
   /// It can be read once only, and was.
   case used
 }

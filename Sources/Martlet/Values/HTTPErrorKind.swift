@@ -44,7 +44,7 @@ extension HTTPError {
     public static let decoding = Kind("decoding")
     /// Only a stored response was allowed, and there is none.
     public static let notCached = Kind("notCached")
-    /// The body is larger than ``RequestOptions/maximumBodyBytes``.
+    /// The body is larger than ``RequestOptions/maximumBodyBytes``, or a request body than it may be spooled up to.
     public static let bodyTooLarge = Kind("bodyTooLarge")
     /// The body would have to be sent again, and cannot.
     public static let bodyNotReplayable = Kind("bodyNotReplayable")

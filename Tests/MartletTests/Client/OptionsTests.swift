@@ -74,6 +74,9 @@ import Testing
       Field(
         testDescription: "decompression", set: { $0.decompression = $1 == 1 ? .automatic : .off },
         get: { $0.decompression.map { $0 == .automatic ? 1 : 2 } ?? 0 }),
+      Field(
+        testDescription: "expectsContinue", set: { $0.expectsContinue = $1 == 1 },
+        get: { ResolvedOptions($0).expectsContinue.map { $0 ? 1 : 2 } ?? 0 }),
       Field(testDescription: "tag", set: { $0.tag = "\($1)" }, get: { Int($0.tag ?? "0") ?? -1 }),
       Field(
         testDescription: "reportsCancellation", set: { $0.reportsCancellation = $1 == 1 },
@@ -281,6 +284,7 @@ import Testing
       .retry(.none), .redirects(.none), .cookies(.none), .accepts(.any), .maximumBodyBytes(1), .errorBodyBytes(1),
       .decompression(.off), .httpVersion(.http1_1), .credential(.token("x")), .tag("x"), .timeout(.seconds(1)),
       .cache(.off), .cacheFor(.seconds(1)), .cacheStorage(.session), .cachePartition("x"), .coalesces(false),
+      .expectsContinue(true),
       RequestOptions { $0.reportsCancellation = true },
       RequestOptions { $0.onProgress = { _ in } },
       RequestOptions { $0[Note.self] = "x" },

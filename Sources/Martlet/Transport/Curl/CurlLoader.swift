@@ -7,6 +7,7 @@
     private let problem: InvalidInput?
     private let limiter: ConnectionLimiter
     private let cache = HeaderLinesCache()
+    private let expectations = CurlExpectations()
     private let router: CurlRouter
     private let engine = Locked<CurlEngine?>(nil)
 
@@ -20,14 +21,34 @@
 
     func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
       let transfer = try await makeTransfer(for: request, context)
+      start(transfer)
+      let response = try await transfer.value()
+      guard isRefusal(response, transfer) else { return response }
+      let another = try await makeTransfer(for: request, context, asksLeave: false)
+      start(another)
+      return try await another.value()
+    }
+
+    @inline(never) private func start(_ transfer: CurlTransfer) {
       transfer.watchForAbort()
       transfer.start(here: true)
-      return try await transfer.value()
+    }
+
+    /// Whether the server refuses to be asked for leave, and nothing else: the request is then sent without asking (RFC 9110
+    /// §10.1.1).
+    func isRefusal(_ response: StreamedResponse, _ transfer: CurlTransfer) -> Bool {
+      guard response.status == .expectationFailed, transfer.wire.asksLeave, transfer.upload?.isUnread != false else {
+        return false
+      }
+      expectations.note(transfer.wire.origin)
+      return true
     }
 
     /// Makes the transfer of a request when there is a slot for it; it is neither watched nor started yet.
-    func makeTransfer(for request: HTTPRequest, _ context: RequestContext) async throws -> CurlTransfer {
-      let wire = try check(request, context)
+    func makeTransfer(
+      for request: HTTPRequest, _ context: RequestContext, asksLeave: Bool = true
+    ) async throws -> CurlTransfer {
+      let wire = try check(request, context, asksLeave: asksLeave)
       if let transfer = try makeTransferAtOnce(for: wire, context) { return transfer }
       let (route, slot) = try await findRoute(for: wire, context)
       return try makeTransfer(for: wire, route, slot, context)
@@ -35,11 +56,15 @@
 
     // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
 
-    @inline(never) private func check(_ request: HTTPRequest, _ context: RequestContext) throws -> CurlRequest {
+    @inline(never) private func check(
+      _ request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
+    ) throws -> CurlRequest {
       if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
       // A client asks that before; nothing insecure is done for those who use a transport without one.
       if let problem { throw HTTPError(.invalidRequest, problem.message, request: request) }
-      let wire = try CurlRequest(request, context.call.options.decompression, cache)
+      let wire = try CurlRequest(request, context.call.options.decompression, cache) {
+        asksLeave && expectations.asks($0, length: $1, context)
+      }
       try context.exchange.abortSource.check()
       return wire
     }
@@ -64,6 +89,7 @@
       for wire: CurlRequest, _ route: CurlRoute?, _ slot: ConnectionSlot, _ context: RequestContext
     ) throws -> CurlTransfer {
       let upload = try wire.makeUpload()
+      if wire.asksLeave { upload?.asksLeave { [expectations, origin = wire.origin] in expectations.note(origin) } }
       let mailbox = try openEngine(for: wire.request)
       context.exchange.enter(.connecting)
       return CurlTransfer(wire, upload, route, context, slot: slot, mailbox: mailbox)

@@ -11,11 +11,16 @@
     let lines: HeaderLines
     /// The length of the body, if it is known; 0 for none.
     let length: Int64?
+    /// Whether the server is asked for leave to send the body, other than by the caller's own field.
+    let asksLeave: Bool
 
     var method: HTTPMethod { request.method }
     var origin: Origin { target.origin }
     /// The URL as Foundation spells it.
     var location: URL { target.url }
+
+    /// Whether the server is asked for leave to send the body, by whomever.
+    var expectsContinue: Bool { asksLeave || request.headers.contains("Expect") }
 
     /// Whether there is a body that is not empty, as far as known.
     var hasBody: Bool { length != 0 }
@@ -26,17 +31,27 @@
     /// Checks that it can be sent.
     ///
     /// - Throws: ``HTTPError/Kind/unsupported``, or what is wrong with the request.
-    init(_ request: HTTPRequest, _ decompression: Decompression, _ cache: HeaderLinesCache? = nil) throws {
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - decompression: Whether the response is decoded.
+    ///   - cache: The lines of the last request.
+    ///   - asksLeave: Whether an origin is asked for leave to send a body of a length.
+    init(
+      _ request: HTTPRequest, _ decompression: Decompression, _ cache: HeaderLinesCache? = nil,
+      asksLeave: (Origin, Int64?) -> Bool = { _, _ in false }
+    ) throws {
       do {
         target = try request.target.resolve(against: nil, adding: request.query)
         if let body = request.body { length = try body.check() } else { length = 0 }
         self.request = request
+        self.asksLeave = length != 0 && !request.headers.contains("Expect") && asksLeave(target.origin, length)
         url = target.requestString
         let isUsual = request.method == .get && request.body == nil && decompression == .automatic
         if isUsual, let made = cache?.lines(for: request.headers) {
           lines = made
         } else {
-          lines = Self.lines(of: request, length: length, decompression)
+          lines = Self.lines(of: request, length: length, asksLeave: self.asksLeave, decompression)
           if isUsual { cache?.keep(lines, for: request.headers) }
         }
       } catch let error as InvalidInput {
@@ -52,13 +67,16 @@
     /// Opens what the body is read from.
     func makeUpload() throws -> CurlUpload? {
       guard let content = request.body?.content else { return nil }
+      switch content {
+      case .data, .file, .invalid: if !hasBody { return nil }
       // Even of an empty stream it has to be seen that it is empty.
-      if case .stream = content {} else if !hasBody { return nil }
+      case .stream, .pieces, .gzip, .spool: break
+      }
       return try CurlUpload(content, length: length, request: request)
     }
 
     private static func lines(
-      of request: HTTPRequest, length: Int64?, _ decompression: Decompression
+      of request: HTTPRequest, length: Int64?, asksLeave: Bool, _ decompression: Decompression
     ) -> HeaderLines {
       var lines: [String] = []
       lines.reserveCapacity(request.headers.count + 3)
@@ -91,7 +109,12 @@
       }
       if !hasAccept { lines.append("Accept:") }
       if length != 0 {
-        if !hasExpect { lines.append("Expect:") }
+        // By itself libcurl asks for leave of HTTP/1.1 only, but for large bodies, and before 8.7 for all.
+        if asksLeave {
+          if let length, length <= CurlExpectations.smallBytes { lines.append("Expect: 100-continue") }
+        } else if !hasExpect {
+          lines.append("Expect:")
+        }
       } else if request.body != nil || [.post, .put, .patch].contains(request.method) {
         lines.append("Content-Length: 0")
       }

@@ -44,7 +44,7 @@
     private let slot: ConnectionSlot
     /// What is special about its connection.
     let route: CurlRoute?
-    private let upload: CurlUpload?
+    let upload: CurlUpload?
     private let context: RequestContext
     private let mailbox: CurlMailbox
     private let state = Locked(State())
@@ -210,6 +210,7 @@
         undecided = nil
         reader = ResponseHeadReader()
       }
+      upload?.willBeAsked()
       context.proxyExchange?.connected()
       context.exchange.enter(wire.hasBody ? .sending : .waiting)
       return true
@@ -338,7 +339,7 @@
           request: wire.request),
         ResponseBody(body.stream))
       if head.status >= 300 { stopUpload() }
-      isExpectationRefused = head.status == 417 && upload?.isAtStart == true && wire.request.headers.contains("Expect")
+      isExpectationRefused = head.status == 417 && upload?.isAtStart == true && wire.expectsContinue
     }
 
     func deliverHead() {

@@ -2,6 +2,7 @@
   import CMartletShim
   import Dispatch
   import Foundation
+  import Synchronization
 
   /// The body of one request, read once, without ever keeping the loop waiting.
   ///
@@ -35,6 +36,10 @@
     private let buffer = UploadBuffer()
     private var offset: Int64 = 0
     private var isStarted = false
+    /// When the server was asked for leave, until it gave it.
+    private var askedAt: Int64?
+    private var onSilence: (@Sendable () -> Void)?
+    private let wasRead = Atomic(false)
     private var onBytes: @Sendable () -> Void = {}
     private var onFailure: @Sendable (any Error) -> Void = { _ in }
 
@@ -47,6 +52,7 @@
         let file = martlet_open(url.path(percentEncoded: false))
         guard file >= 0 else { throw HTTPError(.file, "the body file could not be opened", request: request) }
         source = .file(file)
+      case .pieces, .gzip, .spool: source = .stream(try content.source(length, for: request))
       case .invalid(let input): throw HTTPError(.invalidRequest, input.message, request: request)
       }
     }
@@ -59,6 +65,22 @@
       self.onFailure = onFailure
     }
 
+    /// Says whom to tell if the server lets the time pass that it has to give leave.
+    func asksLeave(onSilence: @escaping @Sendable () -> Void) { self.onSilence = onSilence }
+
+    /// The head is about to be sent.
+    func willBeAsked() { if onSilence != nil { askedAt = martlet_microseconds() } }
+
+    /// Whether nothing was asked for yet; from any thread.
+    var isUnread: Bool { !wasRead.load(ordering: .acquiring) }
+
+    private func noteAnswer() {
+      wasRead.store(true, ordering: .releasing)
+      guard let askedAt else { return }
+      self.askedAt = nil
+      if martlet_microseconds() - askedAt >= CurlExpectations.patience { onSilence?() }
+    }
+
     /// Whether nothing was read yet.
     var isAtStart: Bool { offset == 0 }
 
@@ -67,6 +89,7 @@
 
     /// Reads the next bytes, 0 at the end.
     func read(into target: UnsafeMutableRawBufferPointer) -> Piece {
+      noteAnswer()
       switch source {
       case .data(let data):
         let count = min(target.count, data.count - Int(offset))

@@ -59,7 +59,11 @@
       if let problem = problem() { return try await systemLoader(problem).send(request, context: context) }
       let transfer = try await curl.makeTransfer(for: request, context)
       load(transfer)
-      return try await transfer.value()
+      let response = try await transfer.value()
+      guard curl.isRefusal(response, transfer) else { return response }
+      let another = try await curl.makeTransfer(for: request, context, asksLeave: false)
+      load(another)
+      return try await another.value()
     }
 
     /// Not inlined, so that a request that waits keeps no room for it.

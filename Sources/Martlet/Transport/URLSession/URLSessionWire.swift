@@ -30,13 +30,13 @@ struct URLSessionWire: Sendable {
   init(_ request: HTTPRequest) throws {
     do {
       let target = try request.target.resolve(against: nil, adding: request.query)
-      if case .stream? = request.body?.content { throw Self.refusal(of: request) }
-      let length = try request.body?.check() ?? 0
+      let content = try Self.content(of: request)
+      let length = try content?.check() ?? 0
       self.request = request
       origin = target.origin
       url = target.url
-      upload = request.body.flatMap { body in
-        length > 0 ? UploadSource(body.content, length: length, mayRepeat: request.isIdempotent) : nil
+      upload = content.flatMap { content in
+        length > 0 ? UploadSource(content, length: length, mayRepeat: request.isIdempotent) : nil
       }
       fields = Self.fields(of: request, length: length)
       try checkSupport(host: target.host)
@@ -47,6 +47,19 @@ struct URLSessionWire: Sendable {
     }
   }
 
+  /// The body in a form that a session can send: a file, or bytes in memory, whatever they are made of.
+  private static func content(of request: HTTPRequest) throws -> HTTPBody.Content? {
+    guard let content = request.body?.content else { return nil }
+    switch content {
+    case .data, .file, .invalid: return content
+    case .stream, .pieces, .gzip, .spool:
+      // What is wrong with a piece comes first.
+      _ = try content.check()
+      guard let data = try content.gathered() else { throw refusal(of: request) }
+      return .data(data)
+    }
+  }
+
   /// The system's loader asks for a stream's bytes on its own thread and cannot be told to wait for them.
   private static func refusal(of request: HTTPRequest) -> HTTPError {
     #if os(Linux)
@@ -54,7 +67,8 @@ struct URLSessionWire: Sendable {
     #else
       let lanes = "they are sent on Linux only, by .curl and .urlSession"
     #endif
-    return HTTPError(.unsupported, "the system's loader does not send body streams; \(lanes)", request: request)
+    let what = "the system's loader does not send body streams, nor bodies of files and other pieces"
+    return HTTPError(.unsupported, "\(what); \(lanes)", request: request)
   }
 
   private func checkSupport(host: String) throws {

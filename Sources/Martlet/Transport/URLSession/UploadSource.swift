@@ -31,7 +31,7 @@ final class UploadSource: Sendable {
       switch content {
       case .data(let data): InputStream(data: data)
       case .file(let url): InputStream(url: url)
-      case .stream, .invalid: nil
+      case .stream, .pieces, .gzip, .spool, .invalid: nil
       }
     #if canImport(FoundationNetworking)
       return ExactStream(inner, length: length) { [self] in fail($0) }

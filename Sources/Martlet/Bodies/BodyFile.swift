@@ -1,0 +1,82 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A file that is a piece of a body, open for reading.
+final class BodyFile: Sendable {
+  let descriptor: Int32
+  private let name: String
+
+  /// Opens it; nothing but a regular file, which cannot keep a reader waiting.
+  private init(_ url: URL) throws(HTTPError) {
+    let path = url.path(percentEncoded: false)
+    name = InvalidInput.printable(path)
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0, let facts = DiskCalls.facts(descriptor), facts.isFile else {
+      if descriptor >= 0 { close(descriptor) }
+      throw Self.problem("the body file '\(name)' could not be opened")
+    }
+  }
+
+  /// Takes over an open file, which it closes.
+  init(_ descriptor: Int32, name: String) { (self.descriptor, self.name) = (descriptor, name) }
+
+  deinit { close(descriptor) }
+
+  /// Reads the whole file, whose size was announced.
+  static func send(_ url: URL, size: Int64, to take: (Data) async throws -> Void) async throws {
+    // Files can block, which the threads of tasks must not.
+    let file = try await onFileQueue { () throws(HTTPError) in try BodyFile(url) }
+    try await file.send(size, to: take)
+  }
+
+  /// Reads the whole file.
+  func send(_ size: Int64, to take: (Data) async throws -> Void) async throws {
+    var offset: Int64 = 0
+    repeat {
+      let place = offset
+      let block = try await onFileQueue { () throws(HTTPError) in try self.read(at: place, of: size) }
+      offset += Int64(block.count)
+      if !block.isEmpty { try await take(block) }
+    } while offset < size
+  }
+
+  private func read(at offset: Int64, of size: Int64) throws(HTTPError) -> Data {
+    var block = Data(count: Int(min(Int64(BodyPlan.block), size - offset)))
+    let got = block.withUnsafeMutableBytes { DiskCalls.fill($0, from: descriptor, at: offset) }
+    if got < 0 { throw Self.problem("the body file '\(name)' could not be read") }
+    if got < block.count { throw Self.problem("the body file '\(name)' got shorter while it was sent") }
+    // Before the last bytes leave: with them the request may be whole.
+    if offset + Int64(got) == size {
+      let beyond = withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) {
+        DiskCalls.fill($0, from: descriptor, at: size)
+      }
+      if beyond > 0 { throw Self.problem("the body file '\(name)' got longer while it was sent") }
+    }
+    return block
+  }
+
+  private static func problem(_ message: String) -> HTTPError {
+    var error = HTTPError(.file, message, phase: .sending)
+    error.mayHaveReachedServer = true
+    return error
+  }
+}
+
+/// Does work that may block on a thread that may.
+func onFileQueue<T: Sendable, Failure: Error>(
+  _ work: @escaping @Sendable () throws(Failure) -> T
+) async throws(Failure) -> T {
+  let result: Result<T, Failure> = await withCheckedContinuation { continuation in
+    DispatchQueue.global(qos: .userInitiated).async {
+      continuation.resume(returning: Result { () throws(Failure) in try work() })
+    }
+  }
+  return try result.get()
+}

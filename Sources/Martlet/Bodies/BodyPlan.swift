@@ -1,0 +1,71 @@
+import Foundation
+
+/// The bytes of a composed body, in order, with the lengths that were announced for them.
+struct BodyPlan: Sendable {
+  private enum Piece: Sendable {
+    case data(Data)
+    case file(URL, size: Int64)
+    case stream(BodySource)
+    case gzip(BodyPlan)
+    case spool(BodySpool)
+  }
+
+  /// The most bytes handed on, or read from a file, at a time.
+  static let block = 256 << 10
+
+  /// The number of bytes, if it is known.
+  let length: Int64?
+  private var pieces: [Piece] = []
+
+  /// Looks at everything once more: what it says from here on is what is sent, or the request fails.
+  init(_ content: HTTPBody.Content) throws(InvalidBody) {
+    length = try content.check()
+    try add(content)
+  }
+
+  private mutating func add(_ content: HTTPBody.Content) throws(InvalidBody) {
+    switch content {
+    case .data(let data): pieces.append(.data(data))
+    case .file(let url): pieces.append(.file(url, size: try HTTPBody.fileSize(url)))
+    case .stream(let source): pieces.append(.stream(source))
+    case .pieces(let contents): for content in contents { try add(content) }
+    case .gzip(let plain): pieces.append(.gzip(try BodyPlan(plain)))
+    case .spool(let spool): pieces.append(.spool(spool))
+    case .invalid(let input): throw .invalid(input)
+    }
+  }
+
+  /// Reads everything to its end.
+  ///
+  /// - Parameter take: Gets the bytes; the next ones are read when it has returned.
+  /// - Throws: What a stream or `take` throws, or ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  func send(to take: (Data) async throws -> Void) async throws {
+    for piece in pieces {
+      switch piece {
+      case .data(let data): try await Self.send(data, to: take)
+      case .file(let url, let size): try await BodyFile.send(url, size: size, to: take)
+      case .stream(let source): try await source.send(to: take)
+      case .gzip(let plan): try await plan.sendGzipped(to: take)
+      case .spool(let spool): try await spool.send(to: take)
+      }
+    }
+  }
+
+  private static func send(_ data: Data, to take: (Data) async throws -> Void) async throws {
+    var rest = data
+    while !rest.isEmpty {
+      try await take(rest.prefix(block))
+      rest = rest.dropFirst(block)
+    }
+  }
+
+  private func sendGzipped(to take: (Data) async throws -> Void) async throws {
+    let deflater = try Deflater()
+    try await send { piece in
+      deflater.push(piece)
+      while let made = try deflater.pull() { try await take(made) }
+    }
+    deflater.finish()
+    while let made = try deflater.pull() { try await take(made) }
+  }
+}

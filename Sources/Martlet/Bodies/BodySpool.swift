@@ -1,0 +1,150 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// A body that is read into a file before it is sent.
+///
+/// ```
+///   empty ──fill──▶ filling ──▶ full
+///     ▲                │
+///     └───failed───────┘     whoever waits tries for itself
+/// ```
+package final class BodySpool: Sendable {
+  private enum State {
+    case empty
+    case filling([OneShot<Void>])
+    case full(BodyFile, size: Int64)
+  }
+
+  private let content: HTTPBody.Content
+  private let limit: Int64
+  private let folder: URL
+  private let state = Locked(State.empty)
+
+  init(_ content: HTTPBody.Content, limit: Int64, folder: URL?) {
+    self.content = content
+    self.limit = limit
+    self.folder = folder ?? FileManager.default.temporaryDirectory
+  }
+
+  private var file: (BodyFile, size: Int64)? {
+    state.withLock { if case .full(let file, let size) = $0 { (file, size) } else { nil } }
+  }
+
+  /// The number of bytes, once it is filled.
+  var length: Int64? { file?.size }
+
+  var isUsable: Bool { file != nil || content.isUsable }
+
+  func check() throws(InvalidBody) -> Int64? {
+    if let length { return length }
+    _ = try content.check()
+    return nil
+  }
+
+  /// Reads the body into a file, unless that was done.
+  package func fill() async throws {
+    while true {
+      let turn = OneShot<Void>()
+      let (isMine, isFull): (Bool, Bool) = state.withLock {
+        switch $0 {
+        case .full: return (false, true)
+        case .filling(let waiting):
+          $0 = .filling(waiting + [turn])
+          return (false, false)
+        case .empty:
+          $0 = .filling([])
+          return (true, false)
+        }
+      }
+      if isFull { return }
+      guard isMine else {
+        try await turn.value()
+        continue
+      }
+      do {
+        let (file, size) = try await read()
+        settle(.full(file, size: size))
+      } catch {
+        settle(.empty)
+        throw error
+      }
+    }
+  }
+
+  private func settle(_ new: State) {
+    let waiting = state.withLock { state in
+      defer { state = new }
+      if case .filling(let waiting) = state { return waiting }
+      return []
+    }
+    for turn in waiting { turn.resolve(.success(())) }
+  }
+
+  private func read() async throws -> (BodyFile, Int64) {
+    let plan: BodyPlan
+    do { plan = try BodyPlan(content) } catch { throw HTTPRequest.error(error, of: nil) }
+    if let length = plan.length, length > limit { throw tooLarge }
+    let folder = folder
+    let file = try await onFileQueue { () throws(HTTPError) in try Self.makeFile(in: folder) }
+    var size: Int64 = 0
+    do {
+      try await plan.send { piece in
+        try Task.checkCancellation()
+        guard Int64(piece.count) <= limit - size else { throw tooLarge }
+        size += Int64(piece.count)
+        try await onFileQueue { () throws(HTTPError) in
+          let code = piece.withUnsafeBytes { DiskCalls.append($0, to: file.descriptor) }
+          if code != 0 { throw Self.problem("cannot be written", code) }
+        }
+      }
+    } catch var error as HTTPError {
+      // What is wrong with a source would be found while it is sent, but nothing was.
+      error.phase = .queued
+      error.mayHaveReachedServer = false
+      throw error
+    }
+    // A sequence may end early because its task was cancelled: what it gave is not the body.
+    try Task.checkCancellation()
+    return (file, size)
+  }
+
+  /// Reads what was stored; fills it first, if nobody has.
+  func send(to take: (Data) async throws -> Void) async throws {
+    try await fill()
+    guard let (file, size) = file else { return }
+    try await file.send(size, to: take)
+  }
+
+  /// Makes a file for this process alone, which has lost its name before anything is in it.
+  private static func makeFile(in folder: URL) throws(HTTPError) -> BodyFile {
+    let number = UInt64.random(in: .min ... .max)
+    let name = folder.appending(path: ".martlet-\(String(number, radix: 36))").path(percentEncoded: false)
+    let descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw problem("cannot be made in \(PrivateFile.shown(folder.path()))", errno) }
+    unlink(name)
+    return BodyFile(descriptor, name: "of a spooled body")
+  }
+
+  private static func problem(_ what: String, _ code: Int32) -> HTTPError {
+    HTTPError(.file, "the temporary file of a body \(what): \(String(cString: strerror(code)))")
+  }
+
+  private var tooLarge: HTTPError {
+    var error = HTTPError(.bodyTooLarge, "the body has more than the \(limit) bytes that it is spooled up to")
+    error.mayHaveReachedServer = false
+    return error
+  }
+}
+
+extension BodySpool: Hashable {
+  package static func == (first: BodySpool, second: BodySpool) -> Bool { first === second }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

@@ -1,0 +1,72 @@
+extension HTTPBody {
+  /// A form with fields and files (`multipart/form-data`, RFC 7578).
+  ///
+  /// ```swift
+  /// let body = HTTPBody.multipart {
+  ///   $0.add("Ben", for: "first_name")
+  ///   $0.add(file: photo, for: "photo")
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - boundary: What stands between the parts; by default a random one, made for each form, that is in none of the parts
+  ///     in memory. One that is given is checked (RFC 2046 §5.1.1), also against those parts; one that is illegal makes
+  ///     sending throw ``HTTPError/Kind/invalidRequest``. Files and streams are not looked through.
+  ///   - build: Adds the parts, in order.
+  /// - Returns: The body; its length is known if that of each part is.
+  public static func multipart(
+    boundary: String? = nil, _ build: (inout MultipartForm) throws -> Void
+  ) rethrows -> HTTPBody {
+    var form = MultipartForm()
+    try build(&form)
+    return multipart(form, boundary: boundary)
+  }
+
+  /// A form with fields and files (`multipart/form-data`, RFC 7578).
+  ///
+  /// - Parameters:
+  ///   - form: The form.
+  ///   - boundary: What stands between the parts; by default a random one, made for each body.
+  /// - Returns: The body; its length is known if that of each part is.
+  public static func multipart(_ form: MultipartForm, boundary: String? = nil) -> HTTPBody {
+    if let problem = form.problem { return HTTPBody(.invalid(problem), contentType: nil) }
+    let boundary = boundary ?? freeBoundary(for: form)
+    if let problem = MultipartSyntax.problem(ofBoundary: boundary) {
+      return HTTPBody(.invalid(problem), contentType: nil)
+    }
+    guard !form.contains(boundary: boundary) else {
+      let problem = InvalidInput("the boundary '\(boundary)' is in a part of the form")
+      return HTTPBody(.invalid(problem), contentType: nil)
+    }
+    let type = MediaType(
+      type: "multipart", subtype: "form-data", parameters: [MediaType.Parameter(name: "boundary", value: boundary)])
+    return HTTPBody(form.content(boundary), contentType: type.description)
+  }
+
+  private static func freeBoundary(for form: MultipartForm) -> String {
+    var boundary = MultipartSyntax.randomBoundary()
+    while form.contains(boundary: boundary) { boundary = MultipartSyntax.randomBoundary() }
+    return boundary
+  }
+
+  /// Several bodies, one after the other, as one.
+  ///
+  /// The length is known if each one's is, and the body can be sent again if each one can. Their content types do not count.
+  /// A body that is ``gzipped()`` cannot be one of them: gzip the whole.
+  ///
+  /// - Parameters:
+  ///   - bodies: The bodies, in order.
+  ///   - contentType: The media type of the whole; `nil` sends no `Content-Type`.
+  /// - Returns: The body.
+  public static func concatenating(
+    _ bodies: [HTTPBody], contentType: String? = "application/octet-stream"
+  ) -> HTTPBody {
+    guard !bodies.contains(where: \.isGzipped) else {
+      let problem = InvalidInput("a gzipped body cannot be a piece of another one: gzip the whole")
+      return HTTPBody(.invalid(problem), contentType: nil)
+    }
+    var pieces = PieceList()
+    for body in bodies { pieces.append(body.content) }
+    return HTTPBody(pieces.content, contentType: contentType)
+  }
+}

@@ -1,0 +1,128 @@
+import Foundation
+
+extension HTTPBody.Content {
+  /// The number of bytes, or `nil` if it cannot be known now.
+  var length: Int64? {
+    switch self {
+    case .data(let data): Int64(data.count)
+    case .file(let url): try? HTTPBody.fileSize(url)
+    case .stream(let source): source.length
+    case .pieces(let pieces): Self.sum(pieces.lazy.map(\.length))
+    case .spool(let spool): spool.length
+    case .gzip, .invalid: nil
+    }
+  }
+
+  /// Whether the same bytes can be sent a second time.
+  var isReplayable: Bool {
+    switch self {
+    case .data, .file, .spool, .invalid: true
+    case .stream(let source): source.isReplayable
+    case .pieces(let pieces): pieces.allSatisfy(\.isReplayable)
+    case .gzip(let plain): plain.isReplayable
+    }
+  }
+
+  /// Whether it can be sent, for the first time or once more.
+  var isUsable: Bool {
+    switch self {
+    case .data, .file, .invalid: true
+    case .stream(let source): source.isUsable
+    case .pieces(let pieces): pieces.allSatisfy(\.isUsable)
+    case .gzip(let plain): plain.isUsable
+    case .spool(let spool): spool.isUsable
+    }
+  }
+
+  /// Checks what can be known before connecting.
+  ///
+  /// - Returns: The number of bytes to announce, or `nil` if it is not known.
+  func check() throws(InvalidBody) -> Int64? {
+    switch self {
+    case .data(let data): return Int64(data.count)
+    case .stream(let source):
+      guard source.isUsable else { throw .used }
+      return source.length
+    case .invalid(let input): throw .invalid(input)
+    case .file(let url): return try HTTPBody.fileSize(url)
+    case .pieces(let pieces):
+      var lengths: [Int64?] = []
+      for piece in pieces { lengths.append(try piece.check()) }
+      return Self.sum(lengths)
+    case .gzip(let plain):
+      try Deflater.check()
+      _ = try plain.check()
+      return nil
+    case .spool(let spool): return try spool.check()
+    }
+  }
+
+  /// The spools in it that have nothing yet.
+  var emptySpools: [BodySpool] {
+    switch self {
+    case .data, .file, .stream, .invalid: []
+    case .pieces(let pieces): pieces.flatMap(\.emptySpools)
+    case .gzip(let plain): plain.emptySpools
+    case .spool(let spool): spool.length == nil ? [spool] : []
+    }
+  }
+
+  /// All its bytes, if they are in memory.
+  func gathered() throws(InvalidBody) -> Data? {
+    switch self {
+    case .data(let data): return data
+    case .pieces(let pieces):
+      var whole = Data()
+      for piece in pieces {
+        guard let data = try piece.gathered() else { return nil }
+        whole += data
+      }
+      return whole
+    case .gzip(let plain): return try plain.gathered().map { data throws(InvalidBody) in try Deflater.gzip(data) }
+    case .file, .stream, .spool, .invalid: return nil
+    }
+  }
+
+  private static func sum(_ lengths: some Sequence<Int64?>) -> Int64? {
+    var sum: Int64 = 0
+    for length in lengths {
+      guard let length else { return nil }
+      let (next, isTooLarge) = sum.addingReportingOverflow(length)
+      guard !isTooLarge else { return nil }
+      sum = next
+    }
+    return sum
+  }
+}
+
+extension HTTPBody {
+  /// What a body that is neither bytes nor a file is read from, or `nil` for those.
+  package func composedSource(for request: HTTPRequest) throws -> BodySource? {
+    switch content {
+    case .data, .file, .invalid: return nil
+    case .stream(let source): return source
+    case .pieces, .gzip, .spool: return try content.source(nil, for: request)
+    }
+  }
+}
+
+extension HTTPBody.Content {
+  /// What the bytes of a composed body are read from, once.
+  ///
+  /// - Parameters:
+  ///   - announced: The length that was announced, if one was.
+  ///   - request: The request, for errors.
+  /// - Returns: The source.
+  /// - Throws: ``HTTPError``.
+  func source(_ announced: Int64?, for request: HTTPRequest) throws -> BodySource {
+    do {
+      let plan = try BodyPlan(self)
+      if let announced, plan.length != announced {
+        throw InvalidBody.file("a file of the body has changed since its length was announced")
+      }
+      return BodySource(length: announced, isReplayable: true) { take in try await plan.send(to: take) }
+    } catch let error as InvalidBody {
+      throw HTTPRequest.error(error, of: request)
+    }
+  }
+}

@@ -1,0 +1,113 @@
+public import Foundation
+
+/// The fields and files of a form, as a browser sends them with `multipart/form-data` (RFC 7578).
+///
+/// Parts are sent in the order they were added; a name may be added more than once. Nothing is read before it is sent, and
+/// nothing is copied to the disk. Names and filenames are written as browsers write them (WHATWG, "multipart/form-data
+/// encoding algorithm"): in UTF-8, with `"`, CR and LF as `%22`, `%0D` and `%0A`, so that no text can end its place. Line
+/// breaks in names and in values of fields become CR LF.
+public struct MultipartForm: Sendable, Hashable {
+  struct Part: Sendable, Hashable {
+    /// The header of the part, with the empty line that ends it.
+    var head: Data
+    var content: HTTPBody.Content
+  }
+
+  private(set) var parts: [Part] = []
+  /// What is wrong with a part, the first time.
+  private(set) var problem: InvalidInput?
+
+  /// A form without parts.
+  public init() {}
+
+  /// Adds a field.
+  ///
+  /// - Parameters:
+  ///   - value: Its value, sent in UTF-8.
+  ///   - name: Its name.
+  public mutating func add(_ value: String, for name: String) {
+    add(.data(Data(MultipartSyntax.withCRLF(value).utf8)), name, filename: nil, type: nil)
+  }
+
+  /// Adds bytes, as a file if they have a filename.
+  ///
+  /// - Parameters:
+  ///   - data: The bytes, sent as they are.
+  ///   - name: The name of the field.
+  ///   - filename: The name of the file; `nil` for none, which most servers take for a field and not for a file.
+  ///   - type: The media type; by default what the extension of the filename says (``MediaType/forFileExtension(_:)``), or
+  ///     `application/octet-stream`. One that is none makes sending throw ``HTTPError/Kind/invalidRequest``.
+  public mutating func add(_ data: Data, for name: String, filename: String? = nil, type: String? = nil) {
+    add(.data(data), name, filename: filename, type: type ?? MediaType.forFilename(filename ?? "").description)
+  }
+
+  /// Adds a file, read in pieces while it is sent.
+  ///
+  /// A file that does not exist, is no file, or cannot be read throws ``HTTPError/Kind/file`` before connecting. So does one
+  /// that changes its length while it is sent, and the server gets no whole request.
+  ///
+  /// - Parameters:
+  ///   - file: A file URL.
+  ///   - name: The name of the field.
+  ///   - filename: The name of the file for the server; by default its own.
+  ///   - type: The media type; by default what the extension of the filename says (``MediaType/forFileExtension(_:)``), or
+  ///     `application/octet-stream`. One that is none makes sending throw ``HTTPError/Kind/invalidRequest``.
+  public mutating func add(file: URL, for name: String, filename: String? = nil, type: String? = nil) {
+    let filename = filename ?? file.lastPathComponent
+    add(.file(file), name, filename: filename, type: type ?? MediaType.forFilename(filename).description)
+  }
+
+  /// Adds what another body has: JSON, a stream, another form.
+  ///
+  /// With a stream whose length is not known the length of the form is not known either, and with one that can be sent once
+  /// the form can be sent once; ``HTTPBody/spooled(upTo:in:)`` helps with both. A body that is
+  /// ``HTTPBody/gzipped()`` cannot be a part (RFC 7578 §4.8): gzip the form.
+  ///
+  /// - Parameters:
+  ///   - body: The body; its ``HTTPBody/contentType`` is the type of the part.
+  ///   - name: The name of the field.
+  ///   - filename: The name of the file; `nil` for none.
+  public mutating func add(_ body: HTTPBody, for name: String, filename: String? = nil) {
+    if body.isGzipped { problem = problem ?? InvalidInput("a gzipped body cannot be a part of a form: gzip the form") }
+    add(body.content, name, filename: filename, type: body.contentType)
+  }
+
+  private mutating func add(_ content: HTTPBody.Content, _ name: String, filename: String?, type: String?) {
+    if let type, !MultipartSyntax.isMediaType(type) {
+      problem = problem ?? InvalidInput("'\(InvalidInput.printable(type))' is not the media type of a part")
+    }
+    var head = "Content-Disposition: form-data; name=\"\(MultipartSyntax.escaped(MultipartSyntax.withCRLF(name)))\""
+    if let filename { head += "; filename=\"\(MultipartSyntax.escaped(filename))\"" }
+    if let type { head += "\r\nContent-Type: \(type)" }
+    parts.append(Part(head: Data((head + "\r\n\r\n").utf8), content: content))
+  }
+
+  /// Whether a boundary could be taken for one in what is in memory.
+  func contains(boundary: String) -> Bool {
+    let delimiter = Array("--\(boundary)".utf8)
+    return parts.contains { part in
+      MultipartSyntax.contains(delimiter, in: part.head) || Self.contains(delimiter, in: part.content)
+    }
+  }
+
+  private static func contains(_ delimiter: [UInt8], in content: HTTPBody.Content) -> Bool {
+    switch content {
+    case .data(let data): MultipartSyntax.contains(delimiter, in: data)
+    case .pieces(let pieces): pieces.contains { contains(delimiter, in: $0) }
+    case .file, .stream, .gzip, .spool, .invalid: false
+    }
+  }
+
+  /// The parts with their boundaries (RFC 2046 §5.1.1).
+  func content(_ boundary: String) -> HTTPBody.Content {
+    var pieces = PieceList()
+    for part in parts {
+      pieces.append(Data("--\(boundary)\r\n".utf8))
+      pieces.append(part.head)
+      pieces.append(part.content)
+      pieces.append(Data("\r\n".utf8))
+    }
+    pieces.append(Data("--\(boundary)--\r\n".utf8))
+    return pieces.content
+  }
+}

@@ -1,0 +1,83 @@
+import Foundation
+
+/// How names, values and boundaries of a form are written.
+enum MultipartSyntax {
+  /// The text with each line break as CR LF.
+  static func withCRLF(_ text: String) -> String {
+    guard text.utf8.contains(where: { $0 == 0x0D || $0 == 0x0A }) else { return text }
+    var result = String.UnicodeScalarView()
+    var isAfterCR = false
+    for scalar in text.unicodeScalars {
+      if scalar == "\n" && isAfterCR {
+        // It was written with the CR.
+      } else if scalar == "\r" || scalar == "\n" {
+        result.append("\r")
+        result.append("\n")
+      } else {
+        result.append(scalar)
+      }
+      isAfterCR = scalar == "\r"
+    }
+    return String(result)
+  }
+
+  /// A name as it stands in quotes.
+  static func escaped(_ name: String) -> String {
+    var result = String.UnicodeScalarView()
+    for scalar in name.unicodeScalars {
+      switch scalar {
+      case "\"": result.append(contentsOf: "%22".unicodeScalars)
+      case "\r": result.append(contentsOf: "%0D".unicodeScalars)
+      case "\n": result.append(contentsOf: "%0A".unicodeScalars)
+      default: result.append(scalar)
+      }
+    }
+    return String(result)
+  }
+
+  /// Whether a text can be the type of a part.
+  static func isMediaType(_ text: String) -> Bool {
+    FieldSyntax.isFieldValue(text) && text.utf8.allSatisfy { $0 < 0x80 } && MediaType(text) != nil
+  }
+
+  /// A boundary that nobody can guess.
+  static func randomBoundary() -> String {
+    let letters = Array("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    // 24 of 62: 142 bits.
+    return "----MartletFormBoundary" + String((0..<24).compactMap { _ in letters.randomElement() })
+  }
+
+  /// What is wrong with a boundary (RFC 2046 §5.1.1).
+  static func problem(ofBoundary boundary: String) -> InvalidInput? {
+    let isLegal = boundary.utf8.allSatisfy { octet in
+      switch octet {
+      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+      // ' ( ) + _ , - . / : = ? and the space
+      case 0x27...0x29, 0x2B...0x2F, 0x3A, 0x3D, 0x3F, 0x5F, 0x20: true
+      default: false
+      }
+    }
+    guard isLegal, (1...70).contains(boundary.utf8.count), !boundary.hasSuffix(" ") else {
+      let shown = InvalidInput.printable(boundary)
+      return InvalidInput(
+        "'\(shown)' is not a boundary: 1 to 70 letters, digits or '()+_,-./:=? and no blank at the end")
+    }
+    return nil
+  }
+
+  /// Whether some bytes are anywhere in others (Horspool: most of them are not looked at).
+  static func contains(_ pattern: [UInt8], in data: Data) -> Bool {
+    guard let last = pattern.last, data.count >= pattern.count else { return false }
+    var skips = [Int](repeating: pattern.count, count: 256)
+    for (index, octet) in pattern.dropLast().enumerated() { skips[Int(octet)] = pattern.count - 1 - index }
+    return data.withUnsafeBytes { bytes in
+      var end = pattern.count - 1
+      while end < bytes.count {
+        let octet = bytes[end]
+        if octet == last && bytes[(end - pattern.count + 1)...end].elementsEqual(pattern) { return true }
+        end += skips[Int(octet)]
+      }
+      return false
+    }
+  }
+}

@@ -1,0 +1,153 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  @testable import Martlet
+
+  /// Leave to send a body (RFC 9110 §10.1.1).
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct ExpectContinueTests {
+    private static let large = HTTPBody.data(Data(count: (1 << 20) + 1))
+
+    private static func expectations(_ server: MockServer) -> [String?] {
+      server.requests.map { $0.header("Expect")?.lowercased() }
+    }
+
+    @Test(arguments: Lane.engines)
+    func `is asked for by large bodies of known length only`(lane: Lane) async throws {
+      let server = try MockServer(.ok())
+      defer { server.stop() }
+      let client = lane.client()
+      let bodies: [HTTPBody] = [
+        Self.large, .data(Data(count: 1 << 20)), .stream(UploadPieces(Data(count: 100_000), count: 20)),
+        .stream(UploadPieces(Data(count: 100_000), count: 20), length: 2_000_000),
+        .multipart { $0.add(Data(count: 2 << 20), for: "n") },
+      ]
+
+      let start = ContinuousClock.now
+      for body in bodies { _ = try await client.post(RequestTarget(server.url), body: body) }
+
+      #expect(Self.expectations(server) == ["100-continue", nil, nil, "100-continue", "100-continue"])
+      #expect(server.requests.allSatisfy { $0.isComplete && $0.bodyLength >= 1 << 20 })
+      // Nobody has waited.
+      #expect(isSanitized || ContinuousClock.now - start < .seconds(3))
+    }
+
+    @Test(arguments: Lane.engines)
+    func `is chosen by a request`(lane: Lane) async throws {
+      let server = try MockServer(.ok())
+      defer { server.stop() }
+      let client = lane.client { $0.options.expectsContinue = true }
+      let pieces = HTTPBody.stream(UploadPieces(Data(count: 10), count: 2))
+
+      _ = try await client.post(RequestTarget(server.url), body: .text("small"))
+      _ = try await client.post(RequestTarget(server.url), body: pieces)
+      _ = try await client.post(RequestTarget(server.url), body: Self.large, options: .expectsContinue(false))
+      _ = try await client.post(RequestTarget(server.url))
+      _ = try await client.get(RequestTarget(server.url))
+
+      #expect(Self.expectations(server) == ["100-continue", "100-continue", nil, nil, nil])
+      #expect(server.requests.map(\.bodyLength) == [5, 20, (1 << 20) + 1, 0, 0])
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a final answer comes before any byte of the body`(lane: Lane) async throws {
+      let options = MockServer.Options(sendsContinue: false, earlyAnswer: { _ in .status(403, body: "no") })
+      let server = try MockServer(.ok(), options: options)
+      defer { server.stop() }
+      let body = HTTPBody.stream(UploadPieces(Data(count: 100_000), count: 20), length: 2_000_000)
+
+      let response = try await lane.client().post(RequestTarget(server.url), body: body)
+
+      #expect(response.status == 403 && response.text == "no")
+      #expect(await server.waitForOpenConnections(atMost: 0))
+      #expect(server.requests.map(\.bodyLength) == [0])
+      // Nothing of it was read, so that it can still be sent.
+      #expect(body.isUsable)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a server that says nothing is waited for once`(lane: Lane) async throws {
+      let server = try MockServer(.ok(), options: .init(sendsContinue: false))
+      let other = try MockServer(.ok())
+      defer {
+        server.stop()
+        other.stop()
+      }
+      let client = lane.client()
+      var times: [Duration] = []
+
+      for _ in 0..<3 {
+        let start = ContinuousClock.now
+        _ = try await client.post(RequestTarget(server.url), body: Self.large)
+        times.append(ContinuousClock.now - start)
+      }
+      _ = try await client.post(RequestTarget(other.url), body: Self.large)
+      // Whoever wants it asks all the same.
+      _ = try await client.post(RequestTarget(server.url), body: .text("x"), options: .expectsContinue(true))
+
+      #expect(Self.expectations(server) == ["100-continue", nil, nil, "100-continue"])
+      #expect(Self.expectations(other) == ["100-continue"])
+      #expect(times[0] >= .milliseconds(900) && times[0] < .seconds(10))
+      #expect(isSanitized || times[1] + times[2] < .milliseconds(900))
+      #expect(server.requests.allSatisfy { $0.isComplete })
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a server that does not want to be asked gets the request without`(lane: Lane) async throws {
+      let options = MockServer.Options(
+        sendsContinue: false, earlyAnswer: { $0.header("Expect") == nil ? nil : .status(417, body: "do not ask") })
+      let server = try MockServer(options: options, answering: MockResponse.echo)
+      defer { server.stop() }
+      let client = lane.client()
+      let once = UploadPieces(Data(repeating: 4, count: 100_000), count: 20)
+
+      let first = try await client.post(RequestTarget(server.url), body: .stream(once, length: 2_000_000))
+      let second = try await client.post(RequestTarget(server.url), body: Self.large)
+      let third = try await client.post(
+        RequestTarget(server.url), body: .text("x"), options: .expectsContinue(true))
+
+      #expect(first.status == .ok && first.body == Data(repeating: 4, count: 2_000_000))
+      #expect(first.attempts.count <= 1)
+      #expect(second.status == .ok && third.text == "x")
+      #expect(Self.expectations(server) == ["100-continue", nil, nil, "100-continue", nil])
+      #expect(client.activity.current.totals.failed == 0)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a field of the caller's own counts more, and its 417 is the answer`(lane: Lane) async throws {
+      let options = MockServer.Options(
+        sendsContinue: false, earlyAnswer: { $0.header("Expect") == nil ? nil : .status(417, body: "do not ask") })
+      let server = try MockServer(.ok(), options: options)
+      defer { server.stop() }
+
+      let response = try await lane.client().post(
+        RequestTarget(server.url), headers: ["Expect": "100-continue"], body: Self.large)
+
+      #expect(response.status == 417)
+      #expect(server.requests.count == 1)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `is not asked for where the wait could pass an idle limit`(lane: Lane) async throws {
+      let server = try MockServer(.ok(), options: .init(sendsContinue: false))
+      defer { server.stop() }
+
+      let response = try await lane.client().post(
+        RequestTarget(server.url), body: Self.large, options: .timeout(idle: .milliseconds(700)))
+
+      #expect(response.status == .ok)
+      #expect(Self.expectations(server) == [nil])
+    }
+
+    @Test func `remembers a bounded number of servers`() throws {
+      let expectations = CurlExpectations()
+
+      for port in 0..<(CurlExpectations.maximumOrigins * 3) {
+        expectations.note(Origin(scheme: "http", host: "a.test", port: port))
+      }
+
+      #expect(expectations.count == CurlExpectations.maximumOrigins)
+    }
+  }
+#endif

@@ -1,0 +1,183 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite(.timeLimit(.minutes(1))) struct BodySpoolTests {
+  private struct Broken: Error {}
+
+  /// A folder for one test.
+  private static func withFolder<R>(_ work: (URL) async throws -> R) async throws -> R {
+    let url = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: url) }
+    return try await work(url)
+  }
+
+  private static func names(_ folder: URL) -> [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))) ?? ["no folder"]
+  }
+
+  private static func stream(_ text: String) -> HTTPBody {
+    .stream(
+      AsyncStream<Data> { source in
+        for octet in text.utf8 { source.yield(Data([octet])) }
+        source.finish()
+      })
+  }
+
+  private static func client(_ transport: StubTransport) -> HTTPClient {
+    HTTPClient {
+      $0.transport = transport
+      $0.retry = .custom { attempt, _ in attempt < 3 ? .zero : nil }
+    }
+  }
+
+  @Test func `a stream that can be read once is read once and sent again`() async throws {
+    try await Self.withFolder { folder in
+      let transport = StubTransport(script: [.status(503), .status(503), .text("x"), .text("y")])
+      let body = Self.stream("hello").spooled(in: folder)
+      #expect(body.isReplayable && body.length == nil)
+
+      _ = try await Self.client(transport).put("http://example.test/", body: body)
+      _ = try await Self.client(transport).put("http://example.test/", body: body)
+
+      #expect(body.length == 5)
+      #expect(transport.requests.count == 4)
+      #expect(transport.requests.allSatisfy { $0.body == .data(Data("hello".utf8)) })
+      #expect(Self.names(folder).isEmpty)
+    }
+  }
+
+  @Test func `many requests at a time share one reading`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = Self.client(transport)
+    let body = Self.stream(String(repeating: "abc", count: 5000)).spooled()
+
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<20 { group.addTask { _ = try await client.put("http://example.test/", body: body) } }
+      try await group.waitForAll()
+    }
+
+    #expect(transport.requests.count == 20)
+    #expect(Set(transport.requests.map(\.body)).count == 1)
+    #expect(transport.requests.first?.body?.length == 15_000)
+  }
+
+  @Test func `what has a length and can be sent again is left alone`() {
+    for body in [
+      .text("x"), .file(URL(filePath: "/x")), .form(["a": "b"]),
+      .concatenating([.text("x"), .file(URL(filePath: "/x"))]),
+      .stream(length: 0) { AsyncStream<Data> { $0.finish() } },
+    ] as [HTTPBody] {
+      #expect(body.spooled() == body)
+    }
+    let spooled = Self.stream("x").spooled()
+    #expect(spooled.spooled() == spooled)
+  }
+
+  @Test(arguments: [4, 5]) func `more than its limit is refused before anything is sent`(limit: Int64) async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let body = Self.stream("hello").spooled(upTo: limit)
+
+    if limit == 5 {
+      _ = try await Self.client(transport).post("http://example.test/", body: body)
+      #expect(transport.requests.count == 1)
+    } else {
+      let error = try await #require(throws: HTTPError.self) {
+        try await Self.client(transport).post("http://example.test/", body: body)
+      }
+      #expect(error.kind == .bodyTooLarge)
+      #expect(!error.mayHaveReachedServer)
+      #expect(transport.requests.isEmpty)
+    }
+  }
+
+  @Test func `what the source throws is thrown, and nothing is sent`() async throws {
+    try await Self.withFolder { folder in
+      let transport = StubTransport { _ in .text("x") }
+      let broken = AsyncThrowingStream<Data, any Error> { source in
+        source.yield(Data("x".utf8))
+        source.finish(throwing: Broken())
+      }
+      let body = HTTPBody.stream(broken).spooled(in: folder)
+
+      await #expect(throws: Broken.self) {
+        try await Self.client(transport).post("http://example.test/", body: body)
+      }
+      let second = await #expect(throws: HTTPError.self) {
+        try await Self.client(transport).post("http://example.test/", body: body)
+      }
+
+      #expect(second?.kind == .bodyNotReplayable)
+      #expect(transport.requests.isEmpty)
+      #expect(Self.names(folder).isEmpty)
+    }
+  }
+
+  @Test func `cancelling ends the reading, and half a body is never sent`() async throws {
+    try await Self.withFolder { folder in
+      let transport = StubTransport { _ in .text("x") }
+      let isGone = Locked(false)
+      let body = HTTPBody.stream {
+        AsyncStream<Data> { source in
+          source.yield(Data("half".utf8))
+          source.onTermination = { _ in isGone.withLock { $0 = true } }
+        }
+      }.spooled(in: folder)
+      let client = Self.client(transport)
+      let task = Task { try await client.post("http://example.test/", body: body) }
+      try await Task.sleep(for: .milliseconds(20))
+
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+
+      await eventually("the source is gone") { isGone.withLock { $0 } }
+      try await Task.sleep(for: .milliseconds(20))
+      #expect(body.length == nil)
+      #expect(transport.requests.isEmpty)
+      #expect(Self.names(folder).isEmpty)
+    }
+  }
+
+  @Test func `a total limit applies while it is read`() async throws {
+    let body = HTTPBody.stream(AsyncStream<Data> { _ in }).spooled()
+
+    let error = try await #require(throws: HTTPError.self) {
+      try await HTTPClient { $0.transport = .stub { _ in .text("x") } }
+        .post("http://example.test/", body: body, options: .timeout(.milliseconds(50)))
+    }
+
+    #expect(error.kind == .timedOut)
+  }
+
+  @Test func `a folder that cannot be written is named`() async throws {
+    let error = try await #require(throws: HTTPError.self) {
+      try await HTTPClient { $0.transport = .stub { _ in .text("x") } }
+        .post("http://example.test/", body: Self.stream("x").spooled(in: URL(filePath: "/nonexistent/martlet")))
+    }
+
+    #expect(error.kind == .file)
+    #expect(error.message.contains("/nonexistent/martlet"))
+  }
+
+  @Test func `gives a form with a stream a length, and what gzip makes`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let form = HTTPBody.multipart { $0.add(Self.stream("hello"), for: "s") }.spooled()
+    let part = HTTPBody.multipart { $0.add(Self.stream("hello").spooled(), for: "s") }
+    let gzipped = HTTPBody.data(Data(count: 100_000)).gzipped().spooled()
+    let inner = Self.stream(String(repeating: "x", count: 100_000)).spooled().gzipped()
+
+    for body in [form, part, gzipped, inner] {
+      #expect(body.isReplayable)
+      _ = try await Self.client(transport).post("http://example.test/", body: body)
+    }
+
+    #expect(form.length == transport.requests[0].body?.length)
+    #expect(part.length == transport.requests[1].body?.length)
+    #expect(gzipped.length == transport.requests[2].body?.length)
+    #expect(transport.requests.map { $0.headers["Content-Encoding"] } == [nil, nil, "gzip", "gzip"])
+    #expect(inner.length == nil)
+  }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite(.timeLimit(.minutes(1))) struct ComposedBodyTests {
+  private static func sent(_ body: HTTPBody) async throws -> Data {
+    let transport = StubTransport { _ in .text("x") }
+    _ = try await HTTPClient { $0.transport = transport }.post("http://example.test/", body: body)
+    guard case .data(let data)? = transport.requests.first?.body?.content else { throw HTTPError(.decoding, "no data") }
+    return data
+  }
+
+  private static func withFile<R>(_ data: Data, _ work: (URL) async throws -> R) async throws -> R {
+    let url = FileManager.default.temporaryDirectory.appending(path: "martlet pieces % é \(UUID().uuidString).bin")
+    try data.write(to: url)
+    defer { try? FileManager.default.removeItem(at: url) }
+    return try await work(url)
+  }
+
+  @Test func `concatenates in order`() async throws {
+    let large = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    try await Self.withFile(large) { file in
+      let stream = HTTPBody.stream(length: 3) {
+        AsyncStream {
+          $0.yield(Data("str".utf8)); $0.finish()
+        }
+      }
+      let inner = HTTPBody.concatenating([.text("in"), .text("ner")])
+
+      let body = HTTPBody.concatenating([.text("<"), .file(file), .data(large), stream, inner, .file(file), .text(">")])
+      let data = try await Self.sent(body)
+
+      #expect(data == Data("<".utf8) + large + large + Data("strinner".utf8) + large + Data(">".utf8))
+      #expect(body.length == Int64(data.count))
+      #expect(body.isReplayable)
+    }
+  }
+
+  @Test func `nothing and little are bytes`() {
+    #expect(HTTPBody.concatenating([]) == .data(Data()))
+    #expect(HTTPBody.concatenating([.text("a"), .text(""), .text("b")]) == .data(Data("ab".utf8)))
+    #expect(HTTPBody.concatenating([.text("a")], contentType: "x/y") == .data(Data("a".utf8), contentType: "x/y"))
+    #expect(HTTPBody.concatenating([.text("a")], contentType: nil).contentType == nil)
+  }
+
+  @Test func `is as replayable and as long as its pieces`() async throws {
+    let once = HTTPBody.stream(AsyncStream<Data> { $0.finish() })
+    let unknown = HTTPBody.stream { AsyncStream<Data> { $0.finish() } }
+
+    #expect(!HTTPBody.concatenating([.text("a"), once]).isReplayable)
+    #expect(HTTPBody.concatenating([.text("a"), unknown]).isReplayable)
+    #expect(HTTPBody.concatenating([.text("a"), unknown]).length == nil)
+  }
+
+  @Test func `what is wrong with a piece is thrown before anything is sent`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = HTTPClient { $0.transport = transport }
+    let missing = URL(filePath: "/nonexistent/martlet")
+    for (body, kind) in [
+      (.concatenating([.text("a"), .file(missing)]), .file),
+      (.concatenating([.text("a"), .json([Double.nan])]), .invalidRequest),
+      (.concatenating([.text("a"), .text("b").gzipped()]), .invalidRequest),
+    ] as [(HTTPBody, HTTPError.Kind)] {
+      let error = await #expect(throws: HTTPError.self) { try await client.post("http://example.test/", body: body) }
+      #expect(error?.kind == kind)
+    }
+    #expect(transport.requests.isEmpty)
+  }
+
+  @Test(arguments: [-1, 1]) func `a file that changes between two looks is found out`(change: Int) async throws {
+    try await Self.withFile(Data(count: 600_000)) { file in
+      let body = HTTPBody.concatenating([.text("<"), .file(file), .text(">")])
+      let plan = try BodyPlan(body.content)
+      try Data(count: 600_000 + change).write(to: file)
+      let count = Locked(0)
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await plan.send { piece in count.withLock { $0 += piece.count } }
+      }
+
+      #expect(error?.kind == .file)
+      #expect(error?.message.contains(change < 0 ? "got shorter" : "got longer") == true)
+      #expect(error?.message.contains(file.lastPathComponent) == true)
+      // Never all of what was announced.
+      #expect(count.withLock { $0 } < 600_001)
+      let request = HTTPRequest.post("http://example.test/", body: body)
+      #expect(throws: HTTPError.self) { try body.content.source(600_002, for: request) }
+    }
+  }
+
+  @Test func `an empty file that grows is found out`() async throws {
+    try await Self.withFile(Data()) { file in
+      let plan = try BodyPlan(.pieces([.file(file), .data(Data("x".utf8))]))
+      try Data("x".utf8).write(to: file)
+
+      await #expect(throws: HTTPError.self) { try await plan.send { _ in } }
+    }
+  }
+}

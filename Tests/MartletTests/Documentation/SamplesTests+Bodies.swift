@@ -1,0 +1,101 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+extension SamplesTests {
+  private static func withFile<R>(_ name: String, _ work: (URL) async throws -> R) async throws -> R {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: name)
+    try Data("content\n".utf8).write(to: file)
+    return try await work(file)
+  }
+
+  private static func text(_ request: HTTPRequest?) -> String {
+    guard case .data(let data)? = request?.body?.content else { return "" }
+    return String(decoding: data, as: UTF8.self)
+  }
+
+  @Test func `sends a form with a file`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = Self.client(transport)
+    try await Self.withFile("me.png") { photo in
+      let body = HTTPBody.multipart {
+        $0.add("Ben", for: "first_name")
+        $0.add(file: photo, for: "photo")
+        $0.add(.json(["width": 640]), for: "meta")
+      }
+      try await client.post("/people", body: body)
+
+      let text = Self.text(transport.requests.first)
+      #expect(text.contains("filename=\"me.png\"\r\nContent-Type: image/png\r\n\r\ncontent\n\r\n"))
+      #expect(body.length == Int64(text.utf8.count))
+    }
+  }
+
+  @Test func `collects a form`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = Self.client(transport)
+    let answers = [("q1", "yes"), ("q2", "no")]
+    let scan = Data([1, 2, 3])
+
+    var form = MultipartForm()
+    for (name, value) in answers { form.add(value, for: name) }
+    form.add(scan, for: "scan", filename: "scan.png", type: "image/png")
+    try await client.post("/survey", body: .multipart(form))
+
+    let text = Self.text(transport.requests.first)
+    #expect(text.contains("name=\"q1\"\r\n\r\nyes\r\n"))
+    #expect(text.contains("filename=\"scan.png\"\r\nContent-Type: image/png"))
+  }
+
+  @Test func `puts pieces together`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    try await Self.withFile("a.log") { log in
+      let parts = HTTPBody.concatenating([.text("header\n"), .file(log), .text("end\n")], contentType: "text/plain")
+
+      _ = try await Self.client(transport).post("/", body: parts)
+      #expect(Self.text(transport.requests.first) == "header\ncontent\nend\n")
+    }
+  }
+
+  @Test func `spools a stream`() async throws {
+    let transport = StubTransport(failing: 1, with: .connectionLost, then: .text("stored"))
+    let client = Self.client(transport)
+    let pieces = AsyncStream<Data> { source in
+      source.yield(Data("piece".utf8))
+      source.finish()
+    }
+
+    let body = HTTPBody.stream(pieces).spooled(upTo: 50 << 20)
+    let receipt = try await client.put("/backup", body: body, options: .retry(.backoff()))
+
+    #expect(receipt.text == "stored")
+    #expect(receipt.attempts.count == 2)
+    #expect(body.length == 5)
+  }
+
+  @Test func `compresses a body`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = Self.client(transport)
+    try await Self.withFile("a.log") { log in
+      try await client.post("/logs", body: HTTPBody.file(log, contentType: "text/plain").gzipped())
+
+      #expect(transport.requests.first?.headers["Content-Encoding"] == "gzip")
+      #expect(transport.requests.first?.headers["Content-Type"] == "text/plain")
+    }
+  }
+
+  @Test func `asks before an upload`() async throws {
+    let client = Self.client(StubTransport { _ in .text("x") })
+    try await Self.withFile("a.mp4") { video in
+      let options = RequestOptions.expectsContinue(true)
+      try await client.put("/video", body: .file(video), options: options)
+
+      #expect(ResolvedOptions(options).expectsContinue == true)
+    }
+  }
+}
