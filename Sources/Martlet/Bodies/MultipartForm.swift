@@ -5,7 +5,8 @@ public import Foundation
 /// Parts are sent in the order they were added; a name may be added more than once. Nothing is read before it is sent, and
 /// nothing is copied to the disk. Names and filenames are written as browsers write them (WHATWG, "multipart/form-data
 /// encoding algorithm"): in UTF-8, with `"`, CR and LF as `%22`, `%0D` and `%0A`, so that no text can end its place. Line
-/// breaks in names and in values of fields become CR LF.
+/// breaks in names and in values of fields become CR LF. Only a name that ends in a backslash before a filename, which
+/// servers read in different ways, is refused: sending throws ``HTTPError/Kind/invalidRequest``.
 public struct MultipartForm: Sendable, Hashable {
   struct Part: Sendable, Hashable {
     /// The header of the part, with the empty line that ends it.
@@ -75,6 +76,11 @@ public struct MultipartForm: Sendable, Hashable {
   private mutating func add(_ content: HTTPBody.Content, _ name: String, filename: String?, type: String?) {
     if let type, !MultipartSyntax.isMediaType(type) {
       problem = problem ?? InvalidInput("'\(InvalidInput.printable(type))' is not the media type of a part")
+    }
+    if filename != nil, name.utf8.reversed().prefix(while: { $0 == 0x5C }).count % 2 == 1 {
+      // A browser would send it. To servers that read `\"` as a quote the filename would then be a part of the name, and
+      // could be made to replace it.
+      problem = problem ?? InvalidInput("the name of a file's field cannot end in a backslash")
     }
     var head = "Content-Disposition: form-data; name=\"\(MultipartSyntax.escaped(MultipartSyntax.withCRLF(name)))\""
     if let filename { head += "; filename=\"\(MultipartSyntax.escaped(filename))\"" }

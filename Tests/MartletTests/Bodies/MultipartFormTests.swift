@@ -178,6 +178,20 @@ import Testing
     }
   }
 
+  /// `name="n\"; filename="; name=evil"` is the name `n"; filename=` to some servers, and a second name.
+  @Test(arguments: ["\\", "n\\", "n\\\\\\"]) func `a name that would swallow the filename is refused`(name: String)
+    async throws
+  {
+    let error = try await Self.refusal(.multipart { $0.add(Data(), for: name, filename: "; name=evil") })
+    #expect(error.kind == .invalidRequest)
+
+    // Nothing follows, or the backslash is one itself.
+    #expect(try await Self.text(Self.form { $0.add("x", for: name) }).contains("name=\"\(name)\"\r\n"))
+    #expect(
+      try await Self.text(Self.form { $0.add(Data(), for: name + "\\", filename: "f\\") })
+        .contains("name=\"\(name)\\\"; filename=\"f\\\"\r\n"))
+  }
+
   // MARK: Boundaries
 
   @Test func `a boundary is random, legal and nowhere in the parts`() async throws {

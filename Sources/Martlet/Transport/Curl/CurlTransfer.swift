@@ -14,14 +14,6 @@
   ///
   /// `@unchecked Sendable`: what is not a constant, locked or atomic is touched under the lock of the loop only.
   final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
-    /// How libcurl says that a transfer has ended.
-    struct Result {
-      var code: CInt
-      var text: String
-      var isReused: Bool
-      var refusal: CurlErrors.Refusal?
-    }
-
     private enum Stage {
       case head
       case body(BodyStream)
