@@ -24,6 +24,8 @@ public enum RequestEvent: Sendable {
 
 /// Why a call waits.
 public enum WaitReason: Sendable, Hashable {
+  /// Its turn in a ``RequestQueue`` has not come.
+  case queue
   /// The client's limit of connections is reached, in all or for the host.
   case connectionSlot
   /// Somebody is asked for a credential.

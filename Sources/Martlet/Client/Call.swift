@@ -14,6 +14,7 @@ import Foundation
 package final class Call: Watched {
   fileprivate struct State {
     var stage = CallState.running
+    var startedAt: Duration
     var attempts: [Attempt] = []
     var redirects: [RedirectHop] = []
     var current: HTTPRequest
@@ -42,7 +43,8 @@ package final class Call: Watched {
   let options: ResolvedOptions
   let endpoint: (any Endpoint.Type)?
   let retryOf: RequestID?
-  let startedAt: Duration
+  /// Who hears of everything that happens to it, beside the streams.
+  let observer: (any CallObserver)?
   /// Whether somebody may ask for its events later: they are kept for managed calls.
   let isManaged: Bool
   package let abortSource = AbortSource()
@@ -52,7 +54,7 @@ package final class Call: Watched {
   init(
     id: RequestID, core: ClientCore, settings: ClientSettings, request: HTTPRequest, host: String,
     credential: CallCredential?, options: ResolvedOptions, endpoint: (any Endpoint.Type)?, retryOf: RequestID?,
-    isManaged: Bool
+    isManaged: Bool, observer: (any CallObserver)? = nil
   ) {
     self.id = id
     self.core = core
@@ -64,8 +66,8 @@ package final class Call: Watched {
     self.endpoint = endpoint
     self.retryOf = retryOf
     self.isManaged = isManaged
-    startedAt = core.timeline.now()
-    state = Locked(State(current: request))
+    self.observer = observer
+    state = Locked(State(startedAt: core.timeline.now(), current: request))
   }
 
   var timeouts: TimeoutPolicy { options.timeouts }
@@ -76,6 +78,7 @@ package final class Call: Watched {
   /// The redirects followed, and the attempts at the last hop.
   var trail: ([RedirectHop], [Attempt]) { state.withLock { ($0.redirects, $0.attempts) } }
   var progress: TransferProgress { state.withLock { $0.progress } }
+  var startedAt: Duration { state.withLock { $0.startedAt } }
   var elapsed: Duration { core.timeline.now() - startedAt }
 
   /// The request as it was last sent.
@@ -169,8 +172,24 @@ package final class Call: Watched {
     return true
   }
 
+  /// Begins what was held: its time counts from now.
+  ///
+  /// - Returns: Whether it has not ended meanwhile.
+  func launch() -> Bool {
+    let now = core.timeline.now()
+    let isAlive = state.withLock {
+      guard !$0.stage.isEnded else { return false }
+      $0.startedAt = now
+      $0.stage = .running
+      return true
+    }
+    if isAlive { core.launched(self) }
+    return isAlive
+  }
+
   func checkLimits(now: Duration) -> Duration? {
     guard let total = timeouts.total else { return nil }
+    let startedAt = startedAt
     guard now >= startedAt + total else { return startedAt + total }
     let phase = currentPhase()
     var error = HTTPError(.timedOut, "the total limit of \(HTTPError.text(total)) passed", phase: phase)
@@ -241,6 +260,7 @@ package final class Call: Watched {
     }
     for stream in streams.values { stream.yield(progress) }
     options.source.onProgress?(progress)
+    observer?.call(id, didMove: progress)
   }
 
   func emit(_ event: RequestEvent) {
@@ -252,6 +272,7 @@ package final class Call: Watched {
       return $0.events
     }
     for stream in streams.values { stream.yield(event) }
+    observer?.call(id, did: event)
   }
 
   // MARK: Watchers
@@ -297,6 +318,14 @@ package final class Call: Watched {
       }
     }
   }
+}
+
+/// Hears of what happens to a call; it must be quick.
+protocol CallObserver: AnyObject, Sendable {
+  /// Something happened; not its end.
+  func call(_ id: RequestID, did event: RequestEvent)
+  /// Bytes moved.
+  func call(_ id: RequestID, didMove progress: TransferProgress)
 }
 
 extension Call.State {

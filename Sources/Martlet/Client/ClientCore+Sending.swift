@@ -46,6 +46,16 @@ extension ClientCore {
       result.resolve(finish(.failure(error)))
       return RequestHandle(refused: request, error, result, again)
     }
+    run(call, result, finish, work)
+    return RequestHandle(call, result, again)
+  }
+
+  /// Does the work of a call in a task of its own.
+  func run<Output: Sendable>(
+    _ call: Call, _ result: SharedResult<Output>,
+    _ finish: @escaping @Sendable (Result<Output, any Error>) -> Result<Output, any Error> = { $0 },
+    _ work: @escaping @Sendable (Call) async throws -> Output
+  ) {
     let task = Task {
       let outcome: Result<Output, any Error>
       do {
@@ -61,8 +71,10 @@ extension ClientCore {
       // Not at the end of the task: that may take as long as somebody's middleware likes.
       result.resolve(finish(.failure(error)))
     }
-    return RequestHandle(call, result, again)
   }
+
+  /// The work of a call whose response is wanted whole.
+  func response(of call: Call) async throws -> HTTPResponse { try await run(call) { response, _ in response } }
 
   /// Sends a request whose body a closure reads.
   @concurrent func stream<R: Sendable>(

@@ -58,7 +58,7 @@ package final class ClientCore: Sendable {
   /// - Throws: ``HTTPError`` before anything was sent.
   func begin(
     _ asked: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
-    isManaged: Bool
+    isManaged: Bool, isHeld: Bool = false, observer: (any CallObserver)? = nil
   ) throws -> Call {
     let settings = settings
     let resolved =
@@ -70,7 +70,7 @@ package final class ClientCore: Sendable {
       asked, settings: settings, options: resolved, credential: options.credential)
     let call = Call(
       id: id, core: self, settings: settings, request: request, host: host, credential: credential, options: resolved,
-      endpoint: endpoint, retryOf: retryOf, isManaged: isManaged)
+      endpoint: endpoint, retryOf: retryOf, isManaged: isManaged, observer: observer)
     let isOpen = state.withLock {
       guard !$0.isClosed else { return false }
       $0.calls[id] = call
@@ -80,7 +80,13 @@ package final class ClientCore: Sendable {
     guard isOpen else {
       throw HTTPError(.clientClosed, "the client is drained and takes no new requests", request: request)
     }
-    if let total = resolved.timeouts.total {
+    if isHeld { call.report(.waiting(.queue)) } else { launched(call) }
+    return call
+  }
+
+  /// The time of a call begins.
+  func launched(_ call: Call) {
+    if let total = call.timeouts.total {
       watchdog.watch(call, next: call.startedAt + total)
       // From the table it may have been ended on another thread, and must not be left watched.
       if call.stage.isEnded { watchdog.forget(call) }
@@ -88,7 +94,6 @@ package final class ClientCore: Sendable {
     budget.countRequest()
     call.emit(.started)
     activityChanged()
-    return call
   }
 
   /// Takes an ended call out of the registry.

@@ -28,7 +28,7 @@ extension ClientCore {
   }
 
   /// The whole way of a download: a place for it, its bytes, its name.
-  private func fetch(_ call: Call, _ order: DownloadOrder) async throws -> DownloadedFile {
+  func fetch(_ call: Call, _ order: DownloadOrder) async throws -> DownloadedFile {
     try await ending(call) {
       let url = try check(call.request, order)
       let place = try DownloadPlace(order.destination, of: url, order.options)

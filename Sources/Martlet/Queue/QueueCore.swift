@@ -1,0 +1,325 @@
+import Foundation
+
+/// What lives on behind a queue while requests of it do.
+final class QueueCore: CallObserver {
+  private struct State {
+    var table: QueueTable
+    var launches: [RequestID: @Sendable () -> Void] = [:]
+    var calls: [RequestID: Call] = [:]
+    /// The requests that ask for a length.
+    var measures: [RequestID: Call] = [:]
+    var tally: QueueTally
+    var isPaused: Bool
+    var isFinishing = false
+    var isCancelling = false
+    /// Ends that are to be told, in their order: whoever tells one may cause others.
+    var ends: [(RequestID, CallEnd)] = []
+    var isTelling = false
+    var events: [Int: AsyncStream<QueueEvent>.Continuation] = [:]
+    var progress: [Int: AsyncStream<QueueProgress>.Continuation] = [:]
+    var nextWatcher = 0
+    var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+  }
+
+  let client: ClientCore
+  private let onFailure: QueueFailurePolicy
+  private let kind: QueueProgressKind
+  private let state: Locked<State>
+
+  init(
+    _ client: ClientCore, _ limits: QueueLimits, _ onFailure: QueueFailurePolicy, _ kind: QueueProgressKind,
+    isPaused: Bool
+  ) {
+    self.client = client
+    self.onFailure = onFailure
+    self.kind = kind
+    state = Locked(State(table: QueueTable(limits), tally: QueueTally(kind), isPaused: isPaused))
+  }
+
+  // MARK: Adding
+
+  /// Takes a request into the queue.
+  func add<Output: Sendable>(
+    _ request: HTTPRequest, options: RequestOptions, priority: Int, after predecessors: [RequestID],
+    endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
+    work: @escaping @Sendable (Call) async throws -> Output
+  ) -> RequestHandle<Output> {
+    let result = SharedResult<Output>()
+    let again: @Sendable (RequestID?) -> RequestHandle<Output> = { [self] id in
+      add(request, options: options, priority: priority, after: predecessors, endpoint: endpoint, retryOf: id, work: work)
+    }
+    let call: Call
+    do {
+      call = try client.begin(
+        request, options: options, endpoint: endpoint, retryOf: retryOf, isManaged: true, isHeld: true, observer: self)
+    } catch {
+      result.resolve(.failure(error))
+      return RequestHandle(refused: request, error, result, again)
+    }
+    call.abortSource.onAbort { result.resolve(.failure($0)) }
+    let measure = kind == .accurate && call.request.method == .get ? enqueueMeasure(call, options) : nil
+    enqueue(call, priority: priority, after: predecessors + [measure].compactMap { $0 }) { [client] in
+      if call.launch() { client.run(call, result, work) }
+    }
+    return RequestHandle(call, result, again)
+  }
+
+  private func enqueue(
+    _ call: Call, priority: Int, after predecessors: [RequestID], _ launch: @escaping @Sendable () -> Void
+  ) {
+    let problem: HTTPError? = state.withLock { state in
+      guard !state.isFinishing else { return HTTPError(.queue, "the queue is finished and takes no new requests") }
+      do throws(QueueTable.Problem) {
+        try state.table.add(call.id, host: call.host, priority: priority, after: predecessors)
+      } catch {
+        return Self.error(error)
+      }
+      state.launches[call.id] = launch
+      state.calls[call.id] = call
+      state.tally.add(call.id)
+      return nil
+    }
+    // Its end is told also if it has come already.
+    if let problem { call.abort(problem) } else { call.onSettled { [self] in ended(call) } }
+    tellProgress()
+    startReady()
+  }
+
+  /// Has one request wait for another.
+  func add(_ predecessor: RequestID, before id: RequestID) throws -> Bool {
+    do throws(QueueTable.Problem) {
+      return try state.withLock { state throws(QueueTable.Problem) in try state.table.add(predecessor, before: id) }
+    } catch {
+      throw Self.error(error)
+    }
+  }
+
+  private static func error(_ problem: QueueTable.Problem) -> HTTPError {
+    switch problem {
+    case .unknown(let id): HTTPError(.queue, "request \(id), which it is to come after, is not of this queue")
+    case .failed(let id): HTTPError(.queue, "request \(id), which it depends on, has failed")
+    case .cycle(let id): HTTPError(.queue, "request \(id) waits for it already, so that neither would ever start")
+    }
+  }
+
+  /// Has the length of what is to come asked for, before anything else; what cannot be known that way does not matter.
+  private func enqueueMeasure(_ call: Call, _ options: RequestOptions) -> RequestID? {
+    var request = call.request
+    request.method = .head
+    var asked = options.accepts(.any).retry(.none).cache(.off).timeout(.seconds(10))
+    asked.onProgress = nil
+    let id = ClientCore.nextID()
+    let isAdded = state.withLock { state in
+      guard !state.isFinishing else { return false }
+      // One that waits for nobody can be added.
+      guard (try? state.table.add(id, host: call.host, priority: .max, after: [])) != nil else { return false }
+      state.launches[id] = { [self, request, asked] in
+        let handle = client.start(request, options: asked, decode: { $0 })
+        guard let head = handle.call else { return measured(id, nil, call.id) }
+        state.withLock { $0.measures[id] = head }
+        head.onSettled { [self] in measured(id, head.response, call.id) }
+      }
+      return true
+    }
+    return isAdded ? id : nil
+  }
+
+  private func measured(_ id: RequestID, _ response: HTTPResponse?, _ request: RequestID) {
+    state.withLock { state in
+      _ = state.table.end(id, succeeded: true)
+      state.measures[id] = nil
+      guard let response, response.status.isSuccess, !response.headers.contains("Content-Encoding"),
+        let length = response.headers.contentLength
+      else { return }
+      state.tally.expect(length, of: request)
+    }
+    tellProgress()
+    startReady()
+    tellFinish()
+  }
+
+  // MARK: Running
+
+  func pause() { state.withLock { $0.isPaused = true } }
+
+  func resume() {
+    state.withLock { $0.isPaused = false }
+    startReady()
+  }
+
+  private func startReady() {
+    while true {
+      let launch: (@Sendable () -> Void)? = state.withLock { state in
+        guard !state.isPaused, let id = state.table.start() else { return nil }
+        return state.launches.removeValue(forKey: id)
+      }
+      guard let launch else { return }
+      launch()
+    }
+  }
+
+  @discardableResult
+  func cancelAll() -> Int {
+    let (calls, measures) = state.withLock { (Array($0.calls.values), Array($0.measures.values)) }
+    for call in measures { call.cancel() }
+    // The last one first: none of them gets its turn by the end of another one.
+    return calls.sorted { $0.id > $1.id }.count { $0.cancel() }
+  }
+
+  // MARK: Ends
+
+  private func ended(_ call: Call) {
+    guard case .ended(let end) = call.stage else { return }
+    let isFirst = state.withLock { state in
+      state.ends.append((call.id, end))
+      defer { state.isTelling = true }
+      return !state.isTelling
+    }
+    // Not one in the other: a chain of thousands would be a stack of thousands.
+    guard isFirst else { return }
+    while let (id, end) = nextEnd() { tell(id, end) }
+  }
+
+  private func nextEnd() -> (RequestID, CallEnd)? {
+    state.withLock { state in
+      guard !state.ends.isEmpty else {
+        state.isTelling = false
+        return nil
+      }
+      return state.ends.removeFirst()
+    }
+  }
+
+  private func tell(_ id: RequestID, _ end: CallEnd) {
+    let isSuccess = if case .succeeded = end { true } else { false }
+    let (streams, doomed, cancelled): ([AsyncStream<QueueEvent>.Continuation], [Call], [Call]) = state.withLock { state in
+      let successors = state.table.end(id, succeeded: isSuccess)
+      let doomed = successors.compactMap { state.calls[$0] }
+      state.launches[id] = nil
+      state.calls[id] = nil
+      state.tally.end(id, end)
+      guard onFailure == .cancelOthers, !isSuccess, !state.isCancelling else {
+        return (Array(state.events.values), doomed, [])
+      }
+      state.isCancelling = true
+      return (Array(state.events.values), doomed, Array(state.calls.values))
+    }
+    for stream in streams { stream.yield(.ended(id, end)) }
+    for call in doomed { call.abort(HTTPError(.queue, "request \(id), which it depends on, has failed")) }
+    if !cancelled.isEmpty {
+      for call in cancelled { call.cancel() }
+      state.withLock { $0.isCancelling = false }
+    }
+    tellProgress()
+    startReady()
+    tellFinish()
+  }
+
+  // MARK: What is told
+
+  var status: QueueProgress { state.withLock { $0.tally.progress } }
+
+  func call(_ id: RequestID, did event: RequestEvent) {
+    let streams = state.withLock { Array($0.events.values) }
+    for stream in streams { stream.yield(.request(id, event)) }
+  }
+
+  func call(_ id: RequestID, didMove progress: TransferProgress) {
+    state.withLock { $0.tally.move(progress, of: id) }
+    tellProgress()
+  }
+
+  private func tellProgress() {
+    // Under the lock, so that no older one overtakes a newer one; it buffers and runs nobody's code.
+    state.withLock { state in
+      guard !state.progress.isEmpty, let progress = state.tally.news() else { return }
+      for stream in state.progress.values { stream.yield(progress) }
+    }
+  }
+
+  func events() -> AsyncStream<QueueEvent> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(4096)) { continuation in
+      let id: Int? = state.withLock { state in
+        guard !(state.isFinishing && state.table.count == 0) else { return nil }
+        state.nextWatcher += 1
+        state.events[state.nextWatcher] = continuation
+        return state.nextWatcher
+      }
+      guard let id else { return continuation.finish() }
+      continuation.onTermination = { [weak self] _ in
+        let removed = self?.state.withLock { $0.events.removeValue(forKey: id) }
+        _ = removed
+      }
+    }
+  }
+
+  func progress() -> AsyncStream<QueueProgress> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let id: Int? = state.withLock { state in
+        continuation.yield(state.tally.progress)
+        guard !(state.isFinishing && state.table.count == 0) else { return nil }
+        state.nextWatcher += 1
+        state.progress[state.nextWatcher] = continuation
+        return state.nextWatcher
+      }
+      guard let id else { return continuation.finish() }
+      continuation.onTermination = { [weak self] _ in
+        let removed = self?.state.withLock { $0.progress.removeValue(forKey: id) }
+        _ = removed
+      }
+    }
+  }
+
+  // MARK: Finishing
+
+  func finish() async -> QueueSummary {
+    state.withLock { $0.isFinishing = true }
+    resume()
+    tellFinish()
+    let id = state.withLock { state in
+      state.nextWatcher += 1
+      return state.nextWatcher
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isDone = state.withLock { state in
+          guard state.table.count > 0, !Task.isCancelled else { return true }
+          state.waiters[id] = continuation
+          return false
+        }
+        if isDone { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
+    }
+    return status.summary
+  }
+
+  private func tellFinish() {
+    typealias Ends = (
+      [CheckedContinuation<Void, Never>], [AsyncStream<QueueEvent>.Continuation],
+      [AsyncStream<QueueProgress>.Continuation], QueueProgress
+    )
+    let ends: Ends? = state.withLock { state in
+      guard state.isFinishing, state.table.count == 0 else { return nil }
+      defer {
+        state.waiters = [:]
+        state.events = [:]
+        state.progress = [:]
+      }
+      return (
+        Array(state.waiters.values), Array(state.events.values), Array(state.progress.values), state.tally.progress
+      )
+    }
+    guard let (waiters, events, progress, last) = ends else { return }
+    for stream in events {
+      stream.yield(.finished(last.summary))
+      stream.finish()
+    }
+    for stream in progress {
+      stream.yield(last)
+      stream.finish()
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+}

@@ -1,0 +1,144 @@
+/// The order of a queue: who waits for whom, whose turn it is, and what became of those before. No clock, no lock, no
+/// network.
+///
+/// ```
+///   add ─▶ blocked (a predecessor is not at its end) ─▶ ready ─▶ running ─▶ ended
+///             └──── a predecessor fails: doomed ──────────────────────────────┘
+/// ```
+struct QueueTable {
+  private struct Entry {
+    let host: String
+    let priority: Int
+    let number: UInt64
+    /// The predecessors that are not at their end.
+    var awaited: Int
+    var successors: [RequestID] = []
+    var isRunning = false
+  }
+
+  private let limits: QueueLimits
+  private var entries: [RequestID: Entry] = [:]
+  /// What became of those at their end: whether their successors may start.
+  private var outcomes: [RequestID: Bool] = [:]
+  private var ready = ReadyHeap()
+  /// Those whose host has as many as it may.
+  private var parked: [String: ReadyHeap] = [:]
+  private var running: [String: Int] = [:]
+  private(set) var runningCount = 0
+  private var nextNumber: UInt64 = 0
+
+  init(_ limits: QueueLimits) { self.limits = limits }
+
+  /// The requests that are not at their end.
+  var ids: [RequestID] { Array(entries.keys) }
+
+  var count: Int { entries.count }
+
+  /// Why a request cannot be added.
+  enum Problem: Error, Equatable {
+    /// A predecessor is not, and was not, of this queue.
+    case unknown(RequestID)
+    /// A predecessor has failed already.
+    case failed(RequestID)
+    /// It would wait for itself.
+    case cycle(RequestID)
+  }
+
+  /// Adds a request.
+  mutating func add(
+    _ id: RequestID, host: String, priority: Int, after predecessors: [RequestID]
+  ) throws(Problem) {
+    let predecessors = Set(predecessors)
+    for other in predecessors { try check(other) }
+    nextNumber += 1
+    let waiting = predecessors.filter { entries[$0] != nil }
+    for other in waiting { entries[other]?.successors.append(id) }
+    entries[id] = Entry(host: host, priority: priority, number: nextNumber, awaited: waiting.count)
+    if waiting.isEmpty { makeReady(id) }
+  }
+
+  /// Has one request wait for another one.
+  ///
+  /// - Returns: Whether it does: not if it runs already, or the other one is at its end.
+  mutating func add(_ predecessor: RequestID, before id: RequestID) throws(Problem) -> Bool {
+    try check(predecessor)
+    guard var entry = entries[id] else { throw .unknown(id) }
+    guard predecessor != id, !reaches(predecessor, from: id) else { throw .cycle(predecessor) }
+    guard !entry.isRunning, entries[predecessor] != nil else { return false }
+    entry.awaited += 1
+    entries[id] = entry
+    entries[predecessor]?.successors.append(id)
+    return true
+  }
+
+  private func check(_ id: RequestID) throws(Problem) {
+    if entries[id] != nil || outcomes[id] == true { return }
+    throw outcomes[id] == false ? .failed(id) : .unknown(id)
+  }
+
+  /// Whether a request waits, over any number of others, for another one.
+  private func reaches(_ target: RequestID, from start: RequestID) -> Bool {
+    var seen: Set<RequestID> = [start]
+    var rest = [start]
+    while let id = rest.popLast() {
+      for next in entries[id]?.successors ?? [] where seen.insert(next).inserted {
+        if next == target { return true }
+        rest.append(next)
+      }
+    }
+    return false
+  }
+
+  private mutating func makeReady(_ id: RequestID) {
+    guard let entry = entries[id] else { return }
+    ready.insert(.init(id: id, host: entry.host, priority: entry.priority, number: entry.number))
+  }
+
+  /// The request whose turn it is, which runs from now on; `nil` if none may start now.
+  mutating func start() -> RequestID? {
+    guard runningCount < limits.total else { return nil }
+    while let item = ready.popFirst() {
+      // It may have ended, or wait for another one since.
+      guard let entry = entries[item.id], entry.awaited == 0, !entry.isRunning else {
+        unpark(item.host)
+        continue
+      }
+      guard running[entry.host, default: 0] < limits.perHost else {
+        parked[entry.host, default: ReadyHeap()].insert(item)
+        continue
+      }
+      entries[item.id]?.isRunning = true
+      running[entry.host, default: 0] += 1
+      runningCount += 1
+      return item.id
+    }
+    return nil
+  }
+
+  /// Lets the next one of a host have its turn.
+  private mutating func unpark(_ host: String) {
+    guard var heap = parked.removeValue(forKey: host) else { return }
+    if let item = heap.popFirst() { ready.insert(item) }
+    if !heap.isEmpty { parked[host] = heap }
+  }
+
+  /// A request is at its end.
+  ///
+  /// - Returns: Its successors that will never start, unless it succeeded.
+  mutating func end(_ id: RequestID, succeeded: Bool) -> [RequestID] {
+    guard let entry = entries.removeValue(forKey: id) else { return [] }
+    outcomes[id] = succeeded
+    if entry.isRunning {
+      runningCount -= 1
+      let left = running[entry.host, default: 1] - 1
+      running[entry.host] = left > 0 ? left : nil
+      unpark(entry.host)
+    }
+    guard succeeded else { return entry.successors.filter { entries[$0] != nil } }
+    for other in entry.successors {
+      entries[other]?.awaited -= 1
+      if entries[other]?.awaited == 0 { makeReady(other) }
+    }
+    return []
+  }
+}

@@ -1,0 +1,108 @@
+/// How far a queue is, of what its requests tell.
+struct QueueTally {
+  private struct Share {
+    var expected: Int64?
+    var received: Int64 = 0
+    var sent: Int64 = 0
+  }
+
+  private let kind: QueueProgressKind
+  private var shares: [RequestID: Share] = [:]
+  private var summary = QueueSummary()
+  /// Of those at their end, those whose length was not known.
+  private var unknownDone = 0
+  private var received: Int64 = 0
+  private var sent: Int64 = 0
+  private var fraction = 0.0
+  private var isEstimate = false
+  private var told: QueueProgress?
+  /// What is expected, of how many, and what of it has come.
+  private var expected: Int64 = 0
+  private var expectedCount = 0
+  private var arrived = 0.0
+
+  init(_ kind: QueueProgressKind) { self.kind = kind }
+
+  mutating func add(_ id: RequestID) {
+    shares[id] = Share()
+    summary.added += 1
+    update()
+  }
+
+  /// The length of what is to come is known.
+  mutating func expect(_ length: Int64, of id: RequestID) {
+    guard var share = shares[id], share.expected == nil, length >= 0 else { return }
+    share.expected = length
+    shares[id] = share
+    expected += length
+    expectedCount += 1
+    arrived += Double(min(share.received, length))
+    update()
+  }
+
+  mutating func move(_ progress: TransferProgress, of id: RequestID) {
+    if kind == .accurate, let length = progress.expectedToReceive { expect(length, of: id) }
+    guard var share = shares[id] else { return }
+    received += max(0, progress.received - share.received)
+    sent += max(0, progress.sent - share.sent)
+    if let length = share.expected {
+      arrived += Double(min(progress.received, length)) - Double(min(share.received, length))
+    }
+    share.received = max(share.received, progress.received)
+    share.sent = max(share.sent, progress.sent)
+    shares[id] = share
+    update()
+  }
+
+  mutating func end(_ id: RequestID, _ end: CallEnd) {
+    guard let share = shares.removeValue(forKey: id) else { return }
+    switch end {
+    case .succeeded: summary.succeeded += 1
+    case .failed: summary.failed += 1
+    case .cancelled: summary.cancelled += 1
+    }
+    if let length = share.expected {
+      arrived += Double(length) - Double(min(share.received, length))
+    } else {
+      unknownDone += 1
+    }
+    update()
+  }
+
+  var progress: QueueProgress {
+    var progress = QueueProgress()
+    progress.fraction = fraction
+    progress.isEstimate = isEstimate
+    progress.summary = summary
+    progress.received = received
+    progress.sent = sent
+    return progress
+  }
+
+  /// What is worth telling, if anything is new; in simple counting only ends are.
+  mutating func news() -> QueueProgress? {
+    let now = progress
+    if kind == .simple, let told, told.fraction == now.fraction, told.summary == now.summary { return nil }
+    guard told != now else { return nil }
+    told = now
+    return now
+  }
+
+  private mutating func update() {
+    let exact = exactFraction
+    isEstimate = exact < fraction
+    fraction = max(fraction, exact)
+  }
+
+  private var exactFraction: Double {
+    guard summary.added > 0 else { return 0 }
+    if summary.ended == summary.added { return 1 }
+    guard kind == .accurate, expectedCount > 0, expected > 0 else {
+      return Double(summary.ended) / Double(summary.added)
+    }
+    // Those of unknown length weigh as much as the others do on average.
+    let mean = Double(expected) / Double(expectedCount)
+    let unknown = Double(summary.added - expectedCount)
+    return (arrived + Double(unknownDone) * mean) / (Double(expected) + unknown * mean)
+  }
+}

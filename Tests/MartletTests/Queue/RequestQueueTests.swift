@@ -1,0 +1,316 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite struct RequestQueueTests {
+  /// Answers when it is let, and knows how many it has at a time.
+  private final class Gate: Sendable {
+    private struct State {
+      var open = 0
+      var most = 0
+      var order: [String] = []
+      var isOpen = false
+      var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Locked(State())
+    var order: [String] { state.withLock { $0.order } }
+    var most: Int { state.withLock { $0.most } }
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    func pass(_ name: String) async {
+      let mustWait = state.withLock { state in
+        state.order.append(name)
+        state.open += 1
+        state.most = max(state.most, state.open)
+        return !state.isOpen
+      }
+      if mustWait {
+        await withCheckedContinuation { continuation in
+          let isOpen = state.withLock { state in
+            if !state.isOpen { state.waiting.append(continuation) }
+            return state.isOpen
+          }
+          if isOpen { continuation.resume() }
+        }
+      }
+      state.withLock { $0.open -= 1 }
+    }
+
+    func open() {
+      let waiting = state.withLock { state in
+        defer { state.waiting = [] }
+        state.isOpen = true
+        return state.waiting
+      }
+      for one in waiting { one.resume() }
+    }
+  }
+
+  private static func client(_ gate: Gate? = nil) -> HTTPClient {
+    HTTPClient {
+      $0.cache = ResponseCache.none
+      $0.timeout = .unlimited
+      $0.transport = StubTransport { request in
+        let path = request.url?.lastPathComponent ?? ""
+        if request.method != .head { await gate?.pass(path) }
+        if path.hasPrefix("bad") { return .status(500) }
+        if path.hasPrefix("none"), request.method == .head { return .status(405) }
+        let count = Int(path.drop { !$0.isNumber }) ?? 1
+        if request.method == .head { return .status(200, headers: ["Content-Length": "\(count)"]) }
+        return .text(String(repeating: "x", count: count))
+      }
+    }
+  }
+
+  @Test func `S22 sends as many at a time as it may`() async throws {
+    let gate = Gate()
+    let queue = RequestQueue(client: Self.client(gate), limits: .concurrent(3, perHost: 2))
+    for index in 0..<4 { queue.add(.get("http://a.test/\(index)")) }
+    for index in 0..<4 { queue.add(.get("http://b.test/\(index)")) }
+    await eventually("three are under way") { gate.waitingCount == 3 }
+    gate.open()
+
+    let summary = await queue.finish()
+
+    #expect(summary == QueueSummary(added: 8, succeeded: 8))
+    #expect(gate.most == 3)
+    #expect(gate.order.prefix(3).sorted() == ["0", "0", "1"], "two of one host, and one of the other")
+  }
+
+  @Test func `S23 a paused queue starts nothing, and is resumed once`() async throws {
+    let gate = Gate()
+    gate.open()
+    let client = Self.client(gate)
+    let queue = RequestQueue(client: client, limits: .concurrent(1), paused: true)
+    let handles = ["low", "high", "low2"].map { name in
+      queue.add(.get("http://a.test/\(name)"), priority: name == "high" ? 1 : 0)
+    }
+    for _ in 0..<20 { await Task.yield() }
+    #expect(gate.order.isEmpty && handles.allSatisfy { $0.isAlive })
+    #expect(client.activity.current.waiting.map(\.reason) == [.queue, .queue, .queue])
+
+    queue.resume()
+    queue.resume()
+    for handle in handles { _ = try await handle.value }
+    #expect(gate.order == ["high", "low", "low2"])
+    queue.pause()
+    let last = queue.add(.get("http://a.test/last"))
+    for _ in 0..<20 { await Task.yield() }
+    #expect(last.isAlive && gate.order.count == 3)
+    #expect(await queue.finish().succeeded == 4)
+  }
+
+  @Test func `S24 S25 tells of every request in its order, and of the end of all`() async throws {
+    let queue = RequestQueue(client: Self.client(), limits: .concurrent(1), paused: true)
+    var events = queue.events.makeAsyncIterator()
+    let good = queue.add(.get("http://a.test/1"))
+    let bad = queue.add(.get("http://a.test/bad"))
+    async let summary = queue.finish()
+
+    var told: [RequestID: [String]] = [:]
+    var last = ""
+    while let event = await events.next() {
+      switch event {
+      case .request(let id, let event):
+        switch event {
+        case .started: told[id, default: []].append("started")
+        case .head(let status): told[id, default: []].append("head \(status.rawValue)")
+        default: break
+        }
+      case .ended(let id, .succeeded): told[id, default: []].append("succeeded")
+      case .ended(let id, .failed): told[id, default: []].append("failed")
+      case .ended(let id, .cancelled): told[id, default: []].append("cancelled")
+      case .finished(let summary): last = "\(summary.succeeded) \(summary.failed)"
+      }
+    }
+
+    #expect(told[good.id] == ["started", "head 200", "succeeded"])
+    #expect(told[bad.id] == ["started", "head 500", "failed"])
+    #expect(last == "1 1")
+    #expect(await summary == QueueSummary(added: 2, succeeded: 1, failed: 1))
+    let late = queue.add(.get("http://a.test/1"))
+    await #expect(throws: HTTPError.self) { try await late.value }
+    for await _ in queue.events { Issue.record("an event after the end") }
+  }
+
+  @Test(arguments: [true, false])
+  func `S26 the first failure cancels the others, if it is to`(cancels: Bool) async throws {
+    let gate = Gate()
+    let queue = RequestQueue(
+      client: Self.client(gate), limits: .concurrent(2), onFailure: cancels ? .cancelOthers : .carryOn, paused: true)
+    let handles = (0..<10).map { queue.add(.get("http://a.test/\($0 == 0 ? "bad" : "ok\($0)")")) }
+    queue.resume()
+    gate.open()
+
+    let summary = await queue.finish()
+
+    #expect(summary.added == 10 && summary.failed == 1)
+    #expect(cancels ? summary.cancelled >= 8 : summary.succeeded == 9, "\(summary)")
+    #expect(handles.allSatisfy { !$0.isAlive })
+  }
+
+  @Test func `S26 a cancellation cancels the others, too`() async throws {
+    let queue = RequestQueue(client: Self.client(), onFailure: .cancelOthers, paused: true)
+    let handles = (0..<10).map { queue.add(.get("http://a.test/\($0)")) }
+    handles[3].cancel()
+    #expect(await queue.finish() == QueueSummary(added: 10, cancelled: 10))
+  }
+
+  @Test func `S27 cancels everything, and goes on after it`() async throws {
+    let gate = Gate()
+    let client = Self.client(gate)
+    let queue = RequestQueue(client: client, limits: .concurrent(2))
+    let handles = (0..<6).map { queue.add(.get("http://a.test/\($0)")) }
+    await eventually("two are under way") { gate.waitingCount == 2 }
+
+    #expect(queue.cancelAll() == 6)
+    for handle in handles { await #expect(throws: CancellationError.self) { try await handle.value } }
+    #expect(gate.order.count == 2)
+    gate.open()
+    #expect(try await queue.add(.get("http://a.test/2")).value.text == "xx")
+    #expect(await queue.finish() == QueueSummary(added: 7, succeeded: 1, cancelled: 6))
+    await eventually("nothing is left") { client.core.entryCount == 0 }
+  }
+
+  @Test func `S33 what depends on a failed request fails, however long the chain`() async throws {
+    let queue = RequestQueue(client: Self.client(), paused: true)
+    let first = queue.add(.get("http://a.test/bad"))
+    var chain = [first]
+    for index in 0..<5_000 {
+      chain.append(queue.add(.get("http://a.test/\(index)"), after: [chain[index].id]))
+    }
+    let other = queue.add(.get("http://a.test/3"))
+    #expect(throws: HTTPError.self) { try queue.add(chain[100].id, before: chain[2].id) }
+
+    let summary = await queue.finish()
+
+    #expect(summary == QueueSummary(added: 5_002, succeeded: 1, failed: 5_001))
+    let error = await #expect(throws: HTTPError.self) { try await chain[5_000].value }
+    #expect(error?.kind == .queue && error?.message.contains("has failed") == true)
+    #expect(try await other.value.text == "xxx")
+  }
+
+  @Test func `S33 sends what depends on another after it`() async throws {
+    let gate = Gate()
+    gate.open()
+    let queue = RequestQueue(client: Self.client(gate), limits: .concurrent(4), paused: true)
+    let last = queue.add(.get("http://a.test/last"), priority: 9)
+    let middle = queue.add(.get("http://a.test/middle"), priority: 5)
+    let first = queue.add(.get("http://a.test/first"))
+    #expect(try queue.add(middle.id, before: last.id))
+    #expect(try queue.add(first.id, before: middle.id))
+    #expect(await queue.finish().succeeded == 3)
+    #expect(gate.order == ["first", "middle", "last"])
+  }
+
+  @Test func `S30 simple progress moves with each end, and no other way`() async throws {
+    let queue = RequestQueue(client: Self.client(), limits: .concurrent(1), paused: true)
+    var progress = queue.progress.makeAsyncIterator()
+    var fractions = [await progress.next()?.fraction]
+    let handles = (1...4).map { queue.add(.get("http://a.test/\($0)")) }
+    queue.resume()
+    for handle in handles {
+      _ = try await handle.value
+      // The newest state only: the end of one may be told with that of the next.
+      await eventually("its end is counted") { queue.status.summary.ended >= fractions.count }
+      fractions.append(queue.status.fraction)
+    }
+    #expect(fractions.compactMap { $0 } == fractions.compactMap { $0 }.sorted())
+    #expect(Set(fractions.compactMap { $0 }).isSubset(of: [0, 0.25, 0.5, 0.75, 1]))
+    #expect(queue.status.fraction == 1 && queue.status.summary == QueueSummary(added: 4, succeeded: 4))
+  }
+
+  @Test func `S31 what is added late never lets it fall`() async throws {
+    let queue = RequestQueue(client: Self.client())
+    for index in 1...2 { _ = try await queue.add(.get("http://a.test/\(index)")).value }
+    await eventually("both are counted") { queue.status.fraction == 1 }
+    queue.pause()
+    for index in 1...6 { queue.add(.get("http://a.test/\(index)")) }
+    #expect(queue.status.fraction == 1 && queue.status.isEstimate)
+    #expect(await queue.finish().succeeded == 8)
+    #expect(queue.status.fraction == 1 && !queue.status.isEstimate)
+  }
+
+  @Test func `S29 accurate progress asks for the lengths first, and counts bytes`() async throws {
+    let transport = StubTransport { request in
+      let path = request.url?.lastPathComponent ?? ""
+      if path.hasPrefix("none"), request.method == .head { return .status(405) }
+      let count = Int(path.drop { !$0.isNumber }) ?? 1
+      if request.method == .head { return .status(200, headers: ["Content-Length": "\(count)"]) }
+      return .text(String(repeating: "x", count: count))
+    }
+    let client = HTTPClient {
+      $0.cache = ResponseCache.none
+      $0.transport = transport
+    }
+    let queue = RequestQueue(client: client, limits: .concurrent(1), progress: .accurate, paused: true)
+    let small = queue.add(.get("http://a.test/100"))
+    let large = queue.add(.get("http://a.test/300"))
+    let unknown = queue.add(.get("http://a.test/none200"))
+    queue.resume()
+    _ = try await small.value
+    await eventually("its end is counted") { queue.status.summary.ended >= 1 }
+    let summary = await queue.finish()
+
+    #expect(summary.succeeded == 3)
+    #expect(transport.requests.map(\.method) == [.head, .head, .head, .get, .get, .get])
+    #expect(queue.status.received == 600 && queue.status.fraction == 1)
+    _ = (large, unknown)
+  }
+
+  @Test func `counts bytes exactly, those of unknown length as the mean of the others`() {
+    var tally = QueueTally(.accurate)
+    let ids = (1...3).map { RequestID(number: $0) }
+    for id in ids { tally.add(id) }
+    tally.expect(100, of: ids[0])
+    tally.expect(300, of: ids[1])
+    // 100 and 300, and 200 for the third.
+    tally.move(TransferProgress(sent: 0, received: 60, expectedToSend: nil, expectedToReceive: nil), of: ids[0])
+    #expect(abs(tally.progress.fraction - 0.1) < 1e-9)
+    tally.end(ids[0], .succeeded(.ok))
+    #expect(abs(tally.progress.fraction - 100.0 / 600) < 1e-9)
+    tally.end(ids[2], .cancelled)
+    #expect(abs(tally.progress.fraction - 300.0 / 600) < 1e-9)
+    tally.move(TransferProgress(sent: 0, received: 900, expectedToSend: nil, expectedToReceive: nil), of: ids[1])
+    #expect(abs(tally.progress.fraction - 1) < 1e-9, "more than was announced is all of it")
+    tally.end(ids[1], .succeeded(.ok))
+    #expect(tally.progress.fraction == 1 && tally.progress.received == 960)
+  }
+
+  @Test func `what is wrong with a request, or is not of the queue, is an error at once`() async throws {
+    let queue = RequestQueue(client: Self.client())
+    let bad = queue.add(.get("nothing"))
+    #expect(!bad.isAlive)
+    let other = RequestQueue(client: Self.client()).add(.get("http://a.test/1"))
+    let stray = queue.add(.get("http://a.test/1"), after: [other.id])
+    let error = await #expect(throws: HTTPError.self) { try await stray.value }
+    #expect(error?.kind == .queue && error?.message.contains("is not of this queue") == true)
+    #expect(await queue.finish() == QueueSummary())
+  }
+
+  @Test func `requests go on when the queue is let go of`() async throws {
+    let gate = Gate()
+    let client = Self.client(gate)
+    var handles: [RequestHandle<HTTPResponse>] = []
+    do {
+      let queue = RequestQueue(client: client, limits: .concurrent(1))
+      handles = (1...3).map { queue.add(.get("http://a.test/\($0)")) }
+    }
+    gate.open()
+    for handle in handles { _ = try await handle.value }
+    await eventually("nothing is left") { client.core.entryCount == 0 }
+  }
+
+  @Test func `a request can be repeated through the queue`() async throws {
+    let queue = RequestQueue(client: Self.client(), limits: .concurrent(1))
+    let handle = queue.add(.get("http://a.test/bad"))
+    await #expect(throws: HTTPError.self) { try await handle.value }
+    let again = handle.retry()
+    await #expect(throws: HTTPError.self) { try await again.value }
+    #expect(again.retryOf == handle.id)
+    #expect(await queue.finish() == QueueSummary(added: 2, failed: 2))
+  }
+}
