@@ -12,7 +12,8 @@ final class BandwidthMeter: Sendable {
     var sent: Int64 = 0
   }
 
-  private static let window = 5
+  /// The seconds that a rate is the mean of.
+  static let window = 5
   private let state = Locked(State())
 
   /// Counts bytes that moved.

@@ -21,15 +21,18 @@ package final class Call: Watched {
     /// What is on the wire, so that the total limit can name its phase; until its end, because it knows its call.
     var exchange: ExchangeControl?
     var response: HTTPResponse?
-    var progress = TransferProgress()
+    var ledger = ProgressLedger()
+    var telling = Telling()
     var history: [RequestEvent] = []
     var events: [Int: AsyncStream<RequestEvent>.Continuation] = [:]
     var progressStreams: [Int: AsyncStream<TransferProgress>.Continuation] = [:]
+    var progressWatchers: [@Sendable (TransferProgress) -> Void] = []
     var nextWatcher = 0
     var onSettled: [@Sendable () -> Void] = []
     var deliveries = 0
     var isSilenced = false
 
+    var hasWatchers: Bool { !progressStreams.isEmpty || !progressWatchers.isEmpty }
     var isSettled: Bool { stage.isEnded && deliveries == 0 }
   }
 
@@ -77,7 +80,7 @@ package final class Call: Watched {
   var redirects: [RedirectHop] { state.withLock { $0.redirects } }
   /// The redirects followed, and the attempts at the last hop.
   var trail: ([RedirectHop], [Attempt]) { state.withLock { ($0.redirects, $0.attempts) } }
-  var progress: TransferProgress { state.withLock { $0.progress } }
+  var progress: TransferProgress { state.withLock { $0.ledger.progress } }
   var startedAt: Duration { state.withLock { $0.startedAt } }
   var elapsed: Duration { core.timeline.now() - startedAt }
 
@@ -158,6 +161,7 @@ package final class Call: Watched {
       defer {
         state.events = [:]
         state.progressStreams = [:]
+        state.progressWatchers = []
       }
       return ((state.events, state.progressStreams), state.takeSettled())
     }
@@ -240,6 +244,7 @@ package final class Call: Watched {
   func setCurrent(_ request: HTTPRequest, _ exchange: ExchangeControl) {
     let previous = state.withLock { state in
       defer { state.exchange = exchange }
+      state.ledger.begin()
       state.current = request
       return state.exchange
     }
@@ -252,15 +257,73 @@ package final class Call: Watched {
     state.withLock { if $0.exchange === exchange { $0.exchange = nil } }
   }
 
-  func didMove(sent: Int, received: Int, now: Duration, _ progress: TransferProgress) {
+  // MARK: Progress
+
+  func didMove(sent: Int, received: Int, now: Duration, _ exchange: ExchangeBytes) {
     core.didMove(sent: sent, received: received, now: now)
-    let streams = state.withLock {
-      $0.progress = progress
-      return $0.progressStreams
+    let isMine = state.withLock {
+      $0.ledger.add(sent: sent, received: received, exchange)
+      guard hasListener || $0.hasWatchers, !$0.stage.isEnded else { return false }
+      guard let due = $0.ledger.due(sent: sent, received: received, now: now) else { return false }
+      return $0.telling.add(due)
     }
-    for stream in streams.values { stream.yield(progress) }
-    options.source.onProgress?(progress)
-    observer?.call(id, didMove: progress)
+    if isMine { tell() }
+  }
+
+  /// Tells those who watch the last of the progress, before they hear of the end.
+  func tellLast(succeeded: Bool) async {
+    guard hasListener || isManaged else { return }
+    let now = core.timeline.now()
+    let isMine: Bool? = state.withLock {
+      guard !$0.stage.isEnded, let last = $0.ledger.last(succeeded: succeeded, now: now) else { return nil }
+      guard hasListener || $0.hasWatchers else { return nil }
+      return $0.telling.add(last)
+    }
+    switch isMine {
+    case nil: break
+    case true?: tell()
+    case false?:
+      // Another thread is telling, and goes on with this.
+      try? await suspend { continuation in
+        let isDone = state.withLock { !$0.telling.wait(continuation) }
+        if isDone { continuation.resume() }
+      }
+    }
+  }
+
+  /// Tells a closure of the progress, now and until the end, on the transport's thread.
+  func watchProgress(_ watcher: @escaping @Sendable (TransferProgress) -> Void) {
+    let progress = state.withLock {
+      if !$0.stage.isEnded { $0.progressWatchers.append(watcher) }
+      return $0.ledger.progress
+    }
+    watcher(progress)
+  }
+
+  /// Whether the bytes of a response with this status are what the caller waits for.
+  func counts(_ status: HTTPStatus) -> Bool {
+    if options.accepts.accepts(status) == false { return false }
+    return !(options.redirects.isFollowing && [301, 302, 303, 307, 308].contains(status.rawValue))
+  }
+
+  private var hasListener: Bool {
+    if observer != nil { return true }
+    return if case nil = options.source.onProgress { false } else { true }
+  }
+
+  /// Tells what there is to tell, one after the other and without the lock.
+  private func tell() {
+    while true {
+      let (next, streams, watchers) = state.withLock { ($0.telling.next(), $0.progressStreams, $0.progressWatchers) }
+      guard let progress = next.0 else {
+        next.1?.resume()
+        return
+      }
+      for stream in streams.values { stream.yield(progress) }
+      for watcher in watchers { watcher(progress) }
+      options.source.onProgress?(progress)
+      observer?.call(id, didMove: progress)
+    }
   }
 
   func emit(_ event: RequestEvent) {
@@ -302,10 +365,10 @@ package final class Call: Watched {
   func progressStream() -> AsyncStream<TransferProgress> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let (progress, id): (TransferProgress, Int?) = state.withLock {
-        guard !$0.stage.isEnded else { return ($0.progress, nil) }
+        guard !$0.stage.isEnded else { return ($0.ledger.progress, nil) }
         $0.nextWatcher += 1
         $0.progressStreams[$0.nextWatcher] = continuation
-        return ($0.progress, $0.nextWatcher)
+        return ($0.ledger.progress, $0.nextWatcher)
       }
       continuation.yield(progress)
       guard let id else {
@@ -326,6 +389,40 @@ protocol CallObserver: AnyObject, Sendable {
   func call(_ id: RequestID, did event: RequestEvent)
   /// Bytes moved.
   func call(_ id: RequestID, didMove progress: TransferProgress)
+}
+
+/// What is to be told of progress: by one thread at a time, so that nobody hears the later before the earlier.
+private struct Telling {
+  private var untold: TransferProgress?
+  private var isTelling = false
+  private var waiter: Suspension<Void>?
+
+  /// Adds something to tell, in place of what was not told yet.
+  ///
+  /// - Returns: Whether the caller has to tell it, because nobody does.
+  mutating func add(_ progress: TransferProgress) -> Bool {
+    untold = progress
+    defer { isTelling = true }
+    return !isTelling
+  }
+
+  /// What to tell next; without anything, who waits for that.
+  mutating func next() -> (TransferProgress?, Suspension<Void>?) {
+    defer { untold = nil }
+    if let untold { return (untold, nil) }
+    isTelling = false
+    defer { waiter = nil }
+    return (nil, waiter)
+  }
+
+  /// Waits until all is told.
+  ///
+  /// - Returns: Whether there is anything to wait for.
+  mutating func wait(_ suspension: Suspension<Void>) -> Bool {
+    guard isTelling else { return false }
+    waiter = suspension
+    return true
+  }
 }
 
 extension Call.State {

@@ -112,12 +112,14 @@ extension ClientCore {
   ) async throws -> R {
     do {
       let (result, response, status) = try await work()
+      await call.tellLast(succeeded: true)
       guard call.finish(.succeeded(status), response: response) else {
         throw call.abortSource.error ?? CancellationError()
       }
       return result
     } catch {
       let completed = call.complete(error)
+      await call.tellLast(succeeded: false)
       if call.finish(.failed(completed), response: (completed as? HTTPError)?.response) { throw completed }
       throw call.abortSource.error ?? completed
     }

@@ -92,6 +92,9 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   }
 
   /// How much has moved: the newest state only, the current one at once.
+  ///
+  /// At most 20 a second; the last one comes before the stream ends, and if the request has succeeded its
+  /// ``TransferProgress/fraction`` is 1. Made after the end it gives that one.
   public var progress: AsyncStream<TransferProgress> {
     call?.progressStream() ?? AsyncStream { $0.finish() }
   }

@@ -87,6 +87,10 @@ public struct RequestOptions: Sendable {
   public var reportsCancellation: Bool?
 
   /// Called as bytes move, on the transport's thread: it must be quick.
+  ///
+  /// At most 20 times a second by the client's clock, one call after the other; what is left out is in the next one. The
+  /// last one comes before the request's end is told, with a ``TransferProgress/fraction`` of 1 if it has succeeded. Not
+  /// called after the end.
   public var onProgress: (@Sendable (TransferProgress) -> Void)?
 
   var timeouts = TimeoutOverrides()

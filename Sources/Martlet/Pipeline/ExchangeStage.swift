@@ -26,6 +26,7 @@ struct ExchangeStage: Stage {
       var response = try await send(request, context)
       response.request = request
       response.timing = control.timing()
+      control.didReceiveStatus(response.status)
       call.emit(.head(response.status))
       control.enter(.receiving)
       // The exchange lives as long as its body is read.

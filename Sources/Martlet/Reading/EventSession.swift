@@ -45,7 +45,8 @@ final class EventSession {
       do {
         if let event = try parser.next() { return event }
       } catch {
-        throw connection?.fail(error) ?? error
+        guard let connection else { throw error }
+        throw await connection.fail(error)
       }
       if let connection, body != nil {
         try await read(connection)
@@ -101,7 +102,7 @@ final class EventSession {
   private func connect() async throws {
     do {
       let call = try await core.open(asked, options: limited, after: pause)
-      try take(call)
+      try await take(call)
       hasConnected = true
       failures = 0
     } catch let error as HTTPError where hasConnected && Self.mayPass(error) {
@@ -112,20 +113,20 @@ final class EventSession {
     }
   }
 
-  private func take(_ call: OpenCall) throws {
+  private func take(_ call: OpenCall) async throws {
     let response = call.response
     switch response.status {
     case .noContent:
-      try call.succeed()
+      try await call.succeed()
       isOver = true
     case .ok where response.contentType?.essence == "text/event-stream":
       connection = call
       body = response.body.makeAsyncIterator()
     case .ok:
       let type = response.headers["Content-Type"].map { "'\(InvalidInput.printable($0))'" } ?? "of no type"
-      throw call.fail(error(.decoding, "the response is \(type), not text/event-stream", response))
+      throw await call.fail(error(.decoding, "the response is \(type), not text/event-stream", response))
     default:
-      throw call.fail(error(.status, "\(response.status.rawValue) is no answer for an event stream", response))
+      throw await call.fail(error(.status, "\(response.status.rawValue) is no answer for an event stream", response))
     }
   }
 

@@ -26,9 +26,9 @@ final class OpenCall: Sendable {
       do {
         if let piece = try await body.next() { return piece }
       } catch {
-        throw fail(error)
+        throw await fail(error)
       }
-      try succeed()
+      try await succeed()
       return nil
     } onCancel: {
       call.abort(CancellationError())
@@ -36,14 +36,15 @@ final class OpenCall: Sendable {
   }
 
   /// Ends it with its response.
-  func succeed() throws {
+  func succeed() async throws {
+    await call.tellLast(succeeded: true)
     guard call.finish(.succeeded(response.status), response: nil) else { throw reason ?? CancellationError() }
   }
 
   /// Ends it with an error.
   ///
   /// - Returns: What to throw: the error with what the call knows of it, or what has ended the call before.
-  func fail(_ error: any Error) -> any Error { call.failed(with: error) }
+  func fail(_ error: any Error) async -> any Error { await call.failed(with: error) }
 
   private var reason: (any Error)? { call.abortSource.error }
 }
@@ -68,7 +69,7 @@ extension ClientCore {
         if call.options.accepts.accepts(response.status) != true { _ = try await accepted(response, call) }
         return OpenCall(call, response)
       } catch {
-        throw call.failed(with: error)
+        throw await call.failed(with: error)
       }
     } onCancel: {
       call.abort(CancellationError())
@@ -78,8 +79,9 @@ extension ClientCore {
 
 extension Call {
   /// Ends the call with an error, unless something has ended it before, and returns what to throw.
-  fileprivate func failed(with error: any Error) -> any Error {
+  fileprivate func failed(with error: any Error) async -> any Error {
     let completed = complete(error)
+    await tellLast(succeeded: false)
     if finish(.failed(completed), response: (completed as? HTTPError)?.response) { return completed }
     return abortSource.error ?? completed
   }

@@ -7,10 +7,7 @@ package final class ExchangeControl: Watched {
     var phase = HTTPError.Phase.queued
     var phaseStart: Duration
     var lastMove: Duration
-    var sent: Int64 = 0
-    var received: Int64 = 0
-    var expectedToSend: Int64?
-    var expectedToReceive: Int64?
+    var bytes = ExchangeBytes()
     /// When the watchdog will look, if it does.
     var nextLook: Duration?
     var isPaused = false
@@ -71,13 +68,13 @@ package final class ExchangeControl: Watched {
   /// Reports sent body bytes.
   package func didSend(_ bytes: Int, of expected: Int64?) {
     let now = call.core.timeline.now()
-    let (progress, next): (TransferProgress, Duration?) = state.withLock {
+    let (moved, next): (ExchangeBytes, Duration?) = state.withLock {
       var next: Duration?
       $0.lastMove = now
-      $0.sent += Int64(bytes)
-      if let expected { $0.expectedToSend = expected }
+      $0.bytes.sent += Int64(bytes)
+      if let expected { $0.bytes.expectedToSend = expected }
       if $0.phase != .receiving {
-        let isLast = $0.expectedToSend.map { [sent = $0.sent] in sent >= $0 } ?? false
+        let isLast = $0.bytes.expectedToSend.map { [sent = $0.bytes.sent] in sent >= $0 } ?? false
         let phase: HTTPError.Phase = isLast ? .waiting : .sending
         if $0.phase != phase {
           $0.phase = phase
@@ -85,10 +82,10 @@ package final class ExchangeControl: Watched {
           next = look(&$0)
         }
       }
-      return (Self.progress($0), next)
+      return ($0.bytes, next)
     }
     if let next { watch(next) }
-    call.didMove(sent: bytes, received: 0, now: now, progress)
+    call.didMove(sent: bytes, received: 0, now: now, moved)
   }
 
   /// Reports that a body of unknown length was sent to its end.
@@ -104,16 +101,22 @@ package final class ExchangeControl: Watched {
     if let next { watch(next) }
   }
 
+  /// Reports the status, as soon as it is known: the bytes of a response that nobody wants are no progress.
+  package func didReceiveStatus(_ status: HTTPStatus) {
+    guard !call.counts(status) else { return }
+    state.withLock { $0.bytes.isCounted = false }
+  }
+
   /// Reports received body bytes.
   package func didReceive(_ bytes: Int, of expected: Int64?) {
     let now = call.core.timeline.now()
-    let progress = state.withLock {
+    let moved = state.withLock {
       $0.lastMove = now
-      $0.received += Int64(bytes)
-      if let expected { $0.expectedToReceive = expected }
-      return Self.progress($0)
+      $0.bytes.received += Int64(bytes)
+      if let expected { $0.bytes.expectedToReceive = expected }
+      return $0.bytes
     }
-    call.didMove(sent: 0, received: bytes, now: now, progress)
+    call.didMove(sent: 0, received: bytes, now: now, moved)
   }
 
   /// Says whether the reader, not the network, is what is waited for.
@@ -125,8 +128,11 @@ package final class ExchangeControl: Watched {
     }
   }
 
-  /// Reports what the transport has measured of the connection phase.
-  package func setMeasured(_ timing: RequestTiming) { state.withLock { $0.measured = timing } }
+  /// Reports what the transport knows with the head of the response.
+  package func didReceiveHead(_ status: HTTPStatus, _ timing: RequestTiming) {
+    didReceiveStatus(status)
+    state.withLock { $0.measured = timing }
+  }
 
   /// The time spent waiting for a slot, and from the start until now.
   package func timing() -> RequestTiming {
@@ -260,40 +266,5 @@ package final class ExchangeControl: Watched {
     if state.isOver { return nil }
     if let limit = limit(state) { return limit.end }
     return state.isPaused ? call.timeouts.idle.map { call.core.timeline.now() + $0 } : nil
-  }
-
-  private static func progress(_ state: State) -> TransferProgress {
-    TransferProgress(
-      sent: state.sent, received: state.received, expectedToSend: state.expectedToSend,
-      expectedToReceive: state.expectedToReceive)
-  }
-}
-
-/// How much of a request and of its response has moved.
-public struct TransferProgress: Sendable, Hashable {
-  /// The body bytes sent.
-  public var sent: Int64 = 0
-  /// The body bytes received.
-  public var received: Int64 = 0
-  /// The length of the request body, or `nil` if unknown.
-  public var expectedToSend: Int64?
-  /// The length of the response body, or `nil` if unknown.
-  public var expectedToReceive: Int64?
-
-  /// Nothing moved yet.
-  public init() {}
-
-  init(sent: Int64, received: Int64, expectedToSend: Int64?, expectedToReceive: Int64?) {
-    self.sent = sent
-    self.received = received
-    self.expectedToSend = expectedToSend
-    self.expectedToReceive = expectedToReceive
-  }
-
-  /// The part of the response that has arrived, from 0 to 1, or `nil` if its length is unknown.
-  public var fraction: Double? {
-    guard let expectedToReceive, expectedToReceive >= 0 else { return nil }
-    guard expectedToReceive > 0 else { return 1 }
-    return min(1, max(0, Double(received) / Double(expectedToReceive)))
   }
 }

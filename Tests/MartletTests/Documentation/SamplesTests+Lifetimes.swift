@@ -241,8 +241,14 @@ extension SamplesTests {
     let handle = client.start(.get("/news"))
     for await event in handle.events { print(event) }
     let archive = try await client.get("/archive", options: .onProgress { print($0.fraction ?? 0) })
+    let file = URL(filePath: #filePath)
+    let upload = client.start(.put("/archive", body: .file(file)))
+    for await now in upload.progress {
+      print(now.sent, now.bytesPerSecond.sent, now.timeLeft ?? .zero)
+    }
 
     #expect(archive.text == "x")
+    #expect(!upload.isAlive)
     #expect(!handle.isAlive)
   }
 

@@ -314,7 +314,7 @@
         if overhead == nil { handle?.loop.metered += 1 }
         overhead = OverheadMeter()
       }
-      context.exchange.setMeasured(arrival.timing)
+      context.exchange.didReceiveHead(HTTPStatus(rawValue: head.status), arrival.timing)
       let body = CurlBody(expected: expected, decoder: decoder, source: self)
       let isOpen = state.withLock { state in
         guard case .head = state.stage else { return false }

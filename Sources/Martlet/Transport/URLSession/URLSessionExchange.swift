@@ -189,12 +189,14 @@ final class URLSessionExchange: BodyStream.Source {
       return state.held
     }
     guard let response else { return }
+    context.exchange.didReceiveStatus(HTTPStatus(rawValue: response.statusCode))
     let (headers, length, wasCoded) = ResponseFields.convert(response, method: wire.method)
     let stream = BodyStream(expecting: Int(clamping: length ?? 0), from: self)
     let isDelivered = state.withLock { state in
       guard case .head = state.stage else { return false }
       state.stage = .body(stream)
-      state.expectedBytes = length
+      // What comes is decoded, and its length is not known.
+      state.expectedBytes = wasCoded ? nil : length
       return true
     }
     guard isDelivered else { return }

@@ -1,0 +1,35 @@
+public import Foundation
+
+extension RequestHandle {
+  /// The progress as Foundation knows it: in thousandths of ``TransferProgress/fraction``, indeterminate while that is
+  /// `nil`.
+  ///
+  /// Each call makes a new object, without a parent. Its `cancel()` cancels the request. On Apple platforms it changes
+  /// as bytes move, on the transport's thread. Elsewhere a `Progress` has no lock: it changes on the main queue, which has
+  /// to run, and is to be used there only.
+  public var foundationProgress: Progress {
+    let progress = Progress(parent: nil, userInfo: nil)
+    progress.totalUnitCount = -1
+    progress.isCancellable = true
+    progress.cancellationHandler = { self.cancel() }
+    guard let call else { return progress }
+    // What has been told before is set here, while nobody else has the object.
+    progress.show(call.progress)
+    call.watchProgress { [weak progress] now in
+      #if canImport(Darwin)
+        progress?.show(now)
+      #else
+        DispatchQueue.main.async { progress?.show(now) }
+      #endif
+    }
+    return progress
+  }
+}
+
+extension Progress {
+  fileprivate func show(_ progress: TransferProgress) {
+    guard let fraction = progress.fraction else { return }
+    totalUnitCount = 1000
+    completedUnitCount = Int64((fraction * 1000).rounded(.down))
+  }
+}

@@ -1,0 +1,84 @@
+/// How much of a request and of its response has moved.
+///
+/// A request may be sent several times before it succeeds: after a lost connection, a redirect, a 401. What is told of
+/// it never falls: ``sent`` and ``received`` are what one exchange has moved at most, and what moved beside that is in
+/// ``resent`` and ``rereceived``.
+public struct TransferProgress: Sendable, Hashable {
+  /// How much of an upload with a response the upload is.
+  private static let uploadShare = 0.9
+
+  /// The body bytes sent, handed to the system if not beyond; never less than before.
+  public var sent: Int64 = 0
+  /// The body bytes received, before they are decoded; never less than before.
+  ///
+  /// With the system's loader of URLSession they are counted after decoding.
+  public var received: Int64 = 0
+  /// The length of the request body, or `nil` if unknown.
+  public var expectedToSend: Int64?
+  /// The length of the response body before it is decoded, or `nil` if unknown.
+  public var expectedToReceive: Int64?
+  /// The body bytes sent in vain: those of exchanges that were repeated.
+  public var resent: Int64 = 0
+  /// The body bytes received in vain: those of redirects, of statuses that are not accepted, and of what was repeated.
+  public var rereceived: Int64 = 0
+  /// The number of the exchange that moves bytes now, from 1.
+  ///
+  /// Each retry, each redirect and each request that is repeated with credentials is one more.
+  public var attempt = 1
+  /// The mean rate of the last five seconds; zero in the first quarter of a second.
+  public var bytesPerSecond = Bandwidth()
+  /// The time until the direction that is under way is done at that rate, or `nil` if that is not known.
+  public var timeLeft: Duration?
+  /// Whether the request has succeeded, and this is the last that is told of it.
+  public var isFinished = false
+
+  /// What was told before.
+  private var leastSent: Double?
+  private var leastReceived: Double?
+  private var least: Double?
+
+  /// Nothing moved yet.
+  public init() {}
+
+  init(sent: Int64, received: Int64, expectedToSend: Int64?, expectedToReceive: Int64?) {
+    self.sent = sent
+    self.received = received
+    self.expectedToSend = expectedToSend
+    self.expectedToReceive = expectedToReceive
+  }
+
+  /// The part of the request body that was sent, from 0 to 1, or `nil` if its length is unknown.
+  public var fractionSent: Double? {
+    isFinished ? 1 : Self.larger(Self.fraction(sent, of: expectedToSend), leastSent)
+  }
+
+  /// The part of the response body that has arrived, from 0 to 1, or `nil` if its length is unknown.
+  public var fractionReceived: Double? {
+    isFinished ? 1 : Self.larger(Self.fraction(received, of: expectedToReceive), leastReceived)
+  }
+
+  /// How far the whole is, from 0 to 1, or `nil` if a length is unknown; 1 once the request has succeeded.
+  ///
+  /// Without a request body it is ``fractionReceived``. With one the upload is nine tenths of it and the response the
+  /// last tenth, so that a bar of an upload does not jump when a response of whatever size begins. It never falls.
+  public var fraction: Double? {
+    guard !isFinished else { return 1 }
+    guard expectedToSend ?? sent > 0 else { return Self.larger(fractionReceived, least) }
+    let whole = fractionSent.map { $0 * Self.uploadShare + (fractionReceived ?? 0) * (1 - Self.uploadShare) }
+    return Self.larger(whole, least)
+  }
+
+  /// Makes sure that what is told from now on is no less than what can be told now.
+  mutating func keepFractions() { (leastSent, leastReceived, least) = (fractionSent, fractionReceived, fraction) }
+
+  private static func fraction(_ count: Int64, of expected: Int64?) -> Double? {
+    guard let expected, expected >= 0 else { return nil }
+    guard expected > 0 else { return 1 }
+    return min(1, max(0, Double(count) / Double(expected)))
+  }
+
+  private static func larger(_ first: Double?, _ second: Double?) -> Double? {
+    guard let first, let second else { return first ?? second }
+    return max(first, second)
+  }
+}

@@ -1,0 +1,226 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite(.timeLimit(.minutes(1))) struct TransferProgressTests {
+  private static let url = RequestTarget("http://example.test/")
+
+  private static func client(_ transport: StubTransport, _ clock: TestClock) -> HTTPClient {
+    HTTPClient {
+      $0.transport = transport
+      $0.clock = clock
+      $0.timeout = .unlimited
+      $0.random = { 0 }
+    }
+  }
+
+  /// What never falls, does not.
+  static func expectRising(_ told: [TransferProgress], sourceLocation: SourceLocation = #_sourceLocation) {
+    for (before, after) in zip(told, told.dropFirst()) {
+      let isRising =
+        after.sent >= before.sent && after.received >= before.received && after.resent >= before.resent
+        && after.rereceived >= before.rereceived && after.attempt >= before.attempt
+        && after.fraction ?? 0 >= before.fraction ?? 0 && after.fractionSent ?? 0 >= before.fractionSent ?? 0
+        && after.fractionReceived ?? 0 >= before.fractionReceived ?? 0
+      #expect(isRising, "\(before) \(after)", sourceLocation: sourceLocation)
+    }
+    let fractions = told.flatMap { [$0.fraction, $0.fractionSent, $0.fractionReceived] }.compactMap { $0 }
+    #expect(fractions.allSatisfy { 0...1 ~= $0 }, sourceLocation: sourceLocation)
+  }
+
+  @Test func `is told 20 times a second at most, with rate and time left, and once more at the end`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let transport = StubTransport(withContext: { _, context in
+      for _ in 0..<400 {
+        context.didReceive(10, of: 4000)
+        clock.advance(by: .milliseconds(10))
+      }
+      return .text("x")
+    })
+    let told = Log<(at: Duration, TransferProgress)>()
+
+    _ = try await Self.client(transport, clock)
+      .get(Self.url, options: .onProgress { told.add((clock.now.offset, $0)) })
+
+    let times = told.elements.map(\.at)
+    let progress = told.elements.map(\.1)
+    #expect(progress.count == 81)
+    #expect(zip(times, times.dropFirst()).dropLast().allSatisfy { $1 - $0 >= .milliseconds(50) })
+    Self.expectRising(progress)
+    #expect(progress.first?.bytesPerSecond.received == 0 && progress.first?.timeLeft == nil)
+    let middle = try #require(progress.first { $0.received > 2000 })
+    #expect(abs(middle.bytesPerSecond.received - 1000) < 10, "\(middle.bytesPerSecond)")
+    let left = try #require(middle.timeLeft)
+    #expect(abs(left / .seconds(1) - 1.99) < 0.03, "\(left)")
+    #expect(progress.dropLast().allSatisfy { !$0.isFinished })
+    let last = try #require(progress.last)
+    #expect(last.isFinished && last.fraction == 1 && last.received == 4000 && last.timeLeft == .zero)
+  }
+
+  @Test func `the rate is that of the last five seconds`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let transport = StubTransport(withContext: { _, context in
+      for count in [1000, 100] {
+        for _ in 0..<100 {
+          clock.advance(by: .milliseconds(100))
+          context.didReceive(count)
+        }
+      }
+      return .text("x")
+    })
+    let told = Log<TransferProgress>()
+
+    _ = try await Self.client(transport, clock).get(Self.url, options: .onProgress { told.add($0) })
+
+    #expect(abs(told.elements[99].bytesPerSecond.received - 10_000) < 500, "\(told.elements[99])")
+    #expect(abs((told.elements.last?.bytesPerSecond.received ?? 0) - 1000) < 50)
+  }
+
+  @Test func `an upload that is repeated shows what is sent again apart`() async throws {
+    let clock = TestClock()
+    let transport = StubTransport(withContext: { _, context in
+      for _ in 0..<10 {
+        context.didSend(100, of: 1000)
+        clock.advance(by: .milliseconds(60))
+      }
+      if context.attempt == 1 { throw HTTPError(.connectionLost, "gone") }
+      return .text("x")
+    })
+    let told = Log<TransferProgress>()
+    let options = RequestOptions.retry(.backoff(attempts: 2)).onProgress { told.add($0) }
+
+    _ = try await Self.client(transport, clock).put(Self.url, body: .data(Data(count: 1000)), options: options)
+
+    let progress = told.elements
+    Self.expectRising(progress)
+    #expect(progress.count == 21)
+    #expect(progress[4].sent == 500 && progress[4].resent == 0 && progress[4].attempt == 1)
+    #expect(abs((progress[4].fraction ?? 0) - 0.45) < 0.001 && progress[4].fractionSent == 0.5)
+    #expect(progress[14].sent == 1000 && progress[14].resent == 500 && progress[14].attempt == 2)
+    #expect(progress.last?.resent == 1000 && progress.last?.fraction == 1)
+  }
+
+  @Test func `a fraction does not fall when the next attempt expects more`() async throws {
+    let clock = TestClock()
+    let transport = StubTransport(withContext: { _, context in
+      let isFirst = context.attempt == 1
+      for _ in 0..<(isFirst ? 5 : 10) {
+        context.didReceive(100, of: isFirst ? 1000 : 10_000)
+        clock.advance(by: .milliseconds(60))
+      }
+      if isFirst { throw HTTPError(.connectionLost, "gone") }
+      return .text("x")
+    })
+    let told = Log<TransferProgress>()
+
+    _ = try await Self.client(transport, clock)
+      .get(Self.url, options: .retry(.backoff(attempts: 2)).onProgress { told.add($0) })
+
+    Self.expectRising(told.elements)
+    #expect(told.elements.dropLast().last?.fraction == 0.5 && told.elements.last?.rereceived == 500)
+  }
+
+  @Test func `without a length there is no fraction until the end`() async throws {
+    let clock = TestClock()
+    let transport = StubTransport(withContext: { _, context in
+      context.didReceive(10)
+      return .text("x")
+    })
+    let told = Log<TransferProgress>()
+
+    _ = try await Self.client(transport, clock).get(Self.url, options: .onProgress { told.add($0) })
+
+    #expect(told.elements.map(\.fraction) == [nil, 1])
+    #expect(told.elements.map(\.timeLeft) == [nil, .zero])
+  }
+
+  @Test func `the end is told where nothing moved, and to a handle before its stream ends`() async throws {
+    let transport = StubTransport { _ in .status(.noContent) }
+    let told = Log<TransferProgress>()
+    let client = Self.client(transport, TestClock())
+
+    let handle = client.start(.get(Self.url), options: .onProgress { told.add($0) })
+    var seen: [TransferProgress] = []
+    for await progress in handle.progress { seen.append(progress) }
+
+    #expect(told.elements.map(\.isFinished) == [true])
+    #expect(seen.last?.fraction == 1)
+    var late: [TransferProgress] = []
+    for await progress in handle.progress { late.append(progress) }
+    #expect(late.map(\.fraction) == [1])
+  }
+
+  @Test func `a failure is no success, but its last bytes are told`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let transport = StubTransport(withContext: { _, context in
+      for _ in 0..<2 { context.didSend(5, of: 20) }
+      throw HTTPError(.protocolViolation, "no")
+    })
+    let told = Log<TransferProgress>()
+
+    await #expect(throws: HTTPError.self) {
+      try await Self.client(transport, clock)
+        .put(Self.url, body: .data(Data(count: 20)), options: .onProgress { told.add($0) })
+    }
+
+    #expect(told.elements.map(\.sent) == [5, 10])
+    #expect(told.elements.allSatisfy { !$0.isFinished && $0.fraction ?? 0 < 0.5 })
+  }
+
+  // MARK: Foundation
+
+  @MainActor @Test func `Foundation's progress follows and cancels`() async throws {
+    let gate = OneShot<Void>()
+    let transport = StubTransport(withContext: { _, context in
+      context.didReceive(25, of: 100)
+      try await gate.value()
+      return .text("x")
+    })
+    let client = Self.client(transport, TestClock())
+    let handle = client.start(.get(Self.url))
+    let progress = handle.foundationProgress
+
+    await eventually("bytes moved") { progress.completedUnitCount == 250 }
+    #expect(progress.totalUnitCount == 1000 && progress.fractionCompleted == 0.25)
+    #expect(!progress.isFinished && !progress.isIndeterminate && !progress.isCancelled)
+    gate.resolve(.success(()))
+    _ = try await handle.value
+    await eventually("told") { progress.fractionCompleted == 1 && progress.isFinished }
+    #expect(handle.foundationProgress.isFinished)
+  }
+
+  @MainActor @Test func `cancelling Foundation's progress cancels the request`() async throws {
+    let transport = StubTransport { _ in
+      try await Task.sleep(for: .seconds(60))
+      return .text("x")
+    }
+    let handle = Self.client(transport, TestClock()).start(.get(Self.url))
+    let progress = handle.foundationProgress
+
+    #expect(progress.isIndeterminate && progress.isCancellable)
+    progress.cancel()
+
+    await #expect(throws: CancellationError.self) { try await handle.value }
+    #expect(progress.isCancelled)
+  }
+
+  @Test func `a watcher hears the state at once, and then each`() async throws {
+    let clock = TestClock()
+    let gate = OneShot<Void>()
+    let transport = StubTransport(withContext: { _, context in
+      try await gate.value()
+      context.didReceive(100, of: 100)
+      return .text("x")
+    })
+    let told = Log<Double?>()
+    let handle = Self.client(transport, clock).start(.get(Self.url))
+
+    handle.call?.watchProgress { told.add($0.fraction) }
+    gate.resolve(.success(()))
+    _ = try await handle.value
+
+    #expect(told.elements == [nil, 1, 1])
+  }
+}
