@@ -59,7 +59,7 @@ final class QueueCore: CallObserver {
     call.abortSource.onAbort { result.resolve(.failure($0)) }
     let measure = kind == .accurate && call.request.method == .get ? enqueueMeasure(call, options) : nil
     enqueue(call, priority: priority, after: predecessors + [measure].compactMap { $0 }) { [client] in
-      if call.launch() { client.run(call, result, work) }
+      if call.launch() { client.run(call, result, { $0 }, work) }
     }
     return RequestHandle(call, result, again)
   }
@@ -113,15 +113,16 @@ final class QueueCore: CallObserver {
       guard !state.isFinishing else { return false }
       // One that waits for nobody can be added.
       guard (try? state.table.add(id, host: call.host, priority: .max, after: [])) != nil else { return false }
-      state.launches[id] = { [self, request, asked] in
-        let handle = client.start(request, options: asked, decode: { $0 })
-        guard let head = handle.call else { return measured(id, nil, call.id) }
-        state.withLock { $0.measures[id] = head }
-        head.onSettled { [self] in measured(id, head.response, call.id) }
-      }
+      state.launches[id] = { [self, request, asked] in startMeasure(id, of: call.id, request, asked) }
       return true
     }
     return isAdded ? id : nil
+  }
+
+  private func startMeasure(_ id: RequestID, of call: RequestID, _ request: HTTPRequest, _ options: RequestOptions) {
+    guard let head = client.start(request, options: options, decode: { $0 }).call else { return measured(id, nil, call) }
+    state.withLock { $0.measures[id] = head }
+    head.onSettled { [self] in measured(id, head.response, call) }
   }
 
   private func measured(_ id: RequestID, _ response: HTTPResponse?, _ request: RequestID) {
