@@ -119,16 +119,24 @@ import Testing
   @Test func `cancelling ends the reading, and half a body is never sent`() async throws {
     try await Self.withFolder { folder in
       let transport = StubTransport { _ in .text("x") }
+      let asked = Locked(0)
       let isGone = Locked(false)
       let body = HTTPBody.stream {
-        AsyncStream<Data> { source in
-          source.yield(Data("half".utf8))
-          source.onTermination = { _ in isGone.withLock { $0 = true } }
-        }
+        // Ends, as many sequences do, when its task is cancelled.
+        AsyncStream<Data>(unfolding: {
+          let isFirst = asked.withLock { count in
+            count += 1
+            return count == 1
+          }
+          if isFirst { return Data("half".utf8) }
+          try? await Task.sleep(for: .seconds(60))
+          isGone.withLock { $0 = true }
+          return nil
+        })
       }.spooled(in: folder)
       let client = Self.client(transport)
       let task = Task { try await client.post("http://example.test/", body: body) }
-      try await Task.sleep(for: .milliseconds(20))
+      await eventually("half of it was read") { asked.withLock { $0 } == 2 }
 
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }

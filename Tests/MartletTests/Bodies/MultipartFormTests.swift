@@ -164,6 +164,7 @@ import Testing
 
   @Test(
     arguments: [
+      "text/plain; x=y\r\nX-Injected: 1", "text/plain;\r\nX-Injected: 1", "text/plain; x=\u{0}", "text/plain; x=é",
       "text/plain\r\nX-Injected: 1", "text/plain\nX: 1", "text/plain\r\n\r\nbody", "", "text", "text/", "text/plä in",
       "a/b\u{0}", "text/é",
     ])
