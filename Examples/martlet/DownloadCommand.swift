@@ -80,7 +80,9 @@ struct DownloadCommand: Equatable, Sendable {
   }
 
   private var destination: URL {
-    guard let output else { return URL(filePath: FileManager.default.currentDirectoryPath, directoryHint: .isDirectory) }
+    guard let output else {
+      return URL(filePath: FileManager.default.currentDirectoryPath, directoryHint: .isDirectory)
+    }
     return URL(filePath: output, directoryHint: Self.isFolder(output) ? .isDirectory : .notDirectory)
   }
 

@@ -49,6 +49,7 @@ enum HashPadding {
   ///   - block: The octets of a block.
   ///   - isBigEndian: How the length is written.
   ///   - whole: The octets of the whole message, if that is more.
+  /// - Returns: Whole blocks.
   static func pad(
     _ message: some Collection<UInt8>, block: Int, isBigEndian: Bool, of whole: UInt64? = nil
   ) -> [UInt8] {

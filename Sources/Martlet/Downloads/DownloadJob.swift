@@ -236,7 +236,9 @@ final class DownloadJob: Sendable {
   }
 
   private func write(_ piece: Data, at offset: Int64) async throws {
-    if let most = options.maximumBytes, offset + Int64(piece.count) > most { try checkSize(offset + Int64(piece.count)) }
+    if let most = options.maximumBytes, offset + Int64(piece.count) > most {
+      try checkSize(offset + Int64(piece.count))
+    }
     try part.write(piece, at: offset)
     progress.report(part.progress)
     if part.isSyncDue {

@@ -43,10 +43,14 @@ public struct DownloadOptions: Sendable {
   /// A `Repr-Digest` or `Content-Digest` of the server's (RFC 9530) with `sha-256` is always checked.
   public var checksum: Checksum?
 
-  /// The folder for the unfinished file; by default that of the finished one. It must be on the same file system.
+  /// The folder for the unfinished file; by default that of the finished one.
+  ///
+  /// It must be on the same file system.
   public var partFolder: URL?
 
-  /// The most bytes that are written; no limit by default. More is ``HTTPError/Kind/bodyTooLarge``.
+  /// The most bytes that are written; no limit by default.
+  ///
+  /// More is ``HTTPError/Kind/bodyTooLarge``.
   public var maximumBytes: Int64?
 
   /// Whether the file gets the time of `Last-Modified` (RFC 9110 §8.8.2); `true` by default.

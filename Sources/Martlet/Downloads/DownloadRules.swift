@@ -51,7 +51,9 @@ enum DownloadRules {
     case 416 where asked.isRange:
       // Of a file of unknown size everything was there.
       let range = headers["Content-Range"].flatMap { ContentRange($0) }
-      if asked.end == nil, asked.validator != nil, let size = range?.size, size == asked.start { return .complete(size) }
+      if asked.end == nil, asked.validator != nil, let size = range?.size, size == asked.start {
+        return .complete(size)
+      }
       return .restart("the server has no such range")
     default: return .other
     }

@@ -42,7 +42,8 @@ extension DiskCalls {
     guard fstatvfs(descriptor, &facts) == 0 else { return nil }
     // Some file systems say 0 of everything.
     guard facts.f_blocks > 0 else { return nil }
-    let (bytes, overflow) = Int64(clamping: facts.f_bavail).multipliedReportingOverflow(by: Int64(clamping: facts.f_frsize))
+    let (bytes, overflow) = Int64(clamping: facts.f_bavail).multipliedReportingOverflow(
+      by: Int64(clamping: facts.f_frsize))
     return overflow ? .max : bytes
   }
 }

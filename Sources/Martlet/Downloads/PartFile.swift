@@ -54,6 +54,7 @@ final class PartFile: Sendable {
   ///   - path: The part file.
   ///   - url: Where its bytes come from.
   ///   - resume: Whether what is there may be gone on with.
+  /// - Returns: The file, with its lock.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``: it cannot be opened, is in use, or is something else than
   ///   the beginning of this download.
   static func open(_ path: String, url: String, resume: DownloadOptions.Resume) async throws -> PartFile {
@@ -105,7 +106,8 @@ final class PartFile: Sendable {
         .file, "\(name) is there, but not what a download has left: remove it, or ask for resume: .never")
     }
     // Of another version, or damaged: its bytes are of no use, but ours to drop.
-    guard let record = try? JSONDecoder().decode(PartRecord.self, from: data), record.version == PartRecord.version else {
+    guard let record = try? JSONDecoder().decode(PartRecord.self, from: data), record.version == PartRecord.version
+    else {
       return nil
     }
     guard record.url == url || resume == .fromAnyURL else {
@@ -213,7 +215,9 @@ final class PartFile: Sendable {
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard let data = try? encoder.encode(record) else { throw HTTPError(.file, "the record of a download is unwritable") }
+    guard let data = try? encoder.encode(record) else {
+      throw HTTPError(.file, "the record of a download is unwritable")
+    }
     try PrivateFile.replace(recordPath, with: data, by: recordPath + ".new", isSynced: false)
   }
 
@@ -256,6 +260,7 @@ final class PartFile: Sendable {
   ///   - modified: When its bytes were changed last, if known.
   ///   - isReplacing: Whether something may be there.
   /// - Returns: Whether it got the name; `false` if something else has it.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
   func finish(
     as destination: String, modified: HTTPDate?, isReplacing: Bool
   ) throws(HTTPError) -> Bool {

@@ -35,7 +35,8 @@ struct PartRecord: Codable, Equatable, Sendable {
   ///
   /// - Parameters:
   ///   - size: The size of the part file.
-  ///   - boot: The machine's present run.
+  ///   - now: The machine's present run.
+  /// - Returns: The bytes that are there for certain.
   func reliable(size: Int64, boot now: String?) -> ByteSpans {
     guard !isRejected, validator != nil else { return ByteSpans() }
     var spans: ByteSpans
@@ -61,7 +62,9 @@ struct PartRecord: Codable, Equatable, Sendable {
 enum Validators {
   /// The entity tag, if it says that the bytes are the same.
   static func strongTag(_ headers: HTTPHeaders) -> String? {
-    guard let tag = headers["ETag"].map({ String(FieldSyntax.trimmed($0)) }), EntityTag.isStrong(tag) else { return nil }
+    guard let tag = headers["ETag"].map({ String(FieldSyntax.trimmed($0)) }), EntityTag.isStrong(tag) else {
+      return nil
+    }
     let bytes = tag.utf8
     guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else { return nil }
     return bytes.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? tag : nil
@@ -69,7 +72,8 @@ enum Validators {
 
   /// `Last-Modified`, if the response was made later: the file has not changed twice in that second.
   static func strongDate(_ headers: HTTPHeaders) -> String? {
-    guard let text = headers["Last-Modified"], let modified = HTTPDate(text), let date = headers["Date"].flatMap({ HTTPDate($0) }),
+    guard let text = headers["Last-Modified"], let modified = HTTPDate(text),
+      let date = headers["Date"].flatMap({ HTTPDate($0) }),
       modified < date
     else { return nil }
     return String(FieldSyntax.trimmed(text))

@@ -2,7 +2,9 @@ public import Foundation
 
 /// The beginning of a file that a download has left.
 public struct UnfinishedDownload: Sendable {
-  /// Where it comes from. It may have secrets in its query.
+  /// Where it comes from.
+  ///
+  /// It may have secrets in its query.
   public let url: URL
   /// What the finished file will be called; `nil` if the server has a say in it.
   public let name: String?

@@ -46,7 +46,8 @@ final class QueueCore: CallObserver {
   ) -> RequestHandle<Output> {
     let result = SharedResult<Output>()
     let again: @Sendable (RequestID?) -> RequestHandle<Output> = { [self] id in
-      add(request, options: options, priority: priority, after: predecessors, endpoint: endpoint, retryOf: id, work: work)
+      add(
+        request, options: options, priority: priority, after: predecessors, endpoint: endpoint, retryOf: id, work: work)
     }
     let call: Call
     do {
@@ -120,7 +121,9 @@ final class QueueCore: CallObserver {
   }
 
   private func startMeasure(_ id: RequestID, of call: RequestID, _ request: HTTPRequest, _ options: RequestOptions) {
-    guard let head = client.start(request, options: options, decode: { $0 }).call else { return measured(id, nil, call) }
+    guard let head = client.start(request, options: options, decode: { $0 }).call else {
+      return measured(id, nil, call)
+    }
     state.withLock { $0.measures[id] = head }
     head.onSettled { [self] in measured(id, head.response, call) }
   }
@@ -193,7 +196,8 @@ final class QueueCore: CallObserver {
 
   private func tell(_ id: RequestID, _ end: CallEnd) {
     let isSuccess = if case .succeeded = end { true } else { false }
-    let (streams, doomed, cancelled): ([AsyncStream<QueueEvent>.Continuation], [Call], [Call]) = state.withLock { state in
+    let (streams, doomed, cancelled): ([AsyncStream<QueueEvent>.Continuation], [Call], [Call]) = state.withLock {
+      state in
       let successors = state.table.end(id, succeeded: isSuccess)
       let doomed = successors.compactMap { state.calls[$0] }
       state.launches[id] = nil

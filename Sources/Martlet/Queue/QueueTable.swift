@@ -1,5 +1,6 @@
-/// The order of a queue: who waits for whom, whose turn it is, and what became of those before. No clock, no lock, no
-/// network.
+/// The order of a queue: who waits for whom, whose turn it is, and what became of those before.
+///
+/// No clock, no lock, no network.
 ///
 /// ```
 ///   add ─▶ blocked (a predecessor is not at its end) ─▶ ready ─▶ running ─▶ ended

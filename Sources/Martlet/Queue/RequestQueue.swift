@@ -66,7 +66,8 @@ public final class RequestQueue: Sendable {
   ) -> RequestHandle<DownloadedFile> {
     let order = DownloadOrder(destination: destination, options: download)
     let unbounded = options.over(RequestOptions.timeout(nil))
-    return core.add(request, options: unbounded, priority: priority, after: predecessors) { [client = core.client] call in
+    return core.add(request, options: unbounded, priority: priority, after: predecessors) {
+      [client = core.client] call in
       try await client.fetch(call, order)
     }
   }

@@ -7,12 +7,14 @@
 
   /// Downloads whose process is killed, or whose disk is full.
   @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(10))) struct DownloadKillTests {
-    private static func downloadUntilKilled(_ port: Int, _ path: String, _ segments: Int, after delay: Int) async throws {
+    private static func downloadUntilKilled(_ port: Int, _ path: String, _ segments: Int, after delay: Int) async throws
+    {
       var options = DownloadOptions()
       options.segments = segments
       let client = Lane.curl.client()
       let killer = Shared(false)
-      _ = try await client.download("http://127.0.0.1:\(port)/file.bin", to: URL(filePath: path), download: options) { _ in
+      _ = try await client.download("http://127.0.0.1:\(port)/file.bin", to: URL(filePath: path), download: options) {
+        _ in
         let isFirst = killer.withLock { killer in
           defer { killer = true }
           return !killer
@@ -28,7 +30,9 @@
     }
 
     @Test(arguments: [1, 3], [false, true])
-    func `whenever a process is killed, the next one goes on, and the file is right`(segments: Int, changes: Bool) async throws {
+    func `whenever a process is killed, the next one goes on, and the file is right`(segments: Int, changes: Bool)
+      async throws
+    {
       let kills = Figures.setting("MARTLET_DOWNLOAD_KILLS") ?? 50
       let bytes = FileServer.bytes(128 << 20)
       let other = FileServer.bytes(90 << 20, seed: 2)
@@ -40,10 +44,14 @@
       var last = Int64(0)
 
       for round in 0..<kills where !folder.names.contains("file") {
-        if changes && round == kills / 2 { server.change { $0 = .init(bytes: other, entityTag: "\"2\"", rate: 100_000_000) } }
+        if changes && round == kills / 2 {
+          server.change { $0 = .init(bytes: other, entityTag: "\"2\"", rate: 100_000_000) }
+        }
         await #expect(processExitsWith: .signal(SIGKILL)) {
-          [port = server.port as Int, path = path as String, segments = segments as Int,
-            delay = Int.random(in: 0...25_000) as Int] in
+          [
+            port = server.port as Int, path = path as String, segments = segments as Int,
+            delay = Int.random(in: 0...25_000) as Int
+          ] in
           try await DownloadKillTests.downloadUntilKilled(port, path, segments, after: delay)
         }
         killed += 1

@@ -191,7 +191,8 @@
 
       server.change {
         $0.cutsAfter = nil
-        $0.head = { _, _ in .init(status: status, fields: ["Content-Length": "4"], body: status == 304 ? 0..<0 : 0..<4) }
+        $0.head = { _, _ in .init(status: status, fields: ["Content-Length": "4"], body: status == 304 ? 0..<0 : 0..<4)
+        }
       }
       let error = try await Self.error { try await lane.client().download(server.target, to: file) }
 
@@ -213,7 +214,8 @@
       let client = lane.client()
 
       let received = Shared<Int64>(0)
-      let handle = client.startDownload(.get(server.target), to: file) { now in received.withLock { $0 = now.received } }
+      let handle = client.startDownload(.get(server.target), to: file) { now in received.withLock { $0 = now.received }
+      }
       #expect(await becomes { received.withLock { $0 > 0 } })
       handle.cancel()
       await #expect(throws: CancellationError.self) { try await handle.value }
@@ -263,7 +265,9 @@
       #expect(try folder.contents("evil.txt") == Data("mine".utf8))
     }
 
-    @Test func `without a destination the file is among the temporary ones, and nothing stays of a failure`() async throws {
+    @Test func `without a destination the file is among the temporary ones, and nothing stays of a failure`()
+      async throws
+    {
       let server = try FileServer(.init(bytes: Self.small))
       defer { server.stop() }
       // In a process with such a folder of its own.

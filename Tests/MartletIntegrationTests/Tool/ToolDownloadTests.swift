@@ -38,7 +38,8 @@
 
       let sum = try await ToolProcess.martlet("download", server.url, "--sha256=\(wrong)", "-o", folder.path("a"))
       #expect(sum.status == 3 && sum.errors.contains("checksumMismatch"), "\(sum.errors)")
-      _ = try await ToolProcess.martlet("download", server.url, "--no-resume", "--segments", "2", "-o", folder.path("a"))
+      _ = try await ToolProcess.martlet(
+        "download", server.url, "--no-resume", "--segments", "2", "-o", folder.path("a"))
       #expect(folder.names == ["a"])
 
       let url = "http://127.0.0.1:\(server.port)"

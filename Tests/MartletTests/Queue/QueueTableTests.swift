@@ -83,7 +83,9 @@ import Testing
       }
       for id in ids {
         let known = Array(alive.union(succeeded)).sorted()
-        let after = (0..<Int.random(in: 0...2, using: &generator)).compactMap { _ in known.randomElement(using: &generator) }
+        let after = (0..<Int.random(in: 0...2, using: &generator)).compactMap { _ in
+          known.randomElement(using: &generator)
+        }
         hosts[id] = ["a", "b", "c"].randomElement(using: &generator)
         before[id] = Set(after)
         try table.add(id, host: hosts[id] ?? "", priority: Int.random(in: 0...2, using: &generator), after: after)

@@ -1,0 +1,92 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+/// The code of the article on downloads.
+extension SamplesTests {
+  private static func files() throws -> (HTTPClient, URL) {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-samples-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let client = HTTPClient {
+      $0.baseURL = "https://files.example"
+      $0.cache = ResponseCache.none
+      $0.transport = StubTransport { _ in .text("test", headers: ["Content-Length": "4"]) }
+    }
+    return (client, folder)
+  }
+
+  @Test func `downloads a file`() async throws {
+    let (client, folder) = try Self.files()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "big.iso")
+
+    let done = try await client.download("/big.iso", to: file) { progress in
+      print(progress.fraction ?? 0)
+    }
+    print(done.byteCount, done.resumedAt)
+
+    #expect(try Data(contentsOf: file) == Data("test".utf8))
+  }
+
+  @Test func `downloads over a bad line`() async throws {
+    let (client, folder) = try Self.files()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "big.iso")
+
+    let done = try await client.download("/big.iso", to: file, options: .retry(.backoff(attempts: 10)))
+
+    #expect(done.byteCount == 4)
+  }
+
+  @Test func `lists what was left and goes on with it`() async throws {
+    let (client, folder) = try Self.files()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var record = PartRecord(url: "https://files.example/big.iso")
+    record.entityTag = "\"a\""
+    record.name = "big.iso"
+    record.boot = MachineRun.current
+    try Data("te".utf8).write(to: folder.appending(path: "big.iso.part"))
+    let path = folder.appending(path: "big.iso.part.json").path(percentEncoded: false)
+    try PrivateFile.replace(path, with: JSONEncoder().encode(record))
+
+    for unfinished in try UnfinishedDownload.all(in: folder) {
+      print(unfinished.url, unfinished.received)
+      try await client.download(continuing: unfinished)
+    }
+
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["big.iso"])
+  }
+
+  @Test func `downloads as it is told to`() async throws {
+    let (client, folder) = try Self.files()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "big.iso")
+
+    var options = DownloadOptions()
+    options.segments = 4
+    options.checksum = .sha256("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
+    options.maximumBytes = 5_000_000_000
+    options.overwrite = .fail
+    let done = try await client.download("/big.iso", to: file, download: options)
+
+    #expect(done.byteCount == 4)
+  }
+
+  @Test func `sends many through a queue`() async throws {
+    let (client, folder) = try Self.files()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let names = ["a", "b", "c"]
+
+    let queue = RequestQueue(client: client, limits: .concurrent(4, perHost: 2), progress: .accurate)
+    let index = queue.add(.get("/index"))
+    for name in names { queue.download(.get("/files/\(name)"), to: folder, after: [index.id]) }
+    for await progress in queue.progress.prefix(1) { print(progress.fraction) }
+    let summary = await queue.finish()
+    print(summary.succeeded, summary.failed)
+
+    #expect(summary.succeeded == 4)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == names)
+  }
+}
