@@ -38,7 +38,7 @@ extension HTTPClient {
 
   /// Downloads the response to a request to a file.
   ///
-  /// As ``download(_:to:query:headers:options:download:progress:)``. Only a `GET` is gone on with.
+  /// As `download(_:to:)` of a target. Only a `GET` is gone on with.
   ///
   /// - Parameters:
   ///   - request: The request.
@@ -47,7 +47,7 @@ extension HTTPClient {
   ///   - download: How the file is kept.
   ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must be quick.
   /// - Returns: The file.
-  /// - Throws: As ``download(_:to:query:headers:options:download:progress:)``.
+  /// - Throws: As `download(_:to:)` of a target.
   @discardableResult
   public nonisolated func download(
     _ request: HTTPRequest, to destination: URL? = nil, options: RequestOptions = RequestOptions(),
@@ -80,7 +80,7 @@ extension HTTPClient {
 
   /// Downloads with ``shared``.
   ///
-  /// As ``download(_:to:query:headers:options:download:progress:)``.
+  /// As `download(_:to:)` of a target.
   ///
   /// - Parameters:
   ///   - target: Where it comes from.
@@ -91,7 +91,7 @@ extension HTTPClient {
   ///   - download: How the file is kept.
   ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must be quick.
   /// - Returns: The file.
-  /// - Throws: As ``download(_:to:query:headers:options:download:progress:)``.
+  /// - Throws: As `download(_:to:)` of a target.
   @discardableResult
   public static func download(
     _ target: RequestTarget, to destination: URL? = nil, query: Query = [:], headers: HTTPHeaders = [:],

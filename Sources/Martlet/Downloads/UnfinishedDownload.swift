@@ -64,7 +64,7 @@ extension HTTPClient {
   ///   - download: How the file is kept.
   ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must be quick.
   /// - Returns: The file.
-  /// - Throws: As ``download(_:to:query:headers:options:download:progress:)``.
+  /// - Throws: As `download(_:to:)` of a target.
   @discardableResult
   public nonisolated func download(
     continuing unfinished: UnfinishedDownload, options: RequestOptions = RequestOptions(),

@@ -49,7 +49,7 @@ public final class RequestQueue: Sendable {
 
   /// Adds a download.
   ///
-  /// As `add`, and as ``HTTPClient/download(_:to:query:headers:options:download:progress:)``.
+  /// As `add`, and as `HTTPClient.download(_:to:)`.
   ///
   /// - Parameters:
   ///   - request: The request.
