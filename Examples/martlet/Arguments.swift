@@ -17,6 +17,9 @@ struct Arguments {
     if arguments.first == "download", arguments.count > 1 {
       return .download(try DownloadCommand.parse(Array(arguments.dropFirst())))
     }
+    if arguments.first == "upload", arguments.count > 1 {
+      return .upload(try UploadCommand.parse(Array(arguments.dropFirst())))
+    }
     var parser = Arguments(arguments)
     return try parser.parse()
   }

@@ -6,6 +6,7 @@ enum Command: Equatable, Sendable {
   case cache(CacheCommand)
   case events(SSECommand)
   case download(DownloadCommand)
+  case upload(UploadCommand)
   case request(RequestCommand)
 }
 

@@ -61,7 +61,7 @@ struct DownloadCommand: Equatable, Sendable {
     return command
   }
 
-  private static func takesValue(_ word: String) -> Bool {
+  static func takesValue(_ word: String) -> Bool {
     ["-u", "--timeout", "--retry", "--cache"].contains(word) || Identity.options.contains(word)
       || Connecting.options.contains(word)
   }
@@ -95,7 +95,7 @@ struct DownloadCommand: Equatable, Sendable {
     }
     defer { signals.ignore() }
     do {
-      let client = try makeClient()
+      let client = try Self.client(template)
       let (destination, options, retry) = (destination, options, template.options.accepts(.success))
       var code = ExitCode.success
       var rest = urls.indices.makeIterator()
@@ -117,7 +117,7 @@ struct DownloadCommand: Equatable, Sendable {
           bar.finish(index)
           switch result {
           case .success(let file): try output.write("\(Visible.line(file.url.path))\n")
-          case .failure(let error): code = complain(error, errors)
+          case .failure(let error): code = Self.complain(error, errors)
           }
           if let index = rest.next() { begin(index) }
         }
@@ -132,7 +132,8 @@ struct DownloadCommand: Equatable, Sendable {
     }
   }
 
-  private func makeClient() throws -> HTTPClient {
+  /// A client as the command line describes it.
+  static func client(_ template: RequestCommand) throws -> HTTPClient {
     var configuration = HTTPClient.Configuration()
     configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
     configuration.cache = template.cache.map { .disk(URL(filePath: $0)) } ?? ResponseCache.none
@@ -142,7 +143,10 @@ struct DownloadCommand: Equatable, Sendable {
     return HTTPClient { [configuration] in $0 = configuration }
   }
 
-  private func complain(_ error: any Error, _ errors: Terminal) -> ExitCode {
+  /// Says what went wrong.
+  ///
+  /// - Returns: How the tool ends.
+  static func complain(_ error: any Error, _ errors: Terminal) -> ExitCode {
     errors.complain("\(error)")
     guard let error = error as? HTTPError else { return .noResponse }
     if error.kind == .status, let status = error.status { return RunRequest.code(of: status) }

@@ -7,6 +7,7 @@ enum Help {
             martlet demo           a tour of the library; needs no network
             martlet cache ls DIR | rm DIR URL...|--all | stat DIR
             martlet download URL... [-o FILE|DIR] [--segments N] [--sha256 DIGITS]
+            martlet upload FILE URL [--field NAME] [--gzip]
             martlet sse URL        prints server-sent events; connects again
 
     METHOD is GET, or POST if there is something to send. In the URL, ':8080/x' is
@@ -29,8 +30,7 @@ enum Help {
         --cookie-jar FILE    keep cookies here; --cookies-txt FILE: add these to it
     -i, --include            show status and header also in a pipe
     -v, --verbose            show every request and response on standard error
-    -o, --output FILE        write the body to a file; that of a 4xx or 5xx
-                             response is shown instead
+    -o, --output FILE        write the body to a file, but not that of an error
         --cache DIR          keep responses here; --http 1.0|1.1|2: this version
         --proxy URL          an http, https or socks5 proxy instead of what the
         --no-proxy           environment names, or none

@@ -39,6 +39,13 @@ final class ProgressBar: Sendable {
     if let text { line.show(text) }
   }
 
+  /// Says how far an upload is.
+  func show(sent progress: TransferProgress) {
+    var shown = TransferProgress()
+    (shown.received, shown.expectedToReceive) = (progress.sent, progress.expectedToSend)
+    show(shown, of: 0)
+  }
+
   /// One file is at its end.
   func finish(_ index: Int) {
     state.withLock { _ = $0.finished.insert(index) }

@@ -26,6 +26,7 @@ enum Tool {
         defer { signals.ignore() }
         return await command.run(output, errors)
       case .download(let command): return await command.run(output, errors)
+      case .upload(let command): return await command.run(output, errors)
       case .request(let command):
         let file = try command.output.map { name throws(UsageError) in try OutputFile(name) }
         let signals = Signals {

@@ -393,7 +393,8 @@ protocol CallObserver: AnyObject, Sendable {
 
 /// What is to be told of progress: by one thread at a time, so that nobody hears the later before the earlier.
 private struct Telling {
-  private var untold: TransferProgress?
+  /// In memory of its own: most calls have nothing to tell.
+  private var untold: Boxed<TransferProgress>?
   private var isTelling = false
   private var waiter: Suspension<Void>?
 
@@ -401,7 +402,7 @@ private struct Telling {
   ///
   /// - Returns: Whether the caller has to tell it, because nobody does.
   mutating func add(_ progress: TransferProgress) -> Bool {
-    untold = progress
+    untold = Boxed(progress)
     defer { isTelling = true }
     return !isTelling
   }
@@ -409,7 +410,7 @@ private struct Telling {
   /// What to tell next; without anything, who waits for that.
   mutating func next() -> (TransferProgress?, Suspension<Void>?) {
     defer { untold = nil }
-    if let untold { return (untold, nil) }
+    if let untold { return (untold.value, nil) }
     isTelling = false
     defer { waiter = nil }
     return (nil, waiter)

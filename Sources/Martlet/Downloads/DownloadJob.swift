@@ -73,9 +73,10 @@ final class DownloadJob: Sendable {
 
   /// What is to be fetched next, or `nil` if there is nothing for this one.
   func take(_ role: Role) -> DownloadWork? {
-    let record = part.record
-    return state.withLock { state in
+    state.withLock { state in
       guard !state.isComplete else { return nil }
+      // Read under the lock: whoever has given work back has written before that.
+      let record = part.record
       let isBegun = isResumable && record.validator != nil && state.isDescribed && !record.written.isEmpty
       guard isBegun, let validator = record.validator else {
         guard role == .first else { return nil }

@@ -15,6 +15,7 @@ final class QueueCore: CallObserver {
     /// Ends that are to be told, in their order: whoever tells one may cause others.
     var ends: [(RequestID, CallEnd)] = []
     var isTelling = false
+    var isStarting = false
     var events: [Int: AsyncStream<QueueEvent>.Continuation] = [:]
     var progress: [Int: AsyncStream<QueueProgress>.Continuation] = [:]
     var nextWatcher = 0
@@ -77,7 +78,7 @@ final class QueueCore: CallObserver {
       }
       state.launches[call.id] = launch
       state.calls[call.id] = call
-      state.tally.add(call.id)
+      state.tally.add()
       return nil
     }
     // Its end is told also if it has come already.
@@ -132,7 +133,8 @@ final class QueueCore: CallObserver {
     state.withLock { state in
       _ = state.table.end(id, succeeded: true)
       state.measures[id] = nil
-      guard let response, response.status.isSuccess, !response.headers.contains("Content-Encoding"),
+      guard state.calls[request] != nil, let response, response.status.isSuccess,
+        !response.headers.contains("Content-Encoding"),
         let length = response.headers.contentLength
       else { return }
       state.tally.expect(length, of: request)
@@ -151,14 +153,23 @@ final class QueueCore: CallObserver {
     startReady()
   }
 
+  /// Starts whatever may start; not one inside the other, however many are refused at once.
   private func startReady() {
-    while true {
-      let launch: (@Sendable () -> Void)? = state.withLock { state in
-        guard !state.isPaused, let id = state.table.start() else { return nil }
-        return state.launches.removeValue(forKey: id)
+    let isFirst = state.withLock { state in
+      defer { state.isStarting = true }
+      return !state.isStarting
+    }
+    guard isFirst else { return }
+    while let launch = nextLaunch() { launch() }
+  }
+
+  private func nextLaunch() -> (@Sendable () -> Void)? {
+    state.withLock { state in
+      while !state.isPaused, let id = state.table.start() {
+        if let launch = state.launches.removeValue(forKey: id) { return launch }
       }
-      guard let launch else { return }
-      launch()
+      state.isStarting = false
+      return nil
     }
   }
 
@@ -201,8 +212,7 @@ final class QueueCore: CallObserver {
       let successors = state.table.end(id, succeeded: isSuccess)
       let doomed = successors.compactMap { state.calls[$0] }
       state.launches[id] = nil
-      state.calls[id] = nil
-      state.tally.end(id, end)
+      if state.calls.removeValue(forKey: id) != nil { state.tally.end(id, end) }
       guard onFailure == .cancelOthers, !isSuccess, !state.isCancelling else {
         return (Array(state.events.values), doomed, [])
       }
@@ -230,7 +240,7 @@ final class QueueCore: CallObserver {
   }
 
   func call(_ id: RequestID, didMove progress: TransferProgress) {
-    state.withLock { $0.tally.move(progress, of: id) }
+    state.withLock { if $0.calls[id] != nil { $0.tally.move(progress, of: id) } }
     tellProgress()
   }
 

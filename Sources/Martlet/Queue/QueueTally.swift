@@ -7,6 +7,7 @@ struct QueueTally {
   }
 
   private let kind: QueueProgressKind
+  /// Of those under way that something is known of.
   private var shares: [RequestID: Share] = [:]
   private var summary = QueueSummary()
   /// Of those at their end, those whose length was not known.
@@ -23,15 +24,15 @@ struct QueueTally {
 
   init(_ kind: QueueProgressKind) { self.kind = kind }
 
-  mutating func add(_ id: RequestID) {
-    shares[id] = Share()
+  mutating func add() {
     summary.added += 1
     update()
   }
 
   /// The length of what is to come is known.
   mutating func expect(_ length: Int64, of id: RequestID) {
-    guard var share = shares[id], share.expected == nil, length >= 0 else { return }
+    var share = shares[id] ?? Share()
+    guard share.expected == nil, length >= 0 else { return }
     share.expected = length
     shares[id] = share
     expected += length
@@ -42,7 +43,7 @@ struct QueueTally {
 
   mutating func move(_ progress: TransferProgress, of id: RequestID) {
     if kind == .accurate, let length = progress.expectedToReceive { expect(length, of: id) }
-    guard var share = shares[id] else { return }
+    var share = shares[id] ?? Share()
     received += max(0, progress.received - share.received)
     sent += max(0, progress.sent - share.sent)
     if let length = share.expected {
@@ -55,7 +56,7 @@ struct QueueTally {
   }
 
   mutating func end(_ id: RequestID, _ end: CallEnd) {
-    guard let share = shares.removeValue(forKey: id) else { return }
+    let share = shares.removeValue(forKey: id) ?? Share()
     switch end {
     case .succeeded: summary.succeeded += 1
     case .failed: summary.failed += 1

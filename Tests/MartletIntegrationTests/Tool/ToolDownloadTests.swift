@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import Martlet
+  import MartletTesting
   import Testing
 
   @testable import MartletTool
@@ -72,6 +73,27 @@
       #expect(ProgressBar.text(0, of: 10, 0, in: .zero, files: (1, 3)).hasPrefix("1 of 3  0 % ["))
       #expect(ProgressBar.text(1, of: 1_000_001, 1, in: .seconds(1)).hasSuffix("1 B/s  99:59:59"))
       #expect(ProgressBar.text(9, of: 8, 9, in: .seconds(3)).contains("100 %"))
+    }
+
+    @Test func `uploads a file, as it is, in a form, and gzipped`() async throws {
+      let server = try MockServer { .ok("\($0.bodyLength)") }
+      let folder = try TemporaryFolder()
+      try folder.write(String(repeating: "text ", count: 40_000), to: "a.txt")
+      let file = folder.path("a.txt")
+
+      let plain = try await ToolProcess.martlet("upload", file, server.url("/a"))
+      let form = try await ToolProcess.martlet("upload", file, server.url("/b"), "--field", "photo")
+      let coded = try await ToolProcess.martlet("upload", file, server.url("/c"), "--gzip")
+      let missing = try await ToolProcess.martlet("upload", folder.path("none"), server.url("/d"))
+      let usage = try await ToolProcess.martlet("upload", file)
+
+      #expect(plain.status == 0 && plain.text == "200000", "\(plain.errors)")
+      #expect(form.status == 0 && (Int(form.text) ?? 0) > 200_000, "\(form.errors)")
+      #expect(coded.status == 0 && (Int(coded.text) ?? .max) < 20_000, "\(coded.errors)")
+      #expect(server.requests.map(\.method) == ["PUT", "POST", "PUT"])
+      #expect(server.requests.first?.header("Content-Type")?.hasPrefix("text/plain") == true)
+      #expect(missing.status == 1 && missing.errors.contains("does not exist"), "\(missing.errors)")
+      #expect(usage.status == 2 && usage.errors.contains("usage:"))
     }
   }
 #endif

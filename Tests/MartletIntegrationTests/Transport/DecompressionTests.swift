@@ -31,6 +31,23 @@
       #expect(try await derived.send(.get(target), options: .decompression(.automatic)).text == CodedBodies.text)
     }
 
+    @Test(arguments: Lane.engines)
+    func `S57 says what it can decode, and whether a body was coded`(lane: Lane) async throws {
+      let server = try MockServer { request in
+        request.target == "/coded"
+          ? .data(CodedBodies.gzip, headers: ["Content-Encoding": "gzip"]) : .data(Data("x".utf8))
+      }
+      let client = lane.client { $0.cache = ResponseCache.none }
+
+      let coded = try await client.get(RequestTarget(server.url("/coded")))
+      let plain = try await client.get(RequestTarget(server.url("/plain")))
+      let raw = try await client.get(RequestTarget(server.url("/coded")), options: .decompression(.off))
+
+      #expect(coded.wasCompressed && coded.text == CodedBodies.text && coded.headers["Content-Encoding"] == nil)
+      #expect(!plain.wasCompressed && !raw.wasCompressed)
+      #expect(server.requests.first?.header("Accept-Encoding")?.hasPrefix("gzip") == true)
+    }
+
     @Test func `delivers raw what would not be decoded if it is off`() async throws {
       for (body, coding) in [
         (CodedBodies.gzip.prefix(9), "gzip"), (Data("?".utf8), "gzip, gzip, gzip, gzip, gzip, gzip"),

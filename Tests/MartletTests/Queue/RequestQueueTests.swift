@@ -264,7 +264,7 @@ import Testing
   @Test func `counts bytes exactly, those of unknown length as the mean of the others`() {
     var tally = QueueTally(.accurate)
     let ids = (1...3).map { RequestID(number: $0) }
-    for id in ids { tally.add(id) }
+    for _ in ids { tally.add() }
     tally.expect(100, of: ids[0])
     tally.expect(300, of: ids[1])
     // 100 and 300, and 200 for the third.
