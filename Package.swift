@@ -31,10 +31,12 @@ let package = Package(
       swiftSettings: settings),
     .target(name: "RedisStore", dependencies: ["Martlet"], path: "Examples/RedisStore", swiftSettings: settings),
     .executableTarget(name: "Chat", dependencies: ["Martlet"], path: "Examples/Chat", swiftSettings: settings),
+    .executableTarget(name: "SavePage", dependencies: ["Martlet"], path: "Examples/SavePage", swiftSettings: settings),
+    .executableTarget(name: "S3", dependencies: ["Martlet"], path: "Examples/S3", swiftSettings: settings),
     .testTarget(name: "MartletTests", dependencies: ["Martlet", "MartletTesting"], swiftSettings: settings),
     .testTarget(
       name: "MartletIntegrationTests",
-      dependencies: ["Martlet", "MartletTesting", "MartletTool", "RedisStore", "Chat"],
+      dependencies: ["Martlet", "MartletTesting", "MartletTool", "RedisStore", "Chat", "SavePage", "S3"],
       swiftSettings: settings),
   ]
 )
