@@ -94,16 +94,19 @@ package final class BodySpool: Sendable {
     let folder = folder
     let file = try await onFileQueue { () throws(HTTPError) in try Self.makeFile(in: folder) }
     var size: Int64 = 0
+    var held = Data()
     do {
       try await plan.send { piece in
         try Task.checkCancellation()
         guard Int64(piece.count) <= limit - size else { throw tooLarge }
         size += Int64(piece.count)
-        try await onFileQueue { () throws(HTTPError) in
-          let code = piece.withUnsafeBytes { DiskCalls.append($0, to: file.descriptor) }
-          if code != 0 { throw Self.problem("cannot be written", code) }
-        }
+        // A sequence may come octet by octet; a write is worth more than that.
+        held.append(piece)
+        guard held.count >= Self.writeBytes else { return }
+        try await Self.write(held, to: file)
+        held = Data()
       }
+      if !held.isEmpty { try await Self.write(held, to: file) }
     } catch var error as HTTPError {
       // What is wrong with a source would be found while it is sent, but nothing was.
       error.phase = .queued
@@ -113,6 +116,15 @@ package final class BodySpool: Sendable {
     // A sequence may end early because its task was cancelled: what it gave is not the body.
     try Task.checkCancellation()
     return (file, size)
+  }
+
+  private static let writeBytes = 64 << 10
+
+  private static func write(_ data: Data, to file: BodyFile) async throws {
+    try await onFileQueue { () throws(HTTPError) in
+      let code = data.withUnsafeBytes { DiskCalls.append($0, to: file.descriptor) }
+      if code != 0 { throw Self.problem("cannot be written", code) }
+    }
   }
 
   /// Reads what was stored; fills it first, if nobody has.

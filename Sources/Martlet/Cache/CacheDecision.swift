@@ -63,10 +63,11 @@ enum CacheDecision: Sendable, Equatable {
     guard !policy.contains(.neverRead) else { return .fetch(nil, .neverRead) }
     guard !entries.isEmpty else { return without(.nothing) }
     guard !asked.has("no-store") else { return without(.requestForbids) }
-    let conditions = ["If-Match", "If-Unmodified-Since", "If-Range"]
+    let conditions = ["If-Match", "If-Unmodified-Since"]
     guard !conditions.contains(where: headers.contains) else { return without(.ownCondition) }
     guard let index = selected(entries, headers) else { return without(.noVariant) }
     let entry = entries[index]
+    guard holds(headers, for: entry) else { return without(.ownCondition) }
     if let lack = lack(entry, question) {
       if lack == .incomplete, !isOnly, entry.isExtensible { return .complete(index, lack) }
       return without(lack, index)
@@ -86,6 +87,14 @@ enum CacheDecision: Sendable, Equatable {
       let isAskable = entry.hasValidator && !isOwn && !headers.contains("Range") && entry.part == nil
       return isAskable ? .revalidate(index, reason) : .fetch(index, reason)
     }
+  }
+
+  /// Whether an entry is what `If-Range` asks a part of, if it asks (RFC 9110 §13.1.5: by a strong comparison).
+  private static func holds(_ asked: HTTPHeaders, for entry: CacheEntry) -> Bool {
+    guard asked.contains("If-Range") else { return true }
+    let values = asked[all: "If-Range"].map { String(FieldSyntax.trimmed($0)) }
+    guard values.count == 1, asked.contains("Range") else { return false }
+    return [Validators.strongTag(entry.headers), Validators.strongDate(entry.headers)].contains(values[0])
   }
 
   /// Why an entry cannot be the answer, however fresh it is.

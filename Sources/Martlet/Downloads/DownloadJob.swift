@@ -181,6 +181,11 @@ final class DownloadJob: Sendable {
     try begin(response, length)
     try part.checkRoom(for: length ?? 0)
     keep(response)
+    // What has to be read anyway can as well be copied.
+    if let file = response.bodyFile, let length, options.checksum == nil, digests.isEmpty, part.adopt(file) {
+      part.change { $0.length = length }
+      return state.withLock { $0.isComplete = true }
+    }
     var offset: Int64 = 0
     for try await piece in response.body {
       try await write(piece, at: offset)

@@ -26,6 +26,8 @@ final class PartFile: Sendable {
     var unsaved: Int64 = 0
     var unsynced: Int64 = 0
     var lastSave = ContinuousClock.now
+    /// Whether the bytes are those of a file of the cache, of which there is a link.
+    var isLinked = false
   }
 
   /// The part file.
@@ -43,6 +45,9 @@ final class PartFile: Sendable {
     self.descriptor = descriptor
     state = Locked(State(record: record))
   }
+
+  /// A second name of a file of the cache, until it gets its own.
+  private var linkPath: String { path + ".link" }
 
   deinit { close() }
 
@@ -251,6 +256,17 @@ final class PartFile: Sendable {
     return data.prefix(done)
   }
 
+  /// Takes a file of the cache for the whole, without a copy.
+  ///
+  /// - Returns: Whether that can be done: not across file systems.
+  func adopt(_ file: URL) -> Bool {
+    // Of a process that was killed.
+    unlink(linkPath)
+    let isLinked = link(file.path(percentEncoded: false), linkPath) == 0
+    state.withLock { $0.isLinked = isLinked }
+    return isLinked
+  }
+
   // MARK: The end
 
   /// Gives the file its name.
@@ -264,22 +280,33 @@ final class PartFile: Sendable {
   func finish(
     as destination: String, modified: HTTPDate?, isReplacing: Bool
   ) throws(HTTPError) -> Bool {
+    // A file of the cache stays as it is.
+    if state.withLock({ $0.isLinked }) {
+      guard try place(linkPath, destination, isReplacing) else { return false }
+      discard()
+      return true
+    }
     if let length = record.length { try cut(at: length) }
     if let modified { DiskCalls.setTime(DiskCalls.microseconds(modified.date), of: descriptor) }
     guard fsync(descriptor) == 0 else { throw PrivateFile.error("cannot be written", path, errno) }
-    if isReplacing {
-      try PrivateFile.rename(path, to: destination)
-    } else {
-      // A link is made only where nothing is.
-      guard link(path, destination) == 0 else {
-        if errno == EEXIST { return false }
-        throw PrivateFile.error("cannot be made", destination, errno)
-      }
-      unlink(path)
-      PrivateFile.syncFolder(of: destination)
-    }
+    guard try place(path, destination, isReplacing) else { return false }
     unlink(recordPath)
     close()
+    return true
+  }
+
+  private func place(_ path: String, _ destination: String, _ isReplacing: Bool) throws(HTTPError) -> Bool {
+    if isReplacing {
+      try PrivateFile.rename(path, to: destination)
+      return true
+    }
+    // A link is made only where nothing is.
+    guard link(path, destination) == 0 else {
+      if errno == EEXIST { return false }
+      throw PrivateFile.error("cannot be made", destination, errno)
+    }
+    unlink(path)
+    PrivateFile.syncFolder(of: destination)
     return true
   }
 
@@ -293,6 +320,7 @@ final class PartFile: Sendable {
 
   /// Removes the file and its record.
   func discard() {
+    unlink(linkPath)
     unlink(path)
     unlink(recordPath)
     close()

@@ -371,5 +371,44 @@
         #expect(!isRight && error.kind == .checksumMismatch)
       }
     }
+
+    @Test func `what a cache on disk has is linked to, or gone on with, and not fetched again`() async throws {
+      let bytes = FileServer.bytes(3 << 20)
+      let server = try FileServer(
+        .init(bytes: bytes) { head, _ in
+          var head = head
+          head.fields["Cache-Control"] = "max-age=600"
+          head.fields["Date"] = nil
+          return head
+        })
+      let folder = try TemporaryFolder()
+      let directory = folder.url.appending(path: "cache")
+      let client = Lane.curl.client { $0.cache = .disk(directory, bytes: 100 << 20) }
+      let stored = try await client.get(server.target)
+      #expect(await becomes { (try? await client.cache.usage.records) == 1 })
+      let body = try #require(try await client.get(server.target).bodyFile)
+
+      let linked = try await client.download(server.target, to: folder.url.appending(path: "a"))
+      let again = try await client.download(server.target, to: folder.url.appending(path: "a"))
+      func inode(_ url: URL) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: url.path)[.systemFileNumber] as? Int
+      }
+      #expect(try inode(linked.url) == inode(body) && linked.response.source == .cache)
+      #expect(try Data(contentsOf: again.url) == bytes && stored.body == bytes)
+
+      // A part is gone on with from what is stored, too.
+      let part = folder.url.appending(path: "b.part")
+      try bytes.prefix(1 << 20).write(to: part)
+      var record = PartRecord(url: server.url)
+      record.entityTag = "\"1\""
+      record.boot = MachineRun.current
+      record.length = Int64(bytes.count)
+      try PrivateFile.replace(part.path + ".json", with: try JSONEncoder().encode(record))
+      let resumed = try await client.download(server.target, to: folder.url.appending(path: "b"))
+
+      #expect(try Data(contentsOf: resumed.url) == bytes && resumed.resumedAt == 1 << 20)
+      #expect(server.requests.count == 1)
+      #expect(folder.names == ["a", "b", "cache"])
+    }
   }
 #endif

@@ -3,7 +3,7 @@ import Foundation
 import MartletTesting
 import Testing
 
-@Suite(.oneAtATime, .timeLimit(.minutes(1)))
+@Suite(.oneAtATime, .timeLimit(.minutes(3)))
 struct MockServerFaultTests {
   @Test func `drips, pauses and cuts`() async throws {
     let steps: [MockResponse.Step] = [

@@ -2,7 +2,7 @@ import Foundation
 import MartletTesting
 import Testing
 
-@Suite(.oneAtATime, .timeLimit(.minutes(1)))
+@Suite(.oneAtATime, .timeLimit(.minutes(3)))
 struct MockServerTests {
   @Test func `answers several requests on one connection`() async throws {
     let server = try MockServer(answering: MockResponse.echo)

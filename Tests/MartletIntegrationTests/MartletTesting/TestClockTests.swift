@@ -1,7 +1,7 @@
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(3)))
 struct TestClockTests {
   @Test func `moves to the end of each sleep by itself`() async throws {
     let clock = TestClock()

@@ -5,7 +5,7 @@
   import Testing
 
   /// Only http and https, whichever hop it is, and not for ever.
-  @Suite(.oneAtATime, .timeLimit(.minutes(1))) struct RedirectSafetyTests {
+  @Suite(.oneAtATime, .timeLimit(.minutes(3))) struct RedirectSafetyTests {
     @Test(arguments: Lane.engines, 0..<3)
     func `no hop leads to another scheme`(lane: Lane, hops: Int) async throws {
       let folder = FileManager.default.temporaryDirectory

@@ -5,7 +5,7 @@
 
   @testable import Martlet
 
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(1))) struct CurlDecodingTests {
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(3))) struct CurlDecodingTests {
     private static let text = CodedBodies.text
     private static let gzip = CodedBodies.gzip
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite(.oneAtATime, .timeLimit(.minutes(1))) struct ActivityMonitorTests {
+@Suite(.oneAtATime, .timeLimit(.minutes(3))) struct ActivityMonitorTests {
   struct Broken: Error, Equatable {}
 
   private static func client(

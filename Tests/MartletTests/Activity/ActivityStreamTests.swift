@@ -5,7 +5,7 @@ import Testing
 @testable import Martlet
 
 /// `snapshots` and `indicator`, step by step on a clock that the test moves.
-@Suite(.timeLimit(.minutes(1))) struct ActivityStreamTests {
+@Suite(.timeLimit(.minutes(3))) struct ActivityStreamTests {
   private static func client(
     _ clock: TestClock, retry: RetryPolicy = .none, _ transport: StubTransport
   ) -> HTTPClient {

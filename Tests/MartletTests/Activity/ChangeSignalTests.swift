@@ -3,7 +3,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite(.timeLimit(.minutes(1))) struct ChangeSignalTests {
+@Suite(.timeLimit(.minutes(3))) struct ChangeSignalTests {
   @Test func `does nothing while nobody watches`() {
     let signal = ChangeSignal()
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite(.timeLimit(.minutes(1))) struct TransferProgressTests {
+@Suite(.timeLimit(.minutes(3))) struct TransferProgressTests {
   private static let url = RequestTarget("http://example.test/")
 
   private static func client(_ transport: StubTransport, _ clock: TestClock) -> HTTPClient {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite(.timeLimit(.minutes(1))) struct ComposedBodyTests {
+@Suite(.timeLimit(.minutes(3))) struct ComposedBodyTests {
   private static func sent(_ body: HTTPBody) async throws -> Data {
     let transport = StubTransport { _ in .text("x") }
     _ = try await HTTPClient { $0.transport = transport }.post("http://example.test/", body: body)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite(.timeLimit(.minutes(1))) struct GzipTests {
+@Suite(.timeLimit(.minutes(3))) struct GzipTests {
   private static func sent(
     _ body: HTTPBody, headers: HTTPHeaders = [:],
     _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite(.timeLimit(.minutes(1))) struct MultipartFormTests {
+@Suite(.timeLimit(.minutes(3))) struct MultipartFormTests {
   /// The bytes as they would be sent.
   private static func text(_ form: MultipartForm, boundary: String? = "b") async throws -> String {
     String(decoding: try await sent(.multipart(form, boundary: boundary)).data, as: UTF8.self)

@@ -103,6 +103,24 @@ import Testing
     #expect(decide([fresh], ["If-Range": "\"b\"", "Range": "bytes=0-1"]) == .fetch(nil, .ownCondition))
   }
 
+  @Test func `a part of what is stored is served to who asks for it by its strong tag`() {
+    let entry = FreshnessTests.entry(["Cache-Control": "max-age=60", "ETag": "\"a\"", "Content-Length": "10"])
+    func decide(_ condition: String, _ range: String? = "bytes=0-1", _ tag: String = "\"a\"") -> CacheDecision {
+      var entry = entry
+      entry.headers["ETag"] = tag
+      entry.bodyLength = 10
+      var headers: HTTPHeaders = ["If-Range": condition]
+      headers["Range"] = range
+      return self.decide([entry], headers)
+    }
+
+    #expect(decide("\"a\"") == .use(0, .fresh))
+    #expect(decide("\"b\"") == .fetch(nil, .ownCondition))
+    #expect(decide("W/\"a\"", "bytes=0-1", "W/\"a\"") == .fetch(nil, .ownCondition), "weak tags say nothing of bytes")
+    #expect(decide("\"a\"", nil) == .fetch(nil, .ownCondition))
+    #expect(decide("\"a\"", "bytes=0-99,3-4") == .fetch(0, .otherBytes))
+  }
+
   @Test func `of several variants that fit the newest is used`() {
     func variant(_ date: TimeInterval) -> CacheEntry {
       entry(["Cache-Control": "max-age=600", "Date": FreshnessTests.date(date)])

@@ -6,7 +6,7 @@ import Testing
 @testable import Martlet
 
 /// A store of the program's own behind the cache.
-@Suite(.oneAtATime, .timeLimit(.minutes(1))) struct CacheStoreTests {
+@Suite(.oneAtATime, .timeLimit(.minutes(3))) struct CacheStoreTests {
   /// The smallest store there is.
   final class Dictionary: CacheStore {
     let contents = Mutex<[String: Data]>([:])

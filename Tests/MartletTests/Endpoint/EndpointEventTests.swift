@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 // W24
-@Suite(.timeLimit(.minutes(1))) struct EndpointEventTests {
+@Suite(.timeLimit(.minutes(3))) struct EndpointEventTests {
   private static func client() -> HTTPClient {
     Forge.client(
       StubTransport { request in

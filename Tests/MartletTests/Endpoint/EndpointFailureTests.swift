@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 /// What an endpoint makes of responses and errors it does not want.
-@Suite(.timeLimit(.minutes(1))) struct EndpointFailureTests {
+@Suite(.timeLimit(.minutes(3))) struct EndpointFailureTests {
   struct Refusal: Error, Equatable { var reason: String }
 
   // W8

@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 /// What runs, asked and cancelled by endpoint type, tag and host.
-@Suite(.timeLimit(.minutes(1))) struct EndpointRegistryTests {
+@Suite(.timeLimit(.minutes(3))) struct EndpointRegistryTests {
   private static func hanging() -> HTTPClient { Forge.client(StubTransport { _ in try await Forge.hang() }) }
 
   // W16

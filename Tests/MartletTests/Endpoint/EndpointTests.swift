@@ -4,7 +4,7 @@ import Martlet
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct EndpointTests {
+@Suite(.timeLimit(.minutes(3))) struct EndpointTests {
   // MARK: What is sent
 
   // W1, W2, W14

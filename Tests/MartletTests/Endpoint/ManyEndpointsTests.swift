@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 /// `all` and `results`: several requests of one type.
-@Suite(.timeLimit(.minutes(1))) struct ManyEndpointsTests {
+@Suite(.timeLimit(.minutes(3))) struct ManyEndpointsTests {
   private static func items(_ count: Int) -> [Forge.GetItem] { (0..<count).map { Forge.GetItem(number: $0) } }
 
   /// Answers the highest numbers first.

@@ -3,7 +3,7 @@ import Martlet
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct PagedEndpointTests {
+@Suite(.timeLimit(.minutes(3))) struct PagedEndpointTests {
   struct Page: Codable, Equatable, Sendable { var items: [Int] }
 
   struct GetPages: PagedEndpoint {

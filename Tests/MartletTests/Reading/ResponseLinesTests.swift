@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite(.timeLimit(.minutes(1))) struct ResponseLinesTests {
+@Suite(.timeLimit(.minutes(3))) struct ResponseLinesTests {
   /// A body that comes in the given pieces.
   static func body(_ pieces: [Data]) -> ResponseBody {
     let rest = Locked(pieces)

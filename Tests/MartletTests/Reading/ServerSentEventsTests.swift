@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite(.timeLimit(.minutes(1))) struct ServerSentEventsTests {
+@Suite(.timeLimit(.minutes(3))) struct ServerSentEventsTests {
   private static let request = HTTPRequest.get("http://example.test/events")
 
   private static func client(

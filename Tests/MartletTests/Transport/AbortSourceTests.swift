@@ -122,7 +122,7 @@ import Testing
     await #expect(throws: Reason(number: 3)) { try await withAbort(source) { throw Reason(number: 3) } }
   }
 
-  @Test(.timeLimit(.minutes(1))) func `returns at once although the code ignores cancellation`() async throws {
+  @Test(.timeLimit(.minutes(3))) func `returns at once although the code ignores cancellation`() async throws {
     let source = AbortSource()
     let gate = Gate()
     let seen = Log<Bool>()
@@ -141,7 +141,7 @@ import Testing
     await eventually("the code saw that it was cancelled") { seen.elements == [true] }
   }
 
-  @Test(.timeLimit(.minutes(1))) func `throws the reason when the source was aborted before`() async {
+  @Test(.timeLimit(.minutes(3))) func `throws the reason when the source was aborted before`() async {
     let source = AbortSource()
     let gate = Gate()
     source.abort(Reason(number: 5))
@@ -164,7 +164,7 @@ import Testing
     #expect(value == 1)
   }
 
-  @Test(.timeLimit(.minutes(1))) func `wakes the one who waits, once`() async {
+  @Test(.timeLimit(.minutes(3))) func `wakes the one who waits, once`() async {
     for _ in 0..<500 {
       let late = OneShot<Int>()
       let waiting = Task { try await late.value() }

@@ -2,7 +2,7 @@ import Foundation
 import Martlet
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ResponseBodyTests {
+@Suite(.timeLimit(.minutes(3))) struct ResponseBodyTests {
   struct Broken: Error, Equatable {}
 
   private static func pulling(_ pieces: [String], _ calls: Log<Int> = Log()) -> ResponseBody {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite(.timeLimit(.minutes(1))) struct HTTPBodyStreamTests {
+@Suite(.timeLimit(.minutes(3))) struct HTTPBodyStreamTests {
   private static func pieces(_ texts: [String]) -> AsyncStream<Data> {
     AsyncStream { source in
       for text in texts { source.yield(Data(text.utf8)) }

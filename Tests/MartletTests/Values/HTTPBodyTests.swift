@@ -3,7 +3,7 @@ import Martlet
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HTTPBodyTests {
+@Suite(.timeLimit(.minutes(3))) struct HTTPBodyTests {
   private static func client(_ transport: StubTransport) -> HTTPClient { HTTPClient { $0.transport = transport } }
 
   /// Sends a body that must be refused before anything is sent.

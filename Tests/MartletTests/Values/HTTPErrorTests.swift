@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite(.timeLimit(.minutes(1))) struct HTTPErrorTests {
+@Suite(.timeLimit(.minutes(3))) struct HTTPErrorTests {
   private static let secrets = ["hunter2", "abc123", "top-secret", "body text"]
 
   private static func client(_ clock: TestClock, _ transport: some Transport) -> HTTPClient {

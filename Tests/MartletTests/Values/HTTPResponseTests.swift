@@ -3,7 +3,7 @@ import Martlet
 import MartletTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HTTPResponseTests {
+@Suite(.timeLimit(.minutes(3))) struct HTTPResponseTests {
   // MARK: Text
 
   struct Sample: Sendable, CustomTestStringConvertible {
