@@ -131,7 +131,7 @@
           if buffer.finish() { onBytes() }
         } catch {
           // What it comes to after it was stopped is nobody's concern.
-          if buffer.stop() { onFailure(error) }
+          if buffer.stop(isFailure: true) { onFailure(error) }
         }
       }
       buffer.onStop { task.cancel() }
@@ -166,7 +166,7 @@
           bytes.baseAddress.map { martlet_read(file, $0, bytes.count, offset) } ?? -1
         }
         if let problem = Self.problem(file, got, endingAt: offset + got == length ? length : nil) {
-          if buffer.stop() { onFailure(problem) }
+          if buffer.stop(isFailure: true) { onFailure(problem) }
           return
         }
         if buffer.append(block.prefix(Int(got))) { onBytes() }

@@ -31,6 +31,8 @@
       var isAwaited = false
       var hasEnded = false
       var isStopped = false
+      /// Whether what fills it has failed, of which the loop hears in another way.
+      var hasFailed = false
       var writer: CheckedContinuation<Void, Never>?
       var onStop: (@Sendable () -> Void)?
     }
@@ -95,7 +97,7 @@
     func take(into target: UnsafeMutableRawBufferPointer) -> Taken {
       // What was taken is released after unlocking: its memory may be somebody else's.
       let (taken, released, writer): (Taken, [Data], CheckedContinuation<Void, Never>?) = state.withLock {
-        guard !$0.isStopped else { return (.stopped, [], nil) }
+        guard !$0.isStopped else { return ($0.hasFailed ? .none : .stopped, [], nil) }
         guard $0.count > 0 else {
           $0.isAwaited = !$0.hasEnded
           return ($0.hasEnded ? .end : .none, [], nil)
@@ -113,12 +115,13 @@
 
     /// Ends it: nothing is taken any more, and whoever writes hears of it.
     ///
+    /// - Parameter isFailure: Whether what fills it has failed: its reader waits until it hears why.
     /// - Returns: Whether this was its end.
     @discardableResult
-    func stop() -> Bool {
+    func stop(isFailure: Bool = false) -> Bool {
       let old: State? = state.withLock { state in
         guard !state.isStopped else { return nil }
-        defer { state = State(isStopped: true) }
+        defer { state = State(isStopped: true, hasFailed: isFailure) }
         return state
       }
       old?.onStop?()
