@@ -17,13 +17,15 @@
       }
     }
 
-    /// A client that repeats nothing, follows nothing and accepts every status.
+    /// A client that repeats nothing, follows nothing, keeps nothing and accepts every status.
     func client(_ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }) -> HTTPClient {
       HTTPClient {
         $0.transport = transport
         $0.retry = .none
         $0.redirects = .none
         $0.accepts = .any
+        // A file that has grown old on a slow machine would be served from memory.
+        $0.cache = ResponseCache.none
         configure(&$0)
       }
     }
