@@ -329,8 +329,11 @@
       let done = try await lane.client().download(
         server.target, to: folder.url.appending(path: "a"), download: options)
 
+      // Not in the expectation, which would look for the difference of megabytes. What was asked for before the change
+      // may all have been of the old version.
       let content = try Data(contentsOf: done.url)
-      #expect(content == (why == "changes" ? other : bytes))
+      let isRight = content == bytes || why == "changes" && content == other
+      #expect(isRight)
     }
 
     @Test(arguments: Lane.engines)
