@@ -86,7 +86,7 @@ struct DownloadCommand: Equatable, Sendable {
     return URL(filePath: output, directoryHint: Self.isFolder(output) ? .isDirectory : .notDirectory)
   }
 
-  /// Does it: a few files at a time.
+  /// Does it: a few files at a time, told of in the order of the command line.
   func run(_ output: Terminal, _ errors: Terminal) async -> ExitCode {
     let bar = ProgressBar(line: LiveLine(output: errors), count: urls.count)
     let signals = Signals {
@@ -96,30 +96,23 @@ struct DownloadCommand: Equatable, Sendable {
     defer { signals.ignore() }
     do {
       let client = try Self.client(template)
-      let (destination, options, retry) = (destination, options, template.options.accepts(.success))
+      let queue = RequestQueue(client: client)
+      let handles = urls.enumerated().map { index, url in
+        queue.download(
+          .get(RequestTarget(url)), to: destination, options: template.options.accepts(.success), download: options
+        ) { bar.show($0, of: index) }
+      }
       var code = ExitCode.success
-      var rest = urls.indices.makeIterator()
-      try await withThrowingTaskGroup(of: (Int, Result<DownloadedFile, any Error>).self) { group in
-        func begin(_ index: Int) {
-          group.addTask { [url = urls[index]] in
-            do {
-              let file = try await client.download(
-                RequestTarget(url), to: destination, options: retry, download: options
-              ) { bar.show($0, of: index) }
-              return (index, .success(file))
-            } catch {
-              return (index, .failure(error))
-            }
-          }
-        }
-        for _ in 0..<4 { if let index = rest.next() { begin(index) } }
-        while let (index, result) = try await group.next() {
+      for (index, handle) in handles.enumerated() {
+        do {
+          let file = try await handle.value
           bar.finish(index)
-          switch result {
-          case .success(let file): try output.write("\(Visible.line(file.url.path))\n")
-          case .failure(let error): code = Self.complain(error, errors)
-          }
-          if let index = rest.next() { begin(index) }
+          try output.write("\(Visible.line(file.url.path))\n")
+        } catch let error as WriteError {
+          throw error
+        } catch {
+          bar.finish(index)
+          code = Self.complain(error, errors)
         }
       }
       bar.end()

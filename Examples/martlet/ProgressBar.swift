@@ -26,6 +26,7 @@ final class ProgressBar: Sendable {
     let text: String? = state.withLock { state in
       guard !state.isOver else { return nil }
       state.files[index] = progress
+      if progress.isFinished { state.finished.insert(index) }
       let received = state.files.reduce(0) { $0 + ($1?.received ?? 0) }
       let start = state.start ?? (.now, received)
       state.start = start

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 
 #if canImport(Darwin)
@@ -68,16 +67,4 @@ final class BodyFile: Sendable {
     error.mayHaveReachedServer = true
     return error
   }
-}
-
-/// Does work that may block on a thread that may.
-func onFileQueue<T: Sendable, Failure: Error>(
-  _ work: @escaping @Sendable () throws(Failure) -> T
-) async throws(Failure) -> T {
-  let result: Result<T, Failure> = await withCheckedContinuation { continuation in
-    DispatchQueue.global(qos: .userInitiated).async {
-      continuation.resume(returning: Result { () throws(Failure) in try work() })
-    }
-  }
-  return try result.get()
 }

@@ -118,10 +118,7 @@ extension ClientCore {
       }
       return result
     } catch {
-      let completed = call.complete(error)
-      await call.tellLast(succeeded: false)
-      if call.finish(.failed(completed), response: (completed as? HTTPError)?.response) { throw completed }
-      throw call.abortSource.error ?? completed
+      throw await call.failed(with: error)
     }
   }
 
@@ -134,11 +131,7 @@ extension ClientCore {
     case .range(let range): isAccepted = range.contains(response.status.rawValue)
     case .response(let judge): isAccepted = try judge(response)
     }
-    guard isAccepted else {
-      let reason = response.reasonPhrase.map { InvalidInput.printable($0) } ?? response.status.reasonPhrase
-      throw HTTPError(
-        .status, "\(response.status.rawValue) \(reason)", request: response.finalRequest, response: response)
-    }
+    guard isAccepted else { throw response.refusal }
     return response
   }
 
@@ -155,7 +148,23 @@ extension ClientCore {
   }
 }
 
+extension HTTPResponse {
+  /// The error of a response whose status is not accepted.
+  var refusal: HTTPError {
+    let reason = reasonPhrase.map { InvalidInput.printable($0) } ?? status.reasonPhrase
+    return HTTPError(.status, "\(status.rawValue) \(reason)", request: finalRequest, response: self)
+  }
+}
+
 extension Call {
+  /// Ends the call with an error, unless something has ended it before, and returns what to throw.
+  func failed(with error: any Error) async -> any Error {
+    let completed = complete(error)
+    await tellLast(succeeded: false)
+    if finish(.failed(completed), response: (completed as? HTTPError)?.response) { return completed }
+    return abortSource.error ?? completed
+  }
+
   /// The error with everything that the call knows of it; errors of others stay as they are.
   func complete(_ error: any Error) -> any Error {
     guard var error = error as? HTTPError else { return error }

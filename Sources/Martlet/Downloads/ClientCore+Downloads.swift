@@ -110,18 +110,13 @@ extension ClientCore {
   /// The error of a response that is not one for a file.
   private func refusal(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPError {
     let data = try await streamed.body.collect(upTo: .max)
-    let response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
-    let reason = response.reasonPhrase.map { InvalidInput.printable($0) } ?? response.status.reasonPhrase
-    return HTTPError(
-      .status, "\(response.status.rawValue) \(reason)", request: response.finalRequest, response: response)
+    return streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder).refusal
   }
 
   /// Asks the caller's closure, which gets the response without its body.
   private func judge(_ job: DownloadJob, _ call: Call) throws {
     guard case .response(let isAccepted) = call.options.accepts.rule, let head = job.head else { return }
     let response = head.whole(Data(), asked: call.request, decoder: call.settings.configuration.decoder)
-    guard try !isAccepted(response) else { return }
-    throw HTTPError(
-      .status, "\(response.status.rawValue) is not accepted", request: response.finalRequest, response: response)
+    guard try isAccepted(response) else { throw response.refusal }
   }
 }

@@ -51,7 +51,7 @@ final class DownloadJob: Sendable {
     self.progress = progress
     let there = part.record.written.count
     state = Locked(State(isDescribed: there > 0, resumedAt: there))
-    progress.report(part.progress)
+    progress.begin(at: there, of: part.record.length)
   }
 
   /// Whether all bytes are there.
@@ -238,23 +238,16 @@ final class DownloadJob: Sendable {
       $0.isConfirmed = true
       $0.resumedAt = 0
     }
-    progress.report(part.progress)
+    progress.begin(at: 0, of: length)
   }
 
   private func write(_ piece: Data, at offset: Int64) async throws {
-    if let most = options.maximumBytes, offset + Int64(piece.count) > most {
-      try checkSize(offset + Int64(piece.count))
-    }
-    try part.write(piece, at: offset)
-    progress.report(part.progress)
+    try checkSize(offset + Int64(piece.count))
+    progress.add(piece.count, try part.write(piece, at: offset))
     if part.isSyncDue {
-      let part = part
-      try await offThePool { try part.sync() }
+      try await onFileQueue { [part] () throws(HTTPError) in try part.sync() }
     }
   }
-
-  /// Says the last word on how far it is.
-  private func tellEnd(_ length: Int64) { progress.report((length, length), isLast: true) }
 
   private func checkSize(_ bytes: Int64) throws(HTTPError) {
     guard let most = options.maximumBytes, bytes > most else { return }
@@ -273,13 +266,6 @@ final class DownloadJob: Sendable {
   }
 }
 
-/// Has a slow call of the system made where it keeps no task from running.
-func offThePool<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async throws -> R {
-  try await withCheckedThrowingContinuation { continuation in
-    DispatchQueue.global(qos: .utility).async { continuation.resume(with: Result { try work() }) }
-  }
-}
-
 extension DownloadJob {
   /// Checks the file and gives it its name.
   func finish(at place: DownloadPlace, asked: HTTPRequest, decoder: JSONDecoder?) async throws -> DownloadedFile {
@@ -288,25 +274,23 @@ extension DownloadJob {
     let length = part.record.length ?? part.record.written.prefix
     let check = DownloadCheck(options.checksum, digests: digests)
     let modified = options.keepsModificationDate ? response.headers["Last-Modified"].flatMap { HTTPDate($0) } : nil
-    let path = try await offThePool { [part] in
+    let path = try await onFileQueue { [part] () throws(HTTPError) in
       do throws(HTTPError) {
         try check.run(part, length: length)
       } catch {
         if error.kind == .checksumMismatch { part.change { $0.isRejected = true } }
         throw error
       }
+      try part.seal(modified)
       let path = place.name(for: response)
-      if place.overwrite == .replace {
-        _ = try part.finish(as: path, modified: modified, isReplacing: true)
-        return path
-      }
-      for number in 0..<(place.overwrite == .fail ? 1 : 1000) {
+      let names = place.overwrite == .rename ? 1000 : 1
+      for number in 0..<names {
         let name = number == 0 ? path : DownloadPlace.numbered(path, number)
-        if try part.finish(as: name, modified: modified, isReplacing: false) { return name }
+        if try part.finish(as: name, isReplacing: place.overwrite == .replace) { return name }
       }
       throw HTTPError(.file, "\(PrivateFile.shown(path)) is there already")
     }
-    tellEnd(length)
+    progress.tellEnd()
     return DownloadedFile(url: URL(filePath: path), byteCount: length, resumedAt: resumedAt, response: response)
   }
 

@@ -1,38 +1,38 @@
-/// Tells somebody how far a download is: not more than 20 times a second, never less than before within one version of
-/// the file, and the end for certain.
+/// Tells somebody how far a file is, as a request tells of its bytes: what was there before counts, and is no rate.
 final class DownloadProgress: Sendable {
-  private struct State {
-    var last: Duration?
-    var told: TransferProgress?
-  }
-
-  static let pause = Duration.milliseconds(50)
-
   private let timeline: Timeline
   private let listener: (@Sendable (TransferProgress) -> Void)?
-  private let state = Locked(State())
+  private let ledger = Locked(ProgressLedger())
 
   init(_ timeline: Timeline, _ listener: (@Sendable (TransferProgress) -> Void)?) {
     self.timeline = timeline
     self.listener = listener
   }
 
-  func report(_ now: @autoclosure () -> (received: Int64, expected: Int64?), isLast: Bool = false) {
+  /// A version of the file begins, with as many bytes as there are of it.
+  func begin(at received: Int64, of expected: Int64?) {
+    tell { ledger, now in
+      ledger.begin()
+      ledger.add(sent: 0, received: Int(received), ExchangeBytes(received: received, expectedToReceive: expected))
+      return ledger.due(sent: 0, received: 0, now: now)
+    }
+  }
+
+  /// More bytes are there.
+  func add(_ bytes: Int, _ file: (received: Int64, expected: Int64?)) {
+    tell { ledger, now in
+      ledger.add(
+        sent: 0, received: bytes, ExchangeBytes(received: file.received, expectedToReceive: file.expected))
+      return ledger.due(sent: 0, received: bytes, now: now)
+    }
+  }
+
+  /// The file is whole.
+  func tellEnd() { tell { $0.last(succeeded: true, now: $1) } }
+
+  private func tell(_ change: (inout ProgressLedger, Duration) -> TransferProgress?) {
     guard let listener else { return }
-    let time = timeline.now()
-    let isDue = state.withLock { state in
-      if !isLast, let last = state.last, time - last < Self.pause { return false }
-      state.last = time
-      return true
-    }
-    guard isDue else { return }
-    let (received, expected) = now()
-    let progress = TransferProgress(sent: 0, received: received, expectedToSend: nil, expectedToReceive: expected)
-    let isNew = state.withLock { state in
-      guard state.told != progress else { return false }
-      state.told = progress
-      return true
-    }
-    if isNew { listener(progress) }
+    let now = timeline.now()
+    if let progress = ledger.withLock({ change(&$0, now) }) { listener(progress) }
   }
 }

@@ -19,15 +19,7 @@ extension DiskCalls {
   ///
   /// - Returns: 0, or the number of the error.
   static func put(_ bytes: UnsafeRawBufferPointer, into descriptor: Int32, at offset: Int64) -> Int32 {
-    var done = 0
-    while done < bytes.count {
-      let count = pwrite(
-        descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset) + off_t(done))
-      if count < 0 && errno == EINTR { continue }
-      guard count > 0 else { return count < 0 ? errno : EIO }
-      done += count
-    }
-    return 0
+    repeated(bytes) { rest, done in pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done)) }
   }
 
   /// What the system knows of a path, whose last link is not followed.

@@ -28,6 +28,12 @@ final class PartFile: Sendable {
     var lastSave = ContinuousClock.now
     /// Whether the bytes are those of a file of the cache, of which there is a link.
     var isLinked = false
+
+    /// Whether more was written than may be lost, where the size of the file does not say it.
+    var isSaveDue: Bool {
+      guard !record.isSequential, unsaved >= 1 << 20 else { return false }
+      return unsaved >= 16 << 20 || ContinuousClock.now - lastSave >= .milliseconds(20)
+    }
   }
 
   /// The part file.
@@ -106,14 +112,14 @@ final class PartFile: Sendable {
   ) throws(HTTPError) -> PartRecord? {
     guard resume != .never, size > 0 else { return nil }
     let name = PrivateFile.shown(path)
-    guard let data = try PrivateFile.read(recordPath(of: path), limit: 1 << 20) else {
+    let record: PartRecord
+    switch try PartRecord.read(recordPath(of: path)) {
+    case .missing:
       throw HTTPError(
         .file, "\(name) is there, but not what a download has left: remove it, or ask for resume: .never")
-    }
-    // Of another version, or damaged: its bytes are of no use, but ours to drop.
-    guard let record = try? JSONDecoder().decode(PartRecord.self, from: data), record.version == PartRecord.version
-    else {
-      return nil
+    // Its bytes are of no use, but ours to drop.
+    case .damaged: return nil
+    case .found(let found): record = found
     }
     guard record.url == url || resume == .fromAnyURL else {
       throw HTTPError(
@@ -153,9 +159,6 @@ final class PartFile: Sendable {
 
   var record: PartRecord { state.withLock { $0.record } }
 
-  /// How many bytes there are, and how many there will be.
-  var progress: (received: Int64, expected: Int64?) { state.withLock { ($0.record.written.count, $0.record.length) } }
-
   func change(_ change: (inout PartRecord) -> Void) { state.withLock { change(&$0.record) } }
 
   /// Begins a version anew: nothing of another one is left when the record speaks of this one.
@@ -178,52 +181,50 @@ final class PartFile: Sendable {
   }
 
   /// Writes bytes at their place.
-  func write(_ piece: Data, at offset: Int64) throws(HTTPError) {
-    let isLeaving = state.withLock {
-      guard $0.record.isSequential, offset != $0.record.written.prefix else { return false }
-      $0.record.isSequential = false
-      return true
-    }
-    // Before there is a gap that the record does not know of.
-    if isLeaving { try save() }
-    let code = isOpen.withLock { isOpen in
-      isOpen ? piece.withUnsafeBytes { DiskCalls.put($0, into: descriptor, at: offset) } : ECANCELED
-    }
-    guard code == 0 else {
+  ///
+  /// - Returns: How many bytes there are now, and how many there will be.
+  func write(_ piece: Data, at offset: Int64) throws(HTTPError) -> (received: Int64, expected: Int64?) {
+    // One after the other: whoever leaves a gap has said so before another one writes behind it.
+    try isOpen.withLock { isOpen throws(HTTPError) in
+      guard isOpen else { throw PrivateFile.error("cannot be written", path, ECANCELED) }
+      let leavesGap = state.withLock { state in
+        guard state.record.isSequential, offset != state.record.written.prefix else { return false }
+        state.record.isSequential = false
+        return true
+      }
+      if leavesGap { try putRecord() }
+      let code = piece.withUnsafeBytes { DiskCalls.put($0, into: descriptor, at: offset) }
       // What was not written whole is as good as not written.
-      throw PrivateFile.error("cannot be written", path, code)
+      guard code == 0 else { throw PrivateFile.error("cannot be written", path, code) }
+      let (isSaveDue, progress) = state.withLock { state in
+        state.record.written.insert(offset..<(offset + Int64(piece.count)))
+        state.unsaved += Int64(piece.count)
+        state.unsynced += Int64(piece.count)
+        return (state.isSaveDue, (received: state.record.written.count, expected: state.record.length))
+      }
+      if isSaveDue { try putRecord() }
+      return progress
     }
-    let isSaveDue = state.withLock {
-      let end = offset + Int64(piece.count)
-      $0.record.written.insert(offset..<end)
-      $0.unsaved += Int64(piece.count)
-      $0.unsynced += Int64(piece.count)
-      guard !$0.record.isSequential, $0.unsaved >= Self.saveBytes else { return false }
-      return $0.unsaved >= Self.mostUnsavedBytes || ContinuousClock.now - $0.lastSave >= Self.savePause
-    }
-    if isSaveDue { try save() }
   }
 
-  /// So much may be written without a word of it, where the size of the file does not say it.
-  private static let saveBytes: Int64 = 1 << 20
-  private static let mostUnsavedBytes: Int64 = 16 << 20
-  private static let savePause = Duration.milliseconds(20)
   /// So much may be lost when the machine stops suddenly.
   private static let syncBytes: Int64 = 64 << 20
 
   /// Writes the record.
   func save() throws(HTTPError) {
-    let record = state.withLock {
-      $0.unsaved = 0
-      $0.lastSave = .now
-      return $0.record
+    try isOpen.withLock { isOpen throws(HTTPError) in
+      if isOpen { try putRecord() }
     }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    guard let data = try? encoder.encode(record) else {
-      throw HTTPError(.file, "the record of a download is unwritable")
+  }
+
+  /// Writes the record; by who has the lock, because there is one name for the new one.
+  private func putRecord() throws(HTTPError) {
+    let record = state.withLock { state in
+      state.unsaved = 0
+      state.lastSave = .now
+      return state.record
     }
-    try PrivateFile.replace(recordPath, with: data, by: recordPath + ".new", isSynced: false)
+    try record.save(to: recordPath)
   }
 
   /// Whether so much was written that it should go to the disk.
@@ -269,29 +270,30 @@ final class PartFile: Sendable {
 
   // MARK: The end
 
-  /// Gives the file its name.
+  /// Makes sure that all of it is on the disk, as it will be; a file of the cache stays as it is.
   ///
-  /// - Parameters:
-  ///   - destination: The path that it gets; what is there is replaced in one instant.
-  ///   - modified: When its bytes were changed last, if known.
-  ///   - isReplacing: Whether something may be there.
-  /// - Returns: Whether it got the name; `false` if something else has it.
+  /// - Parameter modified: When its bytes were changed last, if known.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
-  func finish(
-    as destination: String, modified: HTTPDate?, isReplacing: Bool
-  ) throws(HTTPError) -> Bool {
-    // A file of the cache stays as it is.
-    if state.withLock({ $0.isLinked }) {
-      guard try place(linkPath, destination, isReplacing) else { return false }
-      discard()
-      return true
-    }
+  func seal(_ modified: HTTPDate?) throws(HTTPError) {
+    if state.withLock({ $0.isLinked }) { return }
     if let length = record.length { try cut(at: length) }
     if let modified { DiskCalls.setTime(DiskCalls.microseconds(modified.date), of: descriptor) }
     guard fsync(descriptor) == 0 else { throw PrivateFile.error("cannot be written", path, errno) }
-    guard try place(path, destination, isReplacing) else { return false }
-    unlink(recordPath)
-    close()
+  }
+
+  /// Gives the file its name, after ``seal(_:)``.
+  ///
+  /// - Parameters:
+  ///   - destination: The path that it gets; what is there is replaced in one instant.
+  ///   - isReplacing: Whether something may be there.
+  /// - Returns: Whether it got the name; `false` if something else has it.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  func finish(as destination: String, isReplacing: Bool) throws(HTTPError) -> Bool {
+    let isLinked = state.withLock { $0.isLinked }
+    guard try place(isLinked ? linkPath : path, destination, isReplacing) else { return false }
+    // A link stays where its place is another one of the same file; beside it is an empty part file.
+    if isLinked { removeParts() }
+    letGo()
     return true
   }
 
@@ -320,8 +322,16 @@ final class PartFile: Sendable {
 
   /// Removes the file and its record.
   func discard() {
+    removeParts()
+    letGo()
+  }
+
+  private func removeParts() {
     unlink(linkPath)
     unlink(path)
+  }
+
+  private func letGo() {
     unlink(recordPath)
     close()
   }

@@ -50,6 +50,33 @@ struct PartRecord: Codable, Equatable, Sendable {
     return spans
   }
 
+  /// What there is in the place of a record.
+  enum Finding {
+    case missing
+    /// Of another version, or nothing that a download has written.
+    case damaged
+    case found(PartRecord)
+  }
+
+  /// Reads a record.
+  ///
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it is no file of one's own.
+  static func read(_ path: String) throws(HTTPError) -> Finding {
+    guard let data = try PrivateFile.read(path, limit: 1 << 20) else { return .missing }
+    guard let record = try? JSONDecoder().decode(PartRecord.self, from: data), record.version == version,
+      record.length ?? 0 >= 0
+    else { return .damaged }
+    return .found(record)
+  }
+
+  /// Writes it, so that the end of the process does not undo it.
+  func save(to path: String) throws(HTTPError) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(self) else { throw HTTPError(.file, "the record of a download is unwritable") }
+    try PrivateFile.replace(path, with: data, by: path + ".new", isSynced: false)
+  }
+
   /// Notes what a response says of the whole.
   mutating func describe(_ headers: HTTPHeaders, length: Int64?, isResumable: Bool) {
     self.length = length

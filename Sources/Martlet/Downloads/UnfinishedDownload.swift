@@ -34,8 +34,7 @@ public struct UnfinishedDownload: Sendable {
   private init?(_ file: URL) {
     let path = file.path(percentEncoded: false)
     guard let facts = DiskCalls.facts(path), facts.isFile,
-      let data = try? PrivateFile.read(PartFile.recordPath(of: path), limit: 1 << 20),
-      let record = try? JSONDecoder().decode(PartRecord.self, from: data), record.version == PartRecord.version,
+      case .found(let record)? = try? PartRecord.read(PartFile.recordPath(of: path)),
       let url = URL(string: record.url)
     else { return nil }
     self.url = url

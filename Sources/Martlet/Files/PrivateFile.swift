@@ -10,7 +10,6 @@ import Foundation
 
 // The system's calls, of which the type has namesakes.
 private let readBytes: @Sendable (Int32, UnsafeMutableRawBufferPointer) -> Int = { read($0, $1.baseAddress, $1.count) }
-private let writeBytes: @Sendable (Int32, UnsafeRawBufferPointer) -> Int = { write($0, $1.baseAddress, $1.count) }
 private let renameFile: @Sendable (String, String) -> Int32 = { rename($0, $1) }
 
 /// Files with secrets in them: for their owner only from the first instant, never through a symbolic link, whole or not
@@ -116,13 +115,8 @@ enum PrivateFile {
   ///
   /// - Returns: 0, or the error's number.
   private static func write(_ data: Data, to descriptor: Int32, isSynced: Bool) -> Int32 {
-    var rest = data[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { writeBytes(descriptor, $0) }
-      if count < 0 && errno == EINTR { continue }
-      guard count > 0 else { return count < 0 ? errno : EIO }
-      rest = rest.dropFirst(count)
-    }
+    let code = data.withUnsafeBytes { DiskCalls.append($0, to: descriptor) }
+    if code != 0 { return code }
     return !isSynced || fsync(descriptor) == 0 ? 0 : errno
   }
 }

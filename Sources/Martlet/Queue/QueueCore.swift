@@ -252,34 +252,26 @@ final class QueueCore: CallObserver {
     }
   }
 
-  func events() -> AsyncStream<QueueEvent> {
-    AsyncStream(bufferingPolicy: .bufferingNewest(4096)) { continuation in
-      let id: Int? = state.withLock { state in
-        guard !(state.isFinishing && state.table.count == 0) else { return nil }
-        state.nextWatcher += 1
-        state.events[state.nextWatcher] = continuation
-        return state.nextWatcher
-      }
-      guard let id else { return continuation.finish() }
-      continuation.onTermination = { [weak self] _ in
-        let removed = self?.state.withLock { $0.events.removeValue(forKey: id) }
-        _ = removed
-      }
-    }
-  }
+  func events() -> AsyncStream<QueueEvent> { stream(\.events, .bufferingNewest(4096)) { _ in nil } }
 
-  func progress() -> AsyncStream<QueueProgress> {
-    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+  func progress() -> AsyncStream<QueueProgress> { stream(\.progress, .bufferingNewest(1)) { $0.tally.progress } }
+
+  /// A stream of what is told from now on, until all is done.
+  private func stream<Element: Sendable>(
+    _ watchers: any WritableKeyPath<State, [Int: AsyncStream<Element>.Continuation]> & Sendable,
+    _ policy: AsyncStream<Element>.Continuation.BufferingPolicy, first: @Sendable (State) -> Element?
+  ) -> AsyncStream<Element> {
+    AsyncStream(bufferingPolicy: policy) { continuation in
       let id: Int? = state.withLock { state in
-        continuation.yield(state.tally.progress)
+        if let element = first(state) { continuation.yield(element) }
         guard !(state.isFinishing && state.table.count == 0) else { return nil }
         state.nextWatcher += 1
-        state.progress[state.nextWatcher] = continuation
+        state[keyPath: watchers][state.nextWatcher] = continuation
         return state.nextWatcher
       }
       guard let id else { return continuation.finish() }
       continuation.onTermination = { [weak self] _ in
-        let removed = self?.state.withLock { $0.progress.removeValue(forKey: id) }
+        let removed = self?.state.withLock { $0[keyPath: watchers].removeValue(forKey: id) }
         _ = removed
       }
     }

@@ -58,13 +58,16 @@ public final class RequestQueue: Sendable {
   ///   - predecessors: The requests of this queue that must have succeeded before.
   ///   - options: What is different for this request.
   ///   - download: How the file is kept.
+  ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must be quick. It counts the file,
+  ///     with what was there before; ``progress`` of the queue counts what is fetched.
   /// - Returns: Its handle; dropping it does nothing.
   @discardableResult
   public func download(
     _ request: HTTPRequest, to destination: URL? = nil, priority: Int = 0, after predecessors: [RequestID] = [],
-    options: RequestOptions = RequestOptions(), download: DownloadOptions = DownloadOptions()
+    options: RequestOptions = RequestOptions(), download: DownloadOptions = DownloadOptions(),
+    progress: (@Sendable (TransferProgress) -> Void)? = nil
   ) -> RequestHandle<DownloadedFile> {
-    let order = DownloadOrder(destination: destination, options: download)
+    let order = DownloadOrder(destination: destination, options: download, progress: progress)
     let unbounded = options.over(RequestOptions.timeout(nil))
     return core.add(request, options: unbounded, priority: priority, after: predecessors) {
       [client = core.client] call in

@@ -76,13 +76,3 @@ extension ClientCore {
     }
   }
 }
-
-extension Call {
-  /// Ends the call with an error, unless something has ended it before, and returns what to throw.
-  fileprivate func failed(with error: any Error) async -> any Error {
-    let completed = complete(error)
-    await tellLast(succeeded: false)
-    if finish(.failed(completed), response: (completed as? HTTPError)?.response) { return completed }
-    return abortSource.error ?? completed
-  }
-}

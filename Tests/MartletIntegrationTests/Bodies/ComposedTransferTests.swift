@@ -96,17 +96,9 @@
           try? FileManager.default.removeItem(at: small)
         }
         _ = try await client.post(RequestTarget(server.url), body: Self.form(small))
-        let before = ProcessFacts.residentBytes
-        let peak = Locked(0)
-        let watcher = Task {
-          while !Task.isCancelled {
-            peak.withLock { $0 = max($0, ProcessFacts.residentBytes) }
-            try await Task.sleep(for: .milliseconds(2))
-          }
+        let more = try await ProcessFacts.peakGrowth {
+          _ = try await client.post(RequestTarget(server.url), body: Self.form(file))
         }
-        _ = try await client.post(RequestTarget(server.url), body: Self.form(file))
-        watcher.cancel()
-        let more = peak.withLock { $0 } - before
         Figures.note("a form of 200 MB on \(lane): \(more >> 10) KiB more")
         #expect(server.requests.last?.bodyLength == Self.expected(Data()).count + 200_000_000)
         #expect(isSanitized || more < 16 << 20)

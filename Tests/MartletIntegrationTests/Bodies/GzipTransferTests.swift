@@ -91,18 +91,10 @@
         let handle = try FileHandle(forUpdating: file)
         try handle.truncate(atOffset: 1 << 30)
         try handle.close()
-        let before = ProcessFacts.residentBytes
-        let peak = Locked(0)
-        let watcher = Task {
-          while !Task.isCancelled {
-            peak.withLock { $0 = max($0, ProcessFacts.residentBytes) }
-            try await Task.sleep(for: .milliseconds(2))
-          }
-        }
         let start = ContinuousClock.now
-        _ = try await client.post(RequestTarget(server.url), body: .file(file).gzipped())
-        watcher.cancel()
-        let more = peak.withLock { $0 } - before
+        let more = try await ProcessFacts.peakGrowth {
+          _ = try await client.post(RequestTarget(server.url), body: .file(file).gzipped())
+        }
         let time = Figures.milliseconds(ContinuousClock.now - start)
         Figures.note("1 GiB gzipped on \(lane): \(more >> 10) KiB more, \(time)")
         #expect(server.requests.last?.isComplete == true)

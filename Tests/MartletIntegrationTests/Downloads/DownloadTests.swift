@@ -413,5 +413,48 @@
       #expect(server.requests.count == 1)
       #expect(folder.names == ["a", "b", "cache"])
     }
+
+    @Test func `a damaged record never spoils the file`() async throws {
+      let server = try FileServer(.init(bytes: Self.small))
+      let client = Lane.curl.client()
+      let folder = try TemporaryFolder()
+      var record = PartRecord(url: server.url)
+      record.entityTag = "\"1\""
+      record.boot = MachineRun.current
+      record.length = Int64(Self.small.count)
+      record.isSequential = false
+      record.written = ByteSpans(upTo: 50_000)
+      record.written.insert(100_000..<150_000)
+      let text = try JSONEncoder().encode(record)
+      var random = SeededGenerator(seed: 20)
+      var resumed = 0
+      for round in 0..<150 {
+        var damaged = text
+        for _ in 0..<Int.random(in: 1...3, using: &random) {
+          let index = Int.random(in: 0..<damaged.count, using: &random)
+          switch Int.random(in: 0..<4, using: &random) {
+          case 0: damaged = damaged.prefix(max(1, index))
+          case 1: damaged[index] = UInt8.random(in: 0...255, using: &random)
+          case 2: damaged.insert(contentsOf: "-9223372036854775808".utf8, at: index)
+          default: damaged[index] = UInt8.random(in: 0x30...0x39, using: &random)
+          }
+        }
+        // What a crash or a hand makes of it; the bytes that it speaks of are as they were.
+        let part = folder.url.appending(path: "a.part")
+        try Self.small.prefix(150_000).write(to: part)
+        try PrivateFile.replace(part.path + ".json", with: damaged)
+        do {
+          let done = try await client.download(server.target, to: folder.url.appending(path: "a"))
+          if done.resumedAt > 0 { resumed += 1 }
+          let isRight = try Data(contentsOf: done.url) == Self.small
+          #expect(isRight, "\(round): \(String(decoding: damaged, as: UTF8.self))")
+        } catch {
+          // Of another URL, as far as one can tell.
+          #expect((error as? HTTPError)?.kind == .file, "\(round): \(error)")
+          try FileManager.default.removeItem(at: part)
+        }
+      }
+      #expect(resumed > 0)
+    }
   }
 #endif

@@ -20,6 +20,21 @@
       return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
+    /// The most memory that the process has in it while it does something, beyond what it has before.
+    static func peakGrowth(_ work: () async throws -> Void) async rethrows -> Int {
+      let before = residentBytes
+      let peak = Shared(0)
+      let watcher = Task {
+        while !Task.isCancelled {
+          peak.withLock { $0 = max($0, residentBytes) }
+          try await Task.sleep(for: .milliseconds(2))
+        }
+      }
+      defer { watcher.cancel() }
+      try await work()
+      return max(peak.withLock { $0 }, residentBytes) - before
+    }
+
     /// Lets the process have as many descriptors as it may.
     static func raiseDescriptorLimit() {
       #if canImport(Glibc)

@@ -30,9 +30,21 @@ enum DiskCalls {
   ///
   /// - Returns: 0, or the number of the error.
   static func append(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
+    repeated(bytes) { rest, _ in write(descriptor, rest.baseAddress, rest.count) }
+  }
+
+  /// Has bytes written until all are.
+  ///
+  /// - Parameters:
+  ///   - bytes: The bytes.
+  ///   - write: Gets what is left, and how many were written before; returns how many it wrote, or sets `errno`.
+  /// - Returns: 0, or the number of the error.
+  static func repeated(
+    _ bytes: UnsafeRawBufferPointer, _ write: (_ rest: UnsafeRawBufferPointer, _ done: Int) -> Int
+  ) -> Int32 {
     var done = 0
     while done < bytes.count {
-      let count = write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+      let count = write(UnsafeRawBufferPointer(rebasing: bytes[done...]), done)
       if count < 0 && errno == EINTR { continue }
       guard count > 0 else { return count < 0 ? errno : EIO }
       done += count
