@@ -33,7 +33,6 @@ enum {
   kOptHTTPVersion = kLong + 84,
   kOptDebugFunction = kFunction + 94,
   kOptCAPath = kObject + 97,
-  kOptBufferSize = kLong + 98,
   kOptNoSignal = kLong + 99,
   kOptInFileSizeLarge = kOffset + 115,
   kOptTCPNoDelay = kLong + 121,
@@ -274,7 +273,7 @@ int martlet_easy_prepare(
   SET(kOptNoProxy, "");
   SET(kOptPathAsIs, 1L);
   SET(kOptTCPNoDelay, 1L);
-  SET(kOptBufferSize, 256L << 10);
+  SET(martlet_opt_buffer_size, (long)martlet_receive_size);
   // A proxy's answer to CONNECT is not the server's.
   SET(kOptSuppressConnectHeaders, 1L);
   SET(kOptHeaderFunction, callbacks->head);

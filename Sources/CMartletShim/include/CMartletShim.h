@@ -98,7 +98,10 @@ enum {
   martlet_opt_fresh_connect = 74,
   martlet_opt_forbid_reuse = 75,
   martlet_opt_max_age_conn = 288,
+  martlet_opt_buffer_size = 98,
 };
+/// How much is received at once, where nothing else is set.
+enum { martlet_receive_size = 256 << 10 };
 /// What Swift asks libcurl about a transfer.
 enum {
   martlet_info_remote_address = 0x100000 + 32,

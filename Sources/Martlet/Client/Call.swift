@@ -51,6 +51,8 @@ package final class Call: Watched {
   /// Whether somebody may ask for its events later: they are kept for managed calls.
   let isManaged: Bool
   package let abortSource = AbortSource()
+  /// There if the client has a limit of bandwidth.
+  let throttledTime: ThrottledTime?
 
   private let state: Locked<State>
 
@@ -70,6 +72,7 @@ package final class Call: Watched {
     self.retryOf = retryOf
     self.isManaged = isManaged
     self.observer = observer
+    throttledTime = settings.configuration.bandwidthBudget.map { _ in ThrottledTime() }
     state = Locked(State(startedAt: core.timeline.now(), current: request))
   }
 

@@ -41,7 +41,9 @@ final class ClientSettings: Sendable {
     }
     cache = configuration.cache ?? previous.flatMap { $0.configuration.cache == nil ? $0.cache : nil } ?? .memory()
     guards = GuardSet(configuration, transport, reusing: previous?.guards)
-    problem = transportProblem ?? configuration.authenticationProblem ?? configuration.guardRules.problem
+    problem =
+      transportProblem ?? configuration.authenticationProblem ?? configuration.guardRules.problem
+      ?? configuration.bandwidth?.problem
     var headers: HTTPHeaders = ["Accept": "*/*", "User-Agent": configuration.userAgent]
     headers.replace(with: configuration.headers)
     defaultHeaders = headers

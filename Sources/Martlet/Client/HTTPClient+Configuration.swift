@@ -70,6 +70,22 @@ extension HTTPClient {
       set { transportSettings.maximumConnections = max(1, newValue) }
     }
 
+    /// How many bytes of bodies all requests together may move per second; `nil`, the default, is no limit.
+    ///
+    /// Shared, in turns, by the requests of the client, of those ``HTTPClient/derived(_:)`` from it, and of all others
+    /// that are made of a copy of this configuration, until it is set to something else; requests that run keep the limit
+    /// they began with. Set in ``default``, it is one for all clients made later. Time spent waiting for it is not idle
+    /// time (``TimeoutPolicy/idle``), but part of the total.
+    ///
+    /// A limit below 1,024 fails each request with ``HTTPError/Kind/invalidRequest``. Martlet's own engine on Linux keeps
+    /// limits; with the system's loader each request is ``HTTPError/Kind/unsupported``. Both come before anything is sent.
+    /// Other transports know nothing of it.
+    public var bandwidth: BandwidthLimit? {
+      didSet {
+        if bandwidth != oldValue { bandwidthBudget = bandwidth.map { BandwidthBudget($0) } }
+      }
+    }
+
     /// Which servers are believed over https, and who the client is to them; ``TLSSettings/system`` by default.
     ///
     /// A client whose settings change opens new connections.
@@ -110,6 +126,7 @@ extension HTTPClient {
     var transportSettings = TransportSettings() { didSet { transportIdentity = Self.newIdentity() } }
     private(set) var transportIdentity = Self.newIdentity()
     private(set) var cookiesIdentity = Self.newIdentity()
+    private(set) var bandwidthBudget: BandwidthBudget?
     private(set) var guardRules = GuardRules([])
 
     /// The defaults that the library comes with.

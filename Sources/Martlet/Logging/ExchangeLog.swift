@@ -9,6 +9,9 @@ struct ExchangeLog: Sendable {
   private let prefix: String
   private let timeline: Timeline
   private let start: Duration
+  private let throttledTime: ThrottledTime?
+  /// What of it belongs to exchanges before this one.
+  private let throttledBefore: Duration
 
   init(_ logging: LoggingMiddleware, _ context: RequestContext) {
     detail = logging.detail
@@ -18,6 +21,8 @@ struct ExchangeLog: Sendable {
     prefix = "\(context.id)-\(context.hop)-\(context.attempt)"
     timeline = context.call.core.timeline
     start = timeline.now()
+    throttledTime = detail.contains(.throttle) ? context.call.throttledTime : nil
+    throttledBefore = throttledTime?.total ?? .zero
   }
 
   // MARK: What happens
@@ -48,6 +53,11 @@ struct ExchangeLog: Sendable {
     if detail.contains(.auth) { writeChallenges(of: response) }
   }
 
+  func wasThrottled() {
+    guard let time = throttledTime.map({ $0.total - throttledBefore }), time >= .milliseconds(1) else { return }
+    write("* held back for \(HTTPError.text(time)) by the limit of bandwidth")
+  }
+
   func failed(_ error: any Error) {
     guard detail.contains(.lifecycle) else { return }
     if error is CancellationError { return write("! cancelled after \(elapsed)") }
@@ -56,6 +66,7 @@ struct ExchangeLog: Sendable {
 
   /// The body is at its end, or nobody reads on.
   func ended(_ kept: Data, count: Int, contentType: String?, coding: String?, isWhole: Bool) {
+    wasThrottled()
     if detail.contains(.body), count > 0 { write(kept, of: count, contentType, coding, "<|") }
     guard detail.contains(.lifecycle) else { return }
     write("= \(LogText.bytes(count)) in \(elapsed)\(isWhole ? "" : ", not read to the end")")

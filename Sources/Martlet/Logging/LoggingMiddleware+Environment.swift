@@ -8,7 +8,7 @@ extension LoggingMiddleware {
   ///
   /// ```text
   /// MARTLET_LOG=summary              MARTLET_LOG=headers              MARTLET_LOG=bodies
-  /// MARTLET_LOG=lifecycle,connection,auth,body
+  /// MARTLET_LOG=lifecycle,connection,auth,body,throttle
   /// ```
   ///
   /// A word that is not one of them is named in the log, and the others count.
@@ -25,7 +25,7 @@ extension LoggingMiddleware {
 
   private static let words: [(String, Detail)] = [
     ("summary", .summary), ("headers", .headers), ("bodies", .bodies), ("lifecycle", .lifecycle),
-    ("connection", .connection), ("auth", .auth), ("body", .body),
+    ("connection", .connection), ("auth", .auth), ("body", .body), ("throttle", .throttle),
   ]
 
   static func from(_ value: String?, _ redaction: Redaction?, _ sink: LogSink) -> LoggingMiddleware? {

@@ -24,7 +24,7 @@
 /// | `>` `<` | the request and its header fields, the response and its |
 /// | `>\|` `<\|` | the beginning of a body |
 /// | `=` | the end of the response's body, or where its reader left it |
-/// | `*` | a connection, a challenge or a credential |
+/// | `*` | a connection, a challenge, a credential, or a wait for the limit of bandwidth |
 /// | `!` | an error, or a cancellation |
 ///
 /// Whatever a server sends stays in its line: control characters, escape sequences, characters that change the direction
@@ -54,6 +54,8 @@ public struct LoggingMiddleware: Middleware {
     public static let auth = Detail(rawValue: 8)
     /// The beginning of bodies that are text, and the length of others.
     public static let body = Detail(rawValue: 16)
+    /// How long ``HTTPClient/Configuration/bandwidth`` has held a request back, once it is over.
+    public static let throttle = Detail(rawValue: 32)
 
     /// One line for each request, one for each response, and one for its end.
     public static let summary = lifecycle
@@ -101,6 +103,7 @@ public struct LoggingMiddleware: Middleware {
       response.body = response.body.watched(by: BodyWatch(log, response.headers))
       return response
     } catch {
+      log.wasThrottled()
       log.failed(error)
       throw error
     }

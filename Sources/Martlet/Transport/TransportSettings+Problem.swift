@@ -9,10 +9,11 @@ extension TransportSettings {
   }
 
   /// Says that a loader of the system cannot do what is asked for.
-  func systemLoaderProblem(for request: HTTPRequest, _ version: HTTPVersion = .automatic) -> HTTPError? {
-    guard let engineFeature = engineFeature ?? (version == .automatic ? nil : "choice of httpVersion") else {
-      return nil
-    }
+  func systemLoaderProblem(
+    for request: HTTPRequest, _ version: HTTPVersion = .automatic, isLimited: Bool = false
+  ) -> HTTPError? {
+    let choice = version == .automatic ? nil : "choice of httpVersion"
+    guard let engineFeature = engineFeature ?? choice ?? (isLimited ? "limit of bandwidth" : nil) else { return nil }
     return HTTPError(
       .unsupported, "the system's loader has no \(engineFeature); on Linux, the transports .curl and .urlSession have",
       request: request)

@@ -49,4 +49,15 @@ extension SamplesTests {
     #expect(client.core.settings.problem == nil)
     #expect(docker.core.settings.problem == nil)
   }
+
+  @Test func `limits bandwidth`() async throws {
+    let client = HTTPClient { $0.bandwidth = .limit(down: 2_000_000, up: 500_000) }
+
+    let derived = client.derived { $0.headers["X-Role"] = "admin" }
+    #expect(client.core.settings.problem == nil)
+    #expect(client.configuration.bandwidth == BandwidthLimit(down: 2_000_000, up: 500_000))
+    #expect(derived.core.settings.configuration.bandwidthBudget?.down != nil)
+    #expect(
+      derived.core.settings.configuration.bandwidthBudget === client.core.settings.configuration.bandwidthBudget)
+  }
 }

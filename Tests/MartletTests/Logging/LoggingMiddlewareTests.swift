@@ -273,7 +273,7 @@ import Testing
   @Test(
     arguments: [
       ("summary", .summary), ("HEADERS", .headers), ("bodies", .bodies), (" lifecycle , auth", [.lifecycle, .auth]),
-      ("connection,body,nonsense", [.connection, .body]),
+      ("connection,body,nonsense", [.connection, .body]), ("throttle", .throttle),
     ] as [(String, LoggingMiddleware.Detail)])
   func `the environment chooses`(_ value: String, _ detail: LoggingMiddleware.Detail) async throws {
     let recorder = LogRecorder()
@@ -292,7 +292,7 @@ import Testing
     #expect(LoggingMiddleware.from("a\u{1B}b", nil, recorder.sink)?.detail == nil)
     #expect(
       await recorder.lines == [
-        "MARTLET_LOG: 'a\\u{1b}b' is none of summary, headers, bodies, lifecycle, connection, auth, body"
+        "MARTLET_LOG: 'a\\u{1b}b' is none of summary, headers, bodies, lifecycle, connection, auth, body, throttle"
       ])
   }
 

@@ -19,6 +19,7 @@
     @exclusivity(unchecked) private var text: String?
     @exclusivity(unchecked) private var url: UnsafeMutableRawPointer?
     @exclusivity(unchecked) private var connectTimeout = 0
+    @exclusivity(unchecked) private var pieceSize: Int?
     @exclusivity(unchecked) private var lastConnection: ConnectionInfo?
     @exclusivity(unchecked) private var waitsForSharing = false
     @exclusivity(unchecked) private var lists: [UnsafeMutableRawPointer] = []
@@ -59,6 +60,7 @@
         freeLists()
         set(loop.tls.apply(to: easy))
         connectTimeout = 0
+        pieceSize = nil
         text = nil
         lines = nil
         waitsForSharing = false
@@ -71,6 +73,11 @@
       if transfer.connectTimeout != connectTimeout {
         set(martlet_easy_set_number(easy, CInt(martlet_opt_connect_timeout_ms), transfer.connectTimeout))
         connectTimeout = transfer.connectTimeout
+      }
+      if transfer.throttle?.pieceSize != pieceSize {
+        pieceSize = transfer.throttle?.pieceSize
+        let size = pieceSize ?? Int(martlet_receive_size)
+        set(martlet_easy_set_number(easy, CInt(martlet_opt_buffer_size), size))
       }
       // Whether a new connection can be shared is known after the TLS handshake. In clear it is known with the first answer
       // only, and all would wait for the slowest.

@@ -36,6 +36,9 @@
     @exclusivity(unchecked) private var held: [ObjectIdentifier: CurlTransfer] = [:]
     @exclusivity(unchecked) private var heads: [CurlTransfer] = []
     @exclusivity(unchecked) private var bodies: [CurlTransfer] = []
+    /// The transfers that wait for the limit of bandwidth, and when to look after them.
+    @exclusivity(unchecked) private var throttled: [CurlTransfer] = []
+    @exclusivity(unchecked) private var throttleTime: Int64?
     @exclusivity(unchecked) private var isClosing = false
     /// Whether idle connections are to be closed.
     @exclusivity(unchecked) private var isClosingIdle = false
@@ -138,6 +141,7 @@
 
     /// What libcurl has to do by now, and then what its callers are to hear: once for all that came in this turn.
     private func endTurn(_ multi: UnsafeMutableRawPointer) {
+      if let throttleTime { serveThrottled(from: throttleTime) }
       // Bounded, for the sake of the sockets.
       for _ in 0..<8 {
         guard let deadline, deadline <= martlet_microseconds() else { break }
@@ -219,7 +223,45 @@
     /// Tells libcurl which directions still have to wait; the other ones go on.
     private func goOn(with transfer: CurlTransfer) {
       guard let handle = transfer.handle else { return }
-      _ = martlet_easy_pause(handle.easy, transfer.isPaused, transfer.isAwaitingBytes)
+      _ = martlet_easy_pause(handle.easy, transfer.isPaused, transfer.holdsUpload)
+    }
+
+    /// Has a transfer wait for its turn, in microseconds from now.
+    func throttle(_ transfer: CurlTransfer, for wait: Int64) {
+      throttleTime = min(throttleTime ?? .max, martlet_microseconds() + wait)
+      guard let throttle = transfer.throttle, !throttle.isListed else { return }
+      throttle.isListed = true
+      throttled.append(transfer)
+    }
+
+    /// Goes on with the transfers whose turn has come; they may come back for another one at once.
+    private func serveThrottled(from time: Int64) {
+      let now = martlet_microseconds()
+      guard time <= now else { return }
+      // Bounded, for the sake of the sockets.
+      for _ in 0..<64 {
+        let waiting = throttled
+        throttled = []
+        throttleTime = nil
+        var hasServed = false
+        for transfer in waiting {
+          transfer.throttle?.isListed = false
+          let (goesOn, wait) = transfer.takeTurn(at: now)
+          if let wait { throttle(transfer, for: wait) }
+          guard goesOn else { continue }
+          hasServed = true
+          goOn(with: transfer)
+        }
+        guard hasServed else { return }
+      }
+      if !throttled.isEmpty { throttleTime = now }
+    }
+
+    /// Takes a transfer off the limit; what it gives back may be enough for others.
+    private func endThrottling(_ transfer: CurlTransfer) {
+      transfer.leaveThrottle()
+      throttled.removeAll { $0 === transfer }
+      throttleTime = throttled.isEmpty ? nil : 0
     }
 
     private func start(_ transfer: CurlTransfer, _ multi: UnsafeMutableRawPointer) {
@@ -264,6 +306,7 @@
     /// What libcurl leaves in a handle whose transfer failed or was given up is not ours to know: it is used no more.
     private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
       _ = martlet_multi_remove(multi, handle.easy)
+      if let transfer = handle.transfer, transfer.throttle != nil { endThrottling(transfer) }
       if handle.transfer?.overhead != nil { metered -= 1 }
       handle.release()
       running -= 1
@@ -279,9 +322,10 @@
     // MARK: Sockets and time
 
     private var nextTime: Int64? {
-      let end = idleSince.map { $0 + connections.idleLifetime }
-      guard let deadline else { return end }
-      return min(end ?? deadline, deadline)
+      var end = idleSince.map { $0 + connections.idleLifetime }
+      if let deadline { end = min(end ?? deadline, deadline) }
+      if let throttleTime { end = min(end ?? throttleTime, throttleTime) }
+      return end
     }
 
     private func act(on event: martlet_event, _ multi: UnsafeMutableRawPointer) {
@@ -297,12 +341,12 @@
       if metered > 0 { watches[index].easy.flatMap { handles[$0]?.transfer }?.checkOverhead(event.socket) }
     }
 
-    /// Ends the transfer that waits for bytes to send on a connection that its server has closed.
+    /// Ends the transfer that waits before it sends on a connection that its server has closed.
     ///
     /// libcurl would see that when it sends again, which may be never: from the end of what it receives on it does not look.
     private func endWaiting(for socket: CInt, _ multi: UnsafeMutableRawPointer) {
       guard let found = watches[Int(socket)].easy.flatMap({ handles[$0] }), let transfer = found.transfer,
-        transfer.isAwaitingBytes, !transfer.isPaused
+        transfer.holdsUpload, !transfer.isPaused
       else { return }
       let result = transfer.resultOfClose(isReused: found.isReused)
       recycle(found, multi)
@@ -326,7 +370,7 @@
       if wanted == 0 {
         // Left in the set while it is idle, which saves two system calls for each request.
         if watches[index].isConnection && watches[index].registered == 1 { return }
-        // What waits for bytes to send has to hear of its server's end.
+        // What waits before it sends has to hear of its server's end.
         if watches[index].isConnection, martlet_poll_watch(poll, socket, 1, false) {
           watches[index].registered = 1
           return

@@ -37,7 +37,9 @@
     /// What is special about its connection.
     let route: CurlRoute?
     let upload: CurlUpload?
-    private let context: RequestContext
+    let context: RequestContext
+    /// Its part in the limit of bandwidth, if there is one.
+    let throttle: CurlThrottle?
     private let mailbox: CurlMailbox
     private let state = Locked(State())
 
@@ -52,10 +54,8 @@
     @exclusivity(unchecked) private var response: StreamedResponse?
     @exclusivity(unchecked) private var body: CurlBody?
     @exclusivity(unchecked) private var expected: Int64?
-    /// Whether libcurl waits for the reader.
-    @exclusivity(unchecked) private(set) var isPaused = false
-    /// Whether libcurl waits for bytes to send.
-    @exclusivity(unchecked) private(set) var isAwaitingBytes = false
+    /// What libcurl waits for.
+    @exclusivity(unchecked) var waits: CurlWaits = []
     /// Whether it is not started yet, because a stream has to show first that it is empty.
     @exclusivity(unchecked) private(set) var isHeld = false
     @exclusivity(unchecked) private var received: Int64 = 0
@@ -78,6 +78,7 @@
       self.context = context
       self.slot = slot
       self.mailbox = mailbox
+      throttle = context.call.settings.configuration.bandwidthBudget.map { CurlThrottle($0) }
       upload?.attach(
         onBytes: { [weak self] in self.map { _ = mailbox.post(.fed($0)) } },
         onFailure: { [weak self] in self?.cancel($0) })
@@ -212,11 +213,15 @@
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> CurlUpload.Piece {
       guard let upload else { return .bytes(0) }
+      upload.noteAnswer()
+      guard let buffer = limited(buffer) else { return .wait }
       let piece = upload.read(into: buffer)
       switch piece {
       case .bytes(0): context.exchange.didSendAll()
-      case .bytes(let count): context.didSend(count, of: upload.length)
-      case .wait: setWaiting(forBytes: true)
+      case .bytes(let count):
+        throttle?.sent(count)
+        context.didSend(count, of: upload.length)
+      case .wait: wait(for: .bytes)
       case .failed(let error): problem = problem ?? error
       }
       return piece
@@ -245,16 +250,10 @@
     ///
     /// - Returns: Whether libcurl has to go on.
     func fed() -> Bool {
-      guard isAwaitingBytes, !isEnded else { return false }
-      setWaiting(forBytes: false)
+      guard holdsUpload, !isEnded else { return false }
+      if waits.contains(.up) { leaveUploadThrottle() }
+      endWaiting(for: [.bytes, .up])
       return true
-    }
-
-    /// While it waits for the program, no limit for the network applies.
-    private func setWaiting(forReader: Bool? = nil, forBytes: Bool? = nil) {
-      isPaused = forReader ?? isPaused
-      isAwaitingBytes = forBytes ?? isAwaitingBytes
-      context.exchange.setPaused(isPaused || isAwaitingBytes)
     }
 
     /// After such a head libcurl sends no more of the request and, read to its end, closes the connection.
@@ -262,7 +261,7 @@
       guard let upload else { return }
       upload.stop()
       // Else it would wait for bytes before it ends.
-      if isAwaitingBytes { mailbox.post(.fed(self)) }
+      if holdsUpload { mailbox.post(.fed(self)) }
     }
 
     // MARK: The response
@@ -357,13 +356,15 @@
           handle?.loop.hasHead(self)
         }
         guard let body else { return .stop }
+        guard mayReceive() else { return .wait }
         let reply = try body.take(bytes)
         switch reply {
         case .taken:
+          throttle?.received(bytes.count)
           received += Int64(bytes.count)
           if unreported == 0 { handle?.loop.hasBytes(self) }
           unreported += bytes.count
-        case .wait: setWaiting(forReader: true)
+        case .wait: wait(for: .reader)
         case .stop: break
         }
         return reply
@@ -409,8 +410,8 @@
         finish(body)
         return false
       }
-      guard isPaused else { return false }
-      setWaiting(forReader: false)
+      guard waits.contains(.reader) else { return false }
+      endWaiting(for: .reader)
       return true
     }
 

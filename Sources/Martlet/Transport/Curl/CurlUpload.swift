@@ -74,7 +74,8 @@
     /// Whether nothing was asked for yet; from any thread.
     var isUnread: Bool { !wasRead.load(ordering: .acquiring) }
 
-    private func noteAnswer() {
+    /// libcurl has begun to ask for bytes: the server has given leave, or let the time pass.
+    func noteAnswer() {
       wasRead.store(true, ordering: .releasing)
       guard let askedAt else { return }
       self.askedAt = nil
@@ -89,7 +90,6 @@
 
     /// Reads the next bytes, 0 at the end.
     func read(into target: UnsafeMutableRawBufferPointer) -> Piece {
-      noteAnswer()
       switch source {
       case .data(let data):
         let count = min(target.count, data.count - Int(offset))

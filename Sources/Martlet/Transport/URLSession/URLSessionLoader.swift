@@ -34,7 +34,8 @@ final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport {
 
   func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
     let version = context.call.options.httpVersion
-    if let problem = settings.systemLoaderProblem(for: request, version) { throw problem }
+    let isLimited = context.call.settings.configuration.bandwidth != nil
+    if let problem = settings.systemLoaderProblem(for: request, version, isLimited: isLimited) { throw problem }
     let control = context.exchange
     guard context.call.options.decompression == .automatic else {
       throw HTTPError(

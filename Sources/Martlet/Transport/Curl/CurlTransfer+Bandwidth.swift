@@ -1,0 +1,136 @@
+#if os(Linux)
+  import CMartletShim
+
+  /// What libcurl waits for, before it goes on with a transfer.
+  struct CurlWaits: OptionSet {
+    let rawValue: UInt8
+
+    /// The reader has to make room.
+    static let reader = CurlWaits(rawValue: 1)
+    /// There are no bytes to send.
+    static let bytes = CurlWaits(rawValue: 2)
+    /// The client receives as fast as it may already.
+    static let down = CurlWaits(rawValue: 4)
+    /// The client sends as fast as it may already.
+    static let up = CurlWaits(rawValue: 8)
+  }
+
+  /// The part of one transfer in the limit of its client; under the lock of the loop.
+  final class CurlThrottle {
+    /// What one direction may still move before it has to wait for its turn.
+    struct Share {
+      let lane: BandwidthLane
+      /// Less than nothing if a piece was larger than what was left of a turn; the next turn is shorter then.
+      fileprivate(set) var credit = 0
+
+      /// - Returns: `nil` if bytes may move, or when to ask again, in microseconds from now.
+      fileprivate mutating func claim(_ id: ObjectIdentifier, at now: Int64) -> Int64? {
+        while credit <= 0 {
+          if let wait = lane.claim(id, at: now) { return wait }
+          credit += lane.slice
+        }
+        return nil
+      }
+
+      fileprivate mutating func leave(_ id: ObjectIdentifier) {
+        lane.leave(id, returning: credit)
+        credit = 0
+      }
+    }
+
+    @exclusivity(unchecked) fileprivate var down: Share?
+    @exclusivity(unchecked) fileprivate var up: Share?
+    /// Whether the loop looks after it.
+    @exclusivity(unchecked) var isListed = false
+    /// Since when it waits for a turn, in either direction.
+    @exclusivity(unchecked) fileprivate var start: Int64?
+
+    init(_ budget: BandwidthBudget) {
+      down = budget.down.map { Share(lane: $0) }
+      up = budget.up.map { Share(lane: $0) }
+    }
+
+    /// How many bytes libcurl is to receive at once; `nil` if that is all the same.
+    var pieceSize: Int? { down?.lane.slice }
+
+    func received(_ count: Int) { down?.credit -= count }
+
+    func sent(_ count: Int) { up?.credit -= count }
+  }
+
+  extension CurlTransfer {
+    /// Whether libcurl waits before it receives.
+    var isPaused: Bool { !waits.isDisjoint(with: [.reader, .down]) }
+    /// Whether libcurl waits before it sends.
+    var holdsUpload: Bool { !waits.isDisjoint(with: [.bytes, .up]) }
+
+    /// While it does not wait for the network, no limit for that applies.
+    func wait(for reason: CurlWaits) {
+      waits.insert(reason)
+      context.exchange.setPaused(true)
+    }
+
+    func endWaiting(for reasons: CurlWaits) {
+      waits.subtract(reasons)
+      context.exchange.setPaused(!waits.isEmpty)
+      if waits.isDisjoint(with: [.down, .up]) { noteTurn() }
+    }
+
+    /// Adds up how long it has waited for turns.
+    private func noteTurn() {
+      guard let throttle, let start = throttle.start else { return }
+      throttle.start = nil
+      context.call.throttledTime?.add(microseconds: martlet_microseconds() - start)
+    }
+
+    private func waitForTurn(_ direction: CurlWaits, _ time: Int64) {
+      throttle?.start = throttle?.start ?? martlet_microseconds()
+      wait(for: direction)
+      handle?.loop.throttle(self, for: time)
+    }
+
+    /// Whether bytes may be received now; if not, the loop goes on with it in its turn.
+    func mayReceive() -> Bool {
+      guard let throttle, let time = throttle.down?.claim(ObjectIdentifier(self), at: martlet_microseconds()) else {
+        return true
+      }
+      waitForTurn(.down, time)
+      return false
+    }
+
+    /// As much of a buffer as may be sent now; `nil` if that is nothing, and the loop goes on with it in its turn.
+    func limited(_ buffer: UnsafeMutableRawBufferPointer) -> UnsafeMutableRawBufferPointer? {
+      guard let throttle, throttle.up != nil else { return buffer }
+      if let time = throttle.up?.claim(ObjectIdentifier(self), at: martlet_microseconds()) {
+        waitForTurn(.up, time)
+        return nil
+      }
+      return UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(throttle.up?.credit ?? 0))
+    }
+
+    /// Ends the waits whose turn has come.
+    ///
+    /// - Returns: Whether libcurl has to go on, and when to look for the other ones, in microseconds from now.
+    func takeTurn(at now: Int64) -> (goesOn: Bool, wait: Int64?) {
+      var ended: CurlWaits = []
+      let down = waits.contains(.down) ? throttle?.down?.claim(ObjectIdentifier(self), at: now) : nil
+      let up = waits.contains(.up) ? throttle?.up?.claim(ObjectIdentifier(self), at: now) : nil
+      if down == nil { ended.insert(.down) }
+      if up == nil { ended.insert(.up) }
+      ended.formIntersection(waits)
+      if !ended.isEmpty { endWaiting(for: ended) }
+      let wait = [down, up].compactMap { $0 }.min()
+      return (!ended.isEmpty, wait)
+    }
+
+    /// It sends no more, and those behind it must not wait for it.
+    func leaveUploadThrottle() { throttle?.up?.leave(ObjectIdentifier(self)) }
+
+    /// It moves no more bytes.
+    func leaveThrottle() {
+      noteTurn()
+      throttle?.down?.leave(ObjectIdentifier(self))
+      throttle?.up?.leave(ObjectIdentifier(self))
+    }
+  }
+#endif
