@@ -134,6 +134,7 @@ extension ClientCore {
     snapshot.totals = totals
     (snapshot.totals.bytesReceived, snapshot.totals.bytesSent) = meter.totals
     snapshot.bytesPerSecond = meter.rate(at: timeline.now())
+    snapshot.outbox = outboxes.reduce(OutboxStatus()) { $0 + $1.status }
     for call in calls.sorted(by: { $0.id < $1.id }) {
       let info = RequestInfo(call)
       switch info.state {

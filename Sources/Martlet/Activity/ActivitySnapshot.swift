@@ -18,6 +18,8 @@ public struct ActivitySnapshot: Sendable {
   public var bytesPerSecond = Bandwidth()
   /// What happened since the client was made.
   public var totals = ActivityTotals()
+  /// How full the client's outboxes are, all together.
+  public var outbox = OutboxStatus()
   /// The number of requests under way, running and waiting, by host.
   public var byHost: [String: Int] = [:]
 

@@ -135,8 +135,12 @@ extension ClientCore {
     return response
   }
 
-  /// Waits until nothing runs; cancels what still runs after `timeout`.
+  /// Takes nothing new, waits until nothing runs, and cancels what still runs after `timeout`.
   func drain(_ timeout: Duration?) async {
+    // They are to start nothing from now on, so that nothing of theirs is refused.
+    let outboxes = outboxes
+    for outbox in outboxes { outbox.beginClosing() }
+    close()
     let killer = timeout.map { timeout in
       Task { [timeline] in
         guard (try? await timeline.pause(timeout)) != nil else { return }
@@ -144,6 +148,7 @@ extension ClientCore {
       }
     }
     await waitUntilIdle()
+    for outbox in outboxes { await outbox.closed() }
     killer?.cancel()
   }
 }

@@ -10,6 +10,7 @@ package final class ClientCore: Sendable {
     var calls: [RequestID: Call] = [:]
     /// Calls whose callbacks have not run yet.
     var delivering: [RequestID: Call] = [:]
+    var outboxes: [ObjectIdentifier: OutboxCore] = [:]
     var foreign: [Int: String] = [:]
     var nextForeign = 0
     var isClosed = false
@@ -136,6 +137,25 @@ package final class ClientCore: Sendable {
   package var entryCount: Int { state.withLock { $0.calls.count + $0.delivering.count } + watchdog.count }
 
   func close() { state.withLock { $0.isClosed = true } }
+
+  // MARK: Outboxes
+
+  /// An outbox begins to send with this client.
+  func enter(_ outbox: OutboxCore) throws {
+    let isOpen = state.withLock {
+      guard !$0.isClosed else { return false }
+      $0.outboxes[ObjectIdentifier(outbox)] = outbox
+      return true
+    }
+    guard isOpen else { throw HTTPError(.clientClosed, "the client is drained and takes no new requests") }
+  }
+
+  func leave(_ outbox: OutboxCore) {
+    let removed = state.withLock { $0.outboxes.removeValue(forKey: ObjectIdentifier(outbox)) }
+    _ = removed
+  }
+
+  var outboxes: [OutboxCore] { state.withLock { Array($0.outboxes.values) } }
 
   // MARK: Activity
 

@@ -144,7 +144,6 @@ public actor HTTPClient {
   /// - Parameter timeout: How long to wait; what runs then is cancelled. `nil` waits without a limit of its own (every
   ///   request still has its own).
   public func drain(timeout: Duration? = nil) async {
-    core.close()
     await core.drain(timeout)
   }
 }

@@ -1,0 +1,70 @@
+import Dispatch
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+extension HTTPClient {
+  /// Has a `SIGTERM` drain the client before it ends the process.
+  ///
+  /// What runs, managed requests too, comes to its end, as with ``drain(timeout:)``; then the process ends as if it had
+  /// never been asked to wait. A second `SIGTERM` ends it at once. Several clients are drained at the same time. It takes
+  /// the signal over from whoever handled it: a program with a handler of its own calls ``drain(timeout:)`` there instead.
+  ///
+  /// - Parameter timeout: How long to wait at most; what runs then is cancelled. 10 s by default. Whoever sends the signal
+  ///   may have less patience: a service manager kills after some time.
+  public nonisolated func drainOnTermination(timeout: Duration = .seconds(10)) {
+    TerminationDrain.add(core, timeout)
+  }
+}
+
+/// Who is drained when the process is told to end.
+enum TerminationDrain {
+  private struct Client: Sendable {
+    weak var core: ClientCore?
+    let timeout: Duration
+  }
+
+  private struct State {
+    var clients: [Client] = []
+    var source: (any DispatchSourceSignal)?
+  }
+
+  private static let state = Locked(State())
+
+  static func add(_ core: ClientCore, _ timeout: Duration) {
+    state.withLock { state in
+      state.clients.removeAll { $0.core == nil || $0.core === core }
+      state.clients.append(Client(core: core, timeout: timeout))
+      guard state.source == nil else { return }
+      // Else it would end the process before the source hears of it.
+      signal(SIGTERM, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global(qos: .userInitiated))
+      source.setEventHandler { end() }
+      source.resume()
+      state.source = source
+    }
+  }
+
+  private static func end() {
+    let clients = state.withLock { state in
+      defer { state.clients = [] }
+      return state.clients
+    }
+    // Whoever asks a second time means it.
+    signal(SIGTERM, SIG_DFL)
+    Task {
+      await withDiscardingTaskGroup { group in
+        for client in clients {
+          guard let core = client.core else { continue }
+          group.addTask { await core.drain(client.timeout) }
+        }
+      }
+      kill(getpid(), SIGTERM)
+    }
+  }
+}

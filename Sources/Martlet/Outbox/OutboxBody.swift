@@ -1,0 +1,148 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+private let closeFile: @Sendable (Int32) -> Void = { close($0) }
+
+/// The body of a request on its way into an outbox: a small one in memory, a larger one in a file of its own.
+///
+/// The file is locked until the journal speaks of it: so whoever cleans up knows what nobody will ever speak of.
+final class OutboxBody: Sendable {
+  /// Up to so many bytes stand in the journal itself.
+  static let smallBytes = 64 << 10
+  private static let suffix = ".body"
+
+  let body: OutboxRequest.Body
+  private let path: String
+  private let descriptor: Int32
+
+  private init(_ body: OutboxRequest.Body, _ path: String, _ descriptor: Int32) {
+    (self.body, self.path, self.descriptor) = (body, path, descriptor)
+  }
+
+  deinit { if descriptor >= 0 { closeFile(descriptor) } }
+
+  static func path(_ id: UUID, in folder: String) -> String { "\(folder)/\(id.uuidString)\(suffix)" }
+
+  /// Reads a body to its end, and sees that it is safe on the disk.
+  ///
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` or ``HTTPError/Kind/file``, or what a stream throws.
+  static func store(_ body: HTTPBody?, of id: UUID, in folder: String, limit: Int64) async throws -> OutboxBody {
+    let path = path(id, in: folder)
+    guard let content = body?.content else { return OutboxBody(.none, path, -1) }
+    let plan: BodyPlan
+    do { plan = try BodyPlan(content) } catch { throw HTTPRequest.error(error, of: nil) }
+    let sink = Sink(path)
+    do {
+      if let length = plan.length, length > limit { throw tooLarge(limit) }
+      try await plan.send { piece in
+        try Task.checkCancellation()
+        if try sink.take(piece, limit: limit) { try await onFileQueue { () throws(HTTPError) in try sink.flush() } }
+      }
+      // A sequence may end early because its task was cancelled: what it gave is not the body.
+      try Task.checkCancellation()
+      return try await onFileQueue { () throws(HTTPError) in try sink.finish() }
+    } catch {
+      sink.discard()
+      guard var error = error as? HTTPError else { throw error }
+      (error.phase, error.mayHaveReachedServer) = (.queued, false)
+      throw error
+    }
+  }
+
+  /// Removes it again: the journal will not speak of it.
+  func discard() { if descriptor >= 0 { unlink(path) } }
+
+  static func remove(_ id: UUID, in folder: String) { unlink(path(id, in: folder)) }
+
+  private static func tooLarge(_ limit: Int64) -> HTTPError {
+    HTTPError(.bodyTooLarge, "the body has more than the \(limit) bytes that the outbox takes")
+  }
+
+  /// Holds the files that nobody writes any more.
+  ///
+  /// - Returns: Their requests, with the locked files.
+  static func abandoned(in folder: String) -> [(UUID, OutboxBody)] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    return names.compactMap { name in
+      guard name.hasSuffix(suffix), let id = UUID(uuidString: String(name.dropLast(suffix.count))) else { return nil }
+      let path = "\(folder)/\(name)"
+      let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+      guard descriptor >= 0 else { return nil }
+      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        closeFile(descriptor)
+        return nil
+      }
+      return (id, OutboxBody(.none, path, descriptor))
+    }
+  }
+
+  /// Bytes on their way to the disk; used by one after the other.
+  private final class Sink: Sendable {
+    private struct State {
+      var held = Data()
+      var written: Int64 = 0
+      var descriptor: Int32 = -1
+    }
+
+    private let path: String
+    private let state = Locked(State())
+
+    init(_ path: String) { self.path = path }
+
+    /// - Returns: Whether it is time to write.
+    func take(_ piece: Data, limit: Int64) throws(HTTPError) -> Bool {
+      try state.withLock { state throws(HTTPError) in
+        guard state.written + Int64(state.held.count) + Int64(piece.count) <= limit else { throw tooLarge(limit) }
+        state.held.append(piece)
+        return state.held.count > smallBytes
+      }
+    }
+
+    func flush() throws(HTTPError) {
+      var (held, descriptor) = state.withLock { state in
+        defer { state.held = Data() }
+        return (state.held, state.descriptor)
+      }
+      if descriptor < 0 {
+        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw PrivateFile.error("cannot be made", path, errno) }
+        state.withLock { [descriptor] in $0.descriptor = descriptor }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+          throw PrivateFile.error("cannot be locked", path, errno)
+        }
+      }
+      let code = held.withUnsafeBytes { DiskCalls.append($0, to: descriptor) }
+      guard code == 0 else { throw PrivateFile.error("cannot be written", path, code) }
+      state.withLock { [count = held.count] in $0.written += Int64(count) }
+      held = Data()
+    }
+
+    func finish() throws(HTTPError) -> OutboxBody {
+      let (held, isInFile) = state.withLock { ($0.held, $0.descriptor >= 0) }
+      guard isInFile else { return OutboxBody(.bytes(held), path, -1) }
+      try flush()
+      let (descriptor, written) = state.withLock { ($0.descriptor, $0.written) }
+      guard fsync(descriptor) == 0 else { throw PrivateFile.error("cannot be written", path, errno) }
+      PrivateFile.syncFolder(of: path)
+      state.withLock { $0.descriptor = -1 }
+      return OutboxBody(.file(written), path, descriptor)
+    }
+
+    func discard() {
+      let descriptor = state.withLock { state in
+        defer { state.descriptor = -1 }
+        return state.descriptor
+      }
+      guard descriptor >= 0 else { return }
+      unlink(path)
+      closeFile(descriptor)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+import Foundation
+
+extension ClientCore {
+  /// Opens an outbox.
+  @concurrent func outbox(at directory: URL, _ options: OutboxOptions) async throws -> Outbox {
+    if let problem = options.problem { throw HTTPError(.invalidRequest, problem) }
+    guard directory.isFileURL else { throw HTTPError(.file, "the folder of an outbox needs a file URL") }
+    let journal = try await onFileQueue { () throws(HTTPError) in try OutboxJournal(directory) }
+    let core = OutboxCore(self, journal, options)
+    let loop = OutboxLoop(core)
+    try await loop.open()
+    try enter(core)
+    // It lives until it is closed, or let go of and empty.
+    Task { await loop.run() }
+    return Outbox(core)
+  }
+}
+
+extension OutboxCore {
+  /// Asks the loop for something.
+  func ask<Answer: Sendable>(_ message: (OneShot<Answer>) -> Message) async throws -> Answer {
+    let answer = OneShot<Answer>()
+    let message = message(answer)
+    if !post(message) { refuse(message) }
+    return try await answer.value()
+  }
+
+  /// Makes a request safe.
+  @concurrent func submit(_ asked: HTTPRequest, key: String?) async throws -> UUID {
+    let id = UUID()
+    var asked = asked
+    if !asked.headers.contains("Idempotency-Key") { asked.headers["Idempotency-Key"] = "\"\(id.uuidString)\"" }
+    let (request, url) = try check(asked)
+    var headers = asked.headers
+    for name in ["Content-Type", "Content-Encoding"] where !headers.contains(name) {
+      headers[name] = request.headers[name]
+    }
+    let body = try await OutboxBody.store(request.body, of: id, in: journal.folder, limit: options.maximumBytes)
+    do {
+      let stored = OutboxRequest(
+        id: id, key: key, method: request.method.rawValue, url: url, fields: Array(headers), body: body.body,
+        submittedAt: now)
+      let record = OutboxRecord.submitted(stored)
+      let length = record.bytes.count
+      guard length <= OutboxFrames.maximumRecord else {
+        throw HTTPError(.invalidRequest, "the header fields have more bytes than an outbox keeps", request: asked)
+      }
+      var inFile: Int64 = 0
+      if case .file(let bytes) = body.body { inFile = bytes }
+      try await ask { .submit(stored, length: Int64(length + OutboxFrames.frameHead) + inFile, $0) } as Void
+      return id
+    } catch {
+      body.discard()
+      throw error
+    }
+  }
+
+  /// Checks a request as it is when it is sent.
+  private func check(_ asked: HTTPRequest) throws -> (HTTPRequest, url: String) {
+    let settings = client.settings
+    let options = ResolvedOptions(options.request.over(settings.configuration.options))
+    let (request, _, _) = try RequestGate.admit(asked, settings: settings, options: options, credential: nil)
+    guard let url = try? request.target.resolve(against: nil) else {
+      throw HTTPError(.invalidRequest, "the URL is not whole", request: asked)
+    }
+    guard url.user == nil else {
+      throw HTTPError(
+        .invalidRequest, "a URL with a user name would be stored with its password: give the client a credential",
+        request: asked)
+    }
+    return (request, url.requestString)
+  }
+
+  /// Ends it in time.
+  func close(within timeout: Duration?) async {
+    beginClosing()
+    guard let timeout else { return await closed() }
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.closed() }
+      group.addTask { [timeline = client.timeline] in
+        if (try? await timeline.pause(timeout)) != nil { self.abort() }
+      }
+      await group.next()
+      if !shared.withLock({ $0.isOver }) { await closed() }
+      group.cancelAll()
+    }
+  }
+}

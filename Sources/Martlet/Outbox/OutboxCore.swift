@@ -1,0 +1,186 @@
+import Foundation
+
+/// What delivers: one loop, which alone has the journal and the table.
+///
+/// ```
+///   messages ─▶ records ─▶ journal ─▶ changes ─▶ table ─▶ whose turn it is ─▶ requests ─▶ messages
+/// ```
+///
+/// Each round takes all messages there are, so that any number of submissions are one write and one sync.
+final class OutboxCore: Sendable {
+  enum Message: Sendable {
+    case submit(OutboxRequest, length: Int64, OneShot<Void>)
+    case command(Command, OneShot<Bool>)
+    case list(OneShot<[DeadLetter]>)
+    case ended(OutboxEntry, OutboxVerdict)
+    case network(ConnectivityState)
+    case hurry
+  }
+
+  enum Command: Sendable {
+    case revive(UUID)
+    case remove(UUID)
+  }
+
+  /// What others see and set.
+  struct Shared {
+    var messages: [Message] = []
+    var status = OutboxStatus()
+    var isReleased = false
+    var isClosing = false
+    var isAborting = false
+    var isOver = false
+    var watchers: [Int: AsyncStream<OutboxEvent>.Continuation] = [:]
+    var nextWatcher = 0
+  }
+
+  let client: ClientCore
+  let options: OutboxOptions
+  let journal: OutboxJournal
+  let signal = ChangeSignal()
+  let changed = ChangeSignal()
+  let shared = Locked(Shared())
+
+  init(_ client: ClientCore, _ journal: OutboxJournal, _ options: OutboxOptions) {
+    (self.client, self.journal, self.options) = (client, journal, options)
+    signal.addWatcher()
+    changed.addWatcher()
+  }
+
+  /// Hands something to the loop.
+  ///
+  /// - Returns: Whether there is one.
+  @discardableResult
+  func post(_ message: Message) -> Bool {
+    let isThere = shared.withLock { shared in
+      guard !shared.isOver else { return false }
+      shared.messages.append(message)
+      return true
+    }
+    signal.signal()
+    return isThere
+  }
+
+  var status: OutboxStatus { shared.withLock { $0.status } }
+  var isClosing: Bool { shared.withLock { $0.isClosing } }
+  var isAborting: Bool { shared.withLock { $0.isAborting } }
+  var isReleased: Bool { shared.withLock { $0.isReleased } }
+  var now: Date { client.settings.configuration.now() }
+
+  func takeMessages() -> [Message] {
+    shared.withLock { shared in
+      defer { shared.messages = [] }
+      return shared.messages
+    }
+  }
+
+  /// Nothing new is started; what is under way comes to its end.
+  func beginClosing() {
+    shared.withLock { $0.isClosing = true }
+    signal.signal()
+  }
+
+  /// Nothing is waited for any more.
+  func abort() {
+    shared.withLock { ($0.isClosing, $0.isAborting) = (true, true) }
+    signal.signal()
+  }
+
+  /// Nobody can submit any more: it ends when all is delivered.
+  func release() {
+    shared.withLock { $0.isReleased = true }
+    signal.signal()
+  }
+
+  /// Waits until the loop has ended.
+  func closed() async { await until { shared.withLock { $0.isOver } } }
+
+  /// Waits until nothing is pending, or the loop has ended, or the task is cancelled.
+  func waitUntilIdle() async {
+    await until { shared.withLock { $0.isOver || $0.status.pending == 0 && $0.messages.isEmpty } }
+  }
+
+  private func until(_ isTrue: () -> Bool) async {
+    while !Task.isCancelled {
+      let version = changed.version
+      if isTrue() { return }
+      await changed.wait(after: version)
+    }
+  }
+
+  func events() -> AsyncStream<OutboxEvent> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(4096)) { continuation in
+      let id: Int? = shared.withLock { shared in
+        guard !shared.isOver else { return nil }
+        shared.nextWatcher += 1
+        shared.watchers[shared.nextWatcher] = continuation
+        return shared.nextWatcher
+      }
+      guard let id else { return continuation.finish() }
+      continuation.onTermination = { [weak self] _ in
+        let removed = self?.shared.withLock { $0.watchers.removeValue(forKey: id) }
+        _ = removed
+      }
+    }
+  }
+
+  func tell(_ event: OutboxEvent) {
+    for watcher in shared.withLock({ Array($0.watchers.values) }) { watcher.yield(event) }
+  }
+
+  func publish(_ change: (inout OutboxStatus) -> Void) {
+    let isNew = shared.withLock { shared in
+      let old = shared.status
+      change(&shared.status)
+      return old != shared.status
+    }
+    guard isNew else { return }
+    changed.signal()
+    client.activityChanged()
+  }
+
+  /// Ends: whoever waits is told.
+  func end() {
+    let (messages, watchers) = shared.withLock { shared in
+      defer { (shared.messages, shared.watchers) = ([], [:]) }
+      shared.isOver = true
+      shared.status.isSender = false
+      shared.status.sending = 0
+      return (shared.messages, Array(shared.watchers.values))
+    }
+    for message in messages { refuse(message) }
+    for watcher in watchers { watcher.finish() }
+    client.leave(self)
+    changed.signal()
+    client.activityChanged()
+  }
+
+  func refuse(_ message: Message) {
+    let error = HTTPError(.clientClosed, "the outbox is closed")
+    switch message {
+    case .submit(_, _, let done): done.resolve(.failure(error))
+    case .command(_, let done): done.resolve(.failure(error))
+    case .list(let done): done.resolve(.failure(error))
+    case .ended, .network, .hurry: break
+    }
+  }
+
+  // MARK: Sending
+
+  /// Makes an attempt.
+  func deliver(_ request: HTTPRequest) async -> OutboxVerdict {
+    let defaults = RequestOptions.timeout(nil)
+    let options = options.request.over(defaults).accepts(.any).retry(.none).cache(.off).coalesces(false)
+    do {
+      let (status, headers) = try await client.stream(request, options: options) { response in
+        // Whatever it says: so the connection can be used again. The head is the answer.
+        _ = try? await response.body.read(upTo: 64 << 10)
+        return (response.status, response.headers)
+      }
+      return OutboxVerdict(status, headers, self.options, now: now)
+    } catch {
+      if (error as? HTTPError)?.kind == .clientClosed { beginClosing() }
+      return OutboxVerdict(error)
+    }
+  }
+}

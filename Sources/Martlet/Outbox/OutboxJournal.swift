@@ -1,0 +1,263 @@
+import Foundation
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+private let closeFile: @Sendable (Int32) -> Void = { close($0) }
+
+/// The file that an outbox is: records, one after the other, added by any process and never changed.
+///
+/// ```
+///   catch up ─▶ what others have added; what is torn at the end, by a process that was killed, is cut off
+///   append ─▶ catch up, write, sync: what was promised is on the disk
+///   compact ─▶ catch up, write what is needed yet to a new file, sync, rename
+/// ```
+///
+/// Each of them has the lock of the folder. They block: they are called where that may be, by one after the other.
+final class OutboxJournal: Sendable {
+  /// What has become known.
+  struct News: Sendable {
+    /// Whether all before is void: somebody has written the journal anew.
+    var isAnew = false
+    var changes: [OutboxChange] = []
+    /// The places that could not be read.
+    var damaged = 0
+  }
+
+  private struct State {
+    var descriptor: Int32 = -1
+    var inode: UInt64 = 0
+    var frames = OutboxFrames(mark: 0)
+    /// Up to where it is known.
+    var end: Int64 = 0
+  }
+
+  let folder: String
+  private let path: String
+  private let state = Locked(State())
+
+  /// Opens the folder; makes it if it is not there.
+  ///
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  init(_ folder: URL) throws(HTTPError) {
+    let path = folder.standardizedFileURL.path(percentEncoded: false)
+    self.folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    self.path = self.folder + "/journal"
+    try DiskFolder.make(self.folder)
+    // A folder of somebody else, or that others may write in, is none for secrets.
+    guard try DiskFolder.open(self.folder) != nil else {
+      throw HTTPError(.file, "\(PrivateFile.shown(self.folder)) is gone")
+    }
+  }
+
+  deinit { state.withLock { if $0.descriptor >= 0 { closeFile($0.descriptor) } } }
+
+  /// How many bytes there are.
+  var length: Int64 { state.withLock { $0.end } }
+
+  /// How long another process may have the lock.
+  private static let patience = 10_000
+
+  private func locked<R>(_ work: (inout sending State) throws(HTTPError) -> sending R) throws(HTTPError) -> R {
+    let lock = try FileLock(folder + "/lock", patience: Self.patience)
+    defer { lock.release() }
+    return try state.withLock { state throws(HTTPError) in try work(&state) }
+  }
+
+  /// Takes the lock of the one process that sends, if nobody has it.
+  func lease() -> DiskDescriptor? {
+    let descriptor = openFile(folder + "/lease", O_RDWR | O_CREAT)
+    guard descriptor >= 0 else { return nil }
+    let lease = DiskDescriptor(descriptor)
+    return flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? lease : nil
+  }
+
+  // MARK: Reading
+
+  /// Learns what others have added.
+  func catchUp() throws(HTTPError) -> News {
+    // Nothing has happened, mostly.
+    if state.withLock({ $0.descriptor >= 0 && Self.isUnchanged(path, $0) }) { return News() }
+    return try locked { state throws(HTTPError) in try catchUp(&state) }
+  }
+
+  private static func isUnchanged(_ path: String, _ state: State) -> Bool {
+    guard let facts = DiskCalls.facts(path) else { return false }
+    return facts.inode == state.inode && facts.size == state.end
+  }
+
+  private func catchUp(_ state: inout State) throws(HTTPError) -> News {
+    var news = News()
+    if state.descriptor < 0 || DiskCalls.facts(path)?.inode != state.inode {
+      news.isAnew = state.descriptor >= 0
+      try open(&state)
+    }
+    let size = DiskCalls.facts(state.descriptor)?.size ?? state.end
+    while state.end < size {
+      if let record = state.frames.frame(state.descriptor, at: state.end) {
+        let span = state.end..<(state.end + Int64(OutboxFrames.frameHead + record.count))
+        if let record = OutboxRecord(record) {
+          news.changes.append(OutboxChange(record, span))
+        } else {
+          news.damaged += 1
+        }
+        state.end = span.upperBound
+      } else if let next = state.frames.next(state.descriptor, after: state.end) {
+        news.damaged += 1
+        state.end = next
+      } else {
+        // Nobody writes now: this is what a process that was killed has left of a record that it has promised nobody.
+        guard ftruncate(state.descriptor, off_t(state.end)) == 0 else {
+          throw PrivateFile.error("cannot be cut", path, errno)
+        }
+        break
+      }
+    }
+    return news
+  }
+
+  private func open(_ state: inout State) throws(HTTPError) {
+    let descriptor = openFile(path, O_RDWR | O_CREAT)
+    guard descriptor >= 0 else { throw PrivateFile.error("cannot be opened", path, errno) }
+    do throws(HTTPError) {
+      guard let facts = DiskCalls.facts(descriptor), facts.isFile, facts.isOwn else {
+        throw HTTPError(.file, "\(PrivateFile.shown(path)) is not a plain file of one's own")
+      }
+      if facts.size < OutboxFrames.headLength {
+        let frames = OutboxFrames(mark: UInt64.random(in: .min ... .max))
+        try begin(descriptor, frames)
+        PrivateFile.syncFolder(of: path)
+        (state.frames, state.end) = (frames, OutboxFrames.headLength)
+      } else if let frames = OutboxFrames(descriptor) {
+        (state.frames, state.end) = (frames, OutboxFrames.headLength)
+      } else {
+        throw HTTPError(
+          .file, "\(PrivateFile.shown(path)) is not the journal of an outbox, or damaged at its beginning")
+      }
+      if state.descriptor >= 0 { closeFile(state.descriptor) }
+      (state.descriptor, state.inode) = (descriptor, facts.inode)
+    } catch {
+      closeFile(descriptor)
+      throw error
+    }
+  }
+
+  private func openFile(_ path: String, _ flags: Int32) -> Int32 {
+    #if canImport(Darwin)
+      Darwin.open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+    #elseif canImport(Glibc)
+      Glibc.open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+    #elseif canImport(Musl)
+      Musl.open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+    #endif
+  }
+
+  private func begin(_ descriptor: Int32, _ frames: OutboxFrames) throws(HTTPError) {
+    let code = frames.head.withUnsafeBytes { DiskCalls.put($0, into: descriptor, at: 0) }
+    guard code == 0, fsync(descriptor) == 0 else {
+      throw PrivateFile.error("cannot be written", path, code == 0 ? errno : code)
+    }
+  }
+
+  /// Reads a request that the journal has told of.
+  func request(at span: Range<Int64>) -> OutboxRequest? {
+    state.withLock { state in
+      guard let bytes = state.frames.frame(state.descriptor, at: span.lowerBound),
+        case .submitted(let request)? = OutboxRecord(bytes)
+      else { return nil }
+      return request
+    }
+  }
+
+  // MARK: Writing
+
+  /// Adds records, all or none.
+  ///
+  /// - Parameters:
+  ///   - records: The records, as bytes.
+  ///   - isSynced: Whether they must survive a machine that stops suddenly.
+  /// - Returns: What has become known, these included.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``; nothing is added.
+  func append(_ records: [[UInt8]], isSynced: Bool) throws(HTTPError) -> News {
+    try locked { state throws(HTTPError) in
+      var news = try catchUp(&state)
+      let start = state.end
+      var bytes: [UInt8] = []
+      for record in records {
+        let frame = state.frames.frame(record)
+        let place = start + Int64(bytes.count)
+        if let read = OutboxRecord(record) {
+          news.changes.append(OutboxChange(read, place..<(place + Int64(frame.count))))
+        }
+        bytes += frame
+      }
+      let code = bytes.withUnsafeBytes { DiskCalls.put($0, into: state.descriptor, at: start) }
+      guard code == 0, !isSynced || fsync(state.descriptor) == 0 else {
+        let problem = PrivateFile.error("cannot be written", path, code == 0 ? errno : code)
+        // What nobody was promised must not be there.
+        _ = ftruncate(state.descriptor, off_t(start))
+        throw problem
+      }
+      state.end = start + Int64(bytes.count)
+      return news
+    }
+  }
+
+  /// Writes the journal anew, with what is needed yet; everything added before must be known.
+  ///
+  /// - Parameter entries: What is needed, in its order.
+  /// - Returns: Where the requests stand now; `nil` if somebody has added something meanwhile.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``; the journal is what it was.
+  func compact(_ entries: [OutboxEntry]) throws(HTTPError) -> [UUID: Range<Int64>]? {
+    try locked { state throws(HTTPError) in
+      guard Self.isUnchanged(path, state) else { return nil }
+      let new = path + ".new"
+      unlink(new)
+      let descriptor = openFile(new, O_RDWR | O_CREAT | O_EXCL)
+      guard descriptor >= 0 else { throw PrivateFile.error("cannot be made", new, errno) }
+      do throws(HTTPError) {
+        var spans: [UUID: Range<Int64>] = [:]
+        var end = OutboxFrames.headLength
+        try begin(descriptor, state.frames)
+        for entry in entries {
+          // What cannot be read any more is lost already.
+          guard let record = state.frames.frame(state.descriptor, at: entry.span.lowerBound) else { continue }
+          var bytes = state.frames.frame(record)
+          spans[entry.id] = end..<(end + Int64(bytes.count))
+          for note in entry.notes { bytes += state.frames.frame(note.bytes) }
+          let code = bytes.withUnsafeBytes { DiskCalls.put($0, into: descriptor, at: end) }
+          guard code == 0 else { throw PrivateFile.error("cannot be written", new, code) }
+          end += Int64(bytes.count)
+        }
+        guard fsync(descriptor) == 0 else { throw PrivateFile.error("cannot be written", new, errno) }
+        guard let inode = DiskCalls.facts(descriptor)?.inode else {
+          throw PrivateFile.error("cannot be examined", new, errno)
+        }
+        try PrivateFile.rename(new, to: path)
+        closeFile(state.descriptor)
+        (state.descriptor, state.inode, state.end) = (descriptor, inode, end)
+        return spans
+      } catch {
+        unlink(new)
+        closeFile(descriptor)
+        throw error
+      }
+    }
+  }
+}
+
+extension OutboxEntry {
+  /// What has to be noted of it beside itself.
+  var notes: [OutboxRecord] {
+    var notes: [OutboxRecord] = []
+    if let revivedAt { notes.append(.revived(id, at: revivedAt)) }
+    if attempts > 0 { notes.append(.attempted(id, attempts)) }
+    if let death { notes.append(.died(id, at: death.date, reason: death.reason)) }
+    return notes
+  }
+}

@@ -1,0 +1,332 @@
+import Foundation
+
+/// The loop of an outbox, and all that it knows.
+///
+/// ```
+///            ┌──────────────────────────────── 1 s, or something has happened ◀──┐
+///   open ─▶ standing by ── the lease is free ─▶ sending ───────────────────────────┤
+///            └───────────── closed, or released and empty ─▶ over ◀────────────────┘
+/// ```
+actor OutboxLoop {
+  private let core: OutboxCore
+  private let journal: OutboxJournal
+  private let options: OutboxOptions
+  private let timeline: Timeline
+  private var table: OutboxTable
+  /// The system's lock of the one process that sends; taken back from a process that ends, however it ends.
+  private var lease: DiskDescriptor?
+  /// What is true but not written yet: a full disk is no reason to send twice.
+  private var unwritten: [OutboxRecord] = []
+  /// `nil` until it has been said for the first time.
+  private var network: ConnectivityState?
+  /// From then on it is taken for unknown.
+  private let networkDeadline: Duration
+  private var delivered = 0
+  private var damaged = 0
+
+  /// How often the folder is looked at: another process may have submitted something, or ended.
+  private static let watchPause = Duration.seconds(1)
+  /// A journal is written anew from here on, when less than half of it is needed.
+  private static let compactBytes: Int64 = 1 << 20
+  private var compactedLength: Int64 = 0
+
+  init(_ core: OutboxCore) {
+    self.core = core
+    journal = core.journal
+    options = core.options
+    timeline = core.client.timeline
+    table = OutboxTable(core.options.limits)
+    networkDeadline = timeline.now() + (core.options.connectivity == nil ? .zero : Self.watchPause)
+  }
+
+  // MARK: The rounds
+
+  /// Learns what was submitted before.
+  ///
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  func open() async throws {
+    take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.catchUp() })
+    await seekLease()
+    publish()
+  }
+
+  func run() async {
+    // The requests are tasks of the group, so that none outlives the loop.
+    await withDiscardingTaskGroup { group in
+      if let connectivity = options.connectivity {
+        group.addTask { [core] in for await state in connectivity.states { core.post(.network(state)) } }
+      }
+      while true {
+        let version = core.signal.version
+        await take(core.takeMessages())
+        await lookAtFolder()
+        if isOver { break }
+        if core.isAborting { group.cancelAll() }
+        start(&group, await read(maySend ? table.start(now: timeline.now()) : []))
+        await compact()
+        publish()
+        await pause(version)
+      }
+      group.cancelAll()
+    }
+    // What ended last is to be known, too.
+    await take(core.takeMessages())
+    lease = nil
+    core.end()
+  }
+
+  private var isOver: Bool {
+    guard table.sending.isEmpty, unwritten.isEmpty || core.isClosing else { return false }
+    return core.isClosing || core.isReleased && (table.pending == 0 || lease == nil)
+  }
+
+  private var maySend: Bool { lease != nil && !core.isClosing && unwritten.isEmpty && mayBeConnected }
+
+  private var mayBeConnected: Bool { network.map { $0 != .disconnected } ?? (timeline.now() >= networkDeadline) }
+
+  /// Waits until something happens, a host is to be tried again, or the folder is to be looked at.
+  private func pause(_ version: Int) async {
+    let now = timeline.now()
+    let next = maySend ? table.nextTurn(after: now).map { $0 - now } : nil
+    await withTaskGroup(of: Void.self) { [core, timeline] group in
+      group.addTask { await core.signal.wait(after: version) }
+      group.addTask { try? await timeline.watch(Self.watchPause) }
+      if let next { group.addTask { try? await timeline.pause(next) } }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
+  /// Learns what others have done, and becomes the sender if there is none.
+  private func lookAtFolder() async {
+    do {
+      take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.catchUp() })
+    } catch {
+      core.tell(.problem(error))
+    }
+    if !core.isClosing { await seekLease() }
+  }
+
+  private func seekLease() async {
+    guard lease == nil else { return }
+    lease = await onFileQueue { [journal] in journal.lease() }
+    if lease != nil { await removeAbandoned() }
+  }
+
+  /// Removes the bodies that a process has left that was killed before the journal spoke of them.
+  private func removeAbandoned() async {
+    let found = await onFileQueue { [journal] in OutboxBody.abandoned(in: journal.folder) }
+    guard !found.isEmpty else { return }
+    // Whoever had one until a moment ago has written of it before letting go.
+    guard let news = try? await onFileQueue({ [journal] () throws(HTTPError) in try journal.catchUp() }) else { return }
+    take(news)
+    for (id, body) in found where table.entries[id] == nil { body.discard() }
+  }
+
+  private func publish() {
+    core.publish {
+      $0.pending = table.pending
+      $0.sending = table.sending.count
+      $0.delivered = delivered
+      $0.dead = table.dead
+      $0.bytes = table.bytes
+      $0.isSender = lease != nil
+      $0.damaged = damaged
+    }
+  }
+
+  // MARK: What is known
+
+  private func take(_ news: OutboxJournal.News) {
+    if news.isAnew { table = OutboxTable(options.limits) }
+    damaged += news.damaged
+    for change in news.changes { table.apply(change) }
+  }
+
+  /// Writes records, and takes in what they change.
+  private func write(_ records: [OutboxRecord], isSynced: Bool) async throws {
+    take(
+      try await onFileQueue { [journal] () throws(HTTPError) in
+        try journal.append(records.map(\.bytes), isSynced: isSynced)
+      })
+  }
+
+  // MARK: Messages
+
+  private func take(_ messages: [OutboxCore.Message]) async {
+    var submissions: [(OutboxRequest, OneShot<Void>)] = []
+    var bytes = table.bytes
+    for message in messages {
+      switch message {
+      case .submit(let request, let length, let done):
+        if core.isClosing {
+          core.refuse(message)
+        } else if bytes + length > options.maximumBytes {
+          done.resolve(
+            .failure(
+              HTTPError(
+                .queue, "the outbox has \(bytes) bytes, and \(length) more would be beyond \(options.maximumBytes)")))
+        } else {
+          bytes += length
+          submissions.append((request, done))
+        }
+      case .command(let command, let done): await obey(command, done)
+      case .list(let done): done.resolve(.success(await deadLetters()))
+      case .ended(let entry, let verdict): note(entry, verdict)
+      case .network(let state):
+        network = state
+        if state == .connected { table.forgetPauses() }
+      case .hurry: table.forgetPauses()
+      }
+    }
+    await writeUnwritten()
+    await write(submissions)
+  }
+
+  private func write(_ submissions: [(OutboxRequest, OneShot<Void>)]) async {
+    guard !submissions.isEmpty else { return }
+    do {
+      try await write(submissions.map { .submitted($0.0) }, isSynced: true)
+      publish()
+      for (request, done) in submissions {
+        core.tell(.submitted(request.id))
+        done.resolve(.success(()))
+      }
+    } catch {
+      for (_, done) in submissions { done.resolve(.failure(error)) }
+    }
+  }
+
+  /// Writes what has become of requests; a file of a body goes when that is safe.
+  private func writeUnwritten() async {
+    guard !unwritten.isEmpty else { return }
+    let files = unwritten.compactMap { record in
+      switch record {
+      case .delivered(let id), .removed(let id): table.entries[id]?.bodyLength == nil ? nil : id
+      default: nil
+      }
+    }
+    do {
+      try await write(unwritten, isSynced: !files.isEmpty)
+      unwritten = []
+      await onFileQueue { [folder = journal.folder] in for id in files { OutboxBody.remove(id, in: folder) } }
+    } catch {
+      core.tell(.problem(error))
+    }
+  }
+
+  private func obey(_ command: OutboxCore.Command, _ done: OneShot<Bool>) async {
+    let record: OutboxRecord
+    switch command {
+    case .revive(let id):
+      guard table.entries[id]?.death != nil else { return _ = done.resolve(.success(false)) }
+      record = .revived(id, at: core.now)
+    case .remove(let id):
+      guard table.entries[id] != nil, !table.sending.contains(id) else { return _ = done.resolve(.success(false)) }
+      record = .removed(id)
+    }
+    let file = table.entries[record.id]?.bodyLength == nil ? nil : record.id
+    do {
+      try await write([record], isSynced: true)
+      if case .removed = record, let file {
+        await onFileQueue { [folder = journal.folder] in OutboxBody.remove(file, in: folder) }
+      }
+      publish()
+      done.resolve(.success(true))
+    } catch {
+      done.resolve(.failure(error))
+    }
+  }
+
+  private func deadLetters() async -> [DeadLetter] {
+    let dead = table.entries.values.filter { $0.death != nil }.sorted { $0.submittedAt < $1.submittedAt }
+    return await onFileQueue { [journal] in
+      dead.compactMap { entry in
+        guard let death = entry.death, let stored = journal.request(at: entry.span) else { return nil }
+        return DeadLetter(
+          id: entry.id, request: stored.request(in: journal.folder), key: entry.key, reason: death.reason,
+          attempts: entry.attempts, submittedAt: entry.submittedAt, diedAt: death.date)
+      }
+    }
+  }
+
+  // MARK: Delivering
+
+  /// Reads the requests whose turn it is.
+  private func read(_ entries: [OutboxEntry]) async -> [(OutboxEntry, OutboxRequest?)] {
+    guard !entries.isEmpty else { return [] }
+    return await onFileQueue { [journal] in entries.map { ($0, journal.request(at: $0.span)) } }
+  }
+
+  private func start(_ group: inout DiscardingTaskGroup, _ entries: [(OutboxEntry, OutboxRequest?)]) {
+    for (entry, stored) in entries {
+      guard let stored else {
+        note(entry, .dead(reason: "it cannot be read any more"))
+        continue
+      }
+      if isTooOld(entry) {
+        note(entry, .dead(reason: "it has waited for longer than it may"))
+        continue
+      }
+      let request = stored.request(in: journal.folder)
+      group.addTask { [core] in core.post(.ended(entry, await core.deliver(request))) }
+    }
+  }
+
+  /// What an attempt has come to.
+  private func note(_ entry: OutboxEntry, _ verdict: OutboxVerdict) {
+    let attempts = (table.entries[entry.id]?.attempts ?? entry.attempts) + 1
+    switch verdict {
+    case .delivered(let status):
+      table.hasAnswered(entry.host)
+      // Removed meanwhile, or somebody has meddled with the folder.
+      if table.entries[entry.id] != nil { unwritten.append(.delivered(entry.id)) }
+      delivered += 1
+      core.tell(.delivered(entry.id, status))
+    case .dead(let reason):
+      table.hasAnswered(entry.host)
+      bury(entry.id, reason)
+    case .later(let reason, let isCounted, let asked):
+      let pause = table.hasFailed(
+        entry.host, now: timeline.now(), asked: asked, options, random: core.client.settings.configuration.random())
+      if isCounted, attempts >= options.maximumAttempts {
+        bury(entry.id, "\(reason), \(attempts) times")
+      } else if isTooOld(entry) {
+        bury(entry.id, "\(reason), and it has waited for longer than it may")
+      } else {
+        if isCounted { unwritten.append(.attempted(entry.id, attempts)) }
+        core.tell(.failed(entry.id, reason: reason, next: pause))
+      }
+    case .stopped: break
+    }
+    // Nothing is sent before the journal, and with it the table, knows what has become of it.
+    table.stop(entry)
+  }
+
+  private func isTooOld(_ entry: OutboxEntry) -> Bool {
+    let age = core.now.timeIntervalSince(entry.revivedAt ?? entry.submittedAt)
+    return age > options.maximumAge / .seconds(1)
+  }
+
+  private func bury(_ id: UUID, _ reason: String) {
+    unwritten.append(.died(id, at: core.now, reason: reason))
+    core.tell(.died(id, reason: reason))
+  }
+
+  // MARK: The journal
+
+  /// Drops what is not needed any more.
+  private func compact() async {
+    let length = journal.length
+    guard lease != nil, length > max(Self.compactBytes, 2 * table.frameBytes, 2 * compactedLength) else { return }
+    let entries = table.entries.values.sorted { $0.span.lowerBound < $1.span.lowerBound }
+    do {
+      let spans = try await onFileQueue { [journal] () throws(HTTPError) in try journal.compact(entries) }
+      guard let spans else { return }
+      table.move(spans)
+      compactedLength = journal.length
+    } catch {
+      core.tell(.problem(error))
+    }
+  }
+}

@@ -1,0 +1,268 @@
+import Foundation
+
+/// What an outbox knows of a request without reading it.
+struct OutboxEntry: Equatable, Sendable {
+  let id: UUID
+  let key: String?
+  let host: String
+  /// The bytes of the file of its body, if it has one.
+  let bodyLength: Int64?
+  /// Where its frame stands in the journal.
+  var span: Range<Int64>
+  let submittedAt: Date
+  var revivedAt: Date?
+  var attempts = 0
+  var death: Death?
+
+  struct Death: Equatable, Sendable {
+    var date: Date
+    var reason: String
+  }
+
+  var bytes: Int64 { span.upperBound - span.lowerBound + (bodyLength ?? 0) }
+}
+
+/// What has become known, in the order of the journal.
+enum OutboxChange: Equatable, Sendable {
+  case submitted(OutboxEntry)
+  case attempted(UUID, Int)
+  /// Delivered or removed: it is gone.
+  case gone(UUID)
+  case died(UUID, OutboxEntry.Death)
+  case revived(UUID, at: Date)
+
+  init(_ record: OutboxRecord, _ span: Range<Int64>) {
+    switch record {
+    case .submitted(let request):
+      var length: Int64?
+      if case .file(let bytes) = request.body { length = bytes }
+      let host = (try? AbsoluteURL.parse(request.url))?.origin.description ?? request.url
+      self = .submitted(
+        OutboxEntry(
+          id: request.id, key: request.key, host: host, bodyLength: length, span: span,
+          submittedAt: request.submittedAt))
+    case .attempted(let id, let count): self = .attempted(id, count)
+    case .delivered(let id), .removed(let id): self = .gone(id)
+    case .died(let id, let date, let reason): self = .died(id, OutboxEntry.Death(date: date, reason: reason))
+    case .revived(let id, let date): self = .revived(id, at: date)
+    }
+  }
+}
+
+/// Whose turn it is: requests with the same key one after the other, hosts in turns, none while its host pauses.
+struct OutboxTable {
+  /// What is known of a host; `ready` are the requests that nothing but the host keeps.
+  private struct Host {
+    var ready = FirstInFirstOut<UUID>()
+    var sending = 0
+    var failures = 0
+    var notBefore = Duration.zero
+  }
+
+  private let limits: QueueLimits
+  private(set) var entries: [UUID: OutboxEntry] = [:]
+  private var lanes: [String: FirstInFirstOut<UUID>] = [:]
+  private var hosts: [String: Host] = [:]
+  /// The hosts that have something ready, in turns.
+  private var turns = FirstInFirstOut<String>()
+  private(set) var sending: Set<UUID> = []
+  private(set) var bytes: Int64 = 0
+  private(set) var dead = 0
+  /// The bytes of the journal that are needed yet.
+  private(set) var frameBytes: Int64 = 0
+
+  init(_ limits: QueueLimits) { self.limits = limits }
+
+  var pending: Int { entries.count - dead }
+
+  // MARK: What the journal says
+
+  /// Takes in what the journal says.
+  ///
+  /// - Returns: The request that is gone, if it has a file.
+  @discardableResult
+  mutating func apply(_ change: OutboxChange) -> UUID? {
+    switch change {
+    case .submitted(let entry):
+      guard entries[entry.id] == nil else { return nil }
+      entries[entry.id] = entry
+      count(entry, 1)
+      enqueue(entry)
+    case .attempted(let id, let count): entries[id]?.attempts = count
+    case .gone(let id):
+      guard let entry = entries.removeValue(forKey: id) else { return nil }
+      count(entry, -1)
+      if entry.death != nil { dead -= 1 } else { dequeue(entry) }
+      return entry.bodyLength == nil ? nil : id
+    case .died(let id, let death):
+      guard let entry = entries[id], entry.death == nil else { return nil }
+      entries[id]?.death = death
+      dead += 1
+      dequeue(entry)
+    case .revived(let id, let date):
+      guard var entry = entries[id] else { return nil }
+      let wasDead = entry.death != nil
+      (entry.death, entry.attempts, entry.revivedAt) = (nil, 0, date)
+      entries[id] = entry
+      guard wasDead else { return nil }
+      dead -= 1
+      enqueue(entry)
+    }
+    return nil
+  }
+
+  /// Takes in where frames stand after the journal was written anew.
+  mutating func move(_ spans: [UUID: Range<Int64>]) {
+    for (id, span) in spans { entries[id]?.span = span }
+  }
+
+  private mutating func count(_ entry: OutboxEntry, _ sign: Int64) {
+    bytes += sign * entry.bytes
+    frameBytes += sign * (entry.span.upperBound - entry.span.lowerBound)
+  }
+
+  /// It gets its turn after all that have the same key.
+  private mutating func enqueue(_ entry: OutboxEntry) {
+    guard let key = entry.key else { return makeReady(entry) }
+    lanes[key, default: FirstInFirstOut()].append(entry.id)
+    if lanes[key]?.first == entry.id { makeReady(entry) }
+  }
+
+  /// It keeps nobody waiting any more.
+  private mutating func dequeue(_ entry: OutboxEntry) {
+    guard let key = entry.key, var lane = lanes[key] else { return }
+    let wasFirst = lane.first == entry.id
+    lane.remove(entry.id)
+    lanes[key] = lane.isEmpty ? nil : lane
+    if wasFirst, let next = lane.first.flatMap({ entries[$0] }) { makeReady(next) }
+  }
+
+  private mutating func makeReady(_ entry: OutboxEntry, isFirst: Bool = false) {
+    var host = hosts[entry.host] ?? Host()
+    if host.ready.isEmpty { turns.append(entry.host) }
+    if isFirst { host.ready.prepend(entry.id) } else { host.ready.append(entry.id) }
+    hosts[entry.host] = host
+  }
+
+  // MARK: Turns
+
+  /// Chooses the next requests, which are being sent from now on.
+  mutating func start(now: Duration) -> [OutboxEntry] {
+    var started: [OutboxEntry] = []
+    var rest = turns.count
+    while sending.count < limits.total, rest > 0, let name = turns.popFirst() {
+      rest -= 1
+      guard var host = hosts[name] else { continue }
+      if host.notBefore <= now, host.sending < (host.failures > 0 ? 1 : limits.perHost),
+        let entry = nextEntry(&host)
+      {
+        host.sending += 1
+        sending.insert(entry.id)
+        started.append(entry)
+        // It may have room for another one.
+        rest = turns.count + 1
+      }
+      if !host.ready.isEmpty { turns.append(name) }
+      hosts[name] = host
+    }
+    return started
+  }
+
+  /// The first one that is still to be sent.
+  private func nextEntry(_ host: inout Host) -> OutboxEntry? {
+    while let id = host.ready.popFirst() {
+      guard let entry = entries[id], entry.death == nil, !sending.contains(id) else { continue }
+      // A dead letter that was revived may stand here from before.
+      if let key = entry.key, lanes[key]?.first != id { continue }
+      return entry
+    }
+    return nil
+  }
+
+  /// When a host that pauses is to be tried again.
+  func nextTurn(after now: Duration) -> Duration? {
+    turns.lazy.compactMap { hosts[$0]?.notBefore }.filter { $0 > now }.min()
+  }
+
+  /// A request is not being sent any more.
+  mutating func stop(_ entry: OutboxEntry) {
+    guard sending.remove(entry.id) != nil else { return }
+    hosts[entry.host]?.sending -= 1
+    if let entry = entries[entry.id], entry.death == nil { makeReady(entry, isFirst: true) }
+  }
+
+  /// A host has answered.
+  mutating func hasAnswered(_ name: String) {
+    hosts[name]?.failures = 0
+    hosts[name]?.notBefore = .zero
+    if let host = hosts[name], host.ready.isEmpty, host.sending == 0 { hosts[name] = nil }
+  }
+
+  /// A host has failed, and pauses.
+  ///
+  /// - Returns: How long.
+  mutating func hasFailed(
+    _ name: String, now: Duration, asked: Duration?, _ options: OutboxOptions, random: Double
+  ) -> Duration {
+    var host = hosts[name] ?? Host()
+    // Those that were sent at the same time are one failure.
+    if host.notBefore <= now { host.failures += 1 }
+    var pause = options.pause
+    for _ in 1..<max(1, host.failures) where pause < options.longestPause { pause = pause * 2 }
+    pause = min(pause, options.longestPause) * (1 - random / 2)
+    pause = max(pause, min(asked ?? .zero, .seconds(24 * 3600)))
+    host.notBefore = max(host.notBefore, now + pause)
+    hosts[name] = host
+    return host.notBefore - now
+  }
+
+  /// No host pauses any more.
+  mutating func forgetPauses() {
+    for name in hosts.keys {
+      hosts[name]?.failures = 0
+      hosts[name]?.notBefore = .zero
+    }
+  }
+}
+
+/// A line: first in, first out.
+struct FirstInFirstOut<Element> {
+  private var elements: [Element] = []
+  private var head = 0
+
+  var count: Int { elements.count - head }
+  var isEmpty: Bool { count == 0 }
+  var first: Element? { isEmpty ? nil : elements[head] }
+  var lazy: LazySequence<ArraySlice<Element>> { elements[head...].lazy }
+
+  mutating func append(_ element: Element) { elements.append(element) }
+
+  mutating func prepend(_ element: Element) {
+    if head > 0 {
+      head -= 1
+      elements[head] = element
+    } else {
+      elements.insert(element, at: 0)
+    }
+  }
+
+  mutating func popFirst() -> Element? {
+    guard let first else { return nil }
+    head += 1
+    if head > 32, head * 2 > elements.count {
+      elements.removeFirst(head)
+      head = 0
+    }
+    return first
+  }
+}
+
+extension FirstInFirstOut where Element: Equatable {
+  mutating func remove(_ element: Element) {
+    if first == element {
+      _ = popFirst()
+    } else if let index = elements[head...].firstIndex(of: element) {
+      elements.remove(at: index)
+    }
+  }
+}

@@ -1,0 +1,83 @@
+#if os(Linux)
+  import Foundation
+  import Testing
+
+  /// A server in a process of its own that applies each `Idempotency-Key` once and keeps a record of it on the disk: it
+  /// can be killed at any time, and started again at the same port.
+  final class ApplyingServer {
+    private let folder: TemporaryFolder
+    private var process: ToolProcess
+    let port: Int
+
+    init() async throws {
+      folder = try TemporaryFolder()
+      (process, port) = try await Self.start(folder, port: 0)
+    }
+
+    private static func start(_ folder: TemporaryFolder, port: Int) async throws -> (ToolProcess, Int) {
+      let process = try TestProgram.python.start(["-u", "-c", program, folder.path("applied"), "\(port)"])
+      #expect(await becomes(every: .milliseconds(2)) { process.outputSoFar.contains("\n") || !process.isRunning })
+      let line = process.outputSoFar.split(separator: "\n").first.map(String.init) ?? ""
+      return (process, try #require(Int(line), "the server has not started: \(line)"))
+    }
+
+    /// Kills it, and starts it again.
+    func crash() async throws {
+      process.send(SIGKILL)
+      _ = try await process.end()
+      process = try await Self.start(folder, port: port).0
+    }
+
+    /// What was applied, in its order: lane and text.
+    var applied: [(lane: String, text: String)] {
+      let lines = ((try? folder.contents("applied")).map { String(decoding: $0, as: UTF8.self) } ?? "").split(
+        separator: "\n")
+      return lines.map { line in
+        let words = line.split(separator: " ", maxSplits: 2).map(String.init)
+        return (words.count > 1 ? words[1] : "", words.count > 2 ? words[2] : "")
+      }
+    }
+
+    private static let program = """
+      import os, sys, threading
+      from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+      path = sys.argv[1]
+      lock = threading.Lock()
+      seen = set()
+      log = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+      for line in os.read(log, 1 << 30).decode().splitlines():
+          seen.add(line.split(" ")[0])
+
+      class Handler(BaseHTTPRequestHandler):
+          protocol_version = "HTTP/1.1"
+
+          def do_POST(self):
+              length = int(self.headers["Content-Length"])
+              body = self.rfile.read(length).decode()
+              if len(body) < length:  # The sender was killed.
+                  self.close_connection = True
+                  return
+              key = self.headers["Idempotency-Key"]
+              with lock:
+                  if key not in seen:
+                      seen.add(key)
+                      # One short write: a process that is killed has made all of it or nothing.
+                      text = body.rstrip("x")
+                      os.write(log, f"{key} {self.headers['X-Lane']} {text}x{len(body) - len(text)}\\n".encode())
+              self.send_response(204)
+              self.end_headers()
+
+          def log_message(self, *arguments):
+              pass
+
+      class Server(ThreadingHTTPServer):
+          daemon_threads = True
+          allow_reuse_address = True
+
+      server = Server(("127.0.0.1", int(sys.argv[2])), Handler)
+      print(server.server_address[1])
+      server.serve_forever()
+      """
+  }
+#endif

@@ -1,0 +1,231 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  @testable import Martlet
+
+  /// Outboxes whose processes end, one way or the other.
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(10))) struct OutboxProcessTests {
+    private static var options: OutboxOptions {
+      var options = OutboxOptions()
+      (options.pause, options.longestPause) = (.milliseconds(5), .milliseconds(50))
+      return options
+    }
+
+    private static let lanes = ["a", "b", "c"]
+
+    /// Submits until it is killed; what is safe is noted in a file of its own.
+    private static func submitUntilKilled(_ folder: String, _ port: Int, _ round: Int, after delay: Int) async throws {
+      let outbox = try await Lane.curl.client().outbox(at: URL(filePath: folder + "/box"), options: options)
+      let safe = open(folder + "/safe", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+      Thread.detachNewThread {
+        usleep(UInt32(delay))
+        kill(getpid(), SIGKILL)
+      }
+      for number in 0..<100_000 {
+        let lane = lanes[number % lanes.count]
+        // Some of them with a file of their own.
+        let text = "\(round).\(number)" + (number % 7 == 0 ? String(repeating: "x", count: 70_000) : "")
+        try await outbox.submit(
+          .post("http://127.0.0.1:\(port)/", headers: ["X-Lane": lane], body: .text(text)), key: lane)
+        let line = "\(lane) \(round).\(number)\n"
+        _ = line.withCString { write(safe, $0, strlen($0)) }
+      }
+    }
+
+    private struct Place: Comparable {
+      let round: Int
+      let number: Int
+
+      init?(_ text: String) {
+        let words = text.prefix { $0 != "x" }.split(separator: ".").compactMap { Int($0) }
+        guard words.count == 2 else { return nil }
+        (round, number) = (words[0], words[1])
+      }
+
+      static func < (one: Place, other: Place) -> Bool { (one.round, one.number) < (other.round, other.number) }
+    }
+
+    @Test(.needs(.python))
+    func `whenever sender or server is killed, everything that was safe is applied once, and in order`() async throws {
+      let kills = Figures.setting("MARTLET_OUTBOX_KILLS") ?? (isSanitized ? 12 : 200)
+      let server = try await ApplyingServer()
+      let folder = try TemporaryFolder()
+      let (path, port) = (folder.url.path, server.port)
+      var serverKills = 0
+      var random = SystemRandomNumberGenerator()
+
+      for round in 0..<(kills * 3 / 4) {
+        let delay = Int.random(in: 0...(isSanitized ? 400_000 : 40_000), using: &random)
+        async let child: Void = {
+          await #expect(processExitsWith: .signal(SIGKILL)) {
+            [path = path as String, port = port as Int, round = round as Int, delay = delay as Int] in
+            try await OutboxProcessTests.submitUntilKilled(path, port, round, after: delay)
+          }
+        }()
+        if round % 3 == 0 {
+          try await Task.sleep(for: .microseconds(Int.random(in: 0...150_000, using: &random)))
+          try await server.crash()
+          serverKills += 1
+        }
+        await child
+      }
+      // What is left is delivered by somebody who lives.
+      let outbox = try await Lane.curl.client().outbox(at: folder.url.appending(path: "box"), options: Self.options)
+      let left = outbox.status.pending
+      #expect(await becomes(within: .seconds(120), every: .milliseconds(20)) { outbox.status.pending == 0 })
+
+      let safe = String(decoding: (try? folder.contents("safe")) ?? Data(), as: UTF8.self).split(separator: "\n")
+      let applied = server.applied
+      Figures.note(
+        "outbox: \(kills * 3 / 4) senders and \(serverKills) servers killed; \(safe.count) safe, \(applied.count) "
+          + "applied, \(left) of them after the last kill; \(outbox.status.damaged) damaged, \(outbox.status.dead) dead"
+      )
+      #expect(!safe.isEmpty && outbox.status.dead == 0 && outbox.status.damaged == 0)
+      for lane in Self.lanes {
+        let places = applied.filter { $0.lane == lane }.map { Place($0.text) }
+        let known = places.compactMap { $0 }
+        let promised = Set(safe.filter { $0.hasPrefix(lane) }.map { String($0.dropFirst(2)) })
+        #expect(known.count == places.count)
+        // Each once, and in order.
+        let isInOrder = zip(known, known.dropFirst()).allSatisfy { $0 < $1 }
+        #expect(isInOrder, "\(lane)")
+        let missing = promised.subtracting(known.map { "\($0.round).\($0.number)" })
+        #expect(missing.isEmpty, "\(lane): \(missing.count) of \(promised.count) are missing")
+      }
+      // Whole bodies, too.
+      let isWhole = applied.allSatisfy { item in
+        guard let place = Place(item.text) else { return false }
+        return item.text.hasSuffix(place.number % 7 == 0 ? "x70000" : "x0")
+      }
+      #expect(isWhole)
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path("box"))) ?? []
+      #expect(Set(names).isSubset(of: ["journal", "lock", "lease"]), "\(names)")
+    }
+
+    @Test func `another process goes on when the one that sends is killed`() async throws {
+      let server = try MockServer { request in
+        if request.header("X-Lane") == "slow" { try? await Task.sleep(for: .seconds(30)) }
+        return .ok()
+      }
+      defer { server.stop() }
+      let folder = try TemporaryFolder()
+      let box = folder.url.appending(path: "box")
+      async let child: Void = {
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = box.path as String, url = server.url as String] in
+          let outbox = try await Lane.curl.client().outbox(at: URL(filePath: path))
+          try await outbox.submit(.post(RequestTarget(url), headers: ["X-Lane": "slow"]))
+          for number in 0..<5 { try await outbox.submit(.post(RequestTarget(url), body: .text("\(number)"))) }
+          try await Task.sleep(for: .seconds(60))
+        }
+      }()
+      #expect(await becomes(every: .milliseconds(5)) { server.requests.count >= 6 })
+      let standby = try await Lane.curl.client().outbox(at: box)
+      #expect(!standby.status.isSender && standby.status.pending >= 1)
+      let own = try await standby.submit(.post(RequestTarget(server.url), body: .text("own")))
+      // The other one learns of it, and sends it.
+      #expect(await becomes { server.requests.contains { $0.header("Idempotency-Key") == "\"\(own.uuidString)\"" } })
+      #expect(!standby.status.isSender)
+      let pid = try #require(Self.lockHolder(box.path + "/lease"))
+      kill(pid, SIGKILL)
+      await child
+
+      #expect(await becomes { standby.status.isSender })
+      let slow = server.requests.filter { $0.header("X-Lane") == "slow" }
+      #expect(await becomes { server.requests.count { $0.header("X-Lane") == "slow" } > slow.count })
+      let keys = Set(server.requests.filter { $0.header("X-Lane") == "slow" }.map { $0.header("Idempotency-Key") })
+      #expect(keys.count == 1)
+      await standby.close(within: .zero)
+    }
+
+    /// The process that has a lock on a file.
+    private static func lockHolder(_ path: String) -> pid_t? {
+      var facts = stat()
+      guard stat(path, &facts) == 0, let text = try? String(contentsOfFile: "/proc/locks", encoding: .utf8) else {
+        return nil
+      }
+      for line in text.split(separator: "\n") {
+        let words = line.split(separator: " ", omittingEmptySubsequences: true)
+        guard words.count > 5, words[1] == "FLOCK", words[5].hasSuffix(":\(facts.st_ino)") else { continue }
+        return pid_t(words[4])
+      }
+      return nil
+    }
+
+    @Test func `a full disk refuses what is submitted, and what is there is delivered`() async throws {
+      let server = try MockServer(.ok())
+      defer { server.stop() }
+      await #expect(processExitsWith: .success) { [url = server.url as String] in
+        let folder = try TemporaryFolder()
+        var options = OutboxOptions()
+        options.connectivity = Offline()
+        let waiting = try await Lane.curl.client().outbox(at: folder.url.appending(path: "box"), options: options)
+        try await waiting.submit(.post(RequestTarget(url), body: .text("first")))
+        FullDiskTests.fill(at: 20_000)
+        for size in [40_000, 100_000] {
+          let error = await #expect(throws: HTTPError.self) {
+            try await waiting.submit(.post(RequestTarget(url), body: .data(Data(count: size))))
+          }
+          #expect(error?.kind == .file && error?.message.contains("cannot be written") == true)
+        }
+        #expect(waiting.status.pending == 1)
+        FullDiskTests.empty()
+        try await waiting.submit(.post(RequestTarget(url), body: .text("second")))
+        await waiting.close()
+        let outbox = try await Lane.curl.client().outbox(at: folder.url.appending(path: "box"))
+        #expect(outbox.status.pending == 2 && outbox.status.damaged == 0)
+        await outbox.waitUntilIdle()
+        #expect(outbox.status.delivered == 2)
+      }
+      #expect(Set(server.requests.map(\.text)) == ["first", "second"])
+    }
+
+    private struct Offline: Connectivity {
+      var states: AsyncStream<ConnectivityState> {
+        AsyncStream {
+          $0.yield(.disconnected)
+        }
+      }
+    }
+
+    @Test func `SIGTERM drains: managed requests come to their end, and the outbox starts nothing more`() async throws {
+      let isOpen = Shared(false)
+      let server = try MockServer { _ in
+        while !isOpen.withLock({ $0 }), (try? await Task.sleep(for: .milliseconds(5))) != nil {}
+        return .ok()
+      }
+      defer { server.stop() }
+      let folder = try TemporaryFolder()
+      let box = folder.url.appending(path: "box")
+      let hasEnded = Shared(false)
+      async let child: Void = {
+        await #expect(processExitsWith: .signal(SIGTERM)) {
+          [path = box.path as String, url = server.url as String] in
+          let client = Lane.curl.client()
+          client.drainOnTermination(timeout: .seconds(20))
+          let outbox = try await client.outbox(at: URL(filePath: path))
+          client.start(.post(RequestTarget(url), body: .text("managed")))
+          for number in 0..<6 { try await outbox.submit(.post(RequestTarget(url), body: .text("\(number)"))) }
+          while outbox.status.sending < 2 { try await Task.sleep(for: .milliseconds(2)) }
+          kill(getpid(), SIGTERM)
+          try await Task.sleep(for: .seconds(60))
+        }
+        hasEnded.withLock { $0 = true }
+      }()
+      #expect(await becomes(every: .milliseconds(5)) { server.requests.count == 3 })
+      // It waits for what runs.
+      try await Task.sleep(for: .milliseconds(300))
+      #expect(!hasEnded.withLock { $0 } && server.requests.count == 3)
+      isOpen.withLock { $0 = true }
+      await child
+
+      #expect(server.requests.count == 3)
+      let outbox = try await Lane.curl.client().outbox(at: box)
+      #expect(outbox.status.pending == 4)
+      await outbox.waitUntilIdle()
+      #expect(Set(server.requests.map(\.text)) == ["managed", "0", "1", "2", "3", "4", "5"])
+      #expect(server.requests.count == 7)
+    }
+  }
+#endif

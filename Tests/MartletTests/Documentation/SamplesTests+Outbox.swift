@@ -1,0 +1,41 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+/// The code of the article on the outbox.
+extension SamplesTests {
+  @Test func `keeps requests in an outbox`() async throws {
+    let box = OutboxFolder()
+    let folder = box.url
+    let client = HTTPClient {
+      $0.baseURL = "https://api.example"
+      $0.timeout = .unlimited
+      $0.transport = StubTransport { request in
+        .status(request.url?.path == "/bad" ? 400 : request.url?.path == "/gone" ? 410 : 204)
+      }
+    }
+
+    let outbox = try await client.outbox(at: folder)
+    try await outbox.submit(.post("/events", body: .json(["action": "login"])), key: "user-7")
+
+    try await outbox.submit(.post("/bad"))
+    try await outbox.submit(.post("/gone"))
+    await outbox.waitUntilIdle()
+    for letter in try await outbox.deadLetters() {
+      print(letter.request, letter.reason)
+      if letter.reason.contains("400") { try await outbox.remove(letter.id) } else { try await outbox.retry(letter.id) }
+    }
+
+    await outbox.waitUntilIdle()
+    #expect(outbox.status.delivered == 1)
+    #expect(try await outbox.deadLetters().map(\.reason) == ["the server answered 410"])
+  }
+
+  @Test func `drains when it is told to end`() async throws {
+    let none: HTTPClient? = nil
+    guard let client = none else { return }
+    client.drainOnTermination(timeout: .seconds(10))
+  }
+}

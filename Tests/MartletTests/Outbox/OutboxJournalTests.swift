@@ -1,0 +1,166 @@
+import Foundation
+import Testing
+
+@testable import Martlet
+
+@Suite struct OutboxJournalTests {
+  private static func submission(_ text: String) -> OutboxRecord {
+    .submitted(
+      OutboxRequest(
+        id: UUID(), key: nil, method: "POST", url: "https://api.test/", fields: [], body: .bytes(Data(text.utf8)),
+        submittedAt: Date(timeIntervalSince1970: 5)))
+  }
+
+  private static func texts(_ journal: OutboxJournal, _ news: OutboxJournal.News) -> [String] {
+    news.changes.compactMap { change in
+      guard case .submitted(let entry) = change, case .bytes(let data)? = journal.request(at: entry.span)?.body else {
+        return nil
+      }
+      return String(decoding: data, as: UTF8.self)
+    }
+  }
+
+  @Test func `what one has added, the others learn, and in one order`() throws {
+    let folder = OutboxFolder()
+    let (one, other) = (try OutboxJournal(folder.url), try OutboxJournal(folder.url))
+    _ = try one.append([Self.submission("a").bytes], isSynced: true)
+    let news = try other.append([Self.submission("b").bytes, Self.submission("c").bytes], isSynced: false)
+
+    #expect(Self.texts(other, news) == ["a", "b", "c"])
+    #expect(Self.texts(one, try one.catchUp()) == ["b", "c"])
+    #expect(try one.catchUp().changes.isEmpty)
+  }
+
+  @Test func `cut anywhere, what was whole before is there, and what comes after is, too`() throws {
+    let folder = OutboxFolder()
+    var ends: [Int64] = []
+    do {
+      let journal = try OutboxJournal(folder.url)
+      for text in ["a", "bb", "ccc"] {
+        _ = try journal.append([Self.submission(text).bytes], isSynced: false)
+        ends.append(journal.length)
+      }
+    }
+    let whole = try folder.journalBytes()
+    for count in 0...whole.count {
+      try folder.overwrite(Array(whole.prefix(count)))
+      let journal = try OutboxJournal(folder.url)
+      let news = try journal.append([Self.submission("new").bytes], isSynced: false)
+      let left = ["a", "bb", "ccc"].prefix(ends.count { $0 <= count })
+      #expect(Self.texts(journal, news) == left + ["new"], "\(count)")
+      #expect(news.damaged == 0)
+      let next = try OutboxJournal(folder.url)
+      #expect(Self.texts(next, try next.catchUp()) == left + ["new"], "\(count)")
+    }
+  }
+
+  @Test func `a changed byte costs one record at most, and never makes another one`() throws {
+    let folder = OutboxFolder()
+    do {
+      let journal = try OutboxJournal(folder.url)
+      for text in ["a", "bb", "ccc"] { _ = try journal.append([Self.submission(text).bytes], isSynced: false) }
+    }
+    let whole = try folder.journalBytes()
+    var random = SeededGenerator(seed: 4)
+    for place in whole.indices {
+      var damaged = whole
+      damaged[place] ^= UInt8.random(in: 1...255, using: &random)
+      try folder.overwrite(damaged)
+      let journal = try OutboxJournal(folder.url)
+      let news = try journal.catchUp()
+      let texts = Self.texts(journal, news)
+      #expect(texts.count >= 2 && Set(texts).isSubset(of: ["a", "bb", "ccc"]), "\(place)")
+      #expect(texts.count == 3 || news.damaged == 1 || texts == ["a", "bb"], "\(place)")
+      #expect(Self.texts(journal, try journal.append([Self.submission("new").bytes], isSynced: false)) == ["new"])
+    }
+  }
+
+  @Test func `any bytes at all are an error, or a journal; never a request that nobody has submitted`() throws {
+    let folder = OutboxFolder()
+    var random = SeededGenerator(seed: 5)
+    for _ in 0..<300 {
+      _ = try? FileManager.default.removeItem(at: folder.url)
+      try FileManager.default.createDirectory(
+        at: folder.url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      let count = Int.random(in: 0..<200, using: &random)
+      try Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }).write(to: folder.journal)
+      let journal = try OutboxJournal(folder.url)
+      do {
+        #expect(try journal.catchUp().changes.isEmpty)
+        #expect(count < OutboxFrames.headLength)
+      } catch {
+        #expect(error.kind == .file)
+      }
+    }
+  }
+
+  @Test func `a body that looks like a journal is none, also where a frame before it is damaged`() throws {
+    let folder = OutboxFolder()
+    let forged = OutboxFrames(mark: 7).frame(Self.submission("forged").bytes)
+    var file: [UInt8] = OutboxFrames(mark: 7).head
+    file += forged + forged
+    do {
+      let journal = try OutboxJournal(folder.url)
+      let record = OutboxRecord.submitted(
+        OutboxRequest(
+          id: UUID(), key: nil, method: "POST", url: "https://api.test/", fields: [], body: .bytes(Data(file)),
+          submittedAt: Date()))
+      _ = try journal.append([record.bytes, Self.submission("b").bytes], isSynced: false)
+    }
+    var damaged = try folder.journalBytes()
+    damaged[Int(OutboxFrames.headLength) + OutboxFrames.frameHead + 3] ^= 1
+    try folder.overwrite(damaged)
+
+    let journal = try OutboxJournal(folder.url)
+    let news = try journal.catchUp()
+    #expect(Self.texts(journal, news) == ["b"] && news.damaged == 1)
+  }
+
+  @Test func `written anew it has what is needed, and others notice`() throws {
+    let folder = OutboxFolder()
+    let (one, other) = (try OutboxJournal(folder.url), try OutboxJournal(folder.url))
+    var table = OutboxTable(.concurrent(1))
+    func take(_ news: OutboxJournal.News) { for change in news.changes { table.apply(change) } }
+    let records = ["a", "b", "c", "d"].map { Self.submission($0) }
+    take(try one.append(records.map(\.bytes), isSynced: true))
+    take(
+      try one.append(
+        [
+          OutboxRecord.delivered(records[0].id).bytes, OutboxRecord.attempted(records[1].id, 3).bytes,
+          OutboxRecord.died(records[2].id, at: Date(timeIntervalSince1970: 9), reason: "x").bytes,
+        ], isSynced: true))
+    _ = try other.catchUp()
+    let before = one.length
+    let entries = table.entries.values.sorted { $0.span.lowerBound < $1.span.lowerBound }
+    let spans = try #require(try one.compact(entries))
+    table.move(spans)
+
+    #expect(one.length < before && spans.count == 3)
+    for record in records.dropFirst() {
+      guard case .submitted(let request) = record, let entry = table.entries[record.id] else { continue }
+      #expect(one.request(at: entry.span) == request)
+    }
+    let news = try other.append([Self.submission("e").bytes], isSynced: false)
+    #expect(news.isAnew && Self.texts(other, news) == ["b", "c", "d", "e"])
+    var fresh = OutboxTable(.concurrent(1))
+    for change in news.changes { fresh.apply(change) }
+    #expect(fresh.entries[records[1].id]?.attempts == 3 && fresh.entries[records[2].id]?.death?.reason == "x")
+    // Not while there is something that it does not know of.
+    #expect(try one.compact([]) == nil)
+  }
+
+  @Test func `bodies that nobody speaks of are removed, those on their way are not`() async throws {
+    let folder = OutboxFolder()
+    let journal = try OutboxJournal(folder.url)
+    let body = HTTPBody.data(Data(count: 100_000))
+    let onItsWay = try await OutboxBody.store(body, of: UUID(), in: journal.folder, limit: 1 << 20)
+    var killed: OutboxBody? = try await OutboxBody.store(body, of: UUID(), in: journal.folder, limit: 1 << 20)
+    #expect(killed?.body == .file(100_000) && folder.names.count == 2)
+    killed = nil
+    let outbox = try await HTTPClient().outbox(at: folder.url)
+    await eventually("one is removed") { folder.names.count { $0.hasSuffix(".body") } == 1 }
+
+    #expect(outbox.status.isSender)
+    onItsWay.discard()
+  }
+}

@@ -1,0 +1,173 @@
+import Foundation
+import Testing
+
+@testable import Martlet
+
+@Suite struct OutboxTableTests {
+  private var place: Int64 = 0
+
+  private mutating func entry(_ key: String? = nil, host: String = "a") -> OutboxEntry {
+    place += 100
+    return OutboxEntry(
+      id: UUID(), key: key, host: host, bodyLength: nil, span: (place - 100)..<place, submittedAt: Date())
+  }
+
+  private static func table(_ total: Int = 100, perHost: Int = 100) -> OutboxTable {
+    OutboxTable(.concurrent(total, perHost: perHost))
+  }
+
+  @Test mutating func `requests with a key go one after the other, the others do not wait`() {
+    var table = Self.table()
+    let (one, two, three) = (entry("k"), entry("k"), entry())
+    for entry in [one, two, three] { table.apply(.submitted(entry)) }
+
+    #expect(table.start(now: .zero).map(\.id) == [one.id, three.id])
+    #expect(table.start(now: .zero).isEmpty)
+    // Tried again before its successor.
+    table.stop(one)
+    #expect(table.start(now: .zero).map(\.id) == [one.id])
+    table.stop(one)
+    table.apply(.gone(one.id))
+    #expect(table.start(now: .zero).map(\.id) == [two.id])
+  }
+
+  @Test mutating func `a dead letter lets its successor go on, and comes after it when it is revived`() {
+    var table = Self.table()
+    let (one, two) = (entry("k"), entry("k"))
+    for entry in [one, two] { table.apply(.submitted(entry)) }
+    table.apply(.died(one.id, .init(date: Date(), reason: "x")))
+    #expect(table.dead == 1 && table.pending == 1)
+    table.apply(.revived(one.id, at: Date()))
+
+    #expect(table.dead == 0 && table.pending == 2)
+    #expect(table.start(now: .zero).map(\.id) == [two.id])
+    table.stop(two)
+    table.apply(.gone(two.id))
+    #expect(table.start(now: .zero).map(\.id) == [one.id])
+  }
+
+  @Test mutating func `one that is removed from the middle leaves the order as it is`() {
+    var table = Self.table()
+    let all = (0..<4).map { _ in entry("k") }
+    for entry in all { table.apply(.submitted(entry)) }
+    table.apply(.gone(all[1].id))
+    var order: [UUID] = []
+    while let next = table.start(now: .zero).first {
+      order.append(next.id)
+      table.stop(next)
+      table.apply(.gone(next.id))
+    }
+    #expect(order == [all[0].id, all[2].id, all[3].id])
+    #expect(table.bytes == 0 && table.frameBytes == 0 && table.entries.isEmpty)
+  }
+
+  @Test mutating func `hosts have turns, and no more than their share`() {
+    var table = Self.table(4, perHost: 3)
+    for _ in 0..<5 { table.apply(.submitted(entry(host: "a"))) }
+    for _ in 0..<5 { table.apply(.submitted(entry(host: "b"))) }
+    let started = table.start(now: .zero)
+    #expect(started.count == 4 && started.count { $0.host == "a" } == 2)
+    for entry in started {
+      table.stop(entry)
+      table.apply(.gone(entry.id))
+    }
+    #expect(table.start(now: .zero).count { $0.host == "b" } == 2)
+  }
+
+  @Test mutating func `a host that fails pauses longer and longer, then one tries for all`() {
+    var table = Self.table(perHost: 10)
+    for _ in 0..<3 { table.apply(.submitted(entry())) }
+    table.apply(.submitted(entry(host: "b")))
+    let options = OutboxOptions()
+    var now = Duration.zero
+    var pauses: [Duration] = []
+    var started = table.start(now: now)
+    #expect(started.count == 4)
+    // All at once are one failure.
+    for entry in started where entry.host == "a" {
+      _ = table.hasFailed("a", now: now, asked: nil, options, random: 0)
+      table.stop(entry)
+    }
+    for _ in 0..<12 {
+      let next = table.nextTurn(after: now)
+      #expect(table.start(now: now).isEmpty)
+      pauses.append((next ?? now) - now)
+      now = next ?? now
+      started = table.start(now: now)
+      #expect(started.count == 1)
+      _ = table.hasFailed("a", now: now, asked: nil, options, random: 0)
+      for entry in started { table.stop(entry) }
+    }
+    #expect(pauses.map { Int($0 / .seconds(1)) } == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300])
+    now = table.nextTurn(after: now) ?? now
+    for entry in table.start(now: now) {
+      table.hasAnswered("a")
+      table.stop(entry)
+      table.apply(.gone(entry.id))
+    }
+    #expect(table.start(now: now).count == 2)
+  }
+
+  @Test mutating func `a pause is shortened by half at most, and as long as the server asks for, up to a day`() {
+    var table = Self.table()
+    let options = OutboxOptions()
+    #expect(table.hasFailed("a", now: .zero, asked: nil, options, random: 0.999) >= .milliseconds(500))
+    #expect(table.hasFailed("b", now: .zero, asked: .seconds(60), options, random: 0.5) == .seconds(60))
+    #expect(table.hasFailed("c", now: .zero, asked: .seconds(1 << 31), options, random: 0.5) == .seconds(86_400))
+    table.forgetPauses()
+    #expect(table.hasFailed("b", now: .zero, asked: nil, options, random: 0) == .seconds(1))
+  }
+
+  @Test mutating func `any order of events leaves nothing behind, and never two of a key at once`() {
+    var random = SeededGenerator(seed: 11)
+    for _ in 0..<200 {
+      var table = Self.table(3, perHost: 2)
+      var known: [UUID: OutboxEntry] = [:]
+      var last: [String: Int64] = [:]
+      for _ in 0..<120 {
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0, 1:
+          let key = Bool.random(using: &random) ? ["x", "y"].randomElement(using: &random) : nil
+          let entry = entry(key, host: ["a", "b"].randomElement(using: &random) ?? "a")
+          known[entry.id] = entry
+          table.apply(.submitted(entry))
+        case 2:
+          for entry in table.start(now: .seconds(1000)) {
+            let sameKey = table.sending.filter { known[$0]?.key == entry.key }
+            #expect(entry.key == nil || sameKey.count == 1)
+            if let key = entry.key {
+              #expect(entry.span.lowerBound >= last[key] ?? 0)
+              last[key] = entry.span.lowerBound
+            }
+          }
+        case 3:
+          guard let id = table.sending.min(by: { $0.uuidString < $1.uuidString }), let entry = known[id] else {
+            continue
+          }
+          if Bool.random(using: &random) {
+            _ = table.hasFailed(entry.host, now: .zero, asked: nil, OutboxOptions(), random: 0)
+          }
+          table.stop(entry)
+        default:
+          guard let id = table.sending.min(by: { $0.uuidString < $1.uuidString }), let entry = known[id] else {
+            continue
+          }
+          table.stop(entry)
+          table.apply(.gone(id))
+        }
+      }
+      var rounds = 0
+      while table.pending > 0, rounds < 1000 {
+        rounds += 1
+        table.forgetPauses()
+        _ = table.start(now: .zero)
+        for id in table.sending {
+          guard let entry = known[id] else { continue }
+          table.stop(entry)
+          table.apply(.gone(id))
+        }
+      }
+      #expect(table.pending == 0 && table.bytes == 0)
+    }
+  }
+}

@@ -1,0 +1,384 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+@Suite(.timeLimit(.minutes(3))) struct OutboxTests {
+  /// A server that remembers what came, and answers as a test wants.
+  private final class Server: Sendable {
+    struct Visit: Sendable {
+      var path: String
+      var idempotencyKey: String?
+      var text: String
+      var headers: HTTPHeaders
+    }
+
+    private let visited = Locked<[Visit]>([])
+    private let answers = Locked<[String: [StubResponse]]>([:])
+    private let held = Locked(false)
+
+    var visits: [Visit] { visited.withLock { $0 } }
+    var paths: [String] { visits.map(\.path) }
+
+    /// What the next requests to a path get, before it is well again.
+    func answer(_ path: String, _ responses: StubResponse...) { answers.withLock { $0[path] = responses } }
+
+    func hold(_ isHeld: Bool) { held.withLock { $0 = isHeld } }
+
+    func client(_ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }) -> HTTPClient {
+      HTTPClient {
+        $0.timeout = .unlimited
+        $0.random = { 0 }
+        $0.transport = StubTransport { request in
+          var text = ""
+          if case .data(let data) = request.body?.content { text = String(decoding: data, as: UTF8.self) }
+          if case .file(let url) = request.body?.content {
+            text = (try? String(contentsOf: url, encoding: .utf8)) ?? "missing"
+          }
+          let path = request.url?.lastPathComponent ?? ""
+          self.visited.withLock {
+            $0.append(
+              Visit(
+                path: path, idempotencyKey: request.headers["Idempotency-Key"], text: text, headers: request.headers))
+          }
+          while self.held.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+          let answer: StubResponse? = self.answers.withLock { answers in
+            guard let first = answers[path]?.first else { return nil }
+            answers[path]?.removeFirst()
+            return first
+          }
+          return answer ?? .status(204)
+        }
+        configure(&$0)
+      }
+    }
+  }
+
+  private static func quick(_ change: (inout OutboxOptions) -> Void = { _ in }) -> OutboxOptions {
+    var options = OutboxOptions()
+    options.pause = .milliseconds(4)
+    options.longestPause = .milliseconds(20)
+    change(&options)
+    return options
+  }
+
+  private static func post(_ path: String, _ text: String = "x") -> HTTPRequest {
+    .post(RequestTarget("https://api.test/\(path)"), body: .text(text))
+  }
+
+  @Test func `delivers what was submitted, in order by key, with a key of its own`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    let outbox = try await server.client().outbox(at: folder.url)
+    var ids: [UUID] = []
+    for number in 0..<20 { ids.append(try await outbox.submit(Self.post("a", "\(number)"), key: "k")) }
+    await outbox.waitUntilIdle()
+
+    #expect(server.visits.map(\.text) == (0..<20).map { "\($0)" })
+    #expect(server.visits.map(\.idempotencyKey) == ids.map { "\"\($0.uuidString)\"" })
+    #expect(server.visits.first?.headers["Content-Type"] == "text/plain; charset=utf-8")
+    #expect(outbox.status.pending == 0 && outbox.status.delivered == 20 && outbox.status.bytes == 0)
+    #expect(outbox.status.isSender)
+  }
+
+  @Test func `what was not delivered is delivered by the next process, with the same key`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    let first = try await server.client().outbox(
+      at: folder.url, options: Self.quick { $0.connectivity = Network([.disconnected]) })
+    let large = String(repeating: "b", count: 100_000)
+    let ids = [
+      try await first.submit(Self.post("a", "small")), try await first.submit(Self.post("b", large), key: "k"),
+    ]
+    #expect(first.status.pending == 2)
+    await first.close()
+    #expect(server.visits.isEmpty)
+    #expect(folder.names == ["\(ids[1].uuidString).body", "journal"])
+
+    let next = try await server.client().outbox(at: folder.url)
+    await next.waitUntilIdle()
+
+    #expect(Set(server.visits.map(\.text)) == ["small", large])
+    #expect(Set(server.visits.map(\.idempotencyKey)) == Set(ids.map { "\"\($0.uuidString)\"" }))
+    await eventually("the body is gone") { folder.names == ["journal"] }
+  }
+
+  @Test func `a host that fails is tried again, and keeps nobody else waiting`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    server.answer("a", .status(503), .failure(HTTPError(.cannotConnect, "refused")), .status(429))
+    let outbox = try await server.client().outbox(at: folder.url, options: Self.quick())
+    let events = EventRecorder<String>()
+    let follower = Task {
+      for await event in outbox.events {
+        switch event {
+        case .submitted: events.record("submitted")
+        case .delivered(_, let status): events.record("delivered \(status.rawValue)")
+        case .failed(_, let reason, _): events.record("failed: \(reason)")
+        case .died(_, let reason): events.record("died: \(reason)")
+        case .problem(let error): events.record("\(error)")
+        }
+      }
+    }
+    defer { follower.cancel() }
+    try await Task.sleep(for: .milliseconds(20))
+    try await outbox.submit(Self.post("a", "1"), key: "k")
+    try await outbox.submit(Self.post("a", "2"), key: "k")
+    try await outbox.submit(.put("https://other.test/b", body: .text("3")))
+    await outbox.waitUntilIdle()
+
+    #expect(server.visits.filter { $0.path == "a" }.map(\.text) == ["1", "1", "1", "1", "2"])
+    let seen = events.elements.filter { $0.hasPrefix("failed") }
+    #expect(
+      seen == [
+        "failed: the server answered 503", "failed: cannotConnect: refused", "failed: the server answered 429",
+      ])
+    #expect(outbox.status.delivered == 3)
+  }
+
+  @Test func `what is refused for good, or too often, is a dead letter, which can be tried again or removed`()
+    async throws
+  {
+    let (folder, server) = (OutboxFolder(), Server())
+    server.answer("bad", .status(400))
+    server.answer("ill", .status(500), .status(500), .status(500))
+    let options = Self.quick { $0.maximumAttempts = 3 }
+    var outbox: Outbox? = try await server.client().outbox(at: folder.url, options: options)
+    let bad = try await outbox?.submit(Self.post("bad"), key: "k")
+    let ill = try await outbox?.submit(Self.post("ill"))
+    try await outbox?.submit(Self.post("good"), key: "k")
+    await outbox?.waitUntilIdle()
+
+    #expect(server.paths.filter { $0 == "ill" }.count == 3 && server.paths.contains("good"))
+    // They are kept over the end of the process.
+    await outbox?.close()
+    outbox = nil
+    let again = try await server.client().outbox(at: folder.url, options: options)
+    let dead = try await again.deadLetters().sorted { $0.attempts < $1.attempts }
+    #expect(dead.map(\.id) == [bad, ill] && dead.map(\.attempts) == [0, 2] && dead.first?.key == "k")
+    #expect(dead.map(\.reason) == ["the server answered 400", "the server answered 500, 3 times"])
+    #expect(dead.first?.request.url?.path == "/bad" && again.status.dead == 2)
+
+    #expect(try await again.retry(try #require(bad)))
+    await again.waitUntilIdle()
+    #expect(server.paths.filter { $0 == "bad" }.count == 2)
+    #expect(try await again.remove(try #require(ill)))
+    let isLeft = try await again.remove(try #require(ill))
+    let isBack = try await again.retry(try #require(ill))
+    #expect(!isLeft && !isBack)
+    #expect(again.status.dead == 0 && again.status.bytes == 0)
+  }
+
+  @Test func `what is too old is a dead letter`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    let date = Locked(Date(timeIntervalSince1970: 1_700_000_000))
+    let network = Network([.disconnected])
+    let client = server.client { $0.now = { date.withLock { $0 } } }
+    let outbox = try await client.outbox(at: folder.url, options: Self.quick { $0.connectivity = network })
+    try await outbox.submit(Self.post("a"))
+    date.withLock { $0 += 7 * 24 * 3600 + 1 }
+    network.tell(.connected)
+    await outbox.waitUntilIdle()
+
+    #expect(server.visits.isEmpty)
+    #expect(try await outbox.deadLetters().map(\.reason) == ["it has waited for longer than it may"])
+  }
+
+  @Test func `nothing is sent without a network, and pauses end with it`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    server.answer("a", .failure(HTTPError(.cannotConnect, "no network")))
+    let network = Network([.unknown])
+    let options = Self.quick {
+      $0.connectivity = network
+      ($0.pause, $0.longestPause) = (.seconds(600), .seconds(600))
+    }
+    let outbox = try await server.client().outbox(at: folder.url, options: options)
+    try await outbox.submit(Self.post("a"))
+    await eventually("tried") { server.visits.count == 1 && outbox.status.sending == 0 }
+    network.tell(.disconnected)
+    try await outbox.submit(.post("https://other.test/b"))
+    try await Task.sleep(for: .milliseconds(50))
+    #expect(server.visits.count == 1)
+    network.tell(.connected)
+    await outbox.waitUntilIdle()
+
+    #expect(server.visits.count == 3)
+  }
+
+  @Test func `a host is tried at once if somebody says so`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    server.answer("a", .status(503, headers: ["Retry-After": "3000"]))
+    let outbox = try await server.client().outbox(at: folder.url)
+    try await outbox.submit(Self.post("a"))
+    await eventually("tried") { server.visits.count == 1 && outbox.status.sending == 0 }
+    outbox.retryNow()
+    await outbox.waitUntilIdle()
+
+    #expect(server.visits.count == 2)
+  }
+
+  @Test func `pauses are those of the client's clock`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    server.answer("a", .status(503), .status(503), .status(503))
+    let clock = TestClock()
+    let outbox = try await server.client { $0.clock = clock }.outbox(at: folder.url)
+    try await outbox.submit(Self.post("a"))
+    await outbox.waitUntilIdle()
+
+    #expect(server.visits.count == 4)
+    #expect(clock.sleeps.reduce(.zero, +) >= .seconds(6))
+  }
+
+  @Test func `bad input is an error, and nothing is kept`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    let outbox = try await server.client().outbox(at: folder.url, options: Self.quick { $0.maximumBytes = 300_000 })
+    func kind(_ request: HTTPRequest) async -> HTTPError.Kind? {
+      do {
+        try await outbox.submit(request)
+        return nil
+      } catch {
+        return (error as? HTTPError)?.kind
+      }
+    }
+    #expect(await kind(.post("/relative")) == .invalidRequest)
+    #expect(await kind(.post("https://me:secret@api.test/")) == .invalidRequest)
+    #expect(await kind(.post("https://api.test/", headers: ["A": "b\r\nc"])) == .invalidRequest)
+    #expect(await kind(.post("https://api.test/", body: .file(folder.url.appending(path: "none")))) == .file)
+    #expect(await kind(.post("https://api.test/", body: .data(Data(count: 300_001)))) == .bodyTooLarge)
+    let endless = AsyncStream<Data> { continuation in
+      for _ in 0..<100 { continuation.yield(Data(count: 10_000)) }
+      continuation.finish()
+    }
+    #expect(await kind(.post("https://api.test/", body: .stream(endless))) == .bodyTooLarge)
+    #expect(folder.names == ["journal"] && outbox.status.pending == 0 && server.visits.isEmpty)
+
+    server.hold(true)
+    #expect(await kind(.post("https://api.test/", body: .data(Data(count: 200_000)))) == nil)
+    #expect(await kind(.post("https://api.test/", body: .data(Data(count: 200_000)))) == .queue)
+    #expect(outbox.status.pending == 1)
+    server.hold(false)
+    await outbox.waitUntilIdle()
+    #expect(await kind(.post("https://api.test/", body: .data(Data(count: 200_000)))) == nil)
+    await outbox.close()
+    #expect(await kind(.post("https://api.test/")) == .clientClosed)
+  }
+
+  @Test func `options and folders that cannot be are refused`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    func kind(_ url: URL, _ change: (inout OutboxOptions) -> Void = { _ in }) async -> HTTPError.Kind? {
+      do {
+        _ = try await server.client().outbox(at: url, options: Self.quick(change))
+        return nil
+      } catch {
+        return (error as? HTTPError)?.kind
+      }
+    }
+    #expect(await kind(folder.url) { $0.maximumAttempts = 0 } == .invalidRequest)
+    #expect(await kind(folder.url) { $0.pause = .zero } == .invalidRequest)
+    #expect(await kind(folder.url) { $0.longestPause = .zero } == .invalidRequest)
+    #expect(await kind(folder.url) { $0.maximumAge = .zero } == .invalidRequest)
+    #expect(await kind(folder.url) { $0.maximumBytes = 0 } == .invalidRequest)
+    #expect(await kind(try #require(URL(string: "https://a.test/"))) == .file)
+    try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: true)
+    try Data("something else, and long enough to be taken for one".utf8).write(to: folder.journal)
+    #expect(await kind(folder.url) == .file)
+    try FileManager.default.removeItem(at: folder.journal)
+    try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.url.path)
+    #expect(await kind(folder.url) == .file)
+  }
+
+  @Test func `streams and files are read once, and sent again as they were`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    let other = OutboxFolder()
+    try FileManager.default.createDirectory(at: other.url, withIntermediateDirectories: true)
+    let file = other.url.appending(path: "file")
+    try Data("from a file".utf8).write(to: file)
+    let stream = AsyncStream<Data> { continuation in
+      for _ in 0..<10 { continuation.yield(Data(repeating: 0x61, count: 10_000)) }
+      continuation.finish()
+    }
+    server.answer("s", .status(500))
+    server.hold(true)
+    let outbox = try await server.client().outbox(at: folder.url, options: Self.quick())
+    try await outbox.submit(.post("https://api.test/f", body: .file(file)))
+    try await outbox.submit(.post("https://b.test/s", body: .stream(stream)))
+    try FileManager.default.removeItem(at: file)
+    server.hold(false)
+    await outbox.waitUntilIdle()
+
+    #expect(server.visits.filter { $0.path == "f" }.map(\.text) == ["from a file"])
+    #expect(server.visits.filter { $0.path == "s" }.map(\.text.count) == [100_000, 100_000])
+    await eventually("the bodies are gone") { folder.names == ["journal"] }
+  }
+
+  @Test func `a body that is gone from the disk is a dead letter`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    let network = Network([.disconnected])
+    let outbox = try await HTTPClient { $0.timeout = .unlimited }.outbox(
+      at: folder.url, options: Self.quick { $0.connectivity = network })
+    let id = try await outbox.submit(
+      .post("http://127.0.0.1:9/", body: .text(String(repeating: "a", count: 70_000))))
+    try FileManager.default.removeItem(at: folder.url.appending(path: "\(id.uuidString).body"))
+    network.tell(.connected)
+    await outbox.waitUntilIdle()
+
+    #expect(try await outbox.deadLetters().first?.reason.contains("does not exist") == true)
+    _ = server
+  }
+
+  @Test func `a client that is drained ends its outbox, and what is left stays`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    server.hold(true)
+    let client = server.client()
+    let outbox = try await client.outbox(at: folder.url)
+    for _ in 0..<10 { try await outbox.submit(Self.post("a")) }
+    await eventually("two are under way") { server.visits.count == 2 }
+    #expect(client.activity.current.outbox.pending == 10 && client.activity.current.outbox.sending == 2)
+    await client.drain(timeout: .milliseconds(20))
+
+    #expect(client.activity.current.running.isEmpty)
+    server.hold(false)
+    let again = try await server.client().outbox(at: folder.url)
+    #expect(again.status.pending == 10)
+    await again.waitUntilIdle()
+    await #expect(throws: HTTPError.self) { try await client.outbox(at: folder.url) }
+  }
+
+  @Test func `an outbox that is let go of delivers what it has, then lets another one send`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    let client = server.client()
+    server.hold(true)
+    var outbox: Outbox? = try await client.outbox(at: folder.url)
+    for _ in 0..<5 { try await outbox?.submit(Self.post("a")) }
+    let standby = try await client.outbox(at: folder.url)
+    #expect(!standby.status.isSender && standby.status.pending == 5)
+    outbox = nil
+    server.hold(false)
+    await eventually("delivered, and handed over") { standby.status.pending == 0 && standby.status.isSender }
+
+    #expect(server.visits.count == 5 && standby.status.delivered == 0)
+    _ = outbox
+  }
+
+  @Test func `a hundred at once are safe, with few writes`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    let outbox = try await server.client().outbox(at: folder.url)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<100 { group.addTask { try await outbox.submit(Self.post("a", "\(number)")) } }
+      try await group.waitForAll()
+    }
+    await outbox.waitUntilIdle()
+    #expect(Set(server.visits.map(\.text)).count == 100 && server.visits.count == 100)
+  }
+}
+
+/// A network as a test says.
+final class Network: Connectivity {
+  let states: AsyncStream<ConnectivityState>
+  private let continuation: AsyncStream<ConnectivityState>.Continuation
+
+  init(_ states: [ConnectivityState]) {
+    (self.states, continuation) = AsyncStream<ConnectivityState>.makeStream()
+    for state in states { continuation.yield(state) }
+  }
+
+  func tell(_ state: ConnectivityState) { continuation.yield(state) }
+}
