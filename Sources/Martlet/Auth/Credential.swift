@@ -47,6 +47,9 @@ public struct Credential: Sendable, Hashable {
 
   /// An account of a Windows domain, for NTLM and nothing else.
   ///
+  /// libcurl knows names in ASCII and passwords in ISO 8859-1 only; requests with others throw
+  /// ``HTTPError/Kind/invalidRequest``, as every wrong proof may count against the account.
+  ///
   /// - Parameters:
   ///   - user: The name, without the domain.
   ///   - password: The password.

@@ -1,3 +1,5 @@
+import Foundation
+
 /// What a transport needs in order to prove who the client is to the end of a connection (NTLM, Negotiate).
 ///
 /// It is for one exchange, on a connection that nothing has used before and nothing uses after.
@@ -60,7 +62,14 @@ extension Call {
       let message = "the account has control characters, or its domain a backslash"
       throw HTTPError(.invalidRequest, message, request: request)
     }
-    let account = scheme == .ntlm ? "\(domain)\\\(user)" : ""
-    return Handshake(scheme: scheme, origin: origin, user: account, password: password)
+    guard scheme == .ntlm else { return Handshake(scheme: scheme, origin: origin, user: "", password: "") }
+    let composed = password.precomposedStringWithCanonicalMapping
+    // A proof that cannot be right would count as a wrong password, and some of those lock the account.
+    guard (domain + user).utf8.allSatisfy({ $0 < 0x80 }), composed.unicodeScalars.allSatisfy({ $0.value <= 0xFF })
+    else {
+      let message = "libcurl's NTLM takes names in ASCII only, and passwords in ISO 8859-1 (Western Europe)"
+      throw HTTPError(.invalidRequest, message, request: request)
+    }
+    return Handshake(scheme: scheme, origin: origin, user: "\(domain)\\\(user)", password: composed)
   }
 }

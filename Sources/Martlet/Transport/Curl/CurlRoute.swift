@@ -61,7 +61,9 @@
         // Exactly one scheme: libcurl then begins at once, and takes no other that the server might prefer.
         set(martlet_opt_http_auth, handshake.scheme == .ntlm ? 8 : 4)
         set(martlet_opt_user, handshake.user)
-        set(martlet_opt_password, handshake.password)
+        // NTLM's hash is one of UTF-16, which libcurl makes by widening each octet: right for ISO 8859-1, and for no UTF-8.
+        let password = handshake.password.unicodeScalars.map { CChar(truncatingIfNeeded: $0.value) } + [0]
+        if code == 0 { code = martlet_easy_set_text(easy, CInt(martlet_opt_password), password) }
       }
       // A handshake keeps its connection to its end nevertheless.
       if !sharesConnections {
