@@ -18,13 +18,14 @@ struct TestProgram: Sendable {
   }
 
   /// Starts it.
-  func start(_ arguments: [String]) throws -> ToolProcess {
-    try ToolProcess(try #require(url, "\(name) is not installed, which CI has to do"), arguments)
+  func start(_ arguments: [String], environment: [String: String] = [:]) throws -> ToolProcess {
+    try ToolProcess(
+      try #require(url, "\(name) is not installed, which CI has to do"), arguments, environment: environment)
   }
 
   /// Runs it to its end, which has to be a good one.
-  func run(_ arguments: [String]) async throws {
-    let result = try await start(arguments).end()
+  func run(_ arguments: [String], environment: [String: String] = [:]) async throws {
+    let result = try await start(arguments, environment: environment).end()
     try #require(result.status == 0, "\(name) \(arguments): \(result.errors)")
   }
 }

@@ -1,0 +1,117 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  extension TestProgram {
+    static let krb5kdc = TestProgram("krb5kdc")
+    static let kdb5Util = TestProgram("kdb5_util")
+    static let kadminLocal = TestProgram("kadmin.local")
+    static let kinit = TestProgram("kinit")
+  }
+
+  /// A Kerberos realm with MIT's key distribution centre, all of whose files are in a temporary folder.
+  ///
+  /// Its user is ada. Of the services of `www` and `other` in `martlet.test`, only the key of the first is given to a
+  /// server; it knows no others.
+  final class KerberosRealm {
+    /// What a process has to know in order to use its tickets.
+    struct Ticket: Codable, Sendable {
+      var configuration: String
+      var cache: String
+
+      /// Lets this process use them; for exit tests, before anything else runs.
+      func use() {
+        setenv("KRB5_CONFIG", configuration, 1)
+        setenv("KRB5CCNAME", "FILE:\(cache)", 1)
+      }
+    }
+
+    private let folder: TemporaryFolder
+    private let centre: ToolProcess
+
+    /// Makes it, starts it on a free port and signs ada in.
+    ///
+    /// - Throws: What fails in the test, if it does not start.
+    init() async throws {
+      folder = try TemporaryFolder()
+      let port = try MockServer.refusedPort()
+      try folder.write(Self.configuration(port: port), to: "krb5.conf")
+      try folder.write(Self.configuration(port: 1), to: "dead.conf")
+      try folder.write(Self.centre(port: port, folder.url.path), to: "kdc.conf")
+      let environment = [
+        "KRB5_CONFIG": folder.path("krb5.conf"), "KRB5_KDC_PROFILE": folder.path("kdc.conf"),
+        "KRB5CCNAME": "FILE:\(folder.path("tickets"))",
+      ]
+      try await TestProgram.kdb5Util.run(
+        ["create", "-s", "-r", "MARTLET.TEST", "-P", "master"], environment: environment)
+      for query in [
+        "add_principal -randkey ada", "ktadd -k \(folder.path("ada.keytab")) ada",
+        "add_principal -randkey HTTP/www.martlet.test", "ktadd -k \(folder.path("keytab")) HTTP/www.martlet.test",
+        "add_principal -randkey HTTP/other.martlet.test",
+      ] {
+        try await TestProgram.kadminLocal.run(["-q", query], environment: environment)
+      }
+      centre = try TestProgram.krb5kdc.start(["-n", "-P", folder.path("pid")], environment: environment)
+      var isOpen = false
+      for _ in 0..<1000 where !isOpen && centre.isRunning {
+        isOpen = (try? RawClient(port: port)) != nil
+        if !isOpen { try await Task.sleep(for: .milliseconds(10)) }
+      }
+      try #require(isOpen, "krb5kdc did not start")
+      try await TestProgram.kinit.run(["-k", "-t", folder.path("ada.keytab"), "ada"], environment: environment)
+      try FileManager.default.copyItem(atPath: folder.path("tickets"), toPath: folder.path("first"))
+      // For servers that run without the rights of whoever runs the tests.
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.path("keytab"))
+    }
+
+    /// Where the key of `HTTP/www.martlet.test` is.
+    var keytab: String { folder.path("keytab") }
+    var configuration: String { folder.path("krb5.conf") }
+
+    /// What ada has.
+    var ticket: Ticket { Ticket(configuration: configuration, cache: folder.path("tickets")) }
+    /// What somebody has who has not signed in.
+    var nothing: Ticket { Ticket(configuration: configuration, cache: folder.path("nothing")) }
+    /// What ada has if the centre cannot be reached any more: a ticket for none but the centre.
+    var cutOff: Ticket { Ticket(configuration: folder.path("dead.conf"), cache: folder.path("first")) }
+
+    private static func configuration(port: Int) -> String {
+      """
+      [libdefaults]
+      default_realm = MARTLET.TEST
+      dns_lookup_realm = false
+      dns_lookup_kdc = false
+      dns_canonicalize_hostname = false
+      rdns = false
+      udp_preference_limit = 1
+      [realms]
+      MARTLET.TEST = {
+        kdc = 127.0.0.1:\(port)
+      }
+      [domain_realm]
+      .martlet.test = MARTLET.TEST
+
+      """
+    }
+
+    private static func centre(port: Int, _ folder: String) -> String {
+      """
+      [kdcdefaults]
+      kdc_listen = 127.0.0.1:\(port)
+      kdc_tcp_listen = 127.0.0.1:\(port)
+      [realms]
+      MARTLET.TEST = {
+        database_name = \(folder)/principal
+        key_stash_file = \(folder)/stash
+        acl_file = \(folder)/acl
+        supported_enctypes = aes128-cts-hmac-sha256-128:normal
+      }
+      [logging]
+      kdc = FILE:\(folder)/kdc.log
+      default = FILE:\(folder)/kdc.log
+
+      """
+    }
+  }
+#endif

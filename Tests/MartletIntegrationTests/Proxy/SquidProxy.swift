@@ -1,0 +1,167 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import Testing
+
+  extension TestProgram {
+    static let squid = TestProgram("squid")
+  }
+
+  /// squid, which lets ada through, or everybody, depending on the port.
+  struct SquidProxy: Sendable {
+    /// What a port asks for.
+    enum Entrance: String, CaseIterable, Sendable {
+      case open, basic
+      /// Basic as well, for those who cannot do better.
+      case digest
+    }
+
+    /// A request as the log has it.
+    struct Entry: Hashable {
+      var status: String
+      var method: String
+      /// A URL, or host and port.
+      var target: String
+      /// Who was let through, or a dash.
+      var user: String
+      /// The first word of `Proxy-Authorization`, or a dash.
+      var scheme: String
+      /// The nonce in it, if there is one.
+      var nonce: String?
+    }
+
+    static let password = "secret"
+
+    /// The one that the tests of a suite share.
+    @TaskLocal static var current: SquidProxy?
+
+    private let ports: [Entrance: Int]
+    private let log: String
+
+    /// The URL of one of its ports.
+    func url(_ entrance: Entrance) -> String { "http://127.0.0.1:\(ports[entrance] ?? 0)" }
+
+    /// The requests for a target, in the order of their ends; a tunnel is one of them only when it is closed.
+    func entries(_ target: String) throws -> [Entry] {
+      try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+        .map { $0.split(separator: " ").map(String.init) }
+        .filter { $0.count >= 5 && $0[2] == target }
+        .map { words in
+          let scheme = words[4].prefix { $0 != "%" }
+          // Quotes and blanks are escaped there.
+          let nonce = words[4].components(separatedBy: ",%20nonce=%22").dropFirst().first?.prefix { $0 != "%" }
+          return Entry(
+            status: words[0], method: words[1], target: words[2], user: words[3], scheme: String(scheme),
+            nonce: nonce.map { String($0) })
+        }
+    }
+
+    private static let helpers = "/usr/lib/squid"
+
+    /// Why there can be none, or `nil`.
+    static let problem: String? = {
+      let programs = ["\(helpers)/basic_ncsa_auth", "\(helpers)/digest_file_auth"]
+      guard TestProgram.squid.url != nil else { return "squid is not installed" }
+      guard programs.allSatisfy(FileManager.default.isExecutableFile) else {
+        return "squid's helpers for passwords are not in \(helpers)"
+      }
+      return nil
+    }()
+
+    /// Its process, which ends with it.
+    final class Running {
+      let facts: SquidProxy
+      private let name: String
+      private let process: ToolProcess
+      private let folder: TemporaryFolder
+
+      init() async throws {
+        try #require(SquidProxy.problem == nil, "\(SquidProxy.problem ?? ""), which CI has to do")
+        let folder = try TemporaryFolder()
+        let name = "martlet\(UInt32.random(in: 0...UInt32.max))"
+        let ports = try [Entrance: Int](
+          uniqueKeysWithValues: Entrance.allCases.map { ($0, try MockServer.refusedPort()) })
+        // MD5 in the way of Apache, as `htpasswd` would write it.
+        try folder.write("ada:$apr1$martlet1$EZyVhxgK33miPv/KA0VKv/\n", to: "basic")
+        try folder.write("ada:\(SquidProxy.password)\n", to: "digest")
+        try folder.write("", to: "own/access.log")
+        // It gives up the rights of root, if that is who runs the tests.
+        for (path, mode) in [("own", 0o777), ("own/access.log", 0o666)] {
+          try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.path(path))
+        }
+        try folder.write(SquidProxy.configuration(ports, folder.url.path), to: "squid.conf")
+        let process = try TestProgram.squid.start(["-N", "-n", name, "-f", folder.path("squid.conf")])
+        var isOpen = false
+        for _ in 0..<1000 where !isOpen && process.isRunning {
+          isOpen = ports.values.allSatisfy { (try? RawClient(port: $0)) != nil }
+          if !isOpen { try await Task.sleep(for: .milliseconds(10)) }
+        }
+        let log = String(decoding: (try? folder.contents("own/cache.log")) ?? Data(), as: UTF8.self)
+        try #require(isOpen, "squid did not start: \(process.outputSoFar)\(log)")
+        facts = SquidProxy(ports: ports, log: folder.path("own/access.log"))
+        (self.name, self.process, self.folder) = (name, process, folder)
+      }
+
+      deinit {
+        // It takes seconds to end by itself, and what is killed leaves this behind.
+        process.send(SIGKILL)
+        for segment in (try? FileManager.default.contentsOfDirectory(atPath: "/dev/shm")) ?? []
+        where segment.hasPrefix("\(name)-") {
+          try? FileManager.default.removeItem(atPath: "/dev/shm/\(segment)")
+        }
+      }
+    }
+
+    private static func configuration(_ ports: [Entrance: Int], _ folder: String) -> String {
+      let listening = ports.map { "http_port 127.0.0.1:\($1) name=\($0)" }.joined(separator: "\n")
+      return """
+        \(listening)
+        pid_filename \(folder)/own/pid
+        cache_log \(folder)/own/cache.log
+        logformat facts %>Hs %rm %ru %un %{Proxy-Authorization}>h
+        access_log stdio:\(folder)/own/access.log facts
+        strip_query_terms off
+        coredump_dir \(folder)/own
+        cache deny all
+        cache_mem 0 MB
+        pinger_enable off
+        visible_hostname martlet.test
+        forwarded_for delete
+        auth_param digest program \(helpers)/digest_file_auth \(folder)/digest
+        auth_param digest children 1
+        auth_param digest realm a proxy
+        auth_param digest nonce_max_count 10
+        auth_param basic program \(helpers)/basic_ncsa_auth \(folder)/basic
+        auth_param basic children 1
+        auth_param basic realm a proxy
+        acl open myportname open
+        acl basic myportname basic
+        acl known proxy_auth REQUIRED
+        auth_schemes basic basic
+        http_access allow open
+        http_access allow known
+        http_access deny all
+
+        """
+    }
+  }
+
+  extension Trait where Self == ConditionTrait {
+    /// The test is skipped where squid is missing, but not in CI.
+    static var needsSquid: ConditionTrait {
+      let isCI = ProcessInfo.processInfo.environment["CI"] != nil
+      return .enabled(if: isCI || SquidProxy.problem == nil, "\(SquidProxy.problem ?? "")")
+    }
+  }
+
+  extension Trait where Self == Surroundings<SquidProxy> {
+    /// There is a ``SquidProxy``.
+    static var squidProxy: Surroundings<SquidProxy> {
+      Surroundings(facts: SquidProxy.$current) {
+        let running = try await SquidProxy.Running()
+        return (running.facts, running)
+      }
+    }
+  }
+#endif
