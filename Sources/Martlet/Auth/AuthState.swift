@@ -46,6 +46,12 @@ struct AuthState {
     var failures = 0
   }
 
+  /// A nonce that took the place of an older one.
+  private struct Renewal: Hashable {
+    let key: Key
+    let nonce: String
+  }
+
   /// Whether there is one token, whatever the realm.
   let isToken: Bool
 
@@ -58,6 +64,8 @@ struct AuthState {
   private var current = RecentTable<Origin?, (answer: Answer, stamp: Int)>(limit: 256)
   /// The strength of the best scheme that was ever accepted, by origin.
   private var strongest = RecentTable<Origin?, Int>(limit: 256)
+  /// The answers with newer nonces: many requests may be told of one at the same time.
+  private var renewals = RecentTable<Renewal, Answer>(limit: 64)
   /// Whether the store was asked for a token.
   var hasAskedStore = false
 
@@ -104,7 +112,7 @@ struct AuthState {
       case .success: break
       }
     }
-    if let sent = request.answer, let renewed = Self.renewed(sent, offer, isCurrent: isCurrent) {
+    if let sent = request.answer, let renewed = renewed(sent, offer, key, isCurrent: isCurrent) {
       // It is current again when it is accepted.
       if isCurrent { current[key.origin] = nil }
       return .send(Sent(answer: renewed, stamp: stamp))
@@ -120,11 +128,21 @@ struct AuthState {
   }
 
   /// The same password with a new nonce: the old one was too old, or was good before and may be by now (RFC 7616 §3.3).
-  private static func renewed(_ sent: Answer, _ offer: Offer, isCurrent: Bool) -> Answer? {
+  ///
+  /// Its uses are counted for all requests together (RFC 7616 §3.4), or the server takes the second for a replay.
+  private mutating func renewed(_ sent: Answer, _ offer: Offer, _ key: Key, isCurrent: Bool) -> Answer? {
     guard let old = sent.digest, let new = offer.digest, old.challenge.realm == new.realm, old.nonce != new.nonce,
       new.isStale || isCurrent
     else { return nil }
-    return Answer(sent.credential, to: offer, isStored: sent.isStored)
+    let renewal = Renewal(key: key, nonce: new.nonce)
+    if let known = renewals[renewal], known.credential == sent.credential, known.strength == offer.strength,
+      known.digest?.nonce == new.nonce
+    {
+      return known
+    }
+    let answer = Answer(sent.credential, to: offer, isStored: sent.isStored)
+    renewals[renewal] = answer
+    return answer
   }
 
   /// Ends a question.

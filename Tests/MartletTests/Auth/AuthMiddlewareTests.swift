@@ -139,6 +139,31 @@ import Testing
     #expect(transport.requests.count == 4)
   }
 
+  @Test func `counts the uses of a new nonce for all who are told of it together`() async throws {
+    let counts = Log<String>()
+    let nonce = Setting("one")
+    let late = Setting(0)
+    let transport = StubTransport { request in
+      let nonce = nonce.withLock { $0 }
+      if AuthServer.checkDigest(request, user: "u", password: "p", nonce: nonce, counts: counts) { return .text("in") }
+      if nonce == "two" {
+        late.withLock { $0 += 1 }
+        for _ in 0..<5000 where late.withLock({ $0 < 10 }) { try await Task.sleep(for: .milliseconds(1)) }
+      }
+      return AuthServer.refusal(AuthServer.digest(nonce: nonce, ", stale=true"))
+    }
+    let client = Self.client(transport, .digest(user: "u", password: "p"))
+    try await client.get("/")
+    nonce.withLock { $0 = "two" }
+
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<10 { group.addTask { try await client.get("/").status } }
+      for try await status in group { #expect(status == .ok) }
+    }
+
+    #expect(counts.elements.count == 11 && Set(counts.elements).count == 11, "\(counts.elements)")
+  }
+
   @Test func `takes a new nonce for one that was old at its first use`() async throws {
     let counts = Log<String>()
     let transport = StubTransport { request in
