@@ -14,6 +14,9 @@ final class SharedResult<Output: Sendable>: Sendable {
   /// Whether callbacks must not be called any more.
   var isSilenced: Bool { state.withLock { $0.isSilenced } }
 
+  /// The result, if it has come.
+  var current: Result<Output, any Error>? { state.withLock { $0.result } }
+
   func silence() { state.withLock { $0.isSilenced = true } }
 
   /// Sets the result; later ones are ignored.

@@ -1,0 +1,97 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+/// Waiting on a thread, for code without `async`.
+@Suite(.timeLimit(.minutes(2))) struct BlockingClientTests {
+  private struct GetNumber: Endpoint {
+    typealias Output = Int
+    var target: RequestTarget { "http://example.test/number" }
+  }
+
+  /// Runs something on a plain thread and waits for what it returns.
+  private static func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    let results = Log<Result<Value, any Error>>()
+    Thread.detachNewThread { results.add(Result { try work() }) }
+    await eventually("the thread has its result") { !results.elements.isEmpty }
+    return try #require(results.elements.first).get()
+  }
+
+  // S2
+  @Test func `a thread waits for the response, and hears of progress meanwhile`() async throws {
+    let progress = Log<Int64>()
+    let client = HTTPClient {
+      $0.transport = StubTransport(withContext: { _, context in
+        context.didReceive(2, of: 2)
+        return .json("42")
+      })
+    }
+
+    let (text, number) = try await Self.onThread {
+      let request = HTTPRequest.get("http://example.test/number")
+      let response = try client.blocking.send(request, options: .onProgress { progress.add($0.received) })
+      return (response.text, try client.blocking.send(GetNumber()))
+    }
+
+    #expect(text == "42" && number == 42)
+    #expect(progress.elements.last == 2)
+    #expect(client.core.entryCount == 0)
+  }
+
+  // S2
+  @Test func `its wait ends with a limit, with cancelAll and with an error`() async throws {
+    let client = HTTPClient {
+      $0.transport = StubTransport { request in
+        if request.url?.path() == "/missing" { return .status(404) }
+        try await Task.sleep(for: .seconds(600))
+        return .text("late")
+      }
+    }
+
+    let late = await #expect(throws: HTTPError.self) {
+      try await Self.onThread {
+        try client.blocking.send(.get("http://example.test/"), options: .timeout(.milliseconds(20))).status
+      }
+    }
+    let missing = await #expect(throws: HTTPError.self) {
+      try await Self.onThread { try client.blocking.send(.get("http://example.test/missing")).status }
+    }
+    let cancelled = Task { try await Self.onThread { try client.blocking.send(.get("http://example.test/")).status } }
+    await eventually("it runs") { client.activity.current.running.count == 1 }
+    client.cancelAll()
+
+    #expect(late?.kind == .timedOut && missing?.kind == .status)
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+  }
+
+  // S2
+  @Test func `refuses the main thread and tasks, and says so`() async throws {
+    #expect(BlockingClient.problem(isMainThread: false, isInTask: false) == nil)
+    #expect(BlockingClient.problem(isMainThread: true, isInTask: false)?.contains("the main thread") == true)
+    #expect(BlockingClient.problem(isMainThread: true, isInTask: true)?.contains("all tasks share") == true)
+
+    let onMain = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      await MainActor.run {
+        let client = HTTPClient { $0.transport = .stub { _ in .text("x") } }
+        _ = try? client.blocking.send(.get("http://example.test/"))
+      }
+    }
+    let inTask = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      await Task.detached {
+        let client = HTTPClient { $0.transport = .stub { _ in .text("x") } }
+        _ = try? client.blocking.send(.get("http://example.test/"))
+      }.value
+    }
+
+    #if DEBUG
+      for child in [onMain, inTask] {
+        let text = String(decoding: child?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("HTTPClient.blocking would stop a thread"))
+      }
+    #else
+      _ = (onMain, inTask)
+    #endif
+  }
+}
