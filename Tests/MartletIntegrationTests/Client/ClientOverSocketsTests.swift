@@ -294,4 +294,34 @@ import Testing
     #expect(response.text == "x")
     #expect(server.requests.map(\.target) == ["/made"])
   }
+
+  private enum Screen: RequestOptionKey { typealias Value = String }
+
+  // S10
+  @Test func `a tag and values of the caller's own are told to it, and not to the server`() async throws {
+    let server = try MockServer(answering: { _ in .ok("x").delayed(by: .milliseconds(50)) })
+    defer { server.stop() }
+    let seen = EventRecorder<String?>()
+    struct Noting: Middleware {
+      let seen: EventRecorder<String?>
+      func intercept(
+        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      ) async throws -> StreamedResponse {
+        seen.record(context.options[Screen.self])
+        return try await next(request)
+      }
+    }
+    let client = HTTPClient { $0.middleware = [Noting(seen: seen)] }
+    var options = RequestOptions.tag("tag-of-mine")
+    options[Screen.self] = "value-of-mine"
+
+    _ = try await client.post("\(raw: server.url)/a", body: .text("b"))
+    let handle = client.start(.post("\(raw: server.url)/a", body: .text("b")), options: options)
+    let tagged = client.activity.requests(tagged: "tag-of-mine").map(\.id)
+    _ = try await handle.value
+
+    #expect(seen.elements == [nil, "value-of-mine"] && tagged == [handle.id])
+    #expect(server.requests.count == 2 && server.requests[0].rawHead == server.requests[1].rawHead)
+    #expect(server.requests[0].body == server.requests[1].body)
+  }
 }

@@ -48,6 +48,30 @@
       }
     }
 
+    // S134: testRedirectStressTest
+    @Test(arguments: Lane.engines)
+    func `a chain without end can be cancelled anywhere, again and again`(lane: Lane) async throws {
+      let server = try MockServer { request in .redirect(to: "/\((Int(request.path.dropFirst()) ?? 0) + 1)") }
+      let client = lane.client { $0.redirects = .follow(upTo: 1_000_000) }
+      var hops: [Int] = []
+
+      for round in 0..<100 {
+        let handle = client.start(.get(RequestTarget(server.url + "/0")))
+        try await Task.sleep(for: .microseconds(round * 100))
+        handle.cancel()
+        await #expect(throws: CancellationError.self) { try await handle.value }
+        hops.append(handle.finalRequest.url.flatMap { Int($0.lastPathComponent) } ?? 0)
+      }
+
+      // Some were cancelled on their way.
+      #expect((hops.max() ?? 0) > 0)
+      #expect(await becomes { client.core.entryCount == 0 })
+      // What was on the wire arrives; of a chain that went on there would be hundreds.
+      server.forgetRequests()
+      try await Task.sleep(for: .milliseconds(100))
+      #expect(server.requests.count < 5)
+    }
+
     @Test(arguments: Lane.engines)
     func `another origin is told the origin one comes from, and no more`(lane: Lane) async throws {
       let other = try MockServer(.ok("x"))

@@ -261,6 +261,25 @@ import Testing
     _ = (large, unknown)
   }
 
+  // S29, S134: testHEADFailure
+  @Test func `a request whose length cannot be asked for fails as itself, and not unheard`() async throws {
+    let transport = StubTransport { _ in throw HTTPError(.cannotConnect, "nobody is there") }
+    let client = HTTPClient {
+      $0.retry = .none
+      $0.transport = transport
+    }
+    let queue = RequestQueue(client: client, limits: .concurrent(1), progress: .accurate, paused: true)
+    let handle = queue.add(.get("http://a.test/100"))
+    queue.resume()
+
+    let error = try await #require(throws: HTTPError.self) { try await handle.value }
+    let summary = await queue.finish()
+
+    #expect(error.kind == .cannotConnect && error.method == .get)
+    #expect(transport.requests.map(\.method) == [.head, .get])
+    #expect(summary == QueueSummary(added: 1, failed: 1) && queue.status.fraction == 1)
+  }
+
   @Test func `counts bytes exactly, those of unknown length as the mean of the others`() {
     var tally = QueueTally(.accurate)
     let ids = (1...3).map { RequestID(number: $0) }

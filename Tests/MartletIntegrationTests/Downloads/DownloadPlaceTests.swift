@@ -1,0 +1,93 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  @testable import Martlet
+
+  /// Where downloads go, and where they come from by detours.
+  @Suite(.timeLimit(.minutes(2))) struct DownloadPlaceTests {
+    private static let bytes = FileServer.bytes(300_000)
+
+    // W20
+    @Test(arguments: ["with spaces.txt", "100%.txt", "a%20b%2Fc.txt", "ä 日本.txt", "#?&;.txt"])
+    func `a name may have anything in it`(name: String) async throws {
+      let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 100_000))
+      let folder = try TemporaryFolder()
+      let inner = folder.url.appending(path: "50% of \(name)")
+      try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
+      let file = inner.appending(path: name)
+      let client = Lane.curl.client()
+
+      await #expect(throws: HTTPError.self) { try await client.download(server.target, to: file) }
+      server.change { $0.cutsAfter = nil }
+      let done = try await client.download(server.target, to: file)
+
+      // W21: the path as it was given.
+      #expect(done.url.path == file.path && done.resumedAt > 0)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: inner.path) == [name])
+      #expect(try Data(contentsOf: file) == Self.bytes)
+    }
+
+    // W20
+    @Test func `without a destination each download has a file of its own`() async throws {
+      let server = try FileServer(.init(bytes: Self.bytes))
+      let client = Lane.curl.client()
+
+      let files = try await withThrowingTaskGroup(of: URL.self) { group in
+        for _ in 0..<4 { group.addTask { try await client.download(server.target).url } }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      defer { for file in files { try? FileManager.default.removeItem(at: file) } }
+
+      #expect(Set(files.map(\.path)).count == 4)
+      for file in files { #expect(try Data(contentsOf: file) == Self.bytes) }
+    }
+
+    // S134: testFetchToInvalidPath
+    @Test(arguments: Lane.engines, ["nowhere/a.bin", "file/a.bin"])
+    func `a place that cannot be is an error before anything is sent`(lane: Lane, path: String) async throws {
+      let server = try FileServer(.init(bytes: Self.bytes))
+      let folder = try TemporaryFolder()
+      try folder.write("x", to: "file")
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await lane.client().download(server.target, to: folder.url.appending(path: path))
+      }
+
+      #expect(error?.kind == .file && error?.message.contains("does not exist") == true)
+      #expect(server.requests.isEmpty && folder.names == ["file"])
+    }
+
+    // S134: testRedirectedResume
+    @Test(arguments: Lane.engines) func `what comes after a redirect is gone on with, too`(lane: Lane) async throws {
+      let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 120_000))
+      let door = try MockServer(.redirect(to: server.url))
+      let folder = try TemporaryFolder()
+      let file = folder.url.appending(path: "a.bin")
+      let client = lane.client { $0.redirects = .follow }
+
+      await #expect(throws: HTTPError.self) { try await client.download(RequestTarget(door.url), to: file) }
+      let left = try #require(try UnfinishedDownload.all(in: folder.url).first?.received)
+      server.change { $0.cutsAfter = nil }
+      let done = try await client.download(RequestTarget(door.url), to: file)
+
+      #expect(left > 0 && done.resumedAt == left)
+      #expect(server.ranges == [nil, "bytes=\(left)-"])
+      #expect(try Data(contentsOf: file) == Self.bytes && folder.names == ["a.bin"])
+    }
+
+    // S134: testCompressedResponseDownloadToFile
+    @Test(arguments: Lane.engines)
+    func `a body that is coded although nobody asked is decoded on its way to the file`(lane: Lane) async throws {
+      let server = try MockServer(.data(CodedBodies.gzip, headers: ["Content-Encoding": "gzip"]))
+      let folder = try TemporaryFolder()
+
+      let done = try await lane.client().download(RequestTarget(server.url), to: folder.url.appending(path: "a"))
+
+      #expect(server.requests.first?.header("Accept-Encoding") == "identity")
+      #expect(try String(decoding: folder.contents("a"), as: UTF8.self) == CodedBodies.text)
+      #expect(done.byteCount == Int64(CodedBodies.text.utf8.count))
+    }
+  }
+#endif

@@ -1,0 +1,121 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  @testable import Martlet
+
+  /// The kinds of errors, each from a real cause; those of the wire are in ``ErrorCause``.
+  @Suite(.timeLimit(.minutes(2))) struct ErrorKindTests {
+    struct Failure: Error {}
+
+    struct Failing: Middleware {
+      func intercept(
+        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      ) async throws -> StreamedResponse { throw Failure() }
+    }
+
+    struct Cause: Sendable, CustomTestStringConvertible {
+      let kind: HTTPError.Kind
+      let provoke: @Sendable (HTTPClient, MockServer) async throws -> Void
+
+      var testDescription: String { kind.description }
+    }
+
+    static let causes: [Cause] = [
+      Cause(kind: .invalidRequest) { client, _ in _ = try await client.get("http://a b/") },
+      Cause(kind: .status) { client, server in
+        _ = try await client.get(RequestTarget(server.url("/missing")), options: .accepts(.success))
+      },
+      Cause(kind: .tooManyRedirects) { client, server in
+        _ = try await client.get(RequestTarget(server.url("/loop")), options: .redirects(.follow))
+      },
+      Cause(kind: .redirectRefused) { client, server in
+        _ = try await client.get(RequestTarget(server.url("/ftp")), options: .redirects(.follow))
+      },
+      Cause(kind: .refusedByGuard) { client, server in
+        _ = try await client.derived { $0.guards = [.httpsOnly] }.get(RequestTarget(server.url))
+      },
+      Cause(kind: .authenticationFailed) { client, server in
+        let url = server.url
+        let signed = client.derived { $0.authenticators[.origin(url)] = .oauth2 { _ in throw Failure() } }
+        _ = try await signed.get(RequestTarget(server.url("/locked")))
+      },
+      Cause(kind: .decoding) { client, server in _ = try await client.get(RequestTarget(server.url), as: Int.self) },
+      Cause(kind: .notCached) { client, server in
+        let caching = client.derived { $0.cache = nil }
+        _ = try await caching.get(RequestTarget(server.url), options: .cache(.onlyCached))
+      },
+      Cause(kind: .bodyNotReplayable) { client, server in
+        let body = HTTPBody.stream(UploadPieces(Data(count: 1000), count: 10))
+        _ = try await client.put(RequestTarget(server.url("/again")), body: body, options: .redirects(.follow))
+      },
+      Cause(kind: .checksumMismatch) { client, server in
+        let folder = try TemporaryFolder()
+        var download = DownloadOptions()
+        download.checksum = .sha256(String(repeating: "0", count: 64))
+        _ = try await client.download(
+          RequestTarget(server.url), to: folder.url.appending(path: "a"), download: download)
+      },
+      Cause(kind: .queue) { client, server in
+        let queue = RequestQueue(client: client)
+        let first = queue.add(.get(RequestTarget(server.url("/missing"))), options: .accepts(.success))
+        _ = try await queue.add(.get(RequestTarget(server.url)), after: [first.id]).value
+      },
+      Cause(kind: .unsupported) { client, server in
+        _ = try await client.get(RequestTarget(server.url), options: .httpVersion(.http2))
+      },
+      Cause(kind: .clientClosed) { client, server in
+        await client.drain()
+        _ = try await client.get(RequestTarget(server.url))
+      },
+      Cause(kind: .middleware) { client, server in
+        throw await Self.error(client.derived { $0.middleware = [Failing()] }, server)
+      },
+      Cause(kind: .cancelled) { client, server in throw await Self.error(client, server, isCancelled: true) },
+    ]
+
+    /// The error that a callback gets.
+    private static func error(_ client: HTTPClient, _ server: MockServer, isCancelled: Bool = false) async -> HTTPError
+    {
+      await withCheckedContinuation { continuation in
+        let handle = client.get(
+          RequestTarget(server.url("/hang")), options: .reportsCancellation(), onSuccess: { _ in },
+          onError: { continuation.resume(returning: $0) })
+        if isCancelled { handle.cancel() }
+      }
+    }
+
+    // S20
+    @Test(arguments: Lane.engines, causes) func `has a kind`(lane: Lane, cause: Cause) async throws {
+      let server = try MockServer { request in
+        switch request.path {
+        case "/missing": .status(404)
+        case "/loop": .redirect(to: "/loop")
+        case "/ftp": .redirect(to: "ftp://127.0.0.1/")
+        case "/again": .redirect(to: "/", status: 307)
+        case "/locked": .status(401)
+        case "/hang": .hang
+        default: .ok("no number")
+        }
+      }
+
+      let error = await #expect(throws: HTTPError.self) { try await cause.provoke(lane.client(), server) }
+
+      #expect(error?.kind == cause.kind, "\(error.map(\.description) ?? "")")
+    }
+
+    // S20
+    @Test func `every kind there is has its cause here or on the wire`() throws {
+      let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
+      let source = try String(
+        contentsOf: root.appending(path: "Sources/Martlet/Values/HTTPErrorKind.swift"), encoding: .utf8)
+      let names = Set(source.matches(of: /static let (\w+) = Kind/).map { String($0.1) })
+
+      let caused = Set((Self.causes.map(\.kind) + ErrorCause.all.map(\.kind)).map(\.description))
+
+      #expect(names.count > 20)
+      #expect(caused == names)
+    }
+  }
+#endif

@@ -1,0 +1,95 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+/// What a handle says of its request while it runs.
+@Suite(.oneAtATime, .timeLimit(.minutes(2))) struct CallStateTests {
+  /// What is to happen to a request.
+  private struct Plan {
+    var answers: [StubResponse] = []
+    var yieldsBeforeCancel: Int?
+
+    init(_ generator: inout SeededGenerator) {
+      for _ in 0..<Int.random(in: 0...2, using: &generator) {
+        answers.append(.failure(HTTPError(.cannotConnect, "stubbed")))
+      }
+      if Bool.random(using: &generator) { answers.append(.redirect(to: "/next")) }
+      answers.append(Bool.random(using: &generator) ? .text("x") : .status(404))
+      if Bool.random(using: &generator) { yieldsBeforeCancel = Int.random(in: 0...60, using: &generator) }
+    }
+  }
+
+  // S19
+  @Test(arguments: 0..<4) func `a state only goes on, ends once and is what the events tell`(block: Int) async throws {
+    var ends: Set<String> = []
+    for seed in (block * 1000)..<(block * 1000 + (isSanitized ? 25 : 250)) {
+      var generator = SeededGenerator(seed: UInt64(seed))
+      let plan = Plan(&generator)
+      let client = HTTPClient {
+        $0.transport = StubTransport(script: plan.answers)
+        $0.clock = TestClock()
+        $0.retry = .backoff(attempts: 5)
+        $0.cache = ResponseCache.none
+      }
+      let handle = client.start(.get("http://example.test/"))
+      let canceller = plan.yieldsBeforeCancel.map { count in
+        Task {
+          for _ in 0..<count { await Task.yield() }
+          handle.cancel()
+        }
+      }
+
+      let watcher = Task {
+        var seen: [String] = []
+        while seen.last?.hasPrefix("ended") != true {
+          let name = Self.name(handle.state)
+          if name != seen.last { seen.append(name) }
+          await Task.yield()
+        }
+        return seen
+      }
+      let seen = await watcher.value
+      _ = try? await handle.value
+      await canceller?.value
+      // Nothing that comes later is another end.
+      handle.cancel()
+      handle.retry().cancel()
+      var events: [String] = []
+      for await event in handle.events { events.append(Self.name(event)) }
+
+      let end = try #require(seen.last)
+      #expect(seen.dropLast().allSatisfy { $0 == "running" || $0 == "waiting" }, "seed \(seed): \(seen)")
+      #expect(Self.name(handle.state) == end && !handle.isAlive, "seed \(seed)")
+      #expect(events.first == "started" && events.last == end, "seed \(seed): \(events), \(end)")
+      #expect(events.count { $0.hasPrefix("ended") } == 1, "seed \(seed): \(events)")
+      ends.insert(end)
+    }
+    #expect(ends == ["ended well", "ended badly", "ended cancelled"])
+  }
+
+  private static func name(_ state: CallState) -> String {
+    switch state {
+    case .waiting: "waiting"
+    case .running: "running"
+    case .ended(let end): name(end)
+    }
+  }
+
+  private static func name(_ event: RequestEvent) -> String {
+    switch event {
+    case .started: "started"
+    case .ended(let end): name(end)
+    default: "other"
+    }
+  }
+
+  private static func name(_ end: CallEnd) -> String {
+    switch end {
+    case .succeeded: "ended well"
+    case .failed: "ended badly"
+    case .cancelled: "ended cancelled"
+    }
+  }
+}

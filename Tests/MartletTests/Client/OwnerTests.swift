@@ -1,0 +1,84 @@
+import Foundation
+import MartletTesting
+import Testing
+
+@testable import Martlet
+
+/// Callbacks that belong to an object, which may go at any time.
+@Suite(.timeLimit(.minutes(2))) struct OwnerTests {
+  private final class Owner: Sendable {
+    let number: Int
+    init(_ number: Int) { self.number = number }
+  }
+
+  // S8, S17
+  @Test func `an owner that goes away while its request runs is not kept, and hears nothing`() async throws {
+    let gate = Gate()
+    let client = HTTPClient {
+      $0.transport = .stub { request in
+        await gate.wait()
+        return request.url?.path() == "/bad" ? .status(500) : .text("x")
+      }
+    }
+    // It belongs to somebody who stays.
+    let scope = RequestScope(client: client)
+    let calls = Log<Int>()
+    var owner: Owner? = Owner(1)
+    weak let reference = owner
+    var handles: [RequestHandle<HTTPResponse>] = []
+    if let owner {
+      for path in ["/good", "/bad"] {
+        handles.append(
+          scope.start(
+            .get("http://example.test\(raw: path)"), for: owner, onSuccess: { owner, _ in calls.add(owner.number) },
+            onError: { owner, _ in calls.add(-owner.number) }))
+      }
+    }
+    await eventually("both run") { client.activity.current.running.count == 2 }
+
+    owner = nil
+
+    #expect(reference == nil)
+    await gate.open()
+    #expect(try await handles[0].value.text == "x")
+    await #expect(throws: HTTPError.self) { try await handles[1].value }
+    await eventually("delivered") { client.core.entryCount == 0 }
+    #expect(calls.elements.isEmpty)
+  }
+
+  // S17, S134: testSetDelegate
+  @Test func `owners come and go while requests run, and each that stays is called once`() async throws {
+    let client = HTTPClient {
+      $0.cache = ResponseCache.none
+      $0.timeout = .unlimited
+      $0.transport = .stub { _ in
+        await Task.yield()
+        return .text("x")
+      }
+    }
+    let scope = RequestScope(client: client)
+    let calls = Log<Int>()
+
+    let kept = await withTaskGroup(of: [Owner].self) { group in
+      for task in 0..<8 {
+        group.addTask {
+          var kept: [Owner] = []
+          for index in 0..<250 {
+            let owner = Owner(task * 250 + index)
+            scope.start(
+              .get("http://example.test/"), for: owner, onSuccess: { owner, _ in calls.add(owner.number) })
+            if index.isMultiple(of: 2) { kept.append(owner) }
+            if index.isMultiple(of: 7) { await Task.yield() }
+          }
+          return kept
+        }
+      }
+      return await group.reduce(into: []) { $0 += $1 }
+    }
+    await eventually("all is delivered") { client.core.entryCount == 0 }
+
+    let counts = Dictionary(calls.elements.map { ($0, 1) }, uniquingKeysWith: +)
+    #expect(kept.count == 1000 && kept.allSatisfy { counts[$0.number] == 1 })
+    #expect(counts.values.allSatisfy { $0 == 1 })
+  }
+}
