@@ -137,10 +137,10 @@ extension ClientCore {
 
   /// Takes nothing new, waits until nothing runs, and cancels what still runs after `timeout`.
   func drain(_ timeout: Duration?) async {
-    // They are to start nothing from now on, so that nothing of theirs is refused.
+    // None comes after that; what one of them starts before it knows is refused, and stays where it is.
+    close()
     let outboxes = outboxes
     for outbox in outboxes { outbox.beginClosing() }
-    close()
     let killer = timeout.map { timeout in
       Task { [timeline] in
         guard (try? await timeline.pause(timeout)) != nil else { return }
@@ -148,7 +148,7 @@ extension ClientCore {
       }
     }
     await waitUntilIdle()
-    for outbox in outboxes { await outbox.closed() }
+    for outbox in outboxes { await outbox.close(within: timeout == nil ? nil : OutboxCore.endPatience) }
     killer?.cancel()
   }
 }

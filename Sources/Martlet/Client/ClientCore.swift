@@ -157,6 +157,8 @@ package final class ClientCore: Sendable {
 
   var outboxes: [OutboxCore] { state.withLock { Array($0.outboxes.values) } }
 
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
   // MARK: Activity
 
   func enterForeign(_ name: String) -> Int {

@@ -13,7 +13,7 @@ extension HTTPClient {
   ///
   /// What runs, managed requests too, comes to its end, as with ``drain(timeout:)``; then the process ends as if it had
   /// never been asked to wait. A second `SIGTERM` ends it at once. Several clients are drained at the same time. It takes
-  /// the signal over from whoever handled it: a program with a handler of its own calls ``drain(timeout:)`` there instead.
+  /// the signal over from whoever handled it: a program with a handler of its own calls ``drain(timeout:)`` there instead. Programs that this one starts ignore `SIGTERM` unless they say otherwise.
   ///
   /// - Parameter timeout: How long to wait at most; what runs then is cancelled. 10 s by default. Whoever sends the signal
   ///   may have less patience: a service manager kills after some time.
@@ -65,6 +65,9 @@ enum TerminationDrain {
         }
       }
       kill(getpid(), SIGTERM)
+      // The first process of a container is not ended by that.
+      usleep(200_000)
+      _exit(128 + SIGTERM)
     }
   }
 }

@@ -68,7 +68,7 @@ public final class Outbox: Sendable {
   /// Removes a dead letter, or a request that waits.
   ///
   /// - Parameter id: Its number.
-  /// - Returns: Whether it was removed: not one that is being sent.
+  /// - Returns: Whether it was removed: not one that this process is sending.
   /// - Throws: ``HTTPError``: ``HTTPError/Kind/file``, ``HTTPError/Kind/clientClosed``.
   @discardableResult
   public func remove(_ id: UUID) async throws -> Bool { try await core.ask { .command(.remove(id), $0) } }

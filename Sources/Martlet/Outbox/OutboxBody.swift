@@ -65,13 +65,24 @@ final class OutboxBody: Sendable {
     HTTPError(.bodyTooLarge, "the body has more than the \(limit) bytes that the outbox takes")
   }
 
-  /// Holds the files that nobody writes any more.
+  /// Whether the file of a body is there, as long as it was; `nil` if nobody can tell now.
+  static func isWhole(_ id: UUID, in folder: String, length: Int64) -> Bool? {
+    guard let facts = DiskCalls.facts(path(id, in: folder)) else { return errno == ENOENT ? false : nil }
+    return facts.isFile && facts.size == length
+  }
+
+  /// Holds files that nobody writes any more, a few at a time.
   ///
   /// - Returns: Their requests, with the locked files.
-  static func abandoned(in folder: String) -> [(UUID, OutboxBody)] {
+  static func abandoned(in folder: String, except known: Set<UUID>) -> [(UUID, OutboxBody)] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    return names.compactMap { name in
-      guard name.hasSuffix(suffix), let id = UUID(uuidString: String(name.dropLast(suffix.count))) else { return nil }
+    let unknown = names.lazy.compactMap { name -> (String, UUID)? in
+      guard name.hasSuffix(suffix), let id = UUID(uuidString: String(name.dropLast(suffix.count))),
+        !known.contains(id)
+      else { return nil }
+      return (name, id)
+    }
+    return unknown.prefix(64).compactMap { name, id in
       let path = "\(folder)/\(name)"
       let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
       guard descriptor >= 0 else { return nil }
@@ -111,12 +122,8 @@ final class OutboxBody: Sendable {
         return (state.held, state.descriptor)
       }
       if descriptor < 0 {
-        descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw PrivateFile.error("cannot be made", path, errno) }
+        descriptor = try make()
         state.withLock { [descriptor] in $0.descriptor = descriptor }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-          throw PrivateFile.error("cannot be locked", path, errno)
-        }
       }
       let code = held.withUnsafeBytes { DiskCalls.append($0, to: descriptor) }
       guard code == 0 else { throw PrivateFile.error("cannot be written", path, code) }
@@ -124,12 +131,26 @@ final class OutboxBody: Sendable {
       held = Data()
     }
 
+    /// Makes the file, and locks it.
+    private func make() throws(HTTPError) -> Int32 {
+      for _ in 0..<16 {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw PrivateFile.error("cannot be made", path, errno) }
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return descriptor }
+        // Who cleans up was faster, and removes it.
+        unlink(path)
+        closeFile(descriptor)
+      }
+      throw HTTPError(.file, "\(PrivateFile.shown(path)) is removed all the time")
+    }
+
     func finish() throws(HTTPError) -> OutboxBody {
       let (held, isInFile) = state.withLock { ($0.held, $0.descriptor >= 0) }
       guard isInFile else { return OutboxBody(.bytes(held), path, -1) }
       try flush()
       let (descriptor, written) = state.withLock { ($0.descriptor, $0.written) }
-      guard fsync(descriptor) == 0 else { throw PrivateFile.error("cannot be written", path, errno) }
+      let failure = DiskCalls.sync(descriptor)
+      guard failure == 0 else { throw PrivateFile.error("cannot be written", path, failure) }
       PrivateFile.syncFolder(of: path)
       state.withLock { $0.descriptor = -1 }
       return OutboxBody(.file(written), path, descriptor)

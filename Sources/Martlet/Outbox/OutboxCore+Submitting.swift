@@ -75,14 +75,23 @@ extension OutboxCore {
   func close(within timeout: Duration?) async {
     beginClosing()
     guard let timeout else { return await closed() }
+    if await !isClosed(within: timeout) {
+      abort()
+      _ = await isClosed(within: Self.endPatience)
+    }
+  }
+
+  /// How long what was cancelled, and the folder, may take to come to an end.
+  static let endPatience = Duration.seconds(2)
+
+  /// Waits until the loop has ended, for a time.
+  func isClosed(within limit: Duration) async -> Bool {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.closed() }
-      group.addTask { [timeline = client.timeline] in
-        if (try? await timeline.pause(timeout)) != nil { self.abort() }
-      }
+      group.addTask { [timeline = client.timeline] in try? await timeline.pause(limit) }
       await group.next()
-      if !shared.withLock({ $0.isOver }) { await closed() }
       group.cancelAll()
     }
+    return shared.withLock { $0.isOver }
   }
 }

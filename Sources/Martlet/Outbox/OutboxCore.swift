@@ -169,17 +169,26 @@ final class OutboxCore: Sendable {
 
   /// Makes an attempt.
   func deliver(_ request: HTTPRequest) async -> OutboxVerdict {
-    let defaults = RequestOptions.timeout(nil)
+    // A redirect must not turn it into a GET whose success is nobody's receipt.
+    let defaults = RequestOptions.timeout(nil).redirects(.strictMethods)
     let options = options.request.over(defaults).accepts(.any).retry(.none).cache(.off).coalesces(false)
     do {
-      let (status, headers) = try await client.stream(request, options: options) { response in
-        // Whatever it says: so the connection can be used again. The head is the answer.
-        _ = try? await response.body.read(upTo: 64 << 10)
-        return (response.status, response.headers)
+      let answer = try await client.stream(request, options: options) { [timeline = client.timeline] response in
+        // So that the connection can be used again; but the head is the answer.
+        await withTaskGroup(of: Void.self) { group in
+          group.addTask { _ = try? await response.body.read(upTo: 64 << 10) }
+          group.addTask { try? await timeline.watch(.seconds(10)) }
+          await group.next()
+          group.cancelAll()
+        }
+        return (status: response.status, headers: response.headers, method: response.request.method)
       }
-      return OutboxVerdict(status, headers, self.options, now: now)
+      guard answer.method == request.method || !answer.status.isSuccess else {
+        return .later(reason: "it was redirected to a \(answer.method.rawValue)", isCounted: true, asked: nil)
+      }
+      return OutboxVerdict(answer.status, answer.headers, self.options, now: now)
     } catch {
-      if (error as? HTTPError)?.kind == .clientClosed { beginClosing() }
+      if client.isClosed { beginClosing() }
       return OutboxVerdict(error)
     }
   }

@@ -38,22 +38,38 @@ struct OutboxFrames {
 
   init(mark: UInt64) { self.mark = mark }
 
+  /// The bytes of a file cannot be read now; that says nothing of what they are.
+  struct Unreadable: Error { var code: Int32 }
+
+  /// What the beginning of a file says.
+  enum Beginning {
+    case journal(OutboxFrames)
+    /// Made by a version that knows more.
+    case newer(UInt32)
+    /// The name came to the disk, and nothing else.
+    case empty
+    case none
+  }
+
   /// Finds the mark of a journal; in its first frame, if its head is damaged.
-  init?(_ descriptor: Int32) {
-    guard let bytes = Self.read(descriptor, at: 0, count: Int(Self.headLength) + 8) else { return nil }
-    let found: UInt64? = bytes.withUnsafeBytes { bytes in
+  static func beginning(_ descriptor: Int32) throws(Unreadable) -> Beginning {
+    let bytes = try read(descriptor, at: 0, count: Int(headLength) + 8)
+    if bytes.count <= headLength, bytes.allSatisfy({ $0 == 0 }) { return .empty }
+    let found: (Beginning, UInt64?) = bytes.withUnsafeBytes { bytes in
       var reader = RecordReader(bytes)
-      guard bytes.count >= Self.headLength, let magic = try? reader.number() as UInt64,
+      guard bytes.count >= headLength, let magic = try? reader.number() as UInt64,
         let version = try? reader.number() as UInt32, let mark = try? reader.number() as UInt64,
         let checksum = try? reader.number() as UInt64
-      else { return nil }
+      else { return (.none, nil) }
       let covered = UnsafeRawBufferPointer(rebasing: bytes[..<20])
-      if magic == Self.magic, version == Self.version, checksum == RecordChecksum.of(covered) { return mark }
-      guard let first = try? reader.number() as UInt64 else { return nil }
-      return OutboxFrames(mark: first).frame(descriptor, at: Self.headLength) == nil ? nil : first
+      guard magic == Self.magic, checksum == RecordChecksum.of(covered) else {
+        return (.none, try? reader.number() as UInt64)
+      }
+      return (version == Self.version ? .journal(OutboxFrames(mark: mark)) : .newer(version), nil)
     }
-    guard let found else { return nil }
-    mark = found
+    guard let mark = found.1 else { return found.0 }
+    let frames = OutboxFrames(mark: mark)
+    return try frames.frame(descriptor, at: headLength) == nil ? .none : .journal(frames)
   }
 
   /// A record in its frame.
@@ -76,10 +92,9 @@ struct OutboxFrames {
   }
 
   /// The record at a place of a file, if there is a whole one.
-  func frame(_ descriptor: Int32, at offset: Int64) -> [UInt8]? {
-    guard let head = Self.read(descriptor, at: offset, count: Self.frameHead), head.count == Self.frameHead else {
-      return nil
-    }
+  func frame(_ descriptor: Int32, at offset: Int64) throws(Unreadable) -> [UInt8]? {
+    let head = try Self.read(descriptor, at: offset, count: Self.frameHead)
+    guard head.count == Self.frameHead else { return nil }
     let (mark, length, expected): (UInt64, Int, UInt64) = head.withUnsafeBytes {
       (
         UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self)),
@@ -87,38 +102,51 @@ struct OutboxFrames {
         UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: 12, as: UInt64.self))
       )
     }
-    guard mark == self.mark, length <= Self.maximumRecord,
-      let record = Self.read(descriptor, at: offset + Int64(Self.frameHead), count: length), record.count == length,
-      checksum(record) == expected
-    else { return nil }
-    return record
+    guard mark == self.mark, length <= Self.maximumRecord else { return nil }
+    let record = try Self.read(descriptor, at: offset + Int64(Self.frameHead), count: length)
+    return record.count == length && checksum(record) == expected ? record : nil
+  }
+
+  /// Whether what is left from a place on is the beginning of a frame: what a process has not come to write.
+  func isTorn(_ descriptor: Int32, at offset: Int64) throws(Unreadable) -> Bool {
+    let head = try Self.read(descriptor, at: offset, count: Self.frameHead)
+    let isMarked = head.withUnsafeBytes { head in
+      withUnsafeBytes(of: mark.littleEndian) { mark in zip(head, mark).allSatisfy { $0 == $1 } }
+    }
+    guard isMarked, head.count == Self.frameHead else { return isMarked }
+    let length = head.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt32.self)) }
+    guard length <= Self.maximumRecord else { return false }
+    return try Self.read(descriptor, at: offset + Int64(Self.frameHead), count: Int(length)).count < length
   }
 
   /// The place of the next whole frame after damage, if there is one.
-  func next(_ descriptor: Int32, after offset: Int64) -> Int64? {
+  func next(_ descriptor: Int32, after offset: Int64) throws(Unreadable) -> Int64? {
     let pattern = withUnsafeBytes(of: mark.littleEndian) { Data($0) }
     var place = offset + 1
-    while let block = Self.read(descriptor, at: place, count: 1 << 20), block.count >= pattern.count {
+    while true {
+      let block = try Self.read(descriptor, at: place, count: 1 << 20)
+      guard block.count >= pattern.count else { return nil }
       let data = Data(block)
       var rest = data[...]
       while let found = rest.range(of: pattern) {
         let candidate = place + Int64(found.lowerBound)
-        if frame(descriptor, at: candidate) != nil { return candidate }
+        if try frame(descriptor, at: candidate) != nil { return candidate }
         rest = data[(found.lowerBound + 1)...]
       }
       // A mark may stand across two blocks.
       place += Int64(block.count - pattern.count + 1)
     }
-    return nil
   }
 
-  private static func read(_ descriptor: Int32, at offset: Int64, count: Int) -> [UInt8]? {
-    var isRead = true
+  /// Reads bytes; fewer than asked for only at the end of the file.
+  private static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(Unreadable) -> [UInt8] {
+    var code: Int32 = 0
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
       let done = DiskCalls.fill(UnsafeMutableRawBufferPointer(buffer), from: descriptor, at: offset)
-      isRead = done >= 0
+      if done < 0 { code = Int32(-done) }
       filled = max(0, done)
     }
-    return isRead ? bytes : nil
+    guard code == 0 else { throw Unreadable(code: code) }
+    return bytes
   }
 }

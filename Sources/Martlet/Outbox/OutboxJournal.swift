@@ -35,6 +35,15 @@ final class OutboxJournal: Sendable {
     var frames = OutboxFrames(mark: 0)
     /// Up to where it is known.
     var end: Int64 = 0
+    /// What is known and was not told yet: what fails later must not lose it.
+    var news = News()
+    /// Whether something behind ``end`` was refused and could not be cut off yet.
+    var hasRefused = false
+
+    mutating func takeNews() -> News {
+      defer { news = News() }
+      return news
+    }
   }
 
   let folder: String
@@ -53,6 +62,7 @@ final class OutboxJournal: Sendable {
     guard try DiskFolder.open(self.folder) != nil else {
       throw HTTPError(.file, "\(PrivateFile.shown(self.folder)) is gone")
     }
+    PrivateFile.syncFolder(of: self.folder)
   }
 
   deinit { state.withLock { if $0.descriptor >= 0 { closeFile($0.descriptor) } } }
@@ -83,7 +93,10 @@ final class OutboxJournal: Sendable {
   func catchUp() throws(HTTPError) -> News {
     // Nothing has happened, mostly.
     if state.withLock({ $0.descriptor >= 0 && Self.isUnchanged(path, $0) }) { return News() }
-    return try locked { state throws(HTTPError) in try catchUp(&state) }
+    return try locked { state throws(HTTPError) in
+      try catchUp(&state)
+      return state.takeNews()
+    }
   }
 
   private static func isUnchanged(_ path: String, _ state: State) -> Bool {
@@ -91,34 +104,49 @@ final class OutboxJournal: Sendable {
     return facts.inode == state.inode && facts.size == state.end
   }
 
-  private func catchUp(_ state: inout State) throws(HTTPError) -> News {
-    var news = News()
+  private func catchUp(_ state: inout State) throws(HTTPError) {
     if state.descriptor < 0 || DiskCalls.facts(path)?.inode != state.inode {
-      news.isAnew = state.descriptor >= 0
+      let isAnew = state.descriptor >= 0
       try open(&state)
+      if isAnew { state.news = News(isAnew: true) }
     }
-    let size = DiskCalls.facts(state.descriptor)?.size ?? state.end
-    while state.end < size {
-      if let record = state.frames.frame(state.descriptor, at: state.end) {
-        let span = state.end..<(state.end + Int64(OutboxFrames.frameHead + record.count))
-        if let record = OutboxRecord(record) {
-          news.changes.append(OutboxChange(record, span))
+    if state.hasRefused { try cut(&state) }
+    guard let size = DiskCalls.facts(state.descriptor)?.size else {
+      throw PrivateFile.error("cannot be examined", path, errno)
+    }
+    do throws(OutboxFrames.Unreadable) {
+      while state.end < size {
+        if let record = try state.frames.frame(state.descriptor, at: state.end) {
+          let span = state.end..<(state.end + Int64(OutboxFrames.frameHead + record.count))
+          if let record = OutboxRecord(record) {
+            state.news.changes.append(OutboxChange(record, span))
+          } else {
+            state.news.damaged += 1
+          }
+          state.end = span.upperBound
+        } else if let next = try state.frames.next(state.descriptor, after: state.end) {
+          state.news.damaged += 1
+          state.end = next
         } else {
-          news.damaged += 1
+          // Nobody writes now: a process that was killed has left it of a record that it has promised nobody; or it is
+          // damaged, and nothing comes after it.
+          if try !state.frames.isTorn(state.descriptor, at: state.end) { state.news.damaged += 1 }
+          state.hasRefused = true
+          break
         }
-        state.end = span.upperBound
-      } else if let next = state.frames.next(state.descriptor, after: state.end) {
-        news.damaged += 1
-        state.end = next
-      } else {
-        // Nobody writes now: this is what a process that was killed has left of a record that it has promised nobody.
-        guard ftruncate(state.descriptor, off_t(state.end)) == 0 else {
-          throw PrivateFile.error("cannot be cut", path, errno)
-        }
-        break
       }
+    } catch {
+      throw PrivateFile.error("cannot be read", path, error.code)
     }
-    return news
+    if state.hasRefused { try cut(&state) }
+  }
+
+  /// Cuts off what nobody was promised.
+  private func cut(_ state: inout State) throws(HTTPError) {
+    guard ftruncate(state.descriptor, off_t(state.end)) == 0 else {
+      throw PrivateFile.error("cannot be cut", path, errno)
+    }
+    state.hasRefused = false
   }
 
   private func open(_ state: inout State) throws(HTTPError) {
@@ -128,22 +156,33 @@ final class OutboxJournal: Sendable {
       guard let facts = DiskCalls.facts(descriptor), facts.isFile, facts.isOwn else {
         throw HTTPError(.file, "\(PrivateFile.shown(path)) is not a plain file of one's own")
       }
-      if facts.size < OutboxFrames.headLength {
-        let frames = OutboxFrames(mark: UInt64.random(in: .min ... .max))
-        try begin(descriptor, frames)
-        PrivateFile.syncFolder(of: path)
-        (state.frames, state.end) = (frames, OutboxFrames.headLength)
-      } else if let frames = OutboxFrames(descriptor) {
-        (state.frames, state.end) = (frames, OutboxFrames.headLength)
-      } else {
-        throw HTTPError(
-          .file, "\(PrivateFile.shown(path)) is not the journal of an outbox, or damaged at its beginning")
-      }
+      state.frames = try frames(of: descriptor, size: facts.size)
       if state.descriptor >= 0 { closeFile(state.descriptor) }
-      (state.descriptor, state.inode) = (descriptor, facts.inode)
+      (state.descriptor, state.inode, state.end) = (descriptor, facts.inode, OutboxFrames.headLength)
+      state.hasRefused = false
     } catch {
       closeFile(descriptor)
       throw error
+    }
+  }
+
+  /// Looks how the file begins, and begins it if it is new.
+  private func frames(of descriptor: Int32, size: Int64) throws(HTTPError) -> OutboxFrames {
+    let beginning = try readable { () throws(OutboxFrames.Unreadable) in
+      size < OutboxFrames.headLength ? .empty : try OutboxFrames.beginning(descriptor)
+    }
+    switch beginning {
+    case .journal(let frames): return frames
+    case .empty:
+      let frames = OutboxFrames(mark: UInt64.random(in: .min ... .max))
+      try begin(descriptor, frames)
+      PrivateFile.syncFolder(of: path)
+      return frames
+    case .newer(let version):
+      throw HTTPError(.file, "\(PrivateFile.shown(path)) is of version \(version), which is not known here")
+    case .none:
+      throw HTTPError(
+        .file, "\(PrivateFile.shown(path)) is not the journal of an outbox, or damaged at its beginning")
     }
   }
 
@@ -159,18 +198,28 @@ final class OutboxJournal: Sendable {
 
   private func begin(_ descriptor: Int32, _ frames: OutboxFrames) throws(HTTPError) {
     let code = frames.head.withUnsafeBytes { DiskCalls.put($0, into: descriptor, at: 0) }
-    guard code == 0, fsync(descriptor) == 0 else {
-      throw PrivateFile.error("cannot be written", path, code == 0 ? errno : code)
-    }
+    let failure = code == 0 ? DiskCalls.sync(descriptor) : code
+    guard failure == 0 else { throw PrivateFile.error("cannot be written", path, failure) }
   }
 
   /// Reads a request that the journal has told of.
-  func request(at span: Range<Int64>) -> OutboxRequest? {
-    state.withLock { state in
-      guard let bytes = state.frames.frame(state.descriptor, at: span.lowerBound),
-        case .submitted(let request)? = OutboxRecord(bytes)
+  ///
+  /// - Returns: The request, and `nil` if there is none any more.
+  /// - Throws: ``OutboxFrames/Unreadable`` if it may be read another time.
+  func request(of entry: OutboxEntry) throws(OutboxFrames.Unreadable) -> OutboxRequest? {
+    try state.withLock { state throws(OutboxFrames.Unreadable) in
+      guard let bytes = try state.frames.frame(state.descriptor, at: entry.span.lowerBound),
+        case .submitted(let request)? = OutboxRecord(bytes), request.id == entry.id
       else { return nil }
       return request
+    }
+  }
+
+  private func readable<R>(_ work: () throws(OutboxFrames.Unreadable) -> R) throws(HTTPError) -> R {
+    do throws(OutboxFrames.Unreadable) {
+      return try work()
+    } catch {
+      throw PrivateFile.error("cannot be read", path, error.code)
     }
   }
 
@@ -185,26 +234,29 @@ final class OutboxJournal: Sendable {
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``; nothing is added.
   func append(_ records: [[UInt8]], isSynced: Bool) throws(HTTPError) -> News {
     try locked { state throws(HTTPError) in
-      var news = try catchUp(&state)
+      try catchUp(&state)
       let start = state.end
+      var changes: [OutboxChange] = []
       var bytes: [UInt8] = []
       for record in records {
         let frame = state.frames.frame(record)
         let place = start + Int64(bytes.count)
         if let read = OutboxRecord(record) {
-          news.changes.append(OutboxChange(read, place..<(place + Int64(frame.count))))
+          changes.append(OutboxChange(read, place..<(place + Int64(frame.count))))
         }
         bytes += frame
       }
       let code = bytes.withUnsafeBytes { DiskCalls.put($0, into: state.descriptor, at: start) }
-      guard code == 0, !isSynced || fsync(state.descriptor) == 0 else {
-        let problem = PrivateFile.error("cannot be written", path, code == 0 ? errno : code)
-        // What nobody was promised must not be there.
-        _ = ftruncate(state.descriptor, off_t(start))
-        throw problem
+      let failure = code != 0 || !isSynced ? code : DiskCalls.sync(state.descriptor)
+      guard failure == 0 else {
+        // What nobody was promised must not be there: now, or before anything else.
+        state.hasRefused = true
+        try? cut(&state)
+        throw PrivateFile.error("cannot be written", path, failure)
       }
       state.end = start + Int64(bytes.count)
-      return news
+      state.news.changes += changes
+      return state.takeNews()
     }
   }
 
@@ -215,7 +267,7 @@ final class OutboxJournal: Sendable {
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``; the journal is what it was.
   func compact(_ entries: [OutboxEntry]) throws(HTTPError) -> [UUID: Range<Int64>]? {
     try locked { state throws(HTTPError) in
-      guard Self.isUnchanged(path, state) else { return nil }
+      guard Self.isUnchanged(path, state), state.news.changes.isEmpty else { return nil }
       let new = path + ".new"
       unlink(new)
       let descriptor = openFile(new, O_RDWR | O_CREAT | O_EXCL)
@@ -225,8 +277,12 @@ final class OutboxJournal: Sendable {
         var end = OutboxFrames.headLength
         try begin(descriptor, state.frames)
         for entry in entries {
-          // What cannot be read any more is lost already.
-          guard let record = state.frames.frame(state.descriptor, at: entry.span.lowerBound) else { continue }
+          // What is damaged is lost already; what cannot be read now is not.
+          guard
+            let record = try readable({ () throws(OutboxFrames.Unreadable) in
+              try state.frames.frame(state.descriptor, at: entry.span.lowerBound)
+            })
+          else { continue }
           var bytes = state.frames.frame(record)
           spans[entry.id] = end..<(end + Int64(bytes.count))
           for note in entry.notes { bytes += state.frames.frame(note.bytes) }
@@ -234,7 +290,8 @@ final class OutboxJournal: Sendable {
           guard code == 0 else { throw PrivateFile.error("cannot be written", new, code) }
           end += Int64(bytes.count)
         }
-        guard fsync(descriptor) == 0 else { throw PrivateFile.error("cannot be written", new, errno) }
+        let failure = DiskCalls.sync(descriptor)
+        guard failure == 0 else { throw PrivateFile.error("cannot be written", new, failure) }
         guard let inode = DiskCalls.facts(descriptor)?.inode else {
           throw PrivateFile.error("cannot be examined", new, errno)
         }
@@ -248,6 +305,19 @@ final class OutboxJournal: Sendable {
         throw error
       }
     }
+  }
+}
+
+extension DiskCalls {
+  /// Has the disk itself write what was written to a file.
+  ///
+  /// - Returns: 0, or the number of the error.
+  static func sync(_ descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+      // There `fsync` leaves it in the drive's own memory; not every file system can do better.
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+    #endif
+    return fsync(descriptor) == 0 ? 0 : errno
   }
 }
 

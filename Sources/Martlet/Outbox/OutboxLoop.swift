@@ -26,8 +26,10 @@ actor OutboxLoop {
 
   /// How often the folder is looked at: another process may have submitted something, or ended.
   private static let watchPause = Duration.seconds(1)
-  /// A journal is written anew from here on, when less than half of it is needed.
-  private static let compactBytes: Int64 = 1 << 20
+  /// How often bodies are looked for that a process has left behind.
+  private static let sweepPause = Duration.seconds(600)
+  private var sweptAt: Duration?
+  /// How long the journal was when it was written anew, or could not be.
   private var compactedLength: Int64 = 0
 
   init(_ core: OutboxCore) {
@@ -46,7 +48,7 @@ actor OutboxLoop {
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
   func open() async throws {
     take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.catchUp() })
-    await seekLease()
+    try await seekLease()
     publish()
   }
 
@@ -58,13 +60,16 @@ actor OutboxLoop {
       }
       while true {
         let version = core.signal.version
-        await take(core.takeMessages())
+        let messages = core.takeMessages()
+        await take(messages)
         await lookAtFolder()
         if isOver { break }
         if core.isAborting { group.cancelAll() }
         start(&group, await read(maySend ? table.start(now: timeline.now()) : []))
         await compact()
         publish()
+        // Somebody may wait for just that.
+        if !messages.isEmpty { core.changed.signal() }
         await pause(version)
       }
       group.cancelAll()
@@ -101,25 +106,31 @@ actor OutboxLoop {
   private func lookAtFolder() async {
     do {
       take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.catchUp() })
+      if !core.isClosing { try await seekLease() }
     } catch {
       core.tell(.problem(error))
     }
-    if !core.isClosing { await seekLease() }
   }
 
-  private func seekLease() async {
-    guard lease == nil else { return }
-    lease = await onFileQueue { [journal] in journal.lease() }
-    if lease != nil { await removeAbandoned() }
+  private func seekLease() async throws {
+    if lease == nil {
+      let free = await onFileQueue { [journal] in journal.lease() }
+      guard let free else { return }
+      // Who had it until now may have sent something since the last look.
+      take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.catchUp() })
+      lease = free
+    }
+    if sweptAt.map({ timeline.now() - $0 > Self.sweepPause }) ?? true { try await removeAbandoned() }
   }
 
   /// Removes the bodies that a process has left that was killed before the journal spoke of them.
-  private func removeAbandoned() async {
-    let found = await onFileQueue { [journal] in OutboxBody.abandoned(in: journal.folder) }
+  private func removeAbandoned() async throws {
+    let known = Set(table.entries.keys)
+    let found = await onFileQueue { [journal] in OutboxBody.abandoned(in: journal.folder, except: known) }
+    if found.isEmpty { sweptAt = timeline.now() }
     guard !found.isEmpty else { return }
     // Whoever had one until a moment ago has written of it before letting go.
-    guard let news = try? await onFileQueue({ [journal] () throws(HTTPError) in try journal.catchUp() }) else { return }
-    take(news)
+    take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.catchUp() })
     for (id, body) in found where table.entries[id] == nil { body.discard() }
   }
 
@@ -138,7 +149,7 @@ actor OutboxLoop {
   // MARK: What is known
 
   private func take(_ news: OutboxJournal.News) {
-    if news.isAnew { table = OutboxTable(options.limits) }
+    if news.isAnew { table.forget() }
     damaged += news.damaged
     for change in news.changes { table.apply(change) }
   }
@@ -242,7 +253,7 @@ actor OutboxLoop {
     let dead = table.entries.values.filter { $0.death != nil }.sorted { $0.submittedAt < $1.submittedAt }
     return await onFileQueue { [journal] in
       dead.compactMap { entry in
-        guard let death = entry.death, let stored = journal.request(at: entry.span) else { return nil }
+        guard let death = entry.death, let stored = try? journal.request(of: entry) else { return nil }
         return DeadLetter(
           id: entry.id, request: stored.request(in: journal.folder), key: entry.key, reason: death.reason,
           attempts: entry.attempts, submittedAt: entry.submittedAt, diedAt: death.date)
@@ -252,55 +263,90 @@ actor OutboxLoop {
 
   // MARK: Delivering
 
-  /// Reads the requests whose turn it is.
-  private func read(_ entries: [OutboxEntry]) async -> [(OutboxEntry, OutboxRequest?)] {
-    guard !entries.isEmpty else { return [] }
-    return await onFileQueue { [journal] in entries.map { ($0, journal.request(at: $0.span)) } }
+  /// What is sent of a request whose turn it is.
+  private enum Reading: Sendable {
+    case request(HTTPRequest)
+    case verdict(OutboxVerdict)
   }
 
-  private func start(_ group: inout DiscardingTaskGroup, _ entries: [(OutboxEntry, OutboxRequest?)]) {
-    for (entry, stored) in entries {
-      guard let stored else {
-        note(entry, .dead(reason: "it cannot be read any more"))
-        continue
+  /// Reads the requests whose turn it is.
+  private func read(_ entries: [OutboxEntry]) async -> [(OutboxEntry, Reading)] {
+    guard !entries.isEmpty else { return [] }
+    return await onFileQueue { [journal] in entries.map { ($0, Self.read($0, journal)) } }
+  }
+
+  private static func read(_ entry: OutboxEntry, _ journal: OutboxJournal) -> Reading {
+    do throws(OutboxFrames.Unreadable) {
+      guard let stored = try journal.request(of: entry) else {
+        return .verdict(.dead(reason: "it cannot be read any more"))
       }
+      if let length = entry.bodyLength {
+        switch OutboxBody.isWhole(entry.id, in: journal.folder, length: length) {
+        case true?: break
+        case false?: return .verdict(.dead(reason: "the file of its body is gone, or another one"))
+        case nil: return .verdict(.later(reason: "the file of its body cannot be read", isCounted: false, asked: nil))
+        }
+      }
+      return .request(stored.request(in: journal.folder))
+    } catch {
+      return .verdict(.later(reason: "the journal cannot be read", isCounted: false, asked: nil))
+    }
+  }
+
+  private func start(_ group: inout DiscardingTaskGroup, _ entries: [(OutboxEntry, Reading)]) {
+    for (entry, reading) in entries {
       if isTooOld(entry) {
-        note(entry, .dead(reason: "it has waited for longer than it may"))
+        core.post(.ended(entry, .dead(reason: "it has waited for longer than it may")))
         continue
       }
-      let request = stored.request(in: journal.folder)
-      group.addTask { [core] in core.post(.ended(entry, await core.deliver(request))) }
+      switch reading {
+      case .request(let request):
+        group.addTask { [core] in core.post(.ended(entry, await core.deliver(request))) }
+      case .verdict(let verdict): core.post(.ended(entry, verdict))
+      }
     }
   }
 
   /// What an attempt has come to.
   private func note(_ entry: OutboxEntry, _ verdict: OutboxVerdict) {
-    let attempts = (table.entries[entry.id]?.attempts ?? entry.attempts) + 1
+    let now = timeline.now()
+    var isFirst = true
     switch verdict {
     case .delivered(let status):
-      table.hasAnswered(entry.host)
+      table.hasAnswered(entry.host, now: now)
       // Removed meanwhile, or somebody has meddled with the folder.
       if table.entries[entry.id] != nil { unwritten.append(.delivered(entry.id)) }
       delivered += 1
       core.tell(.delivered(entry.id, status))
-    case .dead(let reason):
-      table.hasAnswered(entry.host)
-      bury(entry.id, reason)
+    case .dead(let reason): bury(entry.id, reason)
+    case .refused(let status):
+      table.hasAnswered(entry.host, now: now)
+      bury(entry.id, "the server answered \(status.rawValue)")
     case .later(let reason, let isCounted, let asked):
-      let pause = table.hasFailed(
-        entry.host, now: timeline.now(), asked: asked, options, random: core.client.settings.configuration.random())
-      if isCounted, attempts >= options.maximumAttempts {
-        bury(entry.id, "\(reason), \(attempts) times")
-      } else if isTooOld(entry) {
-        bury(entry.id, "\(reason), and it has waited for longer than it may")
-      } else {
-        if isCounted { unwritten.append(.attempted(entry.id, attempts)) }
-        core.tell(.failed(entry.id, reason: reason, next: pause))
-      }
-    case .stopped: break
+      isFirst = !isCounted
+      later(entry, reason, isCounted, asked, now)
+    case .stopped:
+      // Somebody has cancelled it, and may do so again.
+      if !core.isClosing { later(entry, "it was cancelled", false, nil, now) }
     }
     // Nothing is sent before the journal, and with it the table, knows what has become of it.
-    table.stop(entry)
+    table.stop(entry, isFirst: isFirst)
+  }
+
+  private func later(
+    _ entry: OutboxEntry, _ reason: String, _ isCounted: Bool, _ asked: Duration?, _ now: Duration
+  ) {
+    let attempts = (table.entries[entry.id]?.attempts ?? entry.attempts) + 1
+    let pause = table.hasFailed(
+      entry.host, now: now, asked: asked, options, random: core.client.settings.configuration.random())
+    if isCounted, attempts >= options.maximumAttempts {
+      bury(entry.id, "\(reason), \(attempts) times")
+    } else if isTooOld(entry) {
+      bury(entry.id, "\(reason), and it has waited for longer than it may")
+    } else {
+      if isCounted { unwritten.append(.attempted(entry.id, attempts)) }
+      core.tell(.failed(entry.id, reason: reason, next: pause))
+    }
   }
 
   private func isTooOld(_ entry: OutboxEntry) -> Bool {
@@ -318,14 +364,17 @@ actor OutboxLoop {
   /// Drops what is not needed any more.
   private func compact() async {
     let length = journal.length
-    guard lease != nil, length > max(Self.compactBytes, 2 * table.frameBytes, 2 * compactedLength) else { return }
-    let entries = table.entries.values.sorted { $0.span.lowerBound < $1.span.lowerBound }
+    guard lease != nil, length > compactedLength + options.compactBytes, length > 2 * table.frameBytes else { return }
+    let entries = table.entries.values.sorted { $0.turn < $1.turn }
     do {
       let spans = try await onFileQueue { [journal] () throws(HTTPError) in try journal.compact(entries) }
       guard let spans else { return }
+      damaged += entries.count - spans.count
       table.move(spans)
       compactedLength = journal.length
     } catch {
+      // Not at once again: it would be the same.
+      compactedLength = length
       core.tell(.problem(error))
     }
   }

@@ -46,6 +46,9 @@ public struct OutboxOptions: Sendable {
   /// What tells whether there is a network; `nil` learns it from what becomes of requests.
   public var connectivity: (any Connectivity)?
 
+  /// A journal is written anew when it has grown by so many bytes, and less than half of it is needed.
+  var compactBytes: Int64 = 1 << 20
+
   /// The defaults.
   public init() {}
 
@@ -55,6 +58,7 @@ public struct OutboxOptions: Sendable {
     if pause <= .zero || longestPause < pause {
       return "an outbox needs a pause, and none that is longer than the longest"
     }
+    if longestPause > .seconds(365 * 24 * 3600) { return "an outbox that may pause for more than a year" }
     if maximumAge <= .zero { return "an outbox whose requests are too old at once" }
     if maximumBytes < 1 { return "an outbox for \(maximumBytes) bytes" }
     return nil

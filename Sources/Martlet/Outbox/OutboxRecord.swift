@@ -130,7 +130,8 @@ extension OutboxRequest {
     switch try reader.number() as UInt8 {
     case 0: body = .none
     case 1: body = .bytes(Data(reader.rest))
-    case 2: body = .file(max(0, try reader.number()))
+    // Bounded, so that lengths can be added up.
+    case 2: body = .file(min(max(0, try reader.number()), 1 << 40))
     default: throw RecordReader.Malformed()
     }
   }

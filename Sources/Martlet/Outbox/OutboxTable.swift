@@ -9,6 +9,8 @@ struct OutboxEntry: Equatable, Sendable {
   let bodyLength: Int64?
   /// Where its frame stands in the journal.
   var span: Range<Int64>
+  /// Where it stands in the order: where it was submitted, or given another chance.
+  var turn: Int64
   let submittedAt: Date
   var revivedAt: Date?
   var attempts = 0
@@ -29,7 +31,7 @@ enum OutboxChange: Equatable, Sendable {
   /// Delivered or removed: it is gone.
   case gone(UUID)
   case died(UUID, OutboxEntry.Death)
-  case revived(UUID, at: Date)
+  case revived(UUID, at: Date, turn: Int64)
 
   init(_ record: OutboxRecord, _ span: Range<Int64>) {
     switch record {
@@ -40,11 +42,12 @@ enum OutboxChange: Equatable, Sendable {
       self = .submitted(
         OutboxEntry(
           id: request.id, key: request.key, host: host, bodyLength: length, span: span,
+          turn: span.lowerBound,
           submittedAt: request.submittedAt))
     case .attempted(let id, let count): self = .attempted(id, count)
     case .delivered(let id), .removed(let id): self = .gone(id)
     case .died(let id, let date, let reason): self = .died(id, OutboxEntry.Death(date: date, reason: reason))
-    case .revived(let id, let date): self = .revived(id, at: date)
+    case .revived(let id, let date): self = .revived(id, at: date, turn: span.lowerBound)
     }
   }
 }
@@ -78,42 +81,54 @@ struct OutboxTable {
   // MARK: What the journal says
 
   /// Takes in what the journal says.
-  ///
-  /// - Returns: The request that is gone, if it has a file.
-  @discardableResult
-  mutating func apply(_ change: OutboxChange) -> UUID? {
+  mutating func apply(_ change: OutboxChange) {
     switch change {
     case .submitted(let entry):
-      guard entries[entry.id] == nil else { return nil }
+      guard entries[entry.id] == nil else { return }
       entries[entry.id] = entry
       count(entry, 1)
       enqueue(entry)
     case .attempted(let id, let count): entries[id]?.attempts = count
     case .gone(let id):
-      guard let entry = entries.removeValue(forKey: id) else { return nil }
+      guard let entry = entries.removeValue(forKey: id) else { return }
       count(entry, -1)
       if entry.death != nil { dead -= 1 } else { dequeue(entry) }
-      return entry.bodyLength == nil ? nil : id
     case .died(let id, let death):
-      guard let entry = entries[id], entry.death == nil else { return nil }
+      guard let entry = entries[id], entry.death == nil else { return }
       entries[id]?.death = death
       dead += 1
       dequeue(entry)
-    case .revived(let id, let date):
-      guard var entry = entries[id] else { return nil }
+    case .revived(let id, let date, let turn):
+      guard var entry = entries[id] else { return }
       let wasDead = entry.death != nil
-      (entry.death, entry.attempts, entry.revivedAt) = (nil, 0, date)
+      (entry.death, entry.attempts, entry.revivedAt, entry.turn) = (nil, 0, date, turn)
       entries[id] = entry
-      guard wasDead else { return nil }
+      guard wasDead else { return }
       dead -= 1
       enqueue(entry)
     }
-    return nil
+  }
+
+  /// The journal is told from its beginning once more; what is being sent goes on, and hosts pause as they did.
+  mutating func forget() {
+    (entries, lanes, turns) = ([:], [:], FirstInFirstOut())
+    (bytes, frameBytes, dead) = (0, 0, 0)
+    for name in hosts.keys { hosts[name]?.ready = FirstInFirstOut() }
   }
 
   /// Takes in where frames stand after the journal was written anew.
   mutating func move(_ spans: [UUID: Range<Int64>]) {
-    for (id, span) in spans { entries[id]?.span = span }
+    for (id, entry) in entries {
+      if let span = spans[id] {
+        entries[id]?.span = span
+        entries[id]?.turn = span.lowerBound
+      } else {
+        // It could not be read any more.
+        entries[id] = nil
+        count(entry, -1)
+        if entry.death != nil { dead -= 1 } else { dequeue(entry) }
+      }
+    }
   }
 
   private mutating func count(_ entry: OutboxEntry, _ sign: Int64) {
@@ -128,20 +143,29 @@ struct OutboxTable {
     if lanes[key]?.first == entry.id { makeReady(entry) }
   }
 
-  /// It keeps nobody waiting any more.
+  /// It keeps nobody waiting any more; not while it is being sent, whoever has removed it.
   private mutating func dequeue(_ entry: OutboxEntry) {
-    guard let key = entry.key, var lane = lanes[key] else { return }
-    let wasFirst = lane.first == entry.id
-    lane.remove(entry.id)
-    lanes[key] = lane.isEmpty ? nil : lane
-    if wasFirst, let next = lane.first.flatMap({ entries[$0] }) { makeReady(next) }
+    guard let key = entry.key else { return }
+    let wasFirst = lanes[key]?.first == entry.id
+    lanes[key]?.remove(entry.id)
+    if wasFirst, !sending.contains(entry.id) { readyNext(key) }
+  }
+
+  private mutating func readyNext(_ key: String) {
+    if let next = lanes[key]?.first.flatMap({ entries[$0] }) {
+      makeReady(next)
+    } else {
+      lanes[key] = nil
+    }
   }
 
   private mutating func makeReady(_ entry: OutboxEntry, isFirst: Bool = false) {
-    var host = hosts[entry.host] ?? Host()
-    if host.ready.isEmpty { turns.append(entry.host) }
-    if isFirst { host.ready.prepend(entry.id) } else { host.ready.append(entry.id) }
-    hosts[entry.host] = host
+    if hosts[entry.host]?.ready.isEmpty ?? true { turns.append(entry.host) }
+    if isFirst {
+      hosts[entry.host, default: Host()].ready.prepend(entry.id)
+    } else {
+      hosts[entry.host, default: Host()].ready.append(entry.id)
+    }
   }
 
   // MARK: Turns
@@ -152,25 +176,23 @@ struct OutboxTable {
     var rest = turns.count
     while sending.count < limits.total, rest > 0, let name = turns.popFirst() {
       rest -= 1
-      guard var host = hosts[name] else { continue }
-      if host.notBefore <= now, host.sending < (host.failures > 0 ? 1 : limits.perHost),
-        let entry = nextEntry(&host)
+      if let host = hosts[name], host.notBefore <= now, host.sending < (host.failures > 0 ? 1 : limits.perHost),
+        let entry = nextEntry(of: name)
       {
-        host.sending += 1
+        hosts[name]?.sending += 1
         sending.insert(entry.id)
         started.append(entry)
         // It may have room for another one.
         rest = turns.count + 1
       }
-      if !host.ready.isEmpty { turns.append(name) }
-      hosts[name] = host
+      if hosts[name]?.ready.isEmpty == false { turns.append(name) }
     }
     return started
   }
 
   /// The first one that is still to be sent.
-  private func nextEntry(_ host: inout Host) -> OutboxEntry? {
-    while let id = host.ready.popFirst() {
+  private mutating func nextEntry(of host: String) -> OutboxEntry? {
+    while let id = hosts[host]?.ready.popFirst() {
       guard let entry = entries[id], entry.death == nil, !sending.contains(id) else { continue }
       // A dead letter that was revived may stand here from before.
       if let key = entry.key, lanes[key]?.first != id { continue }
@@ -185,17 +207,28 @@ struct OutboxTable {
   }
 
   /// A request is not being sent any more.
-  mutating func stop(_ entry: OutboxEntry) {
+  ///
+  /// - Parameters:
+  ///   - entry: The request.
+  ///   - isFirst: Whether it is the first one of its host to be tried again; else others have their turn before.
+  mutating func stop(_ entry: OutboxEntry, isFirst: Bool = true) {
     guard sending.remove(entry.id) != nil else { return }
     hosts[entry.host]?.sending -= 1
-    if let entry = entries[entry.id], entry.death == nil { makeReady(entry, isFirst: true) }
+    if let entry = entries[entry.id], entry.death == nil {
+      makeReady(entry, isFirst: isFirst)
+    } else if let key = entry.key {
+      // It was removed meanwhile, and its successor has waited for its end.
+      readyNext(key)
+    }
+    if let host = hosts[entry.host], host.ready.isEmpty, host.sending == 0, host.failures == 0 {
+      hosts[entry.host] = nil
+    }
   }
 
-  /// A host has answered.
-  mutating func hasAnswered(_ name: String) {
+  /// A host has answered; a pause that it has asked for, or that others have led to, goes on.
+  mutating func hasAnswered(_ name: String, now: Duration) {
+    guard let host = hosts[name], host.notBefore <= now else { return }
     hosts[name]?.failures = 0
-    hosts[name]?.notBefore = .zero
-    if let host = hosts[name], host.ready.isEmpty, host.sending == 0 { hosts[name] = nil }
   }
 
   /// A host has failed, and pauses.

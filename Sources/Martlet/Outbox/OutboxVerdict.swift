@@ -5,6 +5,8 @@ enum OutboxVerdict: Equatable, Sendable {
   case delivered(HTTPStatus)
   /// Another time. `isCounted` if a server had a part in it, `asked` if it has said when.
   case later(reason: String, isCounted: Bool, asked: Duration?)
+  /// Never, says the server.
+  case refused(HTTPStatus)
   /// Never.
   case dead(reason: String)
   /// Nobody is to blame: this process stops.
@@ -18,7 +20,7 @@ enum OutboxVerdict: Equatable, Sendable {
       self = .later(
         reason: "the server answered \(status.rawValue)", isCounted: true, asked: RetryAfter.delay(headers, now: now))
     } else {
-      self = .dead(reason: "the server answered \(status.rawValue)")
+      self = .refused(status)
     }
   }
 
@@ -31,7 +33,8 @@ enum OutboxVerdict: Equatable, Sendable {
     let reason = InvalidInput.printable("\(error.kind): \(error.message)", limit: 500)
     switch error.kind {
     case .clientClosed, .cancelled: self = .stopped
-    case .cannotConnect: self = .later(reason: reason, isCounted: false, asked: nil)
+    // What is wrong with files, such as too many open ones, may pass; what is gone was noticed before.
+    case .cannotConnect, .file: self = .later(reason: reason, isCounted: false, asked: nil)
     case .timedOut, .connectionLost:
       self = .later(reason: reason, isCounted: error.mayHaveReachedServer && error.phase != .connecting, asked: nil)
     case .tls, .protocolViolation, .authenticationFailed, .queue, .middleware:

@@ -45,6 +45,8 @@
       // The server behind it has got each request once, and whole.
       let received = server.backend.requests.filter { $0.path == path }
       #expect(received.map { "\($0.method) \($0.bodyLength)" } == ["GET 0", "GET 0", "POST 300000", "PUT 300000"])
+      // It writes them a moment after it has answered.
+      #expect(await becomes { (try? server.entries(path).count) ?? 0 >= 5 })
       let entries = try server.entries(path)
       let proofs = entries.filter { $0.scheme == "Negotiate" }
       #expect(entries.first.map { "\($0.status) \($0.scheme)" } == "401 -")
@@ -78,6 +80,7 @@
         #expect(texts == ["true 200 ada@MARTLET.TEST 0": 16, "false 401 ": 8])
       }
 
+      #expect(await becomes { (try? server.entries(path).count { $0.scheme == "Negotiate" }) ?? 0 >= 16 })
       let entries = try server.entries(path)
       let proved = Set(entries.filter { $0.scheme == "Negotiate" }.map(\.connection))
       #expect(proved.count == 16)
@@ -124,6 +127,10 @@
       }
 
       // Only where there is a ticket for a server, something is sent.
+      #expect(
+        await becomes {
+          (try? server.entries(path).contains { $0.scheme == "Negotiate" }) == (obstacle == .serverWithoutTheKey)
+        })
       let entries = try server.entries(path)
       #expect(entries.allSatisfy { $0.status == "401" } && entries.count <= 4)
       #expect(entries.contains { $0.scheme == "Negotiate" } == (obstacle == .serverWithoutTheKey), "\(entries)")

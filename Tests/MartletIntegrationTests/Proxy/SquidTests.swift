@@ -89,6 +89,7 @@
       client.closeIdleConnections()
       let place = String(secure.url.dropFirst("https://".count))
       #expect(await becomes { (try? squid.entries(place).count) == 1 })
+      #expect(await becomes { (try? squid.entries("\(plain.url)/second").count) == 1 })
       let entries = try ["\(plain.url)/first", "\(plain.url)/second", place].flatMap(squid.entries)
       let scheme = entrance == .basic ? "Basic" : "Digest"
       #expect(entries.map(\.status) == ["407", "200", "200", "200"])
@@ -140,6 +141,8 @@
       for _ in 0..<25 { #expect(try await client.get(one).text == "in") }
 
       #expect(server.requests.count == 25)
+      // It writes them a moment after it has answered.
+      #expect(await becomes { (try? squid.entries("\(server.url)/one").count) == 26 })
       let entries = try squid.entries("\(server.url)/one")
       #expect(entries.count { $0.status == "200" && $0.user == "ada" } == 25)
       // With the last use of each squid sends the next one along.

@@ -13,7 +13,7 @@ import Testing
 
   private static func texts(_ journal: OutboxJournal, _ news: OutboxJournal.News) -> [String] {
     news.changes.compactMap { change in
-      guard case .submitted(let entry) = change, case .bytes(let data)? = journal.request(at: entry.span)?.body else {
+      guard case .submitted(let entry) = change, case .bytes(let data)? = (try? journal.request(of: entry))?.body else {
         return nil
       }
       return String(decoding: data, as: UTF8.self)
@@ -61,6 +61,7 @@ import Testing
       for text in ["a", "bb", "ccc"] { _ = try journal.append([Self.submission(text).bytes], isSynced: false) }
     }
     let whole = try folder.journalBytes()
+    let lastFrame = whole.count - OutboxFrames.frameHead - Self.submission("ccc").bytes.count
     var random = SeededGenerator(seed: 4)
     for place in whole.indices {
       var damaged = whole
@@ -70,7 +71,9 @@ import Testing
       let news = try journal.catchUp()
       let texts = Self.texts(journal, news)
       #expect(texts.count >= 2 && Set(texts).isSubset(of: ["a", "bb", "ccc"]), "\(place)")
-      #expect(texts.count == 3 || news.damaged == 1 || texts == ["a", "bb"], "\(place)")
+      // A length that was changed at the end cannot be told from one that nobody came to write.
+      let mayBeTorn = place >= lastFrame + 8 && place < lastFrame + 12
+      #expect(texts.count == 3 || news.damaged == 1 || mayBeTorn, "\(place)")
       #expect(Self.texts(journal, try journal.append([Self.submission("new").bytes], isSynced: false)) == ["new"])
     }
   }
@@ -87,7 +90,7 @@ import Testing
       let journal = try OutboxJournal(folder.url)
       do {
         #expect(try journal.catchUp().changes.isEmpty)
-        #expect(count < OutboxFrames.headLength)
+        #expect(count < OutboxFrames.headLength, "\(count)")
       } catch {
         #expect(error.kind == .file)
       }
@@ -138,7 +141,7 @@ import Testing
     #expect(one.length < before && spans.count == 3)
     for record in records.dropFirst() {
       guard case .submitted(let request) = record, let entry = table.entries[record.id] else { continue }
-      #expect(one.request(at: entry.span) == request)
+      #expect(try one.request(of: entry) == request)
     }
     let news = try other.append([Self.submission("e").bytes], isSynced: false)
     #expect(news.isAnew && Self.texts(other, news) == ["b", "c", "d", "e"])
@@ -147,6 +150,23 @@ import Testing
     #expect(fresh.entries[records[1].id]?.attempts == 3 && fresh.entries[records[2].id]?.death?.reason == "x")
     // Not while there is something that it does not know of.
     #expect(try one.compact([]) == nil)
+  }
+
+  @Test func `a journal of a later version is left alone, one that never got a byte is begun`() throws {
+    let folder = OutboxFolder()
+    _ = try OutboxJournal(folder.url).append([Self.submission("a").bytes], isSynced: false)
+    var bytes = try folder.journalBytes()
+    bytes[8] = 2
+    let sum = bytes[..<20].withUnsafeBytes { RecordChecksum.of($0) }
+    withUnsafeBytes(of: sum.littleEndian) { bytes.replaceSubrange(20..<28, with: $0) }
+    try folder.overwrite(bytes)
+    let error = #expect(throws: HTTPError.self) { try OutboxJournal(folder.url).catchUp() }
+    #expect(error?.message.contains("of version 2") == true)
+    #expect(try folder.journalBytes() == bytes)
+
+    try folder.overwrite(Array(repeating: 0, count: 28))
+    let journal = try OutboxJournal(folder.url)
+    #expect(Self.texts(journal, try journal.append([Self.submission("b").bytes], isSynced: true)) == ["b"])
   }
 
   @Test func `bodies that nobody speaks of are removed, those on their way are not`() async throws {

@@ -35,7 +35,8 @@ import Testing
         for _ in 0..<3 {
           damaged[Int.random(in: 0..<damaged.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
         }
-        if let read = OutboxRecord(damaged) { _ = OutboxChange(read, 0..<1) }
+        var table = OutboxTable(.concurrent(1))
+        if let read = OutboxRecord(damaged) { table.apply(OutboxChange(read, 0..<1)) }
       }
     }
   }
@@ -64,7 +65,7 @@ import Testing
       let expected: OutboxVerdict =
         isLater
         ? .later(reason: "the server answered \(status)", isCounted: true, asked: nil)
-        : .dead(reason: "the server answered \(status)")
+        : .refused(HTTPStatus(status))
       #expect(Self.verdict(status) == expected)
     }
   }
@@ -79,6 +80,7 @@ import Testing
       if case .later(_, let isCounted, _) = OutboxVerdict(error) { isCounted } else { nil }
     }
     #expect(isCounted(HTTPError(.cannotConnect, "x")) == false)
+    #expect(isCounted(HTTPError(.file, "too many open files")) == false)
     #expect(isCounted(HTTPError(.timedOut, "x", phase: .connecting)) == false)
     #expect(isCounted(HTTPError(.timedOut, "x", phase: .waiting)) == true)
     #expect(isCounted(HTTPError(.connectionLost, "x", phase: .receiving)) == true)

@@ -9,7 +9,8 @@ import Testing
   private mutating func entry(_ key: String? = nil, host: String = "a") -> OutboxEntry {
     place += 100
     return OutboxEntry(
-      id: UUID(), key: key, host: host, bodyLength: nil, span: (place - 100)..<place, submittedAt: Date())
+      id: UUID(), key: key, host: host, bodyLength: nil, span: (place - 100)..<place, turn: place,
+      submittedAt: Date())
   }
 
   private static func table(_ total: Int = 100, perHost: Int = 100) -> OutboxTable {
@@ -37,7 +38,7 @@ import Testing
     for entry in [one, two] { table.apply(.submitted(entry)) }
     table.apply(.died(one.id, .init(date: Date(), reason: "x")))
     #expect(table.dead == 1 && table.pending == 1)
-    table.apply(.revived(one.id, at: Date()))
+    table.apply(.revived(one.id, at: Date(), turn: 1000))
 
     #expect(table.dead == 0 && table.pending == 2)
     #expect(table.start(now: .zero).map(\.id) == [two.id])
@@ -101,7 +102,7 @@ import Testing
     #expect(pauses.map { Int($0 / .seconds(1)) } == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300])
     now = table.nextTurn(after: now) ?? now
     for entry in table.start(now: now) {
-      table.hasAnswered("a")
+      table.hasAnswered("a", now: now)
       table.stop(entry)
       table.apply(.gone(entry.id))
     }
@@ -116,6 +117,60 @@ import Testing
     #expect(table.hasFailed("c", now: .zero, asked: .seconds(1 << 31), options, random: 0.5) == .seconds(86_400))
     table.forgetPauses()
     #expect(table.hasFailed("b", now: .zero, asked: nil, options, random: 0) == .seconds(1))
+  }
+
+  @Test mutating func `an answer does not end the pause that another one has led to`() {
+    var table = Self.table(perHost: 2)
+    let (one, two) = (entry(), entry())
+    for entry in [one, two, self.entry()] { table.apply(.submitted(entry)) }
+    #expect(table.start(now: .zero).count == 2)
+    _ = table.hasFailed("a", now: .zero, asked: .seconds(60), OutboxOptions(), random: 0)
+    table.stop(one, isFirst: false)
+    table.hasAnswered("a", now: .milliseconds(1))
+    table.stop(two)
+    table.apply(.gone(two.id))
+
+    #expect(table.start(now: .seconds(59)).isEmpty)
+    // Nor is it the one that was refused that tries for all.
+    #expect(table.start(now: .seconds(60)).map(\.id).contains(one.id) == false)
+  }
+
+  @Test mutating func `one that somebody removes while it is sent keeps its successor waiting until it has ended`() {
+    var table = Self.table()
+    let (one, two) = (entry("k"), entry("k"))
+    for entry in [one, two] { table.apply(.submitted(entry)) }
+    #expect(table.start(now: .zero).map(\.id) == [one.id])
+    table.apply(.gone(one.id))
+    #expect(table.start(now: .zero).isEmpty)
+    table.stop(one)
+    #expect(table.start(now: .zero).map(\.id) == [two.id])
+  }
+
+  @Test mutating func `told from its beginning once more, it sends nothing twice`() {
+    var table = Self.table()
+    let (one, two) = (entry("k"), entry("k"))
+    for entry in [one, two] { table.apply(.submitted(entry)) }
+    _ = table.start(now: .zero)
+    table.forget()
+    for entry in [one, two] { table.apply(.submitted(entry)) }
+    #expect(table.start(now: .zero).isEmpty && table.pending == 2)
+    table.stop(one)
+    #expect(table.start(now: .zero).map(\.id) == [one.id])
+  }
+
+  @Test mutating func `a hundred thousand requests are no work for one that comes or goes`() {
+    var table = Self.table(1)
+    let all = (0..<100_000).map { _ in entry("k") }
+    let start = ContinuousClock.now
+    for entry in all { table.apply(.submitted(entry)) }
+    for entry in all {
+      #expect(table.start(now: .zero).first?.id == entry.id)
+      table.stop(entry)
+      table.apply(.gone(entry.id))
+    }
+    // Copying what is there for each of them would take minutes.
+    #expect(ContinuousClock.now - start < .seconds(isSanitized ? 300 : 60))
+    #expect(table.entries.isEmpty && table.bytes == 0)
   }
 
   @Test mutating func `any order of events leaves nothing behind, and never two of a key at once`() {
