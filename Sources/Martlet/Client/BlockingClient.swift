@@ -6,8 +6,8 @@ import Foundation
 /// Got from ``HTTPClient/blocking``. It is for threads of a program's own, such as those that a C library calls back on.
 /// What has `async` waits with ``HTTPClient`` itself, and a script has it at its top level.
 ///
-/// A call is an error of the program, which ends it, on the main thread, where everything else would wait too, and in a
-/// task, whose threads are few and belong to all tasks.
+/// It refuses (``HTTPError/Kind/unsupported``) the main thread, where everything else would wait too, and tasks, whose
+/// threads are few and belong to all tasks.
 public struct BlockingClient: Sendable {
   private let client: HTTPClient
 
@@ -22,7 +22,8 @@ public struct BlockingClient: Sendable {
   ///   - request: The request.
   ///   - options: What is different for this one.
   /// - Returns: An accepted response, with its body.
-  /// - Throws: ``HTTPError``; `CancellationError` after ``HTTPClient/cancelAll()``; or what middleware throws.
+  /// - Throws: ``HTTPError``, of kind ``HTTPError/Kind/unsupported`` on the main thread and in a task; `CancellationError`
+  ///   after ``HTTPClient/cancelAll()``; or what middleware throws.
   public func send(_ request: HTTPRequest, options: RequestOptions = RequestOptions()) throws -> HTTPResponse {
     try wait { [client] in try await client.send(request, options: options) }
   }
@@ -39,8 +40,9 @@ public struct BlockingClient: Sendable {
   }
 
   private func wait<Output: Sendable>(_ work: @escaping @Sendable () async throws -> Output) throws -> Output {
-    let problem = Self.problem(isMainThread: Thread.isMainThread, isInTask: withUnsafeCurrentTask { $0 != nil })
-    precondition(problem == nil, problem ?? "")
+    if let problem = Self.problem(isMainThread: Thread.isMainThread, isInTask: withUnsafeCurrentTask { $0 != nil }) {
+      throw HTTPError(.unsupported, problem)
+    }
     let result = SharedResult<Output>()
     let end = DispatchGroup()
     end.enter()
