@@ -58,15 +58,16 @@
         signs.withLock { $0.moved = progress.sent + progress.received }
       }
       let (cancel, caller) = start(scene, phase, way, options, signs)
-      let isReached = await becomes { await scene.isReached(signs.withLock { $0 }) }
+      // A lookup may have failed before anybody could see it: then there is nothing to wait for.
+      let limit = Duration.milliseconds(phase == .resolving ? 500 : 20_000)
+      let isReached = await becomes(within: limit) { await scene.isReached(signs.withLock { $0 }) }
       guard isReached else {
         let now = scene.client.activity.current
-        // Where there is no resolver, a lookup has failed before anybody could see it.
         if phase != .resolving { Issue.record("\(phase) has not begun") }
         Figures.note("\(phase), \(way): \(now.running.count) run, \(now.waiting.count) wait; \(signs.withLock { $0 })")
         cancel()
         _ = await caller.value
-        return CancelSample()
+        return CancelSample(hasBegun: phase == .resolving)
       }
 
       let start = ContinuousClock.now
