@@ -33,10 +33,11 @@ let package = Package(
     .executableTarget(name: "Chat", dependencies: ["Martlet"], path: "Examples/Chat", swiftSettings: settings),
     .executableTarget(name: "SavePage", dependencies: ["Martlet"], path: "Examples/SavePage", swiftSettings: settings),
     .executableTarget(name: "S3", dependencies: ["Martlet"], path: "Examples/S3", swiftSettings: settings),
+    .executableTarget(name: "Courier", dependencies: ["Martlet"], path: "Examples/Courier", swiftSettings: settings),
     .testTarget(name: "MartletTests", dependencies: ["Martlet", "MartletTesting"], swiftSettings: settings),
     .testTarget(
       name: "MartletIntegrationTests",
-      dependencies: ["Martlet", "MartletTesting", "MartletTool", "RedisStore", "Chat", "SavePage", "S3"],
+      dependencies: ["Martlet", "MartletTesting", "MartletTool", "RedisStore", "Chat", "SavePage", "S3", "Courier"],
       swiftSettings: settings),
   ]
 )

@@ -4,10 +4,26 @@ import Dispatch
 func onFileQueue<T: Sendable, Failure: Error>(
   _ work: @escaping @Sendable () throws(Failure) -> T
 ) async throws(Failure) -> T {
+  let handover = Handover()
   let result: Result<T, Failure> = await withCheckedContinuation { continuation in
     DispatchQueue.global(qos: .userInitiated).async {
-      continuation.resume(returning: Result { () throws(Failure) in try work() })
+      let result = Result { () throws(Failure) in try work() }
+      handover.note()
+      continuation.resume(returning: result)
     }
   }
+  handover.note()
   return try result.get()
+}
+
+/// Tells the thread sanitizer that what one thread has made is another one's now.
+///
+/// It does not see it where a continuation is resumed before its task has come to wait; a lock it does see.
+private final class Handover: Sendable {
+  #if DEBUG
+    private let lock = Locked(())
+    func note() { lock.withLock { _ in } }
+  #else
+    func note() {}
+  #endif
 }

@@ -308,19 +308,6 @@ final class OutboxJournal: Sendable {
   }
 }
 
-extension DiskCalls {
-  /// Has the disk itself write what was written to a file.
-  ///
-  /// - Returns: 0, or the number of the error.
-  static func sync(_ descriptor: Int32) -> Int32 {
-    #if canImport(Darwin)
-      // There `fsync` leaves it in the drive's own memory; not every file system can do better.
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
-    #endif
-    return fsync(descriptor) == 0 ? 0 : errno
-  }
-}
-
 extension OutboxEntry {
   /// What has to be noted of it beside itself.
   var notes: [OutboxRecord] {

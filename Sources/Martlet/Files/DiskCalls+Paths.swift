@@ -8,8 +8,19 @@ import Foundation
   import Musl
 #endif
 
-/// The system's calls as downloads need them.
+/// The system's calls as downloads and outboxes need them.
 extension DiskCalls {
+  /// Has the disk itself write what was written to a file.
+  ///
+  /// - Returns: 0, or the number of the error.
+  static func sync(_ descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+      // There `fsync` leaves it in the drive's own memory; not every file system can do better.
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+    #endif
+    return fsync(descriptor) == 0 ? 0 : errno
+  }
+
   /// Opens a file for reading and writing, or makes one that the process's mask allows; follows no link.
   static func openPart(_ path: String) -> Int32 {
     open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o666)

@@ -8,7 +8,7 @@ import Foundation
   import Musl
 #endif
 
-/// The system's calls as the shelf needs them: repeated after a signal, and to the end.
+/// The system's calls as files of our own need them: repeated after a signal, and to the end.
 enum DiskCalls {
   /// Reads bytes of a file into a buffer.
   ///

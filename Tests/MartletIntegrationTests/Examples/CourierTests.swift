@@ -1,0 +1,52 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import Testing
+
+  /// The example `Courier`.
+  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct CourierTests {
+    private static func courier(_ folder: TemporaryFolder, _ url: String?, lines: String) throws -> ToolProcess {
+      try folder.write(lines, to: "lines")
+      let program = try ToolProcess.built("Courier").path
+      // The shell stands for itself: the program takes its place, so that a signal reaches it.
+      let command =
+        "exec '\(program)' '\(folder.path("queue"))' \(url.map { "'\($0)'" } ?? "") < '\(folder.path("lines"))'"
+      return try ToolProcess(URL(filePath: "/bin/sh"), ["-c", command])
+    }
+
+    @Test func `lines that were safe arrive, in order, though the program was killed while the server was stuck`()
+      async throws
+    {
+      let isStuck = Shared(true)
+      let server = try MockServer { _ in
+        while isStuck.withLock({ $0 }), (try? await Task.sleep(for: .milliseconds(5))) != nil {}
+        return .ok()
+      }
+      defer { server.stop() }
+      let folder = try TemporaryFolder()
+      let killed = try Self.courier(folder, server.url, lines: "one\ntwo\nthree\n")
+      #expect(
+        await becomes(every: .milliseconds(5)) {
+          killed.outputSoFar.split(separator: "\n").count == 3 && !server.requests.isEmpty
+        })
+      #expect(killed.isRunning)
+      killed.send(SIGKILL)
+      _ = try await killed.end()
+      isStuck.withLock { $0 = false }
+      let next = try await Self.courier(folder, nil, lines: "").end()
+
+      #expect(next.status == 0, "\(next.errors)")
+      #expect(server.requests.map(\.text) == ["one", "one", "two", "three"])
+      let numbers = killed.outputSoFar.split(separator: "\n").map { "\"\($0)\"" }
+      #expect(server.requests.dropFirst().map { $0.header("Idempotency-Key") } == numbers)
+    }
+
+    @Test func `tells what was given up`() async throws {
+      let folder = try TemporaryFolder()
+      let server = try MockServer(.status(400))
+      defer { server.stop() }
+      let result = try await Self.courier(folder, server.url, lines: "bad\n").end()
+      #expect(result.errors.contains("was given up: the server answered 400"), "\(result.errors)")
+    }
+  }
+#endif
