@@ -117,18 +117,15 @@ final class OutboxBody: Sendable {
     }
 
     func flush() throws(HTTPError) {
-      var (held, descriptor) = state.withLock { state in
+      let (held, known) = state.withLock { state in
         defer { state.held = Data() }
         return (state.held, state.descriptor)
       }
-      if descriptor < 0 {
-        descriptor = try make()
-        state.withLock { [descriptor] in $0.descriptor = descriptor }
-      }
+      let descriptor = known < 0 ? try make() : known
+      if known < 0 { state.withLock { $0.descriptor = descriptor } }
       let code = held.withUnsafeBytes { DiskCalls.append($0, to: descriptor) }
       guard code == 0 else { throw PrivateFile.error("cannot be written", path, code) }
-      state.withLock { [count = held.count] in $0.written += Int64(count) }
-      held = Data()
+      state.withLock { $0.written += Int64(held.count) }
     }
 
     /// Makes the file, and locks it.

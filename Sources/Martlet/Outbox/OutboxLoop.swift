@@ -149,7 +149,11 @@ actor OutboxLoop {
   // MARK: What is known
 
   private func take(_ news: OutboxJournal.News) {
-    if news.isAnew { table.forget() }
+    if news.isAnew {
+      table.forget()
+      // That of another file.
+      compactedLength = 0
+    }
     damaged += news.damaged
     for change in news.changes { table.apply(change) }
   }

@@ -203,10 +203,7 @@
 
   extension Trait where Self == ConditionTrait {
     /// The test is skipped where Samba's `ntlm_auth` is missing, but not in CI.
-    static var needsSamba: ConditionTrait {
-      let isCI = ProcessInfo.processInfo.environment["CI"] != nil
-      return .enabled(if: isCI || SambaServer.problem == nil, "\(SambaServer.problem ?? "")")
-    }
+    static var needsSamba: ConditionTrait { .needs(SambaServer.problem) }
   }
 
   extension Trait where Self == Surroundings<SambaServer> {

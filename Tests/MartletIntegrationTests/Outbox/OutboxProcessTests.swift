@@ -188,6 +188,37 @@
       #expect(Set(server.requests.map(\.text)) == ["first", "second"])
     }
 
+    @Test func `a disk that is full when a server has taken a request makes nobody send it twice`() async throws {
+      let server = try MockServer(.ok())
+      defer { server.stop() }
+      await #expect(processExitsWith: .success) { [url = server.url as String] in
+        let folder = try TemporaryFolder()
+        let box = folder.url.appending(path: "box")
+        var options = Self.options
+        options.limits = .concurrent(1)
+        let waiting = try await Lane.curl.client().outbox(at: box, options: Self.offline(options))
+        for number in 0..<4 { try await waiting.submit(.post(RequestTarget(url), body: .text("\(number)"))) }
+        await waiting.close()
+        let size = try Data(contentsOf: box.appending(path: "journal")).count
+        // A record of a delivery has no room any more, not even a byte of it.
+        FullDiskTests.fill(at: size)
+        let outbox = try await Lane.curl.client().outbox(at: box, options: options)
+        #expect(await becomes { outbox.status.delivered == 1 })
+        try await Task.sleep(for: .milliseconds(1500))
+        #expect(outbox.status.delivered == 1 && outbox.status.pending == 4)
+        FullDiskTests.empty()
+        await outbox.waitUntilIdle()
+        #expect(outbox.status.delivered == 4 && outbox.status.damaged == 0)
+      }
+      #expect(server.requests.map(\.text) == ["0", "1", "2", "3"])
+    }
+
+    private static func offline(_ options: OutboxOptions) -> OutboxOptions {
+      var options = options
+      options.connectivity = Offline()
+      return options
+    }
+
     private struct Offline: Connectivity {
       var states: AsyncStream<ConnectivityState> {
         AsyncStream {

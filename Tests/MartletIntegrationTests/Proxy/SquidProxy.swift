@@ -149,10 +149,7 @@
 
   extension Trait where Self == ConditionTrait {
     /// The test is skipped where squid is missing, but not in CI.
-    static var needsSquid: ConditionTrait {
-      let isCI = ProcessInfo.processInfo.environment["CI"] != nil
-      return .enabled(if: isCI || SquidProxy.problem == nil, "\(SquidProxy.problem ?? "")")
-    }
+    static var needsSquid: ConditionTrait { .needs(SquidProxy.problem) }
   }
 
   extension Trait where Self == Surroundings<SquidProxy> {

@@ -126,8 +126,5 @@ enum FormParsers {
 
 extension Trait where Self == ConditionTrait {
   /// The test is skipped where Python or one of the parsers is missing, but not in CI.
-  static var needsFormParsers: ConditionTrait {
-    let isCI = ProcessInfo.processInfo.environment["CI"] != nil
-    return .enabled(if: isCI || FormParsers.problem == nil, "\(FormParsers.problem ?? "")")
-  }
+  static var needsFormParsers: ConditionTrait { .needs(FormParsers.problem) }
 }

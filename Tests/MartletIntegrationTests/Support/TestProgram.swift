@@ -33,8 +33,13 @@ struct TestProgram: Sendable {
 extension Trait where Self == ConditionTrait {
   /// The test is skipped where one of the programs is missing, but not in CI.
   static func needs(_ programs: TestProgram...) -> ConditionTrait {
-    let isCI = ProcessInfo.processInfo.environment["CI"] != nil
     let missing = programs.filter { $0.url == nil }.map(\.name).joined(separator: " and ")
-    return .enabled(if: missing.isEmpty || isCI, "\(missing) is not installed")
+    return needs(missing.isEmpty ? nil : "\(missing) is not installed")
+  }
+
+  /// The test is skipped where there is a problem with what it needs, but not in CI.
+  static func needs(_ problem: String?) -> ConditionTrait {
+    let isCI = ProcessInfo.processInfo.environment["CI"] != nil
+    return .enabled(if: problem == nil || isCI, "\(problem ?? "")")
   }
 }

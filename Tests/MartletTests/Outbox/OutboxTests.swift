@@ -358,6 +358,20 @@ import Testing
     _ = outbox
   }
 
+  @Test func `a submission that is cancelled while its stream is read keeps nothing`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    let outbox = try await server.client().outbox(at: folder.url)
+    let (stream, source) = AsyncStream<Data>.makeStream()
+    source.yield(Data(count: 100_000))
+    let submission = Task { try await outbox.submit(.post("https://api.test/a", body: .stream(stream))) }
+    await eventually("a file is begun") { folder.names.count == 2 }
+    submission.cancel()
+    source.finish()
+
+    await #expect(throws: CancellationError.self) { try await submission.value }
+    #expect(folder.names == ["journal"] && outbox.status.pending == 0 && server.visits.isEmpty)
+  }
+
   @Test func `a redirect takes the body along, or is no delivery`() async throws {
     let (folder, server) = (OutboxFolder(), Server())
     server.answer("moved", .redirect(to: "https://api.test/there"))
