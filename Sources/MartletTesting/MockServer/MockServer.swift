@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// An HTTP/1.1 server on a free port of 127.0.0.1, for tests.
 ///
@@ -155,10 +156,25 @@ public final class MockServer: Sendable {
 
   /// Returns a port where connecting is refused: it was free a moment ago and nobody listens.
   ///
+  /// It is none that a system gives out by itself, to a server or to a connection, so it stays free unless somebody asks
+  /// for it by its number.
+  ///
   /// - Throws: ``MockServerError`` if the system refuses a socket.
   public static func refusedPort() throws -> Int {
+    for _ in 0..<unclaimedPorts.count {
+      let number = nextPort.wrappingAdd(1, ordering: .relaxed).newValue
+      let port = unclaimedPorts.lowerBound + Int(number % UInt(unclaimedPorts.count))
+      guard let bound = try? Sockets.bindToLoopback(port) else { continue }
+      Sockets.close(bound.socket)
+      return port
+    }
     let bound = try Sockets.bindToLoopback()
     Sockets.close(bound.socket)
     return bound.port
   }
+
+  /// Below those that Linux (32768 and up) and Apple's systems (49152 and up) give out.
+  private static let unclaimedPorts = 12_000..<32_000
+  /// Not the same ones for two processes.
+  private static let nextPort = Atomic(UInt.random(in: 0..<20_000))
 }

@@ -30,10 +30,10 @@ enum Sockets {
     private static let sendFlags = Int32(MSG_NOSIGNAL)
   #endif
 
-  /// Opens a TCP socket bound to a free port of 127.0.0.1.
-  static func bindToLoopback() throws -> (socket: Int32, port: Int) {
+  /// Opens a TCP socket bound to a port of 127.0.0.1, by default a free one.
+  static func bindToLoopback(_ port: Int = 0) throws -> (socket: Int32, port: Int) {
     let descriptor = try open()
-    var address = loopback(port: 0)
+    var address = loopback(port: port)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let isBound = withUnsafeMutablePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
