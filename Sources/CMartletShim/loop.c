@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -107,6 +108,13 @@ int martlet_poll_wait(int poll, martlet_event *events, int maximum, int millisec
     if (found[i].events & EPOLLERR) events[i].events |= 4;
   }
   return count < 0 ? 0 : count;
+}
+
+int martlet_wait(int socket, int microseconds) {
+  struct pollfd found = {.fd = socket, .events = POLLIN};
+  const struct timespec time = {.tv_sec = microseconds / 1000000, .tv_nsec = microseconds % 1000000 * 1000L};
+  if (ppoll(&found, 1, &time, NULL) <= 0) return 0;
+  return (found.revents & (POLLIN | POLLHUP | POLLNVAL) ? 1 : 0) | (found.revents & POLLERR ? 4 : 0);
 }
 
 int64_t martlet_microseconds(void) {

@@ -29,6 +29,8 @@ package final class BodyStream: Sendable {
 
   fileprivate struct State {
     var buffer = Data()
+    /// Large pieces that came after it and are not copied together, unless somebody wants the whole.
+    var following: [Data] = []
     var expected = 0
     /// Whether the empty buffer has memory for what is to come.
     var isReserved = false
@@ -55,6 +57,9 @@ package final class BodyStream: Sendable {
     }
   }
 
+  /// From here on a piece is kept for itself.
+  fileprivate static let largePiece = 32 << 10
+
   /// Up to here a body is expected to come in one piece, and nothing is reserved for it.
   fileprivate static let smallBody = 16 << 10
 
@@ -74,7 +79,10 @@ package final class BodyStream: Sendable {
   package var isStreamed: Bool { state.withLock { $0.isStreamed } }
 
   /// The number of bytes that wait for the reader, as ``append(_:)`` returns it, and 0 after an end.
-  package var unreadCount: Int { state.withLock { $0.isCollecting || $0.isEnded ? 0 : $0.buffer.count } }
+  package var unreadCount: Int { state.withLock { $0.isCollecting || $0.isEnded ? 0 : $0.count } }
+
+  /// Whether somebody waits for the whole.
+  package var isCollecting: Bool { state.withLock { $0.isCollecting } }
 
   /// Adds bytes.
   ///
@@ -84,8 +92,8 @@ package final class BodyStream: Sendable {
   package func append(_ data: Data) -> Int? {
     let (action, waiting): (Action?, Int?) = state.withLock {
       guard !$0.isEnded else { return (nil, nil) }
-      if $0.buffer.isEmpty && !$0.isReserved { $0.buffer = data } else { $0.buffer.append(data) }
-      return ($0.serve(), $0.isCollecting ? 0 : $0.buffer.count)
+      $0.add(data)
+      return ($0.serve(), $0.isCollecting ? 0 : $0.count)
     }
     if let action { finish(action) }
     return waiting
@@ -93,20 +101,12 @@ package final class BodyStream: Sendable {
 
   /// Adds bytes that are somebody else's; a reader that waits for a piece gets them with ``flush()``.
   ///
-  /// - Parameters:
-  ///   - bytes: The bytes.
-  ///   - room: How much to reserve if there are none yet.
   /// - Returns: As ``append(_:)``.
-  package func append(copying bytes: UnsafeRawBufferPointer, reserving room: Int = 0) -> Int? {
+  package func append(copying bytes: UnsafeRawBufferPointer) -> Int? {
     let (action, waiting): (Action?, Int?) = state.withLock {
       guard !$0.isEnded else { return (nil, nil) }
-      if $0.buffer.isEmpty && !$0.isReserved && room <= bytes.count {
-        $0.buffer = Data(bytes)
-      } else {
-        if $0.buffer.isEmpty && !$0.isReserved { $0.buffer.reserveCapacity(room) }
-        $0.buffer.append(contentsOf: bytes.bindMemory(to: UInt8.self))
-      }
-      guard $0.isCollecting else { return (nil, $0.buffer.count) }
+      $0.add(copying: bytes)
+      guard $0.isCollecting else { return (nil, $0.count) }
       return ($0.serve(), 0)
     }
     if let action { finish(action) }
@@ -119,7 +119,7 @@ package final class BodyStream: Sendable {
   package func flush() -> Int? {
     let (action, waiting): (Action?, Int?) = state.withLock {
       guard !$0.isEnded else { return (nil, nil) }
-      return ($0.serve(), $0.isCollecting ? 0 : $0.buffer.count)
+      return ($0.serve(), $0.isCollecting ? 0 : $0.count)
     }
     if let action { finish(action) }
     return waiting
@@ -140,7 +140,7 @@ package final class BodyStream: Sendable {
   package func abort(_ error: any Error) {
     let action: Action? = state.withLock {
       if case .finished? = $0.end { return nil }
-      $0.buffer = Data()
+      $0.empty()
       $0.end = .failed(error)
       $0.source = nil
       return $0.serve()
@@ -159,13 +159,12 @@ package final class BodyStream: Sendable {
     source?.readerHasLeft()
   }
 
-  /// The next bytes: all there are, at least one, or `nil` at the end.
+  /// The next bytes that are there, at least one, or `nil` at the end.
   package func next() async throws -> Data? {
     let (piece, source): (Data?, (any Source)?) = state.withLock { state in
       guard !state.isAwaited, !state.buffer.isEmpty else { return (nil, nil) }
       state.isStreamed = true
-      defer { state.empty() }
-      return (state.buffer, state.source)
+      return (state.takePiece(), state.source)
     }
     if let piece {
       source?.readerHasRoom()
@@ -181,7 +180,8 @@ package final class BodyStream: Sendable {
   /// - Returns: The bytes, and whether they are all; if not, the rest was abandoned.
   package func collect(upTo limit: Int) async throws -> (data: Data, isWhole: Bool) {
     let whole: Data? = state.withLock { state in
-      guard !state.isAwaited, case .finished? = state.end, state.buffer.count <= limit else { return nil }
+      guard !state.isAwaited, case .finished? = state.end, state.count <= limit else { return nil }
+      state.join()
       defer { state.empty() }
       return state.buffer
     }
@@ -207,7 +207,7 @@ package final class BodyStream: Sendable {
         $0.isStreamed = true
         $0.piece = continuation
       case .whole(let limit, let continuation):
-        $0.reserve(min(limit, $0.expected))
+        $0.join(reserving: min(limit, $0.expected))
         $0.whole = continuation
         $0.limit = limit
       }
@@ -229,9 +229,50 @@ package final class BodyStream: Sendable {
 }
 
 extension BodyStream.State {
+  fileprivate var count: Int { following.isEmpty ? buffer.count : following.reduce(buffer.count) { $0 + $1.count } }
+
   fileprivate mutating func empty() {
     buffer = Data()
+    following = []
     isReserved = false
+  }
+
+  fileprivate mutating func add(_ data: Data) {
+    if data.isEmpty { return }
+    if buffer.isEmpty && !isReserved {
+      buffer = data
+    } else if isCollecting || following.isEmpty && buffer.count < BodyStream.largePiece {
+      buffer.append(data)
+    } else if let last = following.indices.last, following[last].count < BodyStream.largePiece {
+      following[last].append(data)
+    } else {
+      following.append(data)
+    }
+  }
+
+  fileprivate mutating func add(copying bytes: UnsafeRawBufferPointer) {
+    if isCollecting || isReserved {
+      buffer.append(contentsOf: bytes.bindMemory(to: UInt8.self))
+    } else {
+      add(Data(bytes))
+    }
+  }
+
+  /// The first piece.
+  fileprivate mutating func takePiece() -> Data {
+    guard !following.isEmpty else {
+      defer { empty() }
+      return buffer
+    }
+    defer { buffer = following.removeFirst() }
+    return buffer
+  }
+
+  /// Makes one buffer of all that has come, with room for what is to come.
+  fileprivate mutating func join(reserving room: Int = 0) {
+    reserve(max(room, following.isEmpty ? 0 : count))
+    for piece in following { buffer.append(piece) }
+    following = []
   }
 
   /// Makes room in one step: growing would need the old and the new memory at the same time.
@@ -254,7 +295,7 @@ extension BodyStream.State {
     case .finished? where buffer.isEmpty: break
     default: end = .failed(CancellationError())
     }
-    buffer = Data()
+    empty()
   }
 
   /// Gives the waiting reader what is there.
@@ -267,8 +308,7 @@ extension BodyStream.State {
   private mutating func servePiece(_ continuation: Suspension<Data?>) -> BodyStream.Action? {
     if !buffer.isEmpty {
       piece = nil
-      defer { empty() }
-      return .piece(continuation, .success(buffer))
+      return .piece(continuation, .success(takePiece()))
     }
     guard let end else { return nil }
     piece = nil

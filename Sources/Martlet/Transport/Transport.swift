@@ -75,6 +75,9 @@ public struct TransportSettings: Sendable {
   /// Which addresses may be connected to; all if `nil`.
   var addresses: AddressPolicy?
 
+  /// What is thought of the servers' pace at first; another one for tests.
+  var answerPace = AnswerPace()
+
   /// The settings of a client that sets nothing.
   public init() {}
 }

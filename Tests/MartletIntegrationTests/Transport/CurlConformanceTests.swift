@@ -1,5 +1,5 @@
 #if os(Linux)
-  import Martlet
+  @testable import Martlet
   import MartletTesting
   import Testing
 
@@ -8,6 +8,14 @@
     @Test(arguments: Lane.engines, TransportConformance.cases)
     func `the engine`(_ lane: Lane, _ conformance: TransportConformance.Case) async throws {
       try await conformance.run { lane.transport }
+    }
+
+    /// As with servers that have shown that they answer at once.
+    @Test(arguments: Lane.engines, TransportConformance.cases)
+    func `the engine, whose callers wait for their answers`(
+      _ lane: Lane, _ conformance: TransportConformance.Case
+    ) async throws {
+      try await conformance.run { WaitingTransport(lane: lane) }
     }
   }
 #endif

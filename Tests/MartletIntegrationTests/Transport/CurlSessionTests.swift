@@ -111,7 +111,7 @@
         transfer.observer = exchange
         _ = tasks.admit()
         transfer.watchForAbort()
-        let task = exchange.start(in: session)
+        let task = exchange.start(in: session).task
         let delay = DispatchTimeInterval.microseconds(Int.random(in: 0...2_000))
         DispatchQueue.global().asyncAfter(deadline: .now() + delay) { task?.cancel() }
         return try await transfer.value()

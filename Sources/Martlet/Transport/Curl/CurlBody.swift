@@ -23,9 +23,7 @@
 
     /// How much may wait for a reader before the network is slowed down.
     static let highWater = 256 << 10
-    /// How much is handed to a reader at once, if it comes fast enough: libcurl brings 16 KiB at a time.
-    private static let pieceSize = 256 << 10
-    /// After as many bytes a body is taken for one that comes in pieces of that size.
+    /// After as many bytes a body is taken for one whose bytes are worth being gathered.
     private static let smallBody = 64 << 10
 
     let stream: BodyStream
@@ -33,6 +31,8 @@
     /// The number of bytes that wait for the reader, as far as known.
     @exclusivity(unchecked) private var unread = 0
     @exclusivity(unchecked) private var taken = 0
+    /// Gathers what a reader gets at once: libcurl brings 16 KiB at a time.
+    @exclusivity(unchecked) private var gatherer: PieceGatherer?
     /// Whether bytes came since ``flush()``.
     @exclusivity(unchecked) private(set) var isUnflushed = false
     /// It outlives the body.
@@ -64,19 +64,35 @@
         }
         return reads ? .taken : .stop
       }
-      let room = taken > Self.smallBody ? Self.pieceSize + bytes.count : 0
-      guard let count = stream.append(copying: bytes, reserving: room) else { return .stop }
+      guard let count = append(bytes) else { return .stop }
       taken &+= bytes.count
       unread = count
-      isUnflushed = true
-      if unread >= Self.pieceSize { flush() }
       return .taken
     }
+
+    /// Hands bytes to the stream, or gathers them first.
+    ///
+    /// - Returns: As ``BodyStream/append(_:)``.
+    private func append(_ bytes: UnsafeRawBufferPointer) -> Int? {
+      isUnflushed = true
+      if gatherer == nil {
+        // Who wants the whole has a buffer for it.
+        if taken < Self.smallBody || stream.isCollecting { return stream.append(copying: bytes) }
+        gatherer = PieceGatherer()
+      }
+      guard let piece = gatherer?.add(bytes) else { return unread }
+      // The next piece is perhaps for somebody who collects meanwhile.
+      if gatherer?.isEmpty == true && stream.isCollecting { gatherer = nil }
+      return stream.append(piece)
+    }
+
+    /// Whether what has come may wait for more of it: it is a large body.
+    var isGathering: Bool { gatherer != nil }
 
     /// Gives a waiting reader what has come.
     func flush() {
       isUnflushed = false
-      if let count = stream.flush() { unread = count }
+      if let count = gatherer?.take().map({ stream.append($0) }) ?? stream.flush() { unread = count }
     }
 
     /// Goes on after the reader has taken what there was.

@@ -17,6 +17,7 @@
     let tls: TLSSettings
     /// Which addresses may be connected to; all if `nil`.
     let addresses: AddressPolicy?
+    let answerPace: AnswerPace
 
     init(_ settings: TransportSettings) {
       unixSocket = settings.unixSocket
@@ -34,6 +35,7 @@
       perHost = settings.proxy.isNone ? settings.maximumConnectionsPerHost : settings.maximumConnections
       tls = settings.tls
       addresses = settings.addresses
+      answerPace = settings.answerPace
       total = settings.maximumConnections
     }
 

@@ -68,13 +68,64 @@
 
     /// Adds an operation, and wakes the loop only if it sleeps; a transfer starts a loop if there is none.
     ///
-    /// - Parameters:
-    ///   - operation: What to do.
-    ///   - mayDrive: Whether a sleeping loop may be driven on this thread instead of being woken.
     /// - Returns: Whether there is a loop.
     @discardableResult
-    func post(_ operation: Operation, mayDrive: Bool = false) -> Bool {
-      let effect: Effect = state.withLock { state in
+    func post(_ operation: Operation) -> Bool {
+      switch add(operation) {
+      case .none: return true
+      case .wake:
+        martlet_wake(wake)
+        return true
+      case .start:
+        startThread()
+        return true
+      case .refusal: return false
+      }
+    }
+
+    /// Starts a transfer and, if the loop sleeps, sends its request on this thread: waking the loop for that takes longer
+    /// than the work itself.
+    ///
+    /// - Returns: Whether the loop has it, and how to wait for the answer on this thread, if that is likely to be there soon.
+    func start(_ transfer: CurlTransfer) -> (isStarted: Bool, socket: CInt?) {
+      switch add(.start(transfer)) {
+      case .none: return (true, nil)
+      case .wake:
+        // What is not available is busy, and looks after the transfer by itself.
+        let drive = CurlLibrary.worksOnAnyThread ? loop.withLockIfAvailable { $0?.drive(for: transfer) } : nil
+        switch drive ?? nil {
+        case .done?: return (true, nil)
+        case .answerIsNear(let socket)?: return (true, socket)
+        case .threadIsNeeded?, nil:
+          martlet_wake(wake)
+          return (true, nil)
+        }
+      case .start:
+        startThread()
+        return (true, nil)
+      case .refusal: return (false, nil)
+      }
+    }
+
+    /// Waits on this thread until the answer to a request that was sent on it is there, or has taken too long; then the
+    /// loop goes on with it.
+    func awaitAnswer(to transfer: CurlTransfer, on socket: CInt) {
+      let end = martlet_microseconds() + settings.answerPace.patience
+      while true {
+        let rest = end - martlet_microseconds()
+        let events = rest > 0 ? martlet_wait(socket, CInt(clamping: rest)) : 0
+        switch loop.withLockIfAvailable({ $0?.receive(transfer, on: socket, events) }) ?? nil {
+        case .answerIsNear?: continue
+        case .done?: return
+        case .threadIsNeeded?, nil:
+          martlet_wake(wake)
+          return
+        }
+      }
+    }
+
+    private func add(_ operation: Operation) -> Effect {
+      state.withLock { state in
         guard state.isRunning else {
           // A loop that has ended had nothing left: only a new transfer needs one.
           guard case .start = operation else { return .refusal }
@@ -86,25 +137,6 @@
         state.operations.append(operation)
         return state.isAsleep ? .wake : .none
       }
-      switch effect {
-      case .none: return true
-      case .wake:
-        if mayDrive && isDriven() { return true }
-        martlet_wake(wake)
-        return true
-      case .start:
-        startThread()
-        return true
-      case .refusal: return false
-      }
-    }
-
-    /// Does on this thread what the loop would have to be woken for, which takes longer than the work itself.
-    ///
-    /// - Returns: Whether it is done; it is not if the loop is busy, or has to go on itself.
-    private func isDriven() -> Bool {
-      guard CurlLibrary.worksOnAnyThread else { return false }
-      return loop.withLockIfAvailable { !($0?.drive() ?? true) } ?? false
     }
 
     /// For the thread of the loop.

@@ -10,6 +10,7 @@
     private let expectations = CurlExpectations()
     private let router: CurlRouter
     private let engine = Locked<CurlEngine?>(nil)
+    let awaitedCount = AwaitedCount()
 
     init(_ settings: TransportSettings) {
       self.settings = settings
@@ -21,17 +22,22 @@
 
     func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
       let transfer = try await makeTransfer(for: request, context)
-      start(transfer)
+      let isAnswered = start(transfer)
       let response = try await transfer.value()
+      if isAnswered && awaitedCount.hasToYield() { await Task.yield() }
       guard isRefusal(response, transfer) else { return response }
       let another = try await makeTransfer(for: request, context, asksLeave: false)
-      start(another)
+      _ = start(another)
       return try await another.value()
     }
 
-    @inline(never) private func start(_ transfer: CurlTransfer) {
+    /// Starts a transfer.
+    ///
+    /// - Returns: Whether its answer is there already.
+    @inline(never) private func start(_ transfer: CurlTransfer) -> Bool {
       transfer.watchForAbort()
-      transfer.start(here: true)
+      if let socket = transfer.startHere() { transfer.awaitAnswer(on: socket) }
+      return transfer.isAnswered
     }
 
     /// Whether the server refuses to be asked for leave, and nothing else: the request is then sent without asking (RFC 9110

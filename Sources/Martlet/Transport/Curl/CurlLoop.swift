@@ -19,6 +19,8 @@
     private static let maximumEvents = 64
     private static let maximumFree = 256
     private static let longestSleep: Int64 = 5_000_000
+    /// How long what comes fast may wait for more, in microseconds.
+    private static let flushPatience: Int64 = 500
 
     private let mailbox: CurlMailbox
     private let poll: CInt
@@ -36,6 +38,12 @@
     @exclusivity(unchecked) private var held: [ObjectIdentifier: CurlTransfer] = [:]
     @exclusivity(unchecked) private var heads: [CurlTransfer] = []
     @exclusivity(unchecked) private var bodies: [CurlTransfer] = []
+    /// The last one in flight, whose caller hears of its answer when the thread is about to sleep: sooner, its next request
+    /// would find the thread awake, and would not be sent by its caller.
+    @exclusivity(unchecked) private var lastAnswered: CurlTransfer?
+    /// The transfers whose readers are to get what has come when a piece is full, and when at the latest.
+    @exclusivity(unchecked) private var unflushed: [CurlTransfer] = []
+    @exclusivity(unchecked) private var flushTime: Int64?
     /// The transfers that wait for the limit of bandwidth, and when to look after them.
     @exclusivity(unchecked) private var throttled: [CurlTransfer] = []
     @exclusivity(unchecked) private var throttleTime: Int64?
@@ -51,6 +59,8 @@
     /// Until when the thread waits, if nothing happens.
     @exclusivity(unchecked) private var sleepsUntil: Int64?
 
+    @exclusivity(unchecked) private var answer: AwaitedAnswer
+
     /// The body of the thread.
     static func run(_ mailbox: CurlMailbox) {
       let poll = martlet_poll_new(mailbox.wake)
@@ -64,14 +74,18 @@
       var events = [martlet_event](repeating: martlet_event(), count: Self.maximumEvents)
       var count = 0
       while true {
-        let wait: CInt? = mailbox.withLoop { loop in
-          guard let wait = loop?.turn(events.prefix(count)) else {
+        let (wait, last): (CInt?, CurlTransfer?) = mailbox.withLoop { loop in
+          let wait = loop?.turn(events.prefix(count))
+          defer { loop?.lastAnswered = nil }
+          guard let wait else {
+            let last = loop?.lastAnswered
             loop?.close()
             loop = nil
-            return nil
+            return (nil, last)
           }
-          return wait
+          return (wait, loop?.lastAnswered)
         }
+        last?.deliverHead()
         guard let wait else { return }
         count = Int(martlet_poll_wait(poll, &events, CInt(Self.maximumEvents), wait))
       }
@@ -83,6 +97,7 @@
     private init?(_ mailbox: CurlMailbox, _ poll: CInt) {
       self.mailbox = mailbox
       self.poll = poll
+      answer = AwaitedAnswer(mailbox.settings.answerPace)
       // Nothing is sent by a loop that could not be secured.
       guard let tls = CurlTLS(mailbox.settings.tls) else { return nil }
       self.tls = tls
@@ -96,8 +111,10 @@
     private func turn(_ events: ArraySlice<martlet_event>) -> CInt? {
       guard let multi else { return nil }
       mailbox.awoke()
+      // It is here itself now.
+      endAwaiting()
       for event in events where event.socket != mailbox.wake { act(on: event, multi) }
-      endTurn(multi)
+      endTurn(multi, isOnThread: true)
       while performWaiting(multi) {}
       if hasEnded() { return nil }
       // Not longer than any usual limit: else each request that its caller sends would have to wake the thread, to tell it
@@ -108,19 +125,70 @@
       return CInt(clamping: (max(0, end - now) + 999) / 1000)
     }
 
+    /// What a caller that has lent its thread is to do.
+    enum Drive {
+      case done
+      /// The loop's own thread has to be woken: there is more to do, or something earlier to wait for.
+      case threadIsNeeded
+      /// Wait for the socket, and call ``receive(_:on:_:)``.
+      case answerIsNear(CInt)
+    }
+
     /// Does what was posted, on the thread of a caller, while the loop's own thread sleeps on.
-    ///
-    /// - Returns: Whether the thread has to be woken, because there is more to do, or something earlier to wait for.
-    func drive() -> Bool {
-      guard let multi else { return true }
+    func drive(for transfer: CurlTransfer) -> Drive {
+      guard let multi else { return .threadIsNeeded }
+      if running == 0 {
+        endAwaiting()
+        answer.begin(transfer)
+      }
       // Bounded, because the caller has something else to do.
       for _ in 0..<4 where !performWaiting(multi) {
-        if isClosing || isClosingIdle { return true }
-        noteIdleness(at: martlet_microseconds())
-        guard let nextTime else { return false }
-        return sleepsUntil.map { nextTime < $0 } ?? true
+        if isClosing || isClosingIdle { return .threadIsNeeded }
+        let now = martlet_microseconds()
+        answer.wasSent(at: now)
+        return nextStep(at: now)
       }
-      return true
+      return .threadIsNeeded
+    }
+
+    /// Takes what came for a transfer, on the thread of its caller.
+    ///
+    /// - Parameters:
+    ///   - transfer: The one that was given to ``drive(for:)``.
+    ///   - socket: The one that was returned by it.
+    ///   - events: What there is on it; 0 if the time for waiting is over.
+    /// - Returns: What is to be done now.
+    func receive(_ transfer: CurlTransfer, on socket: CInt, _ events: CInt) -> Drive {
+      // The thread may have woken, for whatever reason, and then has it.
+      guard let multi, answer.transfer === transfer, answer.socket == socket else { return .done }
+      if events == 0 {
+        answer.wasInVain()
+        endAwaiting()
+      } else {
+        act(on: martlet_event(socket: socket, events: events), multi)
+        endTurn(multi)
+      }
+      return nextStep(at: martlet_microseconds())
+    }
+
+    private func nextStep(at now: Int64) -> Drive {
+      noteIdleness(at: now)
+      if running == 1, let transfer = answer.transfer, transfer.handle != nil, !transfer.isLarge,
+        let socket = answer.socket
+      {
+        return .answerIsNear(socket)
+      }
+      endAwaiting()
+      // The thread would sleep too long.
+      if let nextTime, nextTime < sleepsUntil ?? .max { return .threadIsNeeded }
+      return .done
+    }
+
+    /// Gives the loop's own thread the socket that a caller has waited for.
+    private func endAwaiting() {
+      guard let socket = answer.takeSocket() else { return }
+      let known = watches[Int(socket)]
+      if known.wanted != known.registered { watch(socket, known.wanted, for: known.easy) }
     }
 
     private func performWaiting(_ multi: UnsafeMutableRawPointer) -> Bool {
@@ -140,7 +208,7 @@
     }
 
     /// What libcurl has to do by now, and then what its callers are to hear: once for all that came in this turn.
-    private func endTurn(_ multi: UnsafeMutableRawPointer) {
+    private func endTurn(_ multi: UnsafeMutableRawPointer, isOnThread: Bool = false) {
       if let throttleTime { serveThrottled(from: throttleTime) }
       // Bounded, for the sake of the sockets.
       for _ in 0..<8 {
@@ -160,7 +228,14 @@
       }
       for transfer in bodies { transfer.endTurn() }
       bodies.removeAll(keepingCapacity: true)
+      if let flushTime, flushTime <= martlet_microseconds() { flushAll() }
+      if let last = lastAnswered { last.deliverHead() }
+      lastAnswered = nil
       guard !heads.isEmpty else { return }
+      if isOnThread && running == 0 && heads.count == 1 {
+        lastAnswered = heads.popLast()
+        return
+      }
       for transfer in heads { transfer.deliverHead() }
       heads.removeAll(keepingCapacity: true)
     }
@@ -308,16 +383,32 @@
       _ = martlet_multi_remove(multi, handle.easy)
       if let transfer = handle.transfer, transfer.throttle != nil { endThrottling(transfer) }
       if handle.transfer?.overhead != nil { metered -= 1 }
+      answer.forget(handle.transfer)
       handle.release()
       running -= 1
       if isClean && free.count < Self.maximumFree { free.append(handle) } else { handles[handle.easy] = nil }
     }
 
     /// The head of the transfer has come; it is handed over at the end of the turn, perhaps with the whole body.
-    func hasHead(_ transfer: CurlTransfer) { heads.append(transfer) }
+    func hasHead(_ transfer: CurlTransfer) {
+      heads.append(transfer)
+      answer.hasHead(transfer, at: martlet_microseconds())
+    }
 
     /// Bytes of the body have come, the first ones in this turn.
     func hasBytes(_ transfer: CurlTransfer) { bodies.append(transfer) }
+
+    /// Lets the bytes of a transfer that come fast wait for more of them.
+    func flushLater(_ transfer: CurlTransfer) {
+      if flushTime == nil { flushTime = martlet_microseconds() + Self.flushPatience }
+      if !unflushed.contains(where: { $0 === transfer }) { unflushed.append(transfer) }
+    }
+
+    private func flushAll() {
+      flushTime = nil
+      for transfer in unflushed { transfer.flush() }
+      unflushed.removeAll(keepingCapacity: true)
+    }
 
     // MARK: Sockets and time
 
@@ -325,6 +416,7 @@
       var end = idleSince.map { $0 + connections.idleLifetime }
       if let deadline { end = min(end ?? deadline, deadline) }
       if let throttleTime { end = min(end ?? throttleTime, throttleTime) }
+      if let flushTime { end = min(end ?? flushTime, flushTime) }
       return end
     }
 
@@ -366,7 +458,11 @@
       let wanted = what & 3
       watches[index].wanted = wanted
       if wanted != 0 { watches[index].easy = easy }
-      if wanted == watches[index].registered { return }
+      if wanted == 1 && watches[index].isConnection && answer.takes(socket, of: easy) {
+        if watches[index].registered != 0 { martlet_poll_forget(poll, socket) }
+        watches[index].registered = 0
+      }
+      if wanted == watches[index].registered || socket == answer.socket { return }
       if wanted == 0 {
         // Left in the set while it is idle, which saves two system calls for each request.
         if watches[index].isConnection && watches[index].registered == 1 { return }
@@ -392,6 +488,8 @@
     /// The system forgets a closed socket by itself.
     func closed(_ socket: CInt) {
       if watches.indices.contains(Int(socket)) { watches[Int(socket)] = Watch() }
+      // The next one may have its number.
+      if socket == answer.socket { _ = answer.takeSocket() }
     }
   }
 #endif

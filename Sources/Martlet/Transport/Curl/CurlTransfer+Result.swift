@@ -7,5 +7,13 @@
       var isReused: Bool
       var refusal: CurlErrors.Refusal?
     }
+
+    /// libcurl's limit of the connection phase in milliseconds, a little after ours, so that ours is the one that counts.
+    ///
+    /// libcurl has 5 minutes otherwise, and tries the next address of a host after a part of its limit.
+    var connectTimeout: Int {
+      guard let limit = context.call.timeouts.connect else { return 1 << 30 }
+      return Int(clamping: min(limit.components.seconds, 1 << 20)) * 1000 + 1000
+    }
   }
 #endif

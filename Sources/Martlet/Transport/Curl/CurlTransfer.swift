@@ -29,6 +29,9 @@
       var caller: Suspension<StreamedResponse>?
     }
 
+    /// With as many bytes in one turn of the loop a body comes fast.
+    static let fastTurn = 16 << 10
+
     let wire: CurlRequest
     let isRoomAwaited = Atomic(false)
     /// Who has to hear that the loop is done with the transfer; set before the start.
@@ -40,7 +43,7 @@
     let context: RequestContext
     /// Its part in the limit of bandwidth, if there is one.
     let throttle: CurlThrottle?
-    private let mailbox: CurlMailbox
+    let mailbox: CurlMailbox
     private let state = Locked(State())
 
     // Under the loop's lock, which lets in one thread at a time: no access is checked.
@@ -58,7 +61,7 @@
     @exclusivity(unchecked) var waits: CurlWaits = []
     /// Whether it is not started yet, because a stream has to show first that it is empty.
     @exclusivity(unchecked) private(set) var isHeld = false
-    @exclusivity(unchecked) private var received: Int64 = 0
+    @exclusivity(unchecked) private(set) var received: Int64 = 0
     /// How many bytes came in this turn of the loop.
     @exclusivity(unchecked) private var unreported = 0
     @exclusivity(unchecked) private var isExpectationRefused = false
@@ -84,15 +87,9 @@
         onFailure: { [weak self] in self?.cancel($0) })
     }
 
-    var isEnded: Bool { state.withLock { if case .ended = $0.stage { true } else { false } } }
+    var isAnswered: Bool { state.withLock { $0.isAnswered } }
 
-    /// libcurl's limit of the connection phase in milliseconds, a little after ours, so that ours is the one that counts.
-    ///
-    /// libcurl has 5 minutes otherwise, and tries the next address of a host after a part of its limit.
-    var connectTimeout: Int {
-      guard let limit = context.call.timeouts.connect else { return 1 << 30 }
-      return Int(clamping: min(limit.components.seconds, 1 << 20)) * 1000 + 1000
-    }
+    var isEnded: Bool { state.withLock { if case .ended = $0.stage { true } else { false } } }
 
     // MARK: From outside
 
@@ -103,9 +100,7 @@
     }
 
     /// Hands it to the loop.
-    ///
-    /// - Parameter here: Whether the request may be sent on this thread already.
-    func start(here: Bool) { if !mailbox.post(.start(self), mayDrive: here) { refuse() } }
+    func start() { if !mailbox.post(.start(self)) { refuse() } }
 
     /// Ends it: with a reason, or because nobody reads it any more.
     func cancel(_ error: (any Error)? = nil) {
@@ -340,12 +335,18 @@
     }
 
     /// Tells of what came in this turn of the loop.
-    func endTurn() {
-      guard unreported > 0 else { return }
-      context.didReceive(unreported, of: expected)
+    func endTurn(isLast: Bool = false) {
+      guard unreported > 0 || isLast else { return }
+      if unreported > 0 { context.didReceive(unreported, of: expected) }
+      let isFast = unreported >= Self.fastTurn
       unreported = 0
-      if let body, body.isUnflushed { body.flush() }
+      guard let body, body.isUnflushed else { return }
+      // To wake the reader costs more than anything else here: what comes fast comes on.
+      if isFast && !isLast && body.isGathering, let loop = handle?.loop { loop.flushLater(self) } else { body.flush() }
     }
+
+    /// Gives the reader what has come fast.
+    func flush() { if let body, body.isUnflushed { body.flush() } }
 
     func receivedBody(_ bytes: UnsafeRawBufferPointer) -> CurlBody.Reply {
       do {
@@ -427,7 +428,7 @@
     ///
     /// - Returns: Whether bytes still wait for the reader.
     func completed(_ result: Result) -> Bool {
-      endTurn()
+      endTurn(isLast: true)
       if let undecided {
         // ABORTED_BY_CALLBACK and COULDNT_CONNECT stand for the second connection that it does not get.
         if [0, 42, 7].contains(result.code) { return decide(undecided) }

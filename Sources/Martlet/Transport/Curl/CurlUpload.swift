@@ -68,6 +68,9 @@
     /// Says whom to tell if the server lets the time pass that it has to give leave.
     func asksLeave(onSilence: @escaping @Sendable () -> Void) { self.onSilence = onSilence }
 
+    /// Whether it never has to wait for its bytes.
+    var isInMemory: Bool { if case .data = source, case nil = onSilence { true } else { false } }
+
     /// The head is about to be sent.
     func willBeAsked() { if onSilence != nil { askedAt = martlet_microseconds() } }
 

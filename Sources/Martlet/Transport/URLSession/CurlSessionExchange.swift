@@ -39,20 +39,27 @@
       self.tasks = tasks
     }
 
-    /// Makes the task and starts it; blocks while the queue that all sessions of the process share is busy.
+    /// Makes the task and starts it and its transfer; blocks while the queue that all sessions of the process share is busy.
     ///
-    /// - Returns: The task, unless the transfer was cancelled before.
+    /// - Parameters:
+    ///   - session: Where the task is made.
+    ///   - isCaller: Whether this is the thread of the one who waits for the answer: it can send the request itself.
+    /// - Returns: The task, unless the transfer was cancelled before, and what ``CurlTransfer/awaitAnswer(on:)`` needs, if
+    ///   the caller should wait for the answer here.
     @discardableResult
-    func start(in session: URLSession) -> URLSessionTask? {
+    func start(in session: URLSession, isCaller: Bool = false) -> (task: URLSessionTask?, socket: CInt?) {
       guard let transfer, !transfer.isEnded else {
         transfer = nil
-        return nil
+        return (nil, nil)
       }
       let task = Self.makeTask(for: transfer.wire, in: session)
       task.delegate = self
       tasks.began(self, task)
-      task.resume()
-      return task
+      // Neither waits for the other: the session hears of the task's end when both have come so far.
+      defer { task.resume() }
+      if isCaller { return (task, transfer.startHere()) }
+      transfer.start()
+      return (task, nil)
     }
 
     private static func makeTask(for wire: CurlRequest, in session: URLSession) -> URLSessionTask {
@@ -66,15 +73,9 @@
 
     /// Called when the task is started, and again to end tasks.
     func startLoading(_ loading: CurlURLProtocol) {
-      if self.loading == nil, let transfer {
+      if self.loading == nil, transfer != nil {
         self.loading = loading
-        if tasks.isToLoad(self) {
-          // The loop takes a transfer that was cancelled meanwhile for what it is. Sent on its thread, while the session
-          // goes on here: one after the other took a fifth longer.
-          transfer.start(here: false)
-        } else {
-          endTask()
-        }
+        if !tasks.isToLoad(self) { endTask() }
       }
       // While it is here, which costs as much as starting a task.
       for exchange in tasks.takeOver() { exchange.endTask() }

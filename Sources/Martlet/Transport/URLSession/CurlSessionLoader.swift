@@ -52,27 +52,37 @@
       session?.finishTasksAndInvalidate()
     }
 
+    var awaitedCount: AwaitedCount { curl.awaitedCount }
+
     /// The session, once a request was sent.
     var session: URLSession? { state.withLock { $0.session } }
 
     func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
       if let problem = problem() { return try await systemLoader(problem).send(request, context: context) }
       let transfer = try await curl.makeTransfer(for: request, context)
-      load(transfer)
+      let isAnswered = load(transfer)
       let response = try await transfer.value()
+      if isAnswered && awaitedCount.hasToYield() { await Task.yield() }
       guard curl.isRefusal(response, transfer) else { return response }
       let another = try await curl.makeTransfer(for: request, context, asksLeave: false)
-      load(another)
+      _ = load(another)
       return try await another.value()
     }
 
-    /// Not inlined, so that a request that waits keeps no room for it.
-    @inline(never) private func load(_ transfer: CurlTransfer) {
+    /// Starts a transfer as a task of the session; not inlined, so that a request that waits keeps no room for it.
+    ///
+    /// - Returns: Whether its answer is there already.
+    @inline(never) private func load(_ transfer: CurlTransfer) -> Bool {
       let exchange = CurlSessionExchange(transfer, tasks)
       transfer.observer = exchange
       let isAlone = tasks.admit()
       transfer.watchForAbort()
-      if isAlone { start(exchange) } else { enqueue(exchange) }
+      guard isAlone else {
+        enqueue(exchange)
+        return false
+      }
+      if let socket = start(exchange, isCaller: true) { transfer.awaitAnswer(on: socket) }
+      return transfer.isAnswered
     }
 
     func handshakeProblem(_ scheme: AuthenticationScheme) -> String? {
@@ -112,15 +122,16 @@
           return state.waiting
         }
         if exchanges.isEmpty { return }
-        for exchange in exchanges { start(exchange) }
+        for exchange in exchanges { start(exchange, isCaller: false) }
       }
     }
 
-    private func start(_ exchange: CurlSessionExchange) {
+    @discardableResult
+    private func start(_ exchange: CurlSessionExchange, isCaller: Bool) -> CInt? {
       let session = session ?? openSession()
       let start = ContinuousClock.now
-      exchange.start(in: session)
-      tasks.startTook(ContinuousClock.now - start)
+      defer { tasks.startTook(ContinuousClock.now - start) }
+      return exchange.start(in: session, isCaller: isCaller).socket
     }
 
     private func openSession() -> URLSession {

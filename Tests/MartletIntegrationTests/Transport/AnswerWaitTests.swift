@@ -1,0 +1,184 @@
+#if os(Linux)
+  import Foundation
+  @testable import Martlet
+  import MartletTesting
+  import Testing
+
+  /// Callers that wait for their answers on their own threads, because those have always come at once.
+  @Suite(.timeLimit(.minutes(2))) struct AnswerWaitTests {
+    private static func client(_ transport: any Transport) -> HTTPClient {
+      HTTPClient {
+        $0.transport = transport
+        $0.retry = .none
+        $0.cache = ResponseCache.none
+      }
+    }
+
+    @Test(arguments: Lane.engines) func `waits where answers are quick`(_ lane: Lane) async throws {
+      let server = try MockServer(.ok("hello"))
+      let transport = WaitingTransport(lane: lane)
+      let client = Self.client(transport)
+
+      for _ in 0..<100 {
+        let response = try await client.get(RequestTarget(server.url))
+        #expect(response.text == "hello")
+      }
+
+      // Not all: another thread may be about to have the loop.
+      #expect(transport.awaitedCount >= 50)
+      #expect(server.requests.count == 100)
+    }
+
+    @Test(arguments: Lane.engines) func `does not wait where answers take their time`(_ lane: Lane) async throws {
+      let server = try MockServer { (_: RecordedRequest) in .ok("x").delayed(by: .milliseconds(5)) }
+      let transport = WaitingTransport(lane: lane, pace: AnswerPace(patience: 1_000, credit: AnswerPace.price))
+      let client = Self.client(transport)
+
+      for _ in 0..<20 { _ = try await client.get(RequestTarget(server.url)) }
+
+      #expect(transport.awaitedCount <= 1)
+    }
+
+    /// The wait ends after its time, and the loop's own thread goes on with the transfer.
+    @Test(arguments: Lane.engines) func `leaves to the loop what does not come in time`(_ lane: Lane) async throws {
+      let server = try MockServer { (request: RecordedRequest) in
+        request.target == "/slow" ? .ok("late").delayed(by: .milliseconds(60)) : .ok("x")
+      }
+      let client = Self.client(WaitingTransport(lane: lane, pace: AnswerPace(patience: 20_000, credit: 64)))
+      _ = try await client.get(RequestTarget(server.url))
+
+      for _ in 0..<8 {
+        let slow = try await client.get(RequestTarget(server.url("/slow")))
+        let quick = try await client.get(RequestTarget(server.url("/quick")))
+        #expect(slow.text == "late" && quick.text == "x")
+      }
+
+      #expect(server.connectionCount == 1)
+    }
+
+    @Test(arguments: Lane.engines) func `is cancelled while it waits`(_ lane: Lane) async throws {
+      let server = try MockServer { (request: RecordedRequest) in
+        request.target == "/never" ? .hang : .ok("x")
+      }
+      let client = Self.client(WaitingTransport(lane: lane, pace: AnswerPace(patience: 300_000, credit: 64)))
+
+      for _ in 0..<3 {
+        for _ in 0..<3 { _ = try await client.get(RequestTarget(server.url)) }
+        let task = Task { try await client.get(RequestTarget(server.url("/never"))) }
+        for _ in 0..<5_000 where server.requests.last?.target != "/never" {
+          try await Task.sleep(for: .milliseconds(1))
+        }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+      }
+    }
+
+    /// What others start meanwhile is not kept waiting, whoever has the thread.
+    @Test(arguments: Lane.engines) func `lets others start and end while it waits`(_ lane: Lane) async throws {
+      let server = try MockServer { (request: RecordedRequest) in
+        request.target.hasPrefix("/slow") ? .ok("slow").delayed(by: .milliseconds(30)) : .ok("quick")
+      }
+      let client = Self.client(WaitingTransport(lane: lane, pace: AnswerPace(patience: 10_000, credit: 64)))
+      _ = try await client.get(RequestTarget(server.url))
+
+      let texts = try await withThrowingTaskGroup(of: String?.self) { group in
+        for number in 0..<200 {
+          group.addTask {
+            let path = number % 10 == 0 ? "/slow/\(number)" : "/quick/\(number)"
+            return try await client.get(RequestTarget(server.url(path))).text
+          }
+        }
+        return try await group.reduce(into: [String?: Int]()) { $0[$1, default: 0] += 1 }
+      }
+
+      #expect(texts == ["slow": 20, "quick": 180])
+    }
+
+    @Test(arguments: Lane.engines) func `survives servers that close connections at any time`(_ lane: Lane) async throws
+    {
+      let server = try MockServer { (request: RecordedRequest) in
+        switch request.target.utf8.count % 4 {
+        case 0: .ok("x").thenCut()
+        case 1: .steps([.reset])
+        default: .ok("x")
+        }
+      }
+      let client = Self.client(WaitingTransport(lane: lane))
+      var ends = [0, 0]
+
+      for number in 0..<200 {
+        let path = "/" + String(repeating: "a", count: number % 7)
+        do {
+          _ = try await client.get(RequestTarget(server.url(path)))
+          ends[0] += 1
+        } catch let error as HTTPError {
+          #expect([.connectionLost, .cannotConnect].contains(error.kind), "\(error)")
+          ends[1] += 1
+        }
+      }
+
+      #expect(ends[0] + ends[1] == 200 && ends[0] >= 100 && ends[1] >= 20, "\(ends)")
+    }
+
+    @Test(arguments: Lane.engines) func `reads bodies of any size after such a wait`(_ lane: Lane) async throws {
+      let server = try MockServer { (request: RecordedRequest) in
+        let count = Int(request.target.dropFirst()) ?? 0
+        return .data(Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }))
+      }
+      let client = Self.client(WaitingTransport(lane: lane))
+      _ = try await client.get(RequestTarget(server.url("/1")))
+
+      for count in [0, 1, 16_384, 65_536, 65_537, 262_144, 1_000_003, 4_000_000] {
+        let expected = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
+        let whole = try await client.get(RequestTarget(server.url("/\(count)"))).body
+        let streamed = try await client.stream(.get(RequestTarget(server.url("/\(count)")))) { response in
+          var pieces: [Data] = []
+          for try await piece in response.body { pieces.append(piece) }
+          return pieces
+        }
+        let isRight = whole == expected && Data(streamed.joined()) == expected
+        #expect(isRight, "\(count)")
+        #expect(streamed.allSatisfy { !$0.isEmpty })
+      }
+    }
+  }
+
+  /// An engine that takes its servers for quick ones from the beginning.
+  struct WaitingTransport: Transport {
+    private let lane: Lane
+    private let pace: AnswerPace
+    private let made = Made()
+
+    private final class Made: Sendable {
+      let count = Locked<AwaitedCount?>(nil)
+    }
+
+    init(lane: Lane, pace: AnswerPace = AnswerPace(patience: 50_000, credit: AnswerPace.maximumCredit)) {
+      self.lane = lane
+      self.pace = pace
+    }
+
+    /// How many answers were there before their callers had to suspend.
+    var awaitedCount: Int { made.count.withLock { $0?.value ?? 0 } }
+
+    func prepared(for settings: TransportSettings) -> any Transport {
+      var settings = settings
+      settings.answerPace = pace
+      let (transport, count): (any Transport, AwaitedCount) =
+        switch lane {
+        case .curl: CurlLoader(settings).withCount { $0.awaitedCount }
+        case .urlSession: CurlSessionLoader(settings).withCount { $0.awaitedCount }
+        }
+      made.count.withLock { $0 = count }
+      return transport
+    }
+
+    func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+      try await prepared(for: TransportSettings()).send(request, context: context)
+    }
+  }
+
+  extension Transport {
+    fileprivate func withCount(_ count: (Self) -> AwaitedCount) -> (any Transport, AwaitedCount) { (self, count(self)) }
+  }
+#endif
