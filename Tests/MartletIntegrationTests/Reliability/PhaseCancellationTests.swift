@@ -21,7 +21,7 @@
             let sample = await CancelSample.take(scene, phase, way)
             guard sample.hasBegun else { break }
             if let returned = sample.returned { returns.append(returned) } else { missed += 1 }
-            if let closed = sample.closed { closes.append(closed) }
+            if let closed = sample.closed { closes.append(closed) } else if scene.isClosed != nil { break }
           }
           let close = scene.isClosed == nil ? "none" : closes.median.map { Figures.milliseconds($0) } ?? "never"
           Figures.note(
