@@ -113,7 +113,8 @@ int martlet_poll_wait(int poll, martlet_event *events, int maximum, int millisec
 int martlet_wait(int socket, int microseconds) {
   struct pollfd found = {.fd = socket, .events = POLLIN};
   const struct timespec time = {.tv_sec = microseconds / 1000000, .tv_nsec = microseconds % 1000000 * 1000L};
-  if (ppoll(&found, 1, &time, NULL) <= 0) return 0;
+  int count = ppoll(&found, 1, &time, NULL);
+  if (count <= 0) return count < 0 && errno == EINTR ? -1 : 0;
   return (found.revents & (POLLIN | POLLHUP | POLLNVAL) ? 1 : 0) | (found.revents & POLLERR ? 4 : 0);
 }
 

@@ -234,7 +234,8 @@ bool martlet_poll_watch(int poll, int socket, int events, bool is_new);
 void martlet_poll_forget(int poll, int socket);
 /// Waits; a negative time has no end. Returns the number of events.
 int martlet_poll_wait(int poll, martlet_event *events, int maximum, int milliseconds);
-/// Waits for one socket to be readable, or broken; returns events as in `martlet_event`, or 0 when the time is over.
+/// Waits for one socket to be readable, or broken; returns events as in `martlet_event`, 0 when the time is over, or -1
+/// after a signal.
 int martlet_wait(int socket, int microseconds);
 /// A clock that never jumps, in microseconds.
 int64_t martlet_microseconds(void);

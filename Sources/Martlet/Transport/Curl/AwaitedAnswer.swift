@@ -20,7 +20,9 @@
       wantsSocket = pace.isQuick && transfer.mayBeAwaited
     }
 
-    mutating func wasSent(at now: Int64) { if transfer?.handle?.isReused == true { since = now } }
+    mutating func wasSent(_ transfer: CurlTransfer, at now: Int64) {
+      if self.transfer === transfer, transfer.handle?.isReused == true { since = now }
+    }
 
     mutating func hasHead(_ transfer: CurlTransfer, at now: @autoclosure () -> Int64) {
       guard since > 0, self.transfer === transfer else { return }
@@ -28,9 +30,9 @@
       since = 0
     }
 
-    /// Nothing came in time.
+    /// Not all came in time: the head, or the body after it.
     mutating func wasInVain() {
-      if since > 0 { pace.note(.max) }
+      pace.note(.max)
       since = 0
     }
 

@@ -114,6 +114,7 @@
       while true {
         let rest = end - martlet_microseconds()
         let events = rest > 0 ? martlet_wait(socket, CInt(clamping: rest)) : 0
+        if events < 0 { continue }
         switch loop.withLockIfAvailable({ $0?.receive(transfer, on: socket, events) }) ?? nil {
         case .answerIsNear?: continue
         case .done?: return

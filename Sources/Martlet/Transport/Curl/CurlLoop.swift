@@ -141,11 +141,13 @@
         endAwaiting()
         answer.begin(transfer)
       }
+      // It may be over already, or never begin.
+      defer { if transfer.handle == nil { answer.forget(transfer) } }
       // Bounded, because the caller has something else to do.
       for _ in 0..<4 where !performWaiting(multi) {
         if isClosing || isClosingIdle { return .threadIsNeeded }
         let now = martlet_microseconds()
-        answer.wasSent(at: now)
+        answer.wasSent(transfer, at: now)
         return nextStep(at: now)
       }
       return .threadIsNeeded

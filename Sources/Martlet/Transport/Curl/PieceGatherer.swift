@@ -16,7 +16,10 @@
     @exclusivity(unchecked) private var block: UnsafeMutableRawPointer?
     @exclusivity(unchecked) private var count = 0
 
-    deinit { if let block { blocks.give(block) } }
+    deinit {
+      if let block { blocks.give(block) }
+      blocks.close()
+    }
 
     var isEmpty: Bool { count == 0 }
 
@@ -49,31 +52,44 @@
     }
   }
 
-  /// The memory of one body's pieces; what nobody has goes with it.
+  /// The memory of one body's pieces; when the body is over, only what readers still have is left of it.
   private final class PieceBlocks: Sendable {
+    private struct State {
+      var free: [UInt] = []
+      var isClosed = false
+    }
+
     /// A piece that is just not full, and what libcurl brings next.
     static let size = PieceGatherer.pieceSize + (16 << 10)
     /// One that is filled, while the reader has another one, and a third waits for it.
     private static let maximumFree = 2
 
-    private let free = Locked<[UInt]>([])
-
-    deinit { for block in free.withLock({ $0 }) { UnsafeMutableRawPointer(bitPattern: block)?.deallocate() } }
+    private let state = Locked(State())
 
     func take() -> UnsafeMutableRawPointer {
-      let used = free.withLock { $0.popLast() }.flatMap { UnsafeMutableRawPointer(bitPattern: $0) }
+      let used = state.withLock { $0.free.popLast() }.flatMap { UnsafeMutableRawPointer(bitPattern: $0) }
       return used ?? .allocate(byteCount: Self.size, alignment: 16)
     }
 
     /// Takes back, from any thread, what ``take()`` gave.
     func give(_ block: UnsafeMutableRawPointer) {
       let number = UInt(bitPattern: block)
-      let isKept = free.withLock {
-        guard $0.count < Self.maximumFree else { return false }
-        $0.append(number)
+      let isKept = state.withLock {
+        guard !$0.isClosed, $0.free.count < Self.maximumFree else { return false }
+        $0.free.append(number)
         return true
       }
       if !isKept { block.deallocate() }
+    }
+
+    /// Keeps nothing from now on.
+    func close() {
+      let free = state.withLock { state in
+        state.isClosed = true
+        defer { state.free = [] }
+        return state.free
+      }
+      for block in free { UnsafeMutableRawPointer(bitPattern: block)?.deallocate() }
     }
   }
 #endif

@@ -39,27 +39,20 @@
       self.tasks = tasks
     }
 
-    /// Makes the task and starts it and its transfer; blocks while the queue that all sessions of the process share is busy.
+    /// Makes the task and starts it; blocks while the queue that all sessions of the process share is busy.
     ///
-    /// - Parameters:
-    ///   - session: Where the task is made.
-    ///   - isCaller: Whether this is the thread of the one who waits for the answer: it can send the request itself.
-    /// - Returns: The task, unless the transfer was cancelled before, and what ``CurlTransfer/awaitAnswer(on:)`` needs, if
-    ///   the caller should wait for the answer here.
-    @discardableResult
-    func start(in session: URLSession, isCaller: Bool = false) -> (task: URLSessionTask?, socket: CInt?) {
+    /// - Returns: The task, and the transfer that is to be started now; `nil` if that was cancelled before.
+    func start(in session: URLSession) -> (task: URLSessionTask, transfer: CurlTransfer)? {
       guard let transfer, !transfer.isEnded else {
         transfer = nil
-        return (nil, nil)
+        return nil
       }
       let task = Self.makeTask(for: transfer.wire, in: session)
       task.delegate = self
       tasks.began(self, task)
-      // Neither waits for the other: the session hears of the task's end when both have come so far.
-      defer { task.resume() }
-      if isCaller { return (task, transfer.startHere()) }
-      transfer.start()
-      return (task, nil)
+      // First, because it may block; the session goes on with it while the request is sent.
+      task.resume()
+      return (task, transfer)
     }
 
     private static func makeTask(for wire: CurlRequest, in session: URLSession) -> URLSessionTask {

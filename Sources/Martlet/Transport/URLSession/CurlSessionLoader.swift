@@ -81,7 +81,8 @@
         enqueue(exchange)
         return false
       }
-      if let socket = start(exchange, isCaller: true) { transfer.awaitAnswer(on: socket) }
+      // Who waits for the answer sends by itself.
+      if let socket = startTask(of: exchange)?.startHere() { transfer.awaitAnswer(on: socket) }
       return transfer.isAnswered
     }
 
@@ -122,16 +123,18 @@
           return state.waiting
         }
         if exchanges.isEmpty { return }
-        for exchange in exchanges { start(exchange, isCaller: false) }
+        for exchange in exchanges { startTask(of: exchange)?.start() }
       }
     }
 
-    @discardableResult
-    private func start(_ exchange: CurlSessionExchange, isCaller: Bool) -> CInt? {
+    /// Starts the task of an exchange.
+    ///
+    /// - Returns: The transfer that is to be started now.
+    private func startTask(of exchange: CurlSessionExchange) -> CurlTransfer? {
       let session = session ?? openSession()
       let start = ContinuousClock.now
       defer { tasks.startTook(ContinuousClock.now - start) }
-      return exchange.start(in: session, isCaller: isCaller).socket
+      return exchange.start(in: session)?.transfer
     }
 
     private func openSession() -> URLSession {
