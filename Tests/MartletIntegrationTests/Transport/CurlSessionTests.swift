@@ -111,8 +111,9 @@
         transfer.observer = exchange
         _ = tasks.admit()
         transfer.watchForAbort()
-        let started = exchange.start(in: session)
+        let started = exchange.make(in: session)
         started?.transfer.start()
+        started?.task.resume()
         let delay = DispatchTimeInterval.microseconds(Int.random(in: 0...2_000))
         DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [task = started?.task] in task?.cancel() }
         return try await transfer.value()

@@ -39,10 +39,10 @@
       self.tasks = tasks
     }
 
-    /// Makes the task and starts it; blocks while the queue that all sessions of the process share is busy.
+    /// Makes the task; blocks while the queue that all sessions of the process share is busy.
     ///
-    /// - Returns: The task, and the transfer that is to be started now; `nil` if that was cancelled before.
-    func start(in session: URLSession) -> (task: URLSessionTask, transfer: CurlTransfer)? {
+    /// - Returns: The task and the transfer, which are both to be started now; `nil` if that was cancelled before.
+    func make(in session: URLSession) -> (task: URLSessionTask, transfer: CurlTransfer)? {
       guard let transfer, !transfer.isEnded else {
         transfer = nil
         return nil
@@ -50,8 +50,6 @@
       let task = Self.makeTask(for: transfer.wire, in: session)
       task.delegate = self
       tasks.began(self, task)
-      // First, because it may block; the session goes on with it while the request is sent.
-      task.resume()
       return (task, transfer)
     }
 

@@ -81,8 +81,8 @@
         enqueue(exchange)
         return false
       }
-      // Who waits for the answer sends by itself.
-      if let socket = startTask(of: exchange)?.startHere() { transfer.awaitAnswer(on: socket) }
+      // Who waits for the answer sends by itself, and the session goes on with its task while the server answers.
+      if let socket = start(exchange, { $0.startHere() }) { transfer.awaitAnswer(on: socket) }
       return transfer.isAnswered
     }
 
@@ -123,18 +123,27 @@
           return state.waiting
         }
         if exchanges.isEmpty { return }
-        for exchange in exchanges { startTask(of: exchange)?.start() }
+        for exchange in exchanges {
+          start(exchange) { transfer -> CInt? in
+            transfer.start()
+            return nil
+          }
+        }
       }
     }
 
-    /// Starts the task of an exchange.
-    ///
-    /// - Returns: The transfer that is to be started now.
-    private func startTask(of exchange: CurlSessionExchange) -> CurlTransfer? {
+    /// Starts the transfer of an exchange as it is told, and its task, which may block.
+    @discardableResult
+    private func start(_ exchange: CurlSessionExchange, _ begin: (CurlTransfer) -> CInt?) -> CInt? {
       let session = session ?? openSession()
       let start = ContinuousClock.now
-      defer { tasks.startTook(ContinuousClock.now - start) }
-      return exchange.start(in: session)?.transfer
+      guard let (task, transfer) = exchange.make(in: session) else { return nil }
+      let made = ContinuousClock.now
+      let socket = begin(transfer)
+      let begun = ContinuousClock.now
+      task.resume()
+      tasks.startTook(made - start + (ContinuousClock.now - begun))
+      return socket
     }
 
     private func openSession() -> URLSession {
