@@ -6,11 +6,12 @@
   /// the engine on libcurl.
   ///
   /// ```
-  ///   send ─▶ task, resume ─▶ work queue: CurlURLProtocol ──start──▶ CurlMailbox ─▶ loop
-  ///    ▲                          │ ends what is over                     ▲           │
-  ///    │                     CurlSessionTasks ◀───────────over────────────┼───────────┤
-  ///    └──────────────── head and body, beside the session ◀──────────────┼───────────┘
-  ///   abort ──────────────────────────cancel──────────────────────────────┘
+  ///   send ──task, resume──▶ work queue: CurlURLProtocol
+  ///    │ ▲                        │ ends what is over
+  ///    │ │                   CurlSessionTasks ◀──over──┐
+  ///    │ └──── head and body, beside the session ──────┤
+  ///    └──start──▶ CurlMailbox ──▶ loop ───────────────┘
+  ///   abort ──cancel──▲
   /// ```
   ///
   /// Without a usable libcurl the system's loader does it.
