@@ -34,6 +34,11 @@ let package = Package(
     .executableTarget(name: "SavePage", dependencies: ["Martlet"], path: "Examples/SavePage", swiftSettings: settings),
     .executableTarget(name: "S3", dependencies: ["Martlet"], path: "Examples/S3", swiftSettings: settings),
     .executableTarget(name: "Courier", dependencies: ["Martlet"], path: "Examples/Courier", swiftSettings: settings),
+    // What a test runs to count allocations. No test depends on it: its allocator would become theirs.
+    .target(name: "AllocationCounter", path: "Tests/Allocations/Counter"),
+    .executableTarget(
+      name: "AllocationProbe", dependencies: ["AllocationCounter", "Martlet"], path: "Tests/Allocations/Probe",
+      swiftSettings: settings),
     .testTarget(name: "MartletTests", dependencies: ["Martlet", "MartletTesting"], swiftSettings: settings),
     .testTarget(
       name: "MartletIntegrationTests",

@@ -10,59 +10,98 @@ struct AuthMiddleware: Stage {
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
     // What the caller has set is neither replaced nor answered for.
+    guard let (url, session) = place(of: request, call) else { return try await next(request, context) }
+    return try await answer(request, url, session, context, next)
+  }
+
+  /// What answers for the place that a request goes to, if anything does.
+  @inline(never) private func place(of request: HTTPRequest, _ call: Call) -> (AbsoluteURL, AuthSession)? {
     guard !request.headers.contains("Authorization"),
       let url = try? request.target.resolve(against: call.settings.configuration.baseURL, adding: request.query),
       let session = call.authSession(at: url.origin), !session.isAnswering
-    else { return try await next(request, context) }
+    else { return nil }
+    return (url, session)
+  }
+
+  @inline(never) private func answer(
+    _ request: HTTPRequest, _ url: AbsoluteURL, _ session: AuthSession, _ context: RequestContext, _ next: Next
+  ) async throws -> StreamedResponse {
+    let call = context.call
     let visit = AuthSession.Visit(origin: url.origin, call: call)
     var context = context
     var uses: [AuthenticationScheme: Int] = [:]
     var exchanges = 0
     var sent = try await session.first(visit)
     while true {
-      var filled = request
-      context.handshake = nil
-      context.credential = sent.answer?.credential
-      if let answer = sent.answer {
-        if answer.scheme.bindsConnection {
-          context.handshake = try call.handshake(for: answer, to: url.origin, request)
-        } else {
-          filled.headers["Authorization"] = try answer.field(method: request.method, url: url)
-        }
-        uses[answer.scheme, default: 0] += 1
-      }
+      let filled = try fill(request, url, &context, sent, &uses)
       exchanges += 1
       var response = try await next(filled, context)
       guard response.status == .unauthorized else {
         if Self.isProof(response.status) { await session.accepted(sent, response.headers, visit) }
         return response
       }
-      guard exchanges < Self.maximumExchanges else { return response }
-      switch session.step(after: response.headers, sent, uses: uses, visit) {
-      case .deliver: return response
-      case .fail(let error): throw try await Self.completed(error, &response, call)
-      case .send(let newer):
-        guard Self.isWorthSending(newer, after: sent, uses) else { return response }
-        sent = newer
-        try await Self.drain(&response, call)
-      case .wait(let flight), .ask(let flight, _):
-        // Before the wait: what is asked may need the connection.
-        try await Self.drain(&response, call)
-        do {
-          let newer = try await session.wait(for: flight, visit)
-          guard Self.isWorthSending(newer, after: sent, uses) else { return response }
-          sent = newer
-        } catch let error as HTTPError {
-          throw try await Self.completed(error, &response, call)
-        }
-      }
-      guard request.isUsable else {
-        let error = HTTPError(
-          .bodyNotReplayable, "the server wants credentials and the body again, which can be sent only once")
-        throw try await Self.completed(error, &response, call)
-      }
-      if let answer = sent.answer { call.emit(.authenticating(answer.scheme, realm: answer.realm)) }
+      guard exchanges < Self.maximumExchanges,
+        let newer = try await following(&response, sent, uses, session, visit)
+      else { return response }
+      sent = newer
+      try await goOn(with: sent, request, &response, call)
     }
+  }
+
+  // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+
+  /// Puts in what answers for the request.
+  @inline(never) private func fill(
+    _ request: HTTPRequest, _ url: AbsoluteURL, _ context: inout RequestContext, _ sent: AuthSession.Sent,
+    _ uses: inout [AuthenticationScheme: Int]
+  ) throws -> HTTPRequest {
+    context.handshake = nil
+    context.credential = sent.answer?.credential
+    guard let answer = sent.answer else { return request }
+    uses[answer.scheme, default: 0] += 1
+    var filled = request
+    if answer.scheme.bindsConnection {
+      context.handshake = try context.call.handshake(for: answer, to: url.origin, request)
+    } else {
+      filled.headers["Authorization"] = try answer.field(method: request.method, url: url)
+    }
+    return filled
+  }
+
+  /// What to send after a 401; `nil` if that is the response.
+  @inline(never) private func following(
+    _ response: inout StreamedResponse, _ sent: AuthSession.Sent, _ uses: [AuthenticationScheme: Int],
+    _ session: AuthSession, _ visit: AuthSession.Visit
+  ) async throws -> AuthSession.Sent? {
+    switch session.step(after: response.headers, sent, uses: uses, visit) {
+    case .deliver: return nil
+    case .fail(let error): throw try await Self.completed(error, &response, visit.call)
+    case .send(let newer):
+      guard Self.isWorthSending(newer, after: sent, uses) else { return nil }
+      try await Self.drain(&response, visit.call)
+      return newer
+    case .wait(let flight), .ask(let flight, _):
+      // Before the wait: what is asked may need the connection.
+      try await Self.drain(&response, visit.call)
+      do {
+        let newer = try await session.wait(for: flight, visit)
+        return Self.isWorthSending(newer, after: sent, uses) ? newer : nil
+      } catch let error as HTTPError {
+        throw try await Self.completed(error, &response, visit.call)
+      }
+    }
+  }
+
+  /// Says that the request is sent once more, if it can be.
+  @inline(never) private func goOn(
+    with sent: AuthSession.Sent, _ request: HTTPRequest, _ response: inout StreamedResponse, _ call: Call
+  ) async throws {
+    guard request.isUsable else {
+      let error = HTTPError(
+        .bodyNotReplayable, "the server wants credentials and the body again, which can be sent only once")
+      throw try await Self.completed(error, &response, call)
+    }
+    if let answer = sent.answer { call.emit(.authenticating(answer.scheme, realm: answer.realm)) }
   }
 
   /// Whether a status says that a credential was good: a proxy and a failing server say nothing about it.
@@ -76,7 +115,7 @@ struct AuthMiddleware: Stage {
   }
 
   /// Reads the body, up to a limit, and keeps it in case that this is the response after all.
-  static func drain(_ response: inout StreamedResponse, _ call: Call) async throws {
+  @inline(never) static func drain(_ response: inout StreamedResponse, _ call: Call) async throws {
     // A body that breaks off does not change what the head said.
     let read = try? await response.body.read(upTo: refusalBodyBytes)
     response.body = ResponseBody(read?.data ?? .init())
@@ -84,7 +123,7 @@ struct AuthMiddleware: Stage {
   }
 
   /// The error with the 401 that led to it.
-  static func completed(
+  @inline(never) static func completed(
     _ error: HTTPError, _ response: inout StreamedResponse, _ call: Call
   ) async throws -> HTTPError {
     try await drain(&response, call)

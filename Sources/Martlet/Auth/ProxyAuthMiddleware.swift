@@ -23,57 +23,84 @@ struct ProxyAuthMiddleware: Stage {
     var exchanges = 0
     while true {
       exchanges += 1
-      var refusal: Refusal
-      let use: ProxyExchange.Use
-      let headers: HTTPHeaders
+      let result: Result<StreamedResponse, any Error>
       do {
-        let response = try await next(request, context)
-        guard let used = exchange.use, !used.isTunnel, response.status.rawValue == 407 else {
-          await Self.takeNote(of: response, exchange)
-          return response
-        }
-        (refusal, use, headers) = (.response(response), used, response.headers)
-      } catch let error as HTTPError {
-        guard let answer = exchange.refusal, let used = exchange.use, used.isTunnel else { throw error }
-        (refusal, use, headers) = (.error(error), used, Self.headers(answer, used.sent))
+        result = .success(try await next(request, context))
+      } catch {
+        result = .failure(error)
+      }
+      guard let (refusal, use, headers) = try Self.refusal(in: result, exchange) else {
+        let response = try result.get()
+        await Self.takeNote(of: response, exchange)
+        return response
       }
       if let answer = use.sent.answer {
         uses[answer.scheme, default: 0] += 1
         use.onOutcome(false)
       }
-      guard let session = use.session, exchanges < Self.maximumExchanges else {
-        return try await Self.fail(refusal, use, call)
-      }
-      let newer: AuthSession.Sent
-      switch session.step(after: headers, use.sent, uses: uses, exchange.visit(use.proxy)) {
-      case .deliver: return try await Self.fail(refusal, use, call)
-      case .fail(let error): throw Self.named(error, use.proxy)
-      case .send(let sent): newer = sent
-      case .wait(let flight), .ask(let flight, _):
-        // Before the wait, which may need its connection.
-        refusal = try await Self.drained(refusal, call)
-        do {
-          newer = try await session.wait(for: flight, exchange.visit(use.proxy))
-        } catch let error as HTTPError {
-          throw Self.named(error, use.proxy)
-        }
-      }
-      guard AuthMiddleware.isWorthSending(newer, after: use.sent, uses), let answer = newer.answer else {
-        return try await Self.fail(refusal, use, call)
-      }
-      guard request.isUsable else {
-        throw HTTPError(
-          .bodyNotReplayable,
-          "the proxy \(use.proxy) wants credentials and the body again, which can be sent only once", request: request)
-      }
-      _ = try await Self.drained(refusal, call)
-      exchange.sendNext(newer, to: use.proxy)
-      call.emit(.authenticating(answer.scheme, realm: answer.realm))
+      let isLast = exchanges >= Self.maximumExchanges
+      try await Self.goOn(with: request, after: refusal, use, headers, uses, isLast: isLast, exchange)
     }
   }
 
+  // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+
+  /// The proxy's no, if that is what came.
+  ///
+  /// - Throws: What is an error of something else.
+  @inline(never) private static func refusal(
+    in result: Result<StreamedResponse, any Error>, _ exchange: ProxyExchange
+  ) throws -> (Refusal, ProxyExchange.Use, HTTPHeaders)? {
+    switch result {
+    case .success(let response):
+      guard let used = exchange.use, !used.isTunnel, response.status.rawValue == 407 else { return nil }
+      return (.response(response), used, response.headers)
+    case .failure(let error as HTTPError):
+      guard let answer = exchange.refusal, let used = exchange.use, used.isTunnel else { throw error }
+      return (.error(error), used, headers(answer, used.sent))
+    case .failure(let error): throw error
+    }
+  }
+
+  /// Finds other credentials for the next try.
+  ///
+  /// - Throws: What the proxy's no means, if there are none.
+  @inline(never) private static func goOn(
+    with request: HTTPRequest, after refused: Refusal, _ use: ProxyExchange.Use, _ headers: HTTPHeaders,
+    _ uses: [AuthenticationScheme: Int], isLast: Bool, _ exchange: ProxyExchange
+  ) async throws {
+    let call = exchange.call
+    guard let session = use.session, !isLast else { throw try await failure(refused, use, call) }
+    var refusal = refused
+    let newer: AuthSession.Sent
+    switch session.step(after: headers, use.sent, uses: uses, exchange.visit(use.proxy)) {
+    case .deliver: throw try await failure(refusal, use, call)
+    case .fail(let error): throw named(error, use.proxy)
+    case .send(let sent): newer = sent
+    case .wait(let flight), .ask(let flight, _):
+      // Before the wait, which may need its connection.
+      refusal = try await drained(refusal, call)
+      do {
+        newer = try await session.wait(for: flight, exchange.visit(use.proxy))
+      } catch let error as HTTPError {
+        throw named(error, use.proxy)
+      }
+    }
+    guard AuthMiddleware.isWorthSending(newer, after: use.sent, uses), let answer = newer.answer else {
+      throw try await failure(refusal, use, call)
+    }
+    guard request.isUsable else {
+      throw HTTPError(
+        .bodyNotReplayable,
+        "the proxy \(use.proxy) wants credentials and the body again, which can be sent only once", request: request)
+    }
+    _ = try await drained(refusal, call)
+    exchange.sendNext(newer, to: use.proxy)
+    call.emit(.authenticating(answer.scheme, realm: answer.realm))
+  }
+
   /// Remembers credentials that the proxy let pass.
-  private static func takeNote(of response: StreamedResponse, _ exchange: ProxyExchange) async {
+  @inline(never) private static func takeNote(of response: StreamedResponse, _ exchange: ProxyExchange) async {
     guard let use = exchange.use, let session = use.session, use.sent.answer != nil else { return }
     if !use.isTunnel {
       // Of a proxy's own errors nothing follows; nor of a 401 that no server has sent like that, which some proxies say
@@ -88,31 +115,32 @@ struct ProxyAuthMiddleware: Stage {
   }
 
   /// The fields of an answer to CONNECT, in which 401 without a challenge stands for the one that was answered.
-  private static func headers(_ refusal: ProxyExchange.Refusal, _ sent: AuthSession.Sent) -> HTTPHeaders {
+  @inline(never) private static func headers(_ refusal: ProxyExchange.Refusal, _ sent: AuthSession.Sent) -> HTTPHeaders
+  {
     if refusal.status == 407 { return refusal.headers }
     guard refusal.status == 401, let answer = sent.answer, answer.scheme == .basic else { return [:] }
     return ["Proxy-Authenticate": answer.realm.map { "Basic realm=\(FieldSyntax.quoted($0))" } ?? "Basic"]
   }
 
-  private static func drained(_ refusal: Refusal, _ call: Call) async throws -> Refusal {
+  @inline(never) private static func drained(_ refusal: Refusal, _ call: Call) async throws -> Refusal {
     guard case .response(var response) = refusal else { return refusal }
     try await AuthMiddleware.drain(&response, call)
     return .response(response)
   }
 
-  private static func fail(
+  @inline(never) private static func failure(
     _ refusal: Refusal, _ use: ProxyExchange.Use, _ call: Call
-  ) async throws -> StreamedResponse {
+  ) async throws -> HTTPError {
     switch refusal {
-    case .error(let error): throw error
+    case .error(let error): return error
     case .response(var response):
       let what = use.sent.answer == nil ? "wants credentials" : "did not accept the credentials"
       let error = HTTPError(.authenticationFailed, "the proxy \(use.proxy) \(what) (407)", phase: .waiting)
-      throw try await AuthMiddleware.completed(error, &response, call)
+      return try await AuthMiddleware.completed(error, &response, call)
     }
   }
 
-  private static func named(_ error: HTTPError, _ proxy: Proxy) -> HTTPError {
+  @inline(never) private static func named(_ error: HTTPError, _ proxy: Proxy) -> HTTPError {
     HTTPError(error.kind, "the proxy \(proxy): \(error.message)", phase: .connecting, underlying: error.underlying)
   }
 }

@@ -28,7 +28,7 @@ final class ProxyExchange: Sendable {
     var next: (proxy: Proxy, sent: Sent)?
   }
 
-  private let call: Call
+  let call: Call
   private let state = Locked(State())
 
   init(_ call: Call) { self.call = call }

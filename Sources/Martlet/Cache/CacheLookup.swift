@@ -18,10 +18,30 @@ struct CacheIdentity: Sendable, Hashable {
 
 /// A stored response that may be an answer.
 struct CacheCandidate: Sendable {
+  private struct Parts {
+    var record: CacheRecord
+    var entry: CacheEntry
+  }
+
   let shelf: any CacheShelf
   let key: CacheKey
-  var record: CacheRecord
-  var entry: CacheEntry
+  private var parts: Boxed<Parts>
+
+  init(shelf: any CacheShelf, key: CacheKey, record: CacheRecord, entry: CacheEntry) {
+    self.shelf = shelf
+    self.key = key
+    parts = Boxed(Parts(record: record, entry: entry))
+  }
+
+  var record: CacheRecord {
+    get { parts.value.record }
+    _modify { yield &parts.value.record }
+  }
+
+  var entry: CacheEntry {
+    get { parts.value.entry }
+    _modify { yield &parts.value.entry }
+  }
 }
 
 extension CacheKey {

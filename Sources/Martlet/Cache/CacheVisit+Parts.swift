@@ -2,7 +2,9 @@ import Foundation
 
 extension CacheVisit {
   /// Asks for what is missing of a part, and puts both together (RFC 9111 §3.4).
-  func complete(_ candidate: CacheCandidate, _ lease: CacheFlights.Lease?) async throws -> StreamedResponse {
+  @inline(never) func complete(
+    _ candidate: CacheCandidate, _ lease: CacheFlights.Lease?
+  ) async throws -> StreamedResponse {
     guard let part = candidate.entry.part, let tag = candidate.entry.entityTag else {
       return try await fetch(.incomplete, previous: nil, lease)
     }

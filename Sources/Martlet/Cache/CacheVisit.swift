@@ -1,7 +1,7 @@
 import Foundation
 
 /// The way of one `GET` or `HEAD` through the cache.
-struct CacheVisit: Sendable {
+final class CacheVisit: Sendable {
   let cache: ResponseCache
   let request: HTTPRequest
   let url: String
@@ -24,45 +24,68 @@ struct CacheVisit: Sendable {
     CacheDecision.Question(method: request.method, headers: request.headers, policy: policy, now: now)
   }
 
+  /// What is to be done with what is stored.
+  private enum Step {
+    case answer(StreamedResponse)
+    case wait(CacheFlights.Flight)
+    case revalidate(Int, CacheFlights.Lease?)
+    case complete(Int, CacheFlights.Lease?)
+    case fetch(CacheDecision.Reason, previous: Int?, CacheFlights.Lease?)
+  }
+
   func run() async throws -> StreamedResponse {
-    let call = context.call
-    var mayWait = call.options.coalesces && isShareable
-    let deadline = call.core.timeline.now() + CacheFlights.patience
+    var mayWait = context.call.options.coalesces && isShareable
+    let deadline = context.call.core.timeline.now() + CacheFlights.patience
     while true {
       let candidates = policy.contains(.neverRead) ? [] : await cache.candidates(query)
-      let decision = CacheDecision.make(question, candidates.map(\.entry))
-      switch decision {
-      case .use(let index, let reason):
-        return answer(candidates[index], .cache, reason)
-      case .useAndRefresh(let index, let reason):
-        guard context.hop == 0 else { return try await revalidate(candidates, index, nil) }
-        refresh()
-        return answer(candidates[index], .cache, reason)
-      case .fail(let reason):
-        return try refusal(reason)
-      case .revalidate, .complete, .fetch:
-        var lease: CacheFlights.Lease?
-        if mayWait {
-          switch cache.flights.join(CacheFlights.Key(query)) {
-          case .lead(let own): lease = own
-          case .alone: mayWait = false
-          case .wait(let flight):
-            let end = try await flight.wait(call)
-            mayWait = end == .left && call.core.timeline.now() < deadline
-            // Stored or not: look again; what is not there then is asked for.
-            continue
-          }
-        }
-        switch decision {
-        case .revalidate(let index, _): return try await revalidate(candidates, index, lease)
-        case .complete(let index, _): return try await complete(candidates[index], lease)
-        case .fetch(let index, let reason):
-          offer(index.map { candidates[$0] })
-          return try await fetch(reason, previous: index.map { candidates[$0] }, lease)
-        default: return try await fetch(.nothing, previous: nil, lease)
-        }
+      switch try step(candidates, &mayWait) {
+      case .answer(let response): return response
+      // Stored or not: look again; what is not there then is asked for.
+      case .wait(let flight): mayWait = try await wait(for: flight, until: deadline)
+      case .revalidate(let index, let lease): return try await revalidate(candidates, index, lease)
+      case .complete(let index, let lease): return try await complete(candidates[index], lease)
+      case .fetch(let reason, let previous, let lease):
+        return try await fetch(reason, previous: previous.map { candidates[$0] }, lease)
       }
     }
+  }
+
+  // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+
+  @inline(never) private func step(_ candidates: [CacheCandidate], _ mayWait: inout Bool) throws -> Step {
+    let decision = CacheDecision.make(question, candidates.map(\.entry))
+    switch decision {
+    case .use(let index, let reason): return .answer(answer(candidates[index], .cache, reason))
+    case .useAndRefresh(let index, let reason):
+      guard context.hop == 0 else { return .revalidate(index, nil) }
+      refresh()
+      return .answer(answer(candidates[index], .cache, reason))
+    case .fail(let reason): return .answer(try refusal(reason))
+    case .revalidate, .complete, .fetch: break
+    }
+    var lease: CacheFlights.Lease?
+    if mayWait {
+      switch cache.flights.join(CacheFlights.Key(query)) {
+      case .lead(let own): lease = own
+      case .alone: mayWait = false
+      case .wait(let flight): return .wait(flight)
+      }
+    }
+    switch decision {
+    case .revalidate(let index, _): return .revalidate(index, lease)
+    case .complete(let index, _): return .complete(index, lease)
+    case .fetch(let index, let reason):
+      offer(index.map { candidates[$0] })
+      return .fetch(reason, previous: index, lease)
+    default: return .fetch(.nothing, previous: nil, lease)
+    }
+  }
+
+  /// Waits for the same request of somebody else.
+  ///
+  /// - Returns: Whether to wait for another one after that.
+  @inline(never) private func wait(for flight: CacheFlights.Flight, until deadline: Duration) async throws -> Bool {
+    try await flight.wait(context.call) == .left && context.call.core.timeline.now() < deadline
   }
 
   /// Whether others may wait for the response to this request: a plain `GET` that nobody's credentials are in.
@@ -146,7 +169,7 @@ struct CacheVisit: Sendable {
 
   // MARK: Asking the server
 
-  func fetch(
+  @inline(never) func fetch(
     _ reason: CacheDecision.Reason, previous: CacheCandidate?, _ lease: CacheFlights.Lease?
   ) async throws -> StreamedResponse {
     let askedAt = now
@@ -165,7 +188,7 @@ struct CacheVisit: Sendable {
   }
 
   /// Asks whether what is stored still holds (RFC 9111 §4.3).
-  private func revalidate(
+  @inline(never) private func revalidate(
     _ candidates: [CacheCandidate], _ index: Int, _ lease: CacheFlights.Lease?
   ) async throws -> StreamedResponse {
     offer(candidates[index])
@@ -229,7 +252,7 @@ struct CacheVisit: Sendable {
   // MARK: Storing
 
   /// Stores a response, as it is read, if that is allowed.
-  func received(
+  @inline(never) func received(
     _ response: StreamedResponse, askedAt: Date, previous: CacheCandidate?, lease: CacheFlights.Lease?
   ) async -> StreamedResponse {
     if request.method == .head {
@@ -240,7 +263,7 @@ struct CacheVisit: Sendable {
     return await stored(response, askedAt: askedAt, previous: previous, lease: lease)
   }
 
-  func stored(
+  @inline(never) func stored(
     _ response: StreamedResponse, askedAt: Date, previous: CacheCandidate?, lease: CacheFlights.Lease?
   ) async -> StreamedResponse {
     guard var entry = entry(of: response, askedAt: askedAt), !isKept(previous, insteadOf: entry) else {

@@ -11,21 +11,34 @@ struct FallbackMiddleware: Stage {
     let box = Fallback()
     var context = context
     context.fallback = box
+    var result: Result<StreamedResponse, any Error>
+    do { result = .success(try await next(request, context)) } catch { result = .failure(error) }
+    try standIn(for: &result, box, context.call)
+    return try result.get()
+  }
+
+  /// Puts what is stored in the place of a failure, if it may be used.
+  ///
+  /// Not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+  @inline(never) private func standIn(
+    for result: inout Result<StreamedResponse, any Error>, _ box: Fallback, _ call: Call
+  ) throws {
     let reason: HTTPError
-    do {
-      let response = try await next(request, context)
-      guard response.status.rawValue >= 500, response.source == .network, box.mayStandIn else { return response }
+    switch result {
+    case .success(let response):
+      guard response.status.rawValue >= 500, response.source == .network, box.mayStandIn else { return }
       reason = HTTPError(
         .status, "\(response.status.rawValue) \(response.status.reasonPhrase)", request: response.request)
-    } catch let error as HTTPError where error.isConnectivity || error.isTimeout {
+    case .failure(let error as HTTPError) where error.isConnectivity || error.isTimeout:
       // A call that was ended, by its total limit too, has its end already.
-      try context.call.abortSource.check()
-      guard box.mayStandIn else { throw error }
+      try call.abortSource.check()
+      guard box.mayStandIn else { return }
       reason = error
+    case .failure: return
     }
     guard var answer = box.answer else { throw reason }
     answer.fallbackReason = reason
-    return answer
+    result = .success(answer)
   }
 }
 

@@ -112,7 +112,7 @@ extension ClientCore {
   ) async throws -> R {
     do {
       let (result, response, status) = try await work()
-      await call.tellLast(succeeded: true)
+      if call.mayTellLast { await call.tellLast(succeeded: true) }
       guard call.finish(.succeeded(status), response: response) else {
         throw call.abortSource.error ?? CancellationError()
       }
@@ -124,7 +124,12 @@ extension ClientCore {
 
   /// Judges a response.
   func accepted(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPResponse {
-    let data = try await streamed.body.collect(upTo: .max)
+    // Mostly the pipeline has read it.
+    if let data = streamed.body.immediate { return try judged(streamed, data, call) }
+    return try judged(streamed, try await streamed.body.collect(upTo: .max), call)
+  }
+
+  @inline(never) private func judged(_ streamed: StreamedResponse, _ data: Data, _ call: Call) throws -> HTTPResponse {
     let response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
     let isAccepted: Bool
     switch call.options.accepts.rule {
@@ -163,9 +168,9 @@ extension HTTPResponse {
 
 extension Call {
   /// Ends the call with an error, unless something has ended it before, and returns what to throw.
-  func failed(with error: any Error) async -> any Error {
+  @inline(never) func failed(with error: any Error) async -> any Error {
     let completed = complete(error)
-    await tellLast(succeeded: false)
+    if mayTellLast { await tellLast(succeeded: false) }
     if finish(.failed(completed), response: (completed as? HTTPError)?.response) { return completed }
     return abortSource.error ?? completed
   }

@@ -56,8 +56,11 @@ package final class ClientCore: Sendable {
 
   /// Starts a call: checks what was asked, and registers it.
   ///
+  /// Not inlined, as much of what follows it: an asynchronous function keeps room for all that is in it as long as a
+  /// request waits.
+  ///
   /// - Throws: ``HTTPError`` before anything was sent.
-  func begin(
+  @inline(never) func begin(
     _ asked: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
     isManaged: Bool, isHeld: Bool = false, observer: (any CallObserver)? = nil
   ) throws -> Call {

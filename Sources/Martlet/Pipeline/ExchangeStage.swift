@@ -9,6 +9,26 @@ struct ExchangeStage: Stage {
   }
 
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
+    let (request, context, lifetime) = try begin(request, context)
+    do {
+      if request.body != nil { try await fill(request, lifetime.control) }
+      var response =
+        isTransportAbortAware
+        ? try await transport.send(request, context: context) : try await sendWithAbort(request, context)
+      received(&response, to: request, lifetime)
+      return response
+    } catch {
+      lifetime.end()
+      // Why the exchange was ended matters, not how the transport put it.
+      throw lifetime.control.abortSource.error ?? error
+    }
+  }
+
+  // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+
+  @inline(never) private func begin(
+    _ request: HTTPRequest, _ context: RequestContext
+  ) throws -> (HTTPRequest, RequestContext, ExchangeLifetime) {
     let call = context.call
     // Our own stages send on what passed the gate; only middleware can have put in something else.
     let request = call.settings.isAbortAware ? request : try RequestGate.checkAgain(request, settings: call.settings)
@@ -18,29 +38,33 @@ struct ExchangeStage: Stage {
     call.setCurrent(request, control)
     let token = call.abortSource.onAbort { control.abortSource.abort($0) }
     let lifetime = ExchangeLifetime(control: control, call: call, token: token)
-    do {
-      try control.abortSource.check()
-      if let spools = request.body?.content.emptySpools, !spools.isEmpty {
-        try await withAbort(control.abortSource) { for spool in spools { try await spool.fill() } }
-      }
-      var response = try await send(request, context)
-      response.request = request
-      response.timing = control.timing()
-      control.didReceiveStatus(response.status)
-      call.emit(.head(response.status))
-      control.enter(.receiving)
-      // The exchange lives as long as its body is read.
-      response.body = response.body.keeping(lifetime)
-      return response
-    } catch {
-      lifetime.end()
-      // Why the exchange was ended matters, not how the transport put it.
-      throw control.abortSource.error ?? error
-    }
+    guard let reason = control.abortSource.error else { return (request, context, lifetime) }
+    lifetime.end()
+    throw reason
   }
 
-  private func send(_ request: HTTPRequest, _ context: RequestContext) async throws -> StreamedResponse {
-    if isTransportAbortAware { return try await transport.send(request, context: context) }
+  @inline(never) private func received(
+    _ response: inout StreamedResponse, to request: HTTPRequest, _ lifetime: ExchangeLifetime
+  ) {
+    let control = lifetime.control
+    response.request = request
+    response.timing = control.timing()
+    control.didReceiveStatus(response.status)
+    lifetime.call.emit(.head(response.status))
+    control.enter(.receiving)
+    // The exchange lives as long as its body is read.
+    response.body = response.body.keeping(lifetime)
+  }
+
+  /// Writes what has to be in a file before it can be sent.
+  @inline(never) private func fill(_ request: HTTPRequest, _ control: ExchangeControl) async throws {
+    guard let spools = request.body?.content.emptySpools, !spools.isEmpty else { return }
+    try await withAbort(control.abortSource) { for spool in spools { try await spool.fill() } }
+  }
+
+  @inline(never) private func sendWithAbort(
+    _ request: HTTPRequest, _ context: RequestContext
+  ) async throws -> StreamedResponse {
     let transport = transport
     context.exchange.enter(.waiting)
     var response = try await withAbort(context.exchange.abortSource) {
@@ -53,8 +77,8 @@ struct ExchangeStage: Stage {
 
 /// Ends the bookkeeping of an exchange once its body is at its end or dropped.
 final class ExchangeLifetime: Sendable {
-  private let control: ExchangeControl
-  private let call: Call
+  let control: ExchangeControl
+  let call: Call
   private let token: Int
 
   init(control: ExchangeControl, call: Call, token: Int) {

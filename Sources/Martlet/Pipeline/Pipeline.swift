@@ -65,21 +65,27 @@ enum Pipeline {
 
   /// Sends the call's request down the stages.
   static func run(_ call: Call, _ delivery: Delivery) async throws -> StreamedResponse {
-    let first = Next(stages: call.settings.stages(call.options, hasCredential: call.credential != nil, delivery))
-    let context = RequestContext(call: call)
-    var response: StreamedResponse
-    if !delivery.isWhole && !call.settings.isAbortAware {
-      // Middleware is code that we cannot end: the wait for it is. A whole response is waited for like that further up.
-      response = try await runWithAbort(first, context)
-    } else {
-      response = try await first(call.request, context)
-    }
-    (response.redirects, response.attempts) = call.trail
-    response.timing.total = call.elapsed
+    let first = first(for: call, delivery)
+    // Middleware is code that we cannot end: the wait for it is. A whole response is waited for like that further up.
+    var response =
+      !delivery.isWhole && !call.settings.isAbortAware
+      ? try await runWithAbort(first, RequestContext(call: call))
+      : try await first(call.request, RequestContext(call: call))
+    complete(&response, call)
     return response
   }
 
-  /// Not inlined, so that a call that has no use for it keeps no room for it.
+  // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+
+  @inline(never) private static func first(for call: Call, _ delivery: Delivery) -> Next {
+    Next(stages: call.settings.stages(call.options, hasCredential: call.credential != nil, delivery))
+  }
+
+  @inline(never) private static func complete(_ response: inout StreamedResponse, _ call: Call) {
+    (response.redirects, response.attempts) = call.trail
+    response.timing.total = call.elapsed
+  }
+
   @inline(never) private static func runWithAbort(
     _ first: Next, _ context: RequestContext
   ) async throws -> StreamedResponse {

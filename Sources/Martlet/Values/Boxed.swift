@@ -18,8 +18,11 @@ struct Boxed<Value: Sendable>: @unchecked Sendable {
   var value: Value {
     get { storage.value }
     _modify {
-      if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.value) }
+      if !isKnownUniquelyReferenced(&storage) { separate() }
       yield &storage.value
     }
   }
+
+  /// Not inlined: an asynchronous function that changes a value would keep room for a copy of it.
+  @inline(never) private mutating func separate() { storage = Storage(storage.value) }
 }

@@ -58,7 +58,7 @@ struct RedirectMiddleware: Stage {
   }
 
   /// Asks the program, if its policy wants to be asked; `nil` delivers the response.
-  private func decide(
+  @inline(never) private func decide(
     _ proposed: HTTPRequest, _ request: HTTPRequest, _ response: StreamedResponse, _ context: RequestContext,
     _ policy: RedirectPolicy
   ) async throws -> HTTPRequest? {
@@ -84,7 +84,7 @@ struct RedirectMiddleware: Stage {
   }
 
   /// Drops what a replacement only carried over to another origin, and keeps what the program set anew.
-  private static func strip(
+  @inline(never) private static func strip(
     _ replacement: HTTPRequest, comingFrom request: HTTPRequest, _ old: AbsoluteURL, _ new: AbsoluteURL
   ) -> HTTPRequest {
     var stripped = replacement
@@ -100,12 +100,12 @@ struct RedirectMiddleware: Stage {
     return stripped
   }
 
-  private func record(_ status: HTTPStatus, from: HTTPRequest, to: HTTPRequest, _ call: Call) {
+  @inline(never) private func record(_ status: HTTPStatus, from: HTTPRequest, to: HTTPRequest, _ call: Call) {
     guard let source = from.url, let destination = to.url else { return }
     call.record(RedirectHop(status: status, method: from.method, from: source, to: destination))
   }
 
-  private func error(
+  @inline(never) private func error(
     _ kind: HTTPError.Kind, _ message: String, _ response: StreamedResponse, _ request: HTTPRequest,
     _ context: RequestContext
   ) async throws -> HTTPError {

@@ -7,16 +7,8 @@ struct RetryMiddleware: Stage {
     while true {
       let start = call.core.timeline.now()
       call.emit(.attempt(number: context.attempt, hop: context.hop))
-      let result = await attempt(request, context, next)
-      // A call that was ended is not repeated.
-      try call.abortSource.check()
-      guard let outcome = outcome(of: result) else { return try result.get() }
-      var attempt = Attempt(
-        number: context.attempt, outcome: Self.summary(outcome), duration: call.core.timeline.now() - start, pause: nil)
-      attempt.pause = pause(after: context.attempt, request, outcome, call)
-      call.record(attempt)
-      guard let pause = attempt.pause else { return try Self.completed(result, call) }
-      call.emit(.retrying(attempt))
+      var result = await attempt(request, context, next)
+      guard let pause = try judge(&result, of: request, context, since: start) else { return try result.get() }
       if pause > .zero { try await call.pause(for: pause) }
       context.attempt += 1
     }
@@ -26,6 +18,34 @@ struct RetryMiddleware: Stage {
     _ request: HTTPRequest, _ context: RequestContext, _ next: Next
   ) async -> Result<StreamedResponse, any Error> {
     do { return .success(try await next(request, context)) } catch { return .failure(error) }
+  }
+
+  /// Records an attempt; an error gets all of them.
+  ///
+  /// Not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+  ///
+  /// - Returns: The pause before the next attempt, or `nil` if this was the last one.
+  @inline(never) private func judge(
+    _ result: inout Result<StreamedResponse, any Error>, of request: HTTPRequest, _ context: RequestContext,
+    since start: Duration
+  ) throws -> Duration? {
+    let call = context.call
+    // A call that was ended is not repeated.
+    try call.abortSource.check()
+    guard let outcome = outcome(of: result) else { return nil }
+    var attempt = Attempt(
+      number: context.attempt, outcome: Self.summary(outcome), duration: call.core.timeline.now() - start, pause: nil)
+    attempt.pause = pause(after: context.attempt, request, outcome, call)
+    call.record(attempt)
+    if attempt.pause == nil {
+      if case .failure(var error as HTTPError) = result {
+        error.attempts = call.attempts
+        result = .failure(error)
+      }
+      return nil
+    }
+    call.emit(.retrying(attempt))
+    return attempt.pause
   }
 
   /// What the policy decides on; `nil` for what is none of its business, such as an error of a user's middleware.
@@ -58,14 +78,6 @@ struct RetryMiddleware: Stage {
   private static func summary(_ outcome: RetryPolicy.Outcome) -> Attempt.Outcome {
     if let status = outcome.status { return .status(status) }
     return .failure(outcome.error?.kind ?? .connectionLost, outcome.error?.message ?? "")
-  }
-
-  private static func completed(
-    _ result: Result<StreamedResponse, any Error>, _ call: Call
-  ) throws -> StreamedResponse {
-    guard case .failure(var error as HTTPError) = result else { return try result.get() }
-    error.attempts = call.attempts
-    throw error
   }
 }
 

@@ -25,10 +25,16 @@
       let isAnswered = start(transfer)
       let response = try await transfer.value()
       if isAnswered && awaitedCount.hasToYield() { await Task.yield() }
-      guard isRefusal(response, transfer) else { return response }
-      let another = try await makeTransfer(for: request, context, asksLeave: false)
-      _ = start(another)
-      return try await another.value()
+      return isRefusal(response, transfer) ? try await sendUnasked(request, context) : response
+    }
+
+    /// Sends once more, without asking for leave.
+    @inline(never) private func sendUnasked(
+      _ request: HTTPRequest, _ context: RequestContext
+    ) async throws -> StreamedResponse {
+      let transfer = try await makeTransfer(for: request, context, asksLeave: false)
+      _ = start(transfer)
+      return try await transfer.value()
     }
 
     /// Starts a transfer.
@@ -54,15 +60,13 @@
     func makeTransfer(
       for request: HTTPRequest, _ context: RequestContext, asksLeave: Bool = true
     ) async throws -> CurlTransfer {
-      let wire = try check(request, context, asksLeave: asksLeave)
-      if let transfer = try makeTransferAtOnce(for: wire, context) { return transfer }
-      let (route, slot) = try await findRoute(for: wire, context)
-      return try makeTransfer(for: wire, route, slot, context)
+      if let transfer = try makeTransferAtOnce(for: request, context, asksLeave: asksLeave) { return transfer }
+      return try await makeTransferLater(for: request, context, asksLeave: asksLeave)
     }
 
     // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
 
-    @inline(never) private func check(
+    private func check(
       _ request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
     ) throws -> CurlRequest {
       if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
@@ -77,21 +81,23 @@
 
     /// Makes it if there is nothing to wait for.
     @inline(never) private func makeTransferAtOnce(
-      for wire: CurlRequest, _ context: RequestContext
+      for request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
     ) throws -> CurlTransfer? {
+      let wire = try check(request, context, asksLeave: asksLeave)
       guard router.isDirect(wire, context), let slot = limiter.take(for: wire.origin) else { return nil }
       return try makeTransfer(for: wire, nil, slot, context)
     }
 
-    /// What has to be waited for.
-    @inline(never) private func findRoute(
-      for wire: CurlRequest, _ context: RequestContext
-    ) async throws -> (CurlRoute?, ConnectionSlot) {
+    /// Makes it once it is known how to reach the server, and there is a slot.
+    @inline(never) private func makeTransferLater(
+      for request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
+    ) async throws -> CurlTransfer {
+      let wire = try check(request, context, asksLeave: asksLeave)
       let route = router.isDirect(wire, context) ? nil : try await router.route(for: wire, context)
-      return (route, try await limiter.acquire(for: wire.origin, context))
+      return try makeTransfer(for: wire, route, try await limiter.acquire(for: wire.origin, context), context)
     }
 
-    @inline(never) private func makeTransfer(
+    private func makeTransfer(
       for wire: CurlRequest, _ route: CurlRoute?, _ slot: ConnectionSlot, _ context: RequestContext
     ) throws -> CurlTransfer {
       let upload = try wire.makeUpload()

@@ -29,7 +29,8 @@
     @exclusivity(unchecked) private var multi: UnsafeMutableRawPointer?
     @exclusivity(unchecked) private var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
     @exclusivity(unchecked) private var free: [CurlHandle] = []
-    @exclusivity(unchecked) private var watches: [Watch] = []
+    /// By socket; an array would grow with all descriptors of the process.
+    @exclusivity(unchecked) private var watches: [CInt: Watch] = [:]
     @exclusivity(unchecked) private var deadline: Int64?
     /// The transfers that have a handle, and those whose last bytes wait for the reader.
     @exclusivity(unchecked) private var running = 0
@@ -38,9 +39,6 @@
     @exclusivity(unchecked) private var held: [ObjectIdentifier: CurlTransfer] = [:]
     @exclusivity(unchecked) private var heads: [CurlTransfer] = []
     @exclusivity(unchecked) private var bodies: [CurlTransfer] = []
-    /// The last one in flight, whose caller hears of its answer when the thread is about to sleep: sooner, its next request
-    /// would find the thread awake, and would not be sent by its caller.
-    @exclusivity(unchecked) private var lastAnswered: CurlTransfer?
     /// The transfers whose readers are to get what has come when a piece is full, and when at the latest.
     @exclusivity(unchecked) private var unflushed: [CurlTransfer] = []
     @exclusivity(unchecked) private var flushTime: Int64?
@@ -74,18 +72,14 @@
       var events = [martlet_event](repeating: martlet_event(), count: Self.maximumEvents)
       var count = 0
       while true {
-        let (wait, last): (CInt?, CurlTransfer?) = mailbox.withLoop { loop in
+        let wait = mailbox.withLoop { loop in
           let wait = loop?.turn(events.prefix(count))
-          defer { loop?.lastAnswered = nil }
-          guard let wait else {
-            let last = loop?.lastAnswered
+          if wait == nil {
             loop?.close()
             loop = nil
-            return (nil, last)
           }
-          return (wait, loop?.lastAnswered)
+          return wait
         }
-        last?.deliverHead()
         guard let wait else { return }
         count = Int(martlet_poll_wait(poll, &events, CInt(Self.maximumEvents), wait))
       }
@@ -114,7 +108,7 @@
       // It is here itself now.
       endAwaiting()
       for event in events where event.socket != mailbox.wake { act(on: event, multi) }
-      endTurn(multi, isOnThread: true)
+      endTurn(multi)
       while performWaiting(multi) {}
       if hasEnded() { return nil }
       // Not longer than any usual limit: else each request that its caller sends would have to wake the thread, to tell it
@@ -188,8 +182,7 @@
 
     /// Gives the loop's own thread the socket that a caller has waited for.
     private func endAwaiting() {
-      guard let socket = answer.takeSocket() else { return }
-      let known = watches[Int(socket)]
+      guard let socket = answer.takeSocket(), let known = watches[socket] else { return }
       if known.wanted != known.registered { watch(socket, known.wanted, for: known.easy) }
     }
 
@@ -210,7 +203,7 @@
     }
 
     /// What libcurl has to do by now, and then what its callers are to hear: once for all that came in this turn.
-    private func endTurn(_ multi: UnsafeMutableRawPointer, isOnThread: Bool = false) {
+    private func endTurn(_ multi: UnsafeMutableRawPointer) {
       if let throttleTime { serveThrottled(from: throttleTime) }
       // Bounded, for the sake of the sockets.
       for _ in 0..<8 {
@@ -231,13 +224,7 @@
       for transfer in bodies { transfer.endTurn() }
       bodies.removeAll(keepingCapacity: true)
       if let flushTime, flushTime <= martlet_microseconds() { flushAll() }
-      if let last = lastAnswered { last.deliverHead() }
-      lastAnswered = nil
       guard !heads.isEmpty else { return }
-      if isOnThread && running == 0 && heads.count == 1 {
-        lastAnswered = heads.popLast()
-        return
-      }
       for transfer in heads { transfer.deliverHead() }
       heads.removeAll(keepingCapacity: true)
     }
@@ -265,10 +252,10 @@
       // The connection of a paused transfer looks like an idle one.
       guard !handles.values.contains(where: { $0.transfer?.isPaused == true }) else { return }
       isClosingIdle = false
-      for (socket, watch) in watches.enumerated() where watch.isConnection && watch.wanted == 0 {
-        martlet_poll_forget(poll, CInt(socket))
-        watches[socket].registered = 0
-        martlet_shutdown(CInt(socket))
+      for (socket, watch) in watches where watch.isConnection && watch.wanted == 0 {
+        martlet_poll_forget(poll, socket)
+        watches[socket]?.registered = 0
+        martlet_shutdown(socket)
       }
     }
 
@@ -352,7 +339,7 @@
         guard let handle = (isNew ? nil : free.popLast()) ?? newHandle() else { return transfer.refuse() }
         if transfer.wire.hasBody {
           // The ends of connections that the handle has used before are not this transfer's.
-          for index in watches.indices where watches[index].easy == handle.easy { watches[index].easy = nil }
+          for (socket, watch) in watches where watch.easy == handle.easy { watches[socket]?.easy = nil }
         }
         var code = handle.set(transfer)
         if code == 0 { code = martlet_multi_add(multi, handle.easy) == 0 ? 0 : 2 }  // FAILED_INIT
@@ -423,23 +410,23 @@
     }
 
     private func act(on event: martlet_event, _ multi: UnsafeMutableRawPointer) {
-      let index = Int(event.socket)
-      guard watches.indices.contains(index) else { return }
-      guard watches[index].wanted != 0 else {
+      guard let watch = watches[event.socket] else { return }
+      guard watch.wanted != 0 else {
         // An idle connection that was closed, or said something unasked: libcurl sees that before it uses it again.
         martlet_poll_forget(poll, event.socket)
-        watches[index].registered = 0
-        return endWaiting(for: event.socket, multi)
+        watches[event.socket]?.registered = 0
+        return endWaiting(for: watch.easy, multi)
       }
       _ = martlet_multi_act(multi, event.socket, event.events)
-      if metered > 0 { watches[index].easy.flatMap { handles[$0]?.transfer }?.checkOverhead(event.socket) }
+      // It may be another one's by now.
+      if metered > 0 { watches[event.socket]?.easy.flatMap { handles[$0]?.transfer }?.checkOverhead(event.socket) }
     }
 
     /// Ends the transfer that waits before it sends on a connection that its server has closed.
     ///
     /// libcurl would see that when it sends again, which may be never: from the end of what it receives on it does not look.
-    private func endWaiting(for socket: CInt, _ multi: UnsafeMutableRawPointer) {
-      guard let found = watches[Int(socket)].easy.flatMap({ handles[$0] }), let transfer = found.transfer,
+    private func endWaiting(for easy: UnsafeMutableRawPointer?, _ multi: UnsafeMutableRawPointer) {
+      guard let found = easy.flatMap({ handles[$0] }), let transfer = found.transfer,
         transfer.holdsUpload, !transfer.isPaused
       else { return }
       let result = transfer.resultOfClose(isReused: found.isReused)
@@ -454,42 +441,39 @@
 
     func watch(_ socket: CInt, _ what: CInt, for easy: UnsafeMutableRawPointer?) {
       guard socket >= 0 else { return }
-      let index = Int(socket)
-      while watches.count <= index { watches.append(Watch()) }
       // CURL_POLL_IN and CURL_POLL_OUT are bits; CURL_POLL_REMOVE is none of them.
-      let wanted = what & 3
-      watches[index].wanted = wanted
-      if wanted != 0 { watches[index].easy = easy }
-      if wanted == 1 && watches[index].isConnection && answer.takes(socket, of: easy) {
-        if watches[index].registered != 0 { martlet_poll_forget(poll, socket) }
-        watches[index].registered = 0
+      var known = watches[socket, default: Watch()]
+      known.wanted = what & 3
+      if known.wanted != 0 { known.easy = easy }
+      register(&known, socket, for: easy)
+      watches[socket] = known.isConnection || known.wanted != 0 ? known : nil
+    }
+
+    /// Has the system's set watch a socket as it is wanted.
+    private func register(_ watch: inout Watch, _ socket: CInt, for easy: UnsafeMutableRawPointer?) {
+      if watch.wanted == 1 && watch.isConnection && answer.takes(socket, of: easy) {
+        if watch.registered != 0 { martlet_poll_forget(poll, socket) }
+        watch.registered = 0
       }
-      if wanted == watches[index].registered || socket == answer.socket { return }
-      if wanted == 0 {
+      if watch.wanted == watch.registered || socket == answer.socket { return }
+      if watch.wanted == 0 {
         // Left in the set while it is idle, which saves two system calls for each request.
-        if watches[index].isConnection && watches[index].registered == 1 { return }
+        if watch.isConnection && watch.registered == 1 { return }
         // What waits before it sends has to hear of its server's end.
-        if watches[index].isConnection, martlet_poll_watch(poll, socket, 1, false) {
-          watches[index].registered = 1
-          return
-        }
-        martlet_poll_forget(poll, socket)
-        watches[index].registered = 0
+        let staysIn = watch.isConnection && martlet_poll_watch(poll, socket, 1, false)
+        if !staysIn { martlet_poll_forget(poll, socket) }
+        watch.registered = staysIn ? 1 : 0
       } else {
-        let isWatched = martlet_poll_watch(poll, socket, wanted, watches[index].registered == 0)
-        watches[index].registered = isWatched ? wanted : 0
+        let isWatched = martlet_poll_watch(poll, socket, watch.wanted, watch.registered == 0)
+        watch.registered = isWatched ? watch.wanted : 0
       }
     }
 
-    func opened(_ socket: CInt) {
-      guard socket >= 0 else { return }
-      while watches.count <= Int(socket) { watches.append(Watch()) }
-      watches[Int(socket)] = Watch(isConnection: true)
-    }
+    func opened(_ socket: CInt) { if socket >= 0 { watches[socket] = Watch(isConnection: true) } }
 
     /// The system forgets a closed socket by itself.
     func closed(_ socket: CInt) {
-      if watches.indices.contains(Int(socket)) { watches[Int(socket)] = Watch() }
+      watches[socket] = nil
       // The next one may have its number.
       if socket == answer.socket { _ = answer.takeSocket() }
     }

@@ -64,10 +64,16 @@
       let isAnswered = load(transfer)
       let response = try await transfer.value()
       if isAnswered && awaitedCount.hasToYield() { await Task.yield() }
-      guard curl.isRefusal(response, transfer) else { return response }
-      let another = try await curl.makeTransfer(for: request, context, asksLeave: false)
-      _ = load(another)
-      return try await another.value()
+      return curl.isRefusal(response, transfer) ? try await sendUnasked(request, context) : response
+    }
+
+    /// Sends once more, without asking for leave.
+    @inline(never) private func sendUnasked(
+      _ request: HTTPRequest, _ context: RequestContext
+    ) async throws -> StreamedResponse {
+      let transfer = try await curl.makeTransfer(for: request, context, asksLeave: false)
+      _ = load(transfer)
+      return try await transfer.value()
     }
 
     /// Starts a transfer as a task of the session; not inlined, so that a request that waits keeps no room for it.

@@ -1,0 +1,103 @@
+import AllocationCounter
+import Foundation
+import Martlet
+
+// Counts how often memory is asked for in the course of a small GET: by Martlet, and by what it stands on. A policy that
+// is off must cost nothing, whatever else is on. With `--limit`, which is for release builds on the machine of the
+// project, what a request costs on a connection that is open must not have grown.
+guard allocations_are_counted() else {
+  print("allocations cannot be counted here")
+  exit(0)
+}
+let port = allocations_serve()
+guard port > 0 else {
+  print("no server could be started")
+  exit(1)
+}
+let url = "http://127.0.0.1:\(port)/"
+
+/// A policy, and how to switch it on.
+struct Policy {
+  let name: String
+  let enable: @Sendable (inout HTTPClient.Configuration) -> Void
+}
+
+let policies: [Policy] = [
+  Policy(name: "retries") { $0.options.retry = .standard },
+  Policy(name: "redirects") { $0.options.redirects = .follow },
+  Policy(name: "cookies") { $0.options.cookies = .automatic },
+  Policy(name: "cache") { $0.cache = .memory() },
+]
+
+/// The number of allocations for each request; of several rounds the least, because timers do some in between.
+func count(_ lane: Lane, _ policies: [Policy]) async throws -> Int {
+  let client = HTTPClient {
+    $0.transport = lane.transport
+    $0.cache = ResponseCache.none
+    $0.options.retry = RetryPolicy.none
+    $0.options.redirects = RedirectPolicy.none
+    $0.options.cookies = CookiePolicy.none
+    for policy in policies { policy.enable(&$0) }
+  }
+  let target = RequestTarget(url)
+  for _ in 0..<200 { _ = try await client.get(target) }
+  var least = Int64.max
+  for _ in 0..<40 {
+    let before = allocations_count()
+    for _ in 0..<25 { _ = try await client.get(target) }
+    least = min(least, allocations_count() - before)
+  }
+  return Int((Double(least) / 25).rounded())
+}
+
+/// A server that is none: it answers in the same step, so that each request does the same.
+struct Echo: Transport {
+  func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+    StreamedResponse(status: .ok, headers: ["Content-Length": "13"], body: ResponseBody(Self.body), request: request)
+  }
+
+  private static let body = Data("Hello, world!".utf8)
+}
+
+struct Lane {
+  let name: String
+  let transport: any Transport
+}
+
+/// What a request may take that wants none of the policies, with a margin for other compilers.
+#if DEBUG
+  let most = 38
+#else
+  let most = 26
+#endif
+
+var problems: [String] = []
+let echo = Lane(name: "echo", transport: Echo())
+let nothing = try await count(echo, [])
+let everything = try await count(echo, policies)
+print("echo: \(nothing) with nothing, \(everything) with everything")
+if nothing > most { problems.append("\(nothing) allocations with nothing, \(most) are allowed") }
+for (index, policy) in policies.enumerated() {
+  let alone = try await count(echo, [policy])
+  var others = policies
+  others.remove(at: index)
+  let without = try await count(echo, others)
+  print("echo: \(alone) with \(policy.name) alone, \(without) with all others")
+  // One more or less is what the timers do.
+  if without > everything - (alone - nothing) + 1 {
+    problems.append("\(policy.name) cost something though they are off")
+  }
+}
+
+// In a release build with libcurl 7.88; with `urlSession`, the session decides when it does its own part.
+if CommandLine.arguments.contains("--limit") {
+  for (lane, limit) in [
+    (Lane(name: "curl", transport: .curl), 56), (Lane(name: "urlSession", transport: .urlSession), 114),
+  ] {
+    let count = try await count(lane, policies)
+    print("\(lane.name): \(count) with everything")
+    if count > limit { problems.append("\(lane.name): \(count) allocations for a request, \(limit) are allowed") }
+  }
+}
+for problem in problems { print(problem) }
+exit(problems.isEmpty ? 0 : 1)
