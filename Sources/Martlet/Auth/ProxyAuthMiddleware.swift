@@ -12,6 +12,26 @@ struct ProxyAuthMiddleware: Stage {
     case response(StreamedResponse)
   }
 
+  /// What is known of a proxy's no.
+  ///
+  /// An object: nothing else keeps the response, with which its connection becomes free.
+  private final class Refused {
+    var refusal: Refusal
+    let use: ProxyExchange.Use
+    let headers: HTTPHeaders
+
+    init(_ refusal: Refusal, _ use: ProxyExchange.Use, _ headers: HTTPHeaders) {
+      self.refusal = refusal
+      self.use = use
+      self.headers = headers
+    }
+  }
+
+  private enum Outcome {
+    case response(StreamedResponse)
+    case refused(Refused)
+  }
+
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     // What the caller has set is neither replaced nor answered for.
     guard !request.headers.contains("Proxy-Authorization") else { return try await next(request, context) }
@@ -23,42 +43,35 @@ struct ProxyAuthMiddleware: Stage {
     var exchanges = 0
     while true {
       exchanges += 1
-      let result: Result<StreamedResponse, any Error>
-      do {
-        result = .success(try await next(request, context))
-      } catch {
-        result = .failure(error)
-      }
-      guard let (refusal, use, headers) = try Self.refusal(in: result, exchange) else {
-        let response = try result.get()
+      let refused: Refused
+      switch try await Self.send(request, context, next, exchange) {
+      case .response(let response):
         await Self.takeNote(of: response, exchange)
         return response
+      case .refused(let answer): refused = answer
       }
-      if let answer = use.sent.answer {
+      if let answer = refused.use.sent.answer {
         uses[answer.scheme, default: 0] += 1
-        use.onOutcome(false)
+        refused.use.onOutcome(false)
       }
       let isLast = exchanges >= Self.maximumExchanges
-      try await Self.goOn(with: request, after: refusal, use, headers, uses, isLast: isLast, exchange)
+      try await Self.goOn(with: request, after: refused, uses, isLast: isLast, exchange)
     }
   }
 
   // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
 
-  /// The proxy's no, if that is what came.
-  ///
-  /// - Throws: What is an error of something else.
-  @inline(never) private static func refusal(
-    in result: Result<StreamedResponse, any Error>, _ exchange: ProxyExchange
-  ) throws -> (Refusal, ProxyExchange.Use, HTTPHeaders)? {
-    switch result {
-    case .success(let response):
-      guard let used = exchange.use, !used.isTunnel, response.status.rawValue == 407 else { return nil }
-      return (.response(response), used, response.headers)
-    case .failure(let error as HTTPError):
+  /// Sends a request, and tells a proxy's no from all that is something else.
+  @inline(never) private static func send(
+    _ request: HTTPRequest, _ context: RequestContext, _ next: Next, _ exchange: ProxyExchange
+  ) async throws -> Outcome {
+    do {
+      let response = try await next(request, context)
+      guard let used = exchange.use, !used.isTunnel, response.status.rawValue == 407 else { return .response(response) }
+      return .refused(Refused(.response(response), used, response.headers))
+    } catch let error as HTTPError {
       guard let answer = exchange.refusal, let used = exchange.use, used.isTunnel else { throw error }
-      return (.error(error), used, headers(answer, used.sent))
-    case .failure(let error): throw error
+      return .refused(Refused(.error(error), used, headers(answer, used.sent)))
     }
   }
 
@@ -66,20 +79,19 @@ struct ProxyAuthMiddleware: Stage {
   ///
   /// - Throws: What the proxy's no means, if there are none.
   @inline(never) private static func goOn(
-    with request: HTTPRequest, after refused: Refusal, _ use: ProxyExchange.Use, _ headers: HTTPHeaders,
-    _ uses: [AuthenticationScheme: Int], isLast: Bool, _ exchange: ProxyExchange
+    with request: HTTPRequest, after refused: Refused, _ uses: [AuthenticationScheme: Int], isLast: Bool,
+    _ exchange: ProxyExchange
   ) async throws {
-    let call = exchange.call
-    guard let session = use.session, !isLast else { throw try await failure(refused, use, call) }
-    var refusal = refused
+    let (call, use) = (exchange.call, refused.use)
+    guard let session = use.session, !isLast else { throw try await failure(refused, call) }
     let newer: AuthSession.Sent
-    switch session.step(after: headers, use.sent, uses: uses, exchange.visit(use.proxy)) {
-    case .deliver: throw try await failure(refusal, use, call)
+    switch session.step(after: refused.headers, use.sent, uses: uses, exchange.visit(use.proxy)) {
+    case .deliver: throw try await failure(refused, call)
     case .fail(let error): throw named(error, use.proxy)
     case .send(let sent): newer = sent
     case .wait(let flight), .ask(let flight, _):
       // Before the wait, which may need its connection.
-      refusal = try await drained(refusal, call)
+      try await drain(refused, call)
       do {
         newer = try await session.wait(for: flight, exchange.visit(use.proxy))
       } catch let error as HTTPError {
@@ -87,14 +99,14 @@ struct ProxyAuthMiddleware: Stage {
       }
     }
     guard AuthMiddleware.isWorthSending(newer, after: use.sent, uses), let answer = newer.answer else {
-      throw try await failure(refusal, use, call)
+      throw try await failure(refused, call)
     }
     guard request.isUsable else {
       throw HTTPError(
         .bodyNotReplayable,
         "the proxy \(use.proxy) wants credentials and the body again, which can be sent only once", request: request)
     }
-    _ = try await drained(refusal, call)
+    try await drain(refused, call)
     exchange.sendNext(newer, to: use.proxy)
     call.emit(.authenticating(answer.scheme, realm: answer.realm))
   }
@@ -122,16 +134,15 @@ struct ProxyAuthMiddleware: Stage {
     return ["Proxy-Authenticate": answer.realm.map { "Basic realm=\(FieldSyntax.quoted($0))" } ?? "Basic"]
   }
 
-  @inline(never) private static func drained(_ refusal: Refusal, _ call: Call) async throws -> Refusal {
-    guard case .response(var response) = refusal else { return refusal }
+  @inline(never) private static func drain(_ refused: Refused, _ call: Call) async throws {
+    guard case .response(var response) = refused.refusal else { return }
     try await AuthMiddleware.drain(&response, call)
-    return .response(response)
+    refused.refusal = .response(response)
   }
 
-  @inline(never) private static func failure(
-    _ refusal: Refusal, _ use: ProxyExchange.Use, _ call: Call
-  ) async throws -> HTTPError {
-    switch refusal {
+  @inline(never) private static func failure(_ refused: Refused, _ call: Call) async throws -> HTTPError {
+    let use = refused.use
+    switch refused.refusal {
     case .error(let error): return error
     case .response(var response):
       let what = use.sent.answer == nil ? "wants credentials" : "did not accept the credentials"

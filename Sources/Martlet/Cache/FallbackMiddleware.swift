@@ -11,6 +11,8 @@ struct FallbackMiddleware: Stage {
     let box = Fallback()
     var context = context
     context.fallback = box
+    // What it was offered knows it, too.
+    defer { box.forget() }
     var result: Result<StreamedResponse, any Error>
     do { result = .success(try await next(request, context)) } catch { result = .failure(error) }
     try standIn(for: &result, box, context.call)
@@ -47,6 +49,15 @@ final class Fallback: Sendable {
   private let offered = Locked<(visit: CacheVisit, candidate: CacheCandidate)?>(nil)
 
   func offer(_ visit: CacheVisit, _ candidate: CacheCandidate) { offered.withLock { $0 = (visit, candidate) } }
+
+  func forget() {
+    let offered = offered.withLock { offered in
+      defer { offered = nil }
+      return offered
+    }
+    // Released after unlocking.
+    _ = offered
+  }
 
   var mayStandIn: Bool {
     guard let (visit, candidate) = offered.withLock({ $0 }) else { return false }

@@ -27,6 +27,9 @@ void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
+void *__libc_valloc(size_t size);
+void *__libc_pvalloc(size_t size);
+void __libc_free(void *memory);
 
 static void note(void) { atomic_fetch_add_explicit(&count, 1, memory_order_relaxed); }
 
@@ -55,11 +58,27 @@ void *aligned_alloc(size_t alignment, size_t size) {
   return __libc_memalign(alignment, size);
 }
 
-int posix_memalign(void **memory, size_t alignment, size_t size) {
+void *valloc(size_t size) {
   note();
-  *memory = __libc_memalign(alignment, size);
-  return *memory ? 0 : ENOMEM;
+  return __libc_valloc(size);
 }
+
+void *pvalloc(size_t size) {
+  note();
+  return __libc_pvalloc(size);
+}
+
+int posix_memalign(void **memory, size_t alignment, size_t size) {
+  if (alignment % sizeof(void *) || !alignment || alignment & (alignment - 1)) return EINVAL;
+  note();
+  void *found = __libc_memalign(alignment, size);
+  if (!found) return ENOMEM;
+  *memory = found;
+  return 0;
+}
+
+// With the rest, so that no other allocator that is loaded gets what is not its own.
+void free(void *memory) { __libc_free(memory); }
 
 #else
 

@@ -4,12 +4,17 @@
 #include "AllocationCounter.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#if !defined(MSG_NOSIGNAL)
+#define MSG_NOSIGNAL 0
+#endif
 
 static const char answer[] =
     "HTTP/1.1 200 OK\r\nServer: probe\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, world!";
@@ -24,7 +29,7 @@ static void *answer_all(void *context) {
     for (ssize_t i = 0; i < got; i++) {
       memmove(end, end + 1, 3);
       end[3] = bytes[i];
-      if (memcmp(end, "\r\n\r\n", 4) == 0 && write(connection, answer, sizeof answer - 1) < 0) break;
+      if (memcmp(end, "\r\n\r\n", 4) == 0 && send(connection, answer, sizeof answer - 1, MSG_NOSIGNAL) < 0) break;
     }
   }
   close(connection);
@@ -35,6 +40,7 @@ static void *serve(void *context) {
   int listener = (int)(intptr_t)context;
   for (;;) {
     int connection = accept(listener, NULL, NULL);
+    if (connection < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
     if (connection < 0) return NULL;
     int on = 1;
     setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);

@@ -3,8 +3,8 @@ import Foundation
 import Martlet
 
 // Counts how often memory is asked for in the course of a small GET: by Martlet, and by what it stands on. A policy that
-// is off must cost nothing, whatever else is on. With `--limit`, which is for release builds on the machine of the
-// project, what a request costs on a connection that is open must not have grown.
+// is off must cost nothing, whatever else is on. With `--limit`, which is for CI (release, Swift 6.3, libcurl 7.88), what
+// a request costs must not have grown.
 guard allocations_are_counted() else {
   print("allocations cannot be counted here")
   exit(0)
@@ -64,39 +64,36 @@ struct Lane {
   let transport: any Transport
 }
 
-/// What a request may take that wants none of the policies, with a margin for other compilers.
-#if DEBUG
-  let most = 38
-#else
-  let most = 26
-#endif
-
 var problems: [String] = []
 let echo = Lane(name: "echo", transport: Echo())
 let nothing = try await count(echo, [])
 let everything = try await count(echo, policies)
 print("echo: \(nothing) with nothing, \(everything) with everything")
-if nothing > most { problems.append("\(nothing) allocations with nothing, \(most) are allowed") }
 for (index, policy) in policies.enumerated() {
   let alone = try await count(echo, [policy])
   var others = policies
   others.remove(at: index)
   let without = try await count(echo, others)
   print("echo: \(alone) with \(policy.name) alone, \(without) with all others")
-  // One more or less is what the timers do.
-  if without > everything - (alone - nothing) + 1 {
+  // Each of the four may be one off, as tasks change threads.
+  if without > everything - (alone - nothing) + 4 {
     problems.append("\(policy.name) cost something though they are off")
   }
 }
 
-// In a release build with libcurl 7.88; with `urlSession`, the session decides when it does its own part.
 if CommandLine.arguments.contains("--limit") {
+  if nothing > 24 { problems.append("echo: \(nothing) allocations for a request with nothing, 24 are allowed") }
+  // With `urlSession`, the session decides when it does its own part.
   for (lane, limit) in [
-    (Lane(name: "curl", transport: .curl), 56), (Lane(name: "urlSession", transport: .urlSession), 114),
+    (Lane(name: "curl", transport: .curl), 58), (Lane(name: "urlSession", transport: .urlSession), 116),
   ] {
-    let count = try await count(lane, policies)
-    print("\(lane.name): \(count) with everything")
-    if count > limit { problems.append("\(lane.name): \(count) allocations for a request, \(limit) are allowed") }
+    do {
+      let count = try await count(lane, policies)
+      print("\(lane.name): \(count) with everything")
+      if count > limit { problems.append("\(lane.name): \(count) allocations for a request, \(limit) are allowed") }
+    } catch {
+      problems.append("\(lane.name): \(error)")
+    }
   }
 }
 for problem in problems { print(problem) }

@@ -108,6 +108,26 @@
       #expect(error?.kind == .authenticationFailed)
     }
 
+    @Test(arguments: Lane.engines)
+    func `a refusal is over when somebody is asked what to answer`(lane: Lane) async throws {
+      let proxy = try MockServer(.status(407, headers: ["Proxy-Authenticate": "Basic realm=\"a\""]))
+      defer { proxy.stop() }
+      let address = proxy.url
+      let client = lane.client {
+        $0.proxy = .proxy(Proxy(address))
+        $0.authenticators[.proxy(address)] = .ask { _ in
+          try await Task.sleep(for: .seconds(60))
+          return nil
+        }
+      }
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await client.get("http://host.example/", options: .timeout(.seconds(1)))
+      }
+
+      #expect(error?.kind == .timedOut && error?.phase == .queued, "\(String(describing: error))")
+    }
+
     // MARK: One question
 
     @Test(arguments: Lane.engines, ["http", "https"])

@@ -67,6 +67,20 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
+  @Test func `what was asked about keeps nothing of its client`() async throws {
+    let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""], confirms: true)
+    var client: HTTPClient? = client(transport)
+    weak let core = client?.core
+
+    _ = try await client?.get("http://a.test/x")
+    day.pass(100)
+    let second = try await client?.get("http://a.test/x")
+    client = nil
+
+    #expect(second?.source == .revalidated)
+    await eventually("the client is gone") { core == nil }
+  }
+
   @Test func `a stale response is asked about, and a 304 makes it fresh again`() async throws {
     let transport = transport(
       ["Cache-Control": "max-age=60", "ETag": "\"1\"", "Last-Modified": day.text], confirms: true)

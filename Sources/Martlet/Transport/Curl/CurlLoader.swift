@@ -60,8 +60,16 @@
     func makeTransfer(
       for request: HTTPRequest, _ context: RequestContext, asksLeave: Bool = true
     ) async throws -> CurlTransfer {
-      if let transfer = try makeTransferAtOnce(for: request, context, asksLeave: asksLeave) { return transfer }
-      return try await makeTransferLater(for: request, context, asksLeave: asksLeave)
+      switch try makeTransferAtOnce(for: request, context, asksLeave: asksLeave) {
+      case .made(let transfer): return transfer
+      case .waits(let wire): return try await makeTransferLater(for: wire.value, context)
+      }
+    }
+
+    private enum Beginning {
+      case made(CurlTransfer)
+      /// For what it takes to reach the server.
+      case waits(Boxed<CurlRequest>)
     }
 
     // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
@@ -82,17 +90,18 @@
     /// Makes it if there is nothing to wait for.
     @inline(never) private func makeTransferAtOnce(
       for request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
-    ) throws -> CurlTransfer? {
+    ) throws -> Beginning {
       let wire = try check(request, context, asksLeave: asksLeave)
-      guard router.isDirect(wire, context), let slot = limiter.take(for: wire.origin) else { return nil }
-      return try makeTransfer(for: wire, nil, slot, context)
+      guard router.isDirect(wire, context), let slot = limiter.take(for: wire.origin) else {
+        return .waits(Boxed(wire))
+      }
+      return .made(try makeTransfer(for: wire, nil, slot, context))
     }
 
     /// Makes it once it is known how to reach the server, and there is a slot.
     @inline(never) private func makeTransferLater(
-      for request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
+      for wire: CurlRequest, _ context: RequestContext
     ) async throws -> CurlTransfer {
-      let wire = try check(request, context, asksLeave: asksLeave)
       let route = router.isDirect(wire, context) ? nil : try await router.route(for: wire, context)
       return try makeTransfer(for: wire, route, try await limiter.acquire(for: wire.origin, context), context)
     }
