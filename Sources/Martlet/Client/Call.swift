@@ -273,11 +273,13 @@ package final class Call: Watched {
     if isMine { tell() }
   }
 
-  /// Whether somebody may watch the progress.
-  var mayTellLast: Bool { hasListener || isManaged }
-
   /// Tells those who watch the last of the progress, before they hear of the end.
-  @inline(never) func tellLast(succeeded: Bool) async {
+  func tellLast(succeeded: Bool) async {
+    // Mostly nobody can.
+    if hasListener || isManaged { await tellLastToWatchers(succeeded: succeeded) }
+  }
+
+  @inline(never) private func tellLastToWatchers(succeeded: Bool) async {
     let now = core.timeline.now()
     let isMine: Bool? = state.withLock {
       guard !$0.stage.isEnded, let last = $0.ledger.last(succeeded: succeeded, now: now) else { return nil }

@@ -112,7 +112,7 @@ extension ClientCore {
   ) async throws -> R {
     do {
       let (result, response, status) = try await work()
-      if call.mayTellLast { await call.tellLast(succeeded: true) }
+      await call.tellLast(succeeded: true)
       guard call.finish(.succeeded(status), response: response) else {
         throw call.abortSource.error ?? CancellationError()
       }
@@ -170,7 +170,7 @@ extension Call {
   /// Ends the call with an error, unless something has ended it before, and returns what to throw.
   @inline(never) func failed(with error: any Error) async -> any Error {
     let completed = complete(error)
-    if mayTellLast { await tellLast(succeeded: false) }
+    await tellLast(succeeded: false)
     if finish(.failed(completed), response: (completed as? HTTPError)?.response) { return completed }
     return abortSource.error ?? completed
   }

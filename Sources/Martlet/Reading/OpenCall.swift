@@ -37,7 +37,7 @@ final class OpenCall: Sendable {
 
   /// Ends it with its response.
   func succeed() async throws {
-    if call.mayTellLast { await call.tellLast(succeeded: true) }
+    await call.tellLast(succeeded: true)
     guard call.finish(.succeeded(response.status), response: nil) else { throw reason ?? CancellationError() }
   }
 

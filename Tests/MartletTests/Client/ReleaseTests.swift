@@ -28,6 +28,16 @@ import Testing
     Use("credentials that are asked for") { _ = try await $0.get("/secret") },
     Use("a fresh response that is stored") { client in for _ in 0..<2 { _ = try await client.get("/fresh") } },
     Use("a stored response that is confirmed") { client in for _ in 0..<3 { _ = try await client.get("/stale") } },
+    Use("questions about a stored response, whose first asker leaves at any moment") { client in
+      _ = try await client.get("/slowly")
+      for number in 0..<100 {
+        let tasks = (0..<4).map { _ in Task { try await client.get("/slowly") } }
+        try await Task.sleep(for: .microseconds(number * 20))
+        tasks[0].cancel()
+        for task in tasks.dropFirst() { #expect(try await task.value.text == "stale") }
+        _ = try? await tasks[0].value
+      }
+    },
     Use("a stored response that is refreshed") { client in
       for _ in 0..<3 { _ = try await client.get("/stale", options: .cache([.staleWhileRevalidate])) }
     },
@@ -88,7 +98,8 @@ import Testing
         guard request.headers["Authorization"] == nil else { return .text("ok") }
         return .text("", status: .unauthorized, headers: ["WWW-Authenticate": "Basic realm=\"a\""])
       case "/fresh": return .text("fresh", headers: ["Cache-Control": "max-age=600"])
-      case "/stale":
+      case "/stale", "/slowly":
+        if request.url?.path == "/slowly" { try? await Task.sleep(for: .milliseconds(1)) }
         let fields: HTTPHeaders = ["Cache-Control": "max-age=0, stale-while-revalidate=600", "ETag": "\"1\""]
         if request.headers.contains("If-None-Match") { return .status(.notModified, headers: fields) }
         return .text("stale", headers: fields)

@@ -445,13 +445,13 @@
       var known = watches[socket, default: Watch()]
       known.wanted = what & 3
       if known.wanted != 0 { known.easy = easy }
-      register(&known, socket, for: easy)
+      register(&known, socket)
       watches[socket] = known.isConnection || known.wanted != 0 ? known : nil
     }
 
     /// Has the system's set watch a socket as it is wanted.
-    private func register(_ watch: inout Watch, _ socket: CInt, for easy: UnsafeMutableRawPointer?) {
-      if watch.wanted == 1 && watch.isConnection && answer.takes(socket, of: easy) {
+    private func register(_ watch: inout Watch, _ socket: CInt) {
+      if watch.wanted == 1 && watch.isConnection && answer.takes(socket, of: watch.easy) {
         if watch.registered != 0 { martlet_poll_forget(poll, socket) }
         watch.registered = 0
       }
