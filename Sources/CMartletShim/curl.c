@@ -161,7 +161,7 @@ static const char *version_text;
 static int features;
 static const char *ca_file;
 
-static void load(void) {
+static void open_library(void) {
   void *image = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
   if (!image) image = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
   if (!image) {
@@ -217,6 +217,7 @@ static void load(void) {
     snprintf(problem, sizeof problem, "libcurl %s has no TLS", info->version);
     return;
   }
+  martlet_exit_watch(image);
   int code = curl.global_init(kGlobalAll);
   if (code) {
     snprintf(problem, sizeof problem, "libcurl cannot start: %s", curl.easy_strerror(code));
@@ -226,6 +227,16 @@ static void load(void) {
   version_text = info->version;
   features = info->features;
   if (info->cainfo && access(info->cainfo, R_OK) == 0) ca_file = info->cainfo;
+}
+
+static void load(void) {
+  martlet_exit_watch(NULL);
+  if (!martlet_library_enter()) {
+    snprintf(problem, sizeof problem, "libcurl cannot start: the process exits");
+    return;
+  }
+  open_library();
+  martlet_library_leave();
 }
 
 const char *martlet_curl_problem(void) {

@@ -15,7 +15,7 @@ static int (*finish)(void *, unsigned char *, unsigned *);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_usable;
 
-static void load(void) {
+static void open_library(void) {
   // Only what is there already: a second copy of it would be a burden.
   void *image = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (!image) image = dlopen("libcrypto.so.1.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
@@ -26,17 +26,32 @@ static void load(void) {
   *(void **)&begin = dlsym(image, "EVP_DigestInit_ex");
   *(void **)&update = dlsym(image, "EVP_DigestUpdate");
   *(void **)&finish = dlsym(image, "EVP_DigestFinal_ex");
+  martlet_exit_watch(image);
   is_usable = make_context && free_context && sha256 && begin && update && finish;
 }
 
-void *martlet_sha256_new(void) {
-  pthread_once(&once, load);
-  if (!is_usable) return NULL;
+static void load(void) {
+  martlet_exit_watch(NULL);
+  if (!martlet_library_enter()) return;
+  open_library();
+  martlet_library_leave();
+}
+
+static void *new(void) {
   void *context = make_context();
   if (context && begin(context, sha256(), NULL) != 1) {
     free_context(context);
     return NULL;
   }
+  return context;
+}
+
+// What a context has is its own; only making one and releasing it touches what all have in common.
+void *martlet_sha256_new(void) {
+  pthread_once(&once, load);
+  if (!is_usable || !martlet_library_enter()) return NULL;
+  void *context = new();
+  martlet_library_leave();
   return context;
 }
 
@@ -47,6 +62,10 @@ bool martlet_sha256_finish(void *digest, unsigned char *octets) {
   return finish(digest, octets, &count) == 1 && count == 32;
 }
 
-void martlet_sha256_free(void *digest) { free_context(digest); }
+void martlet_sha256_free(void *digest) {
+  if (!martlet_library_enter()) return;
+  free_context(digest);
+  martlet_library_leave();
+}
 
 #endif

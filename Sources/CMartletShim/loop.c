@@ -143,6 +143,10 @@ int martlet_memory_file(const void *bytes, size_t count) {
   return -1;
 }
 
+void martlet_set_receive_mark(int socket, int count) {
+  setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &count, sizeof count);
+}
+
 void martlet_shutdown(int descriptor) { shutdown(descriptor, SHUT_RDWR); }
 
 int martlet_open(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }

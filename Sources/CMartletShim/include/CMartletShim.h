@@ -24,6 +24,25 @@ int martlet_curl_features(void);
 /// The file with the roots of the system, if libcurl knows one and it can be read, or NULL.
 const char *_Nullable martlet_curl_ca_file(void);
 
+// MARK: The end of the process
+//
+// OpenSSL clears its memory when the process exits, while other threads may be using it. So whoever uses libcurl or
+// libcrypto enters and leaves, and an exit handler waits until nobody is inside, for five seconds at most; then nobody comes
+// in any more.
+
+/// Registers the exit handler: before a library is opened, to be waited for meanwhile, and once more with the opened one.
+/// If that is or brings an OpenSSL that nobody has used yet, it will not clear its memory at all.
+void martlet_exit_watch(void *_Nullable image);
+/// Whether the process exits.
+bool martlet_is_exiting(void);
+/// Enters, unless the process exits; may be called again inside.
+bool martlet_library_enter(void);
+void martlet_library_leave(void);
+/// Enters; if the process exits, never returns.
+void martlet_library_await(void);
+
+// MARK: Handles
+
 /// The callbacks of every easy handle; `handle` and `loop` are what was given to `martlet_easy_prepare`.
 typedef struct {
   /// One line of a head or trailer, with its line end.
@@ -244,6 +263,8 @@ int64_t martlet_socket_taken(int socket);
 void martlet_close(int descriptor);
 /// A file in memory that nobody can change any more, or -1.
 int martlet_memory_file(const void *_Nullable bytes, size_t count);
+/// Lets a socket be readable only when so many bytes wait in it, or its end does; 1 is the default.
+void martlet_set_receive_mark(int socket, int count);
 /// Ends a connection both ways; its descriptor stays.
 void martlet_shutdown(int descriptor);
 /// Opens a file for reading, or returns -1.

@@ -77,6 +77,10 @@ public struct TransportSettings: Sendable {
 
   /// What is thought of the servers' pace at first; another one for tests.
   var answerPace = AnswerPace()
+  #if os(Linux)
+    /// For which bodies sockets gather; other ones for tests.
+    var receiveMarks = ReceiveMarks()
+  #endif
 
   /// The settings of a client that sets nothing.
   public init() {}

@@ -112,7 +112,9 @@ struct ResponseWriter {
     remaining = data.count * times
     // Whole copies only, so that the block can be sent again from its beginning.
     let copies = min(times, max(1, (1 << 18) / data.count))
-    block = copies == 1 ? data : Data((0..<copies).map { _ in data }.joined())
+    block = data
+    if copies > 1 { block.reserveCapacity(copies * data.count) }
+    for _ in 1..<copies { block.append(data) }
   }
 
   private mutating func render(_ message: MockResponse.Message) -> Data {

@@ -76,11 +76,12 @@ enum Child {
       return try await Meter.measure(idle: idle) {
         try await peer.gets(url, length: length, concurrency: workload.concurrency, seconds: job.seconds)
       }
-    case .download, .slowDownload, .buffered, .upload:
+    case .download, .copiedDownload, .slowDownload, .buffered, .upload:
       try await peer.get(servers.small, length: length)
       return try await Meter.measure(idle: Memory.resident) {
         switch workload {
         case .download: try await peer.download(servers.big, pause: nil)
+        case .copiedDownload: try await peer.download(servers.bigCopied, pause: nil)
         case .slowDownload: try await peer.download(servers.big, pause: Servers.pause)
         case .buffered: try await peer.collect(servers.big)
         default: try await peer.upload(servers.file, to: servers.upload)

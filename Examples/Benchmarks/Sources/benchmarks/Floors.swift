@@ -46,7 +46,9 @@ struct Floors {
           name: "\(workload.rawValue): to get-sequential of martlet-curl, throughput",
           value: hit.requestsPerSecond / get.requestsPerSecond, floor: floor))
     }
-    for workload in [Workload.download, .upload] { checks.append(bytesPerCPU(workload, .martletCurl, 0.8)) }
+    for workload in [Workload.download, .copiedDownload, .upload] {
+      checks.append(bytesPerCPU(workload, .martletCurl, 0.8))
+    }
     for workload in [Workload.download, .slowDownload, .upload] {
       for client in [Client.martletCurl, .martletURLSession] { checks.append(peak(workload, client, 16)) }
     }

@@ -33,6 +33,7 @@ struct Servers: Codable {
 
   var small: String { "http://127.0.0.1:\(plain)/small" }
   var big: String { "http://127.0.0.1:\(plain)/big" }
+  var bigCopied: String { "http://127.0.0.1:\(plain)/copied/big" }
   var smallTLS: String { "https://127.0.0.1:\(tls)/small" }
   var smallTLSOnce: String { "https://127.0.0.1:\(tlsOnce)/small" }
   var held: String { "http://127.0.0.1:\(own)/held" }

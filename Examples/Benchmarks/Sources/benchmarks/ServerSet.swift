@@ -104,7 +104,10 @@ final class ServerSet {
         root \(folder.path);
         client_body_temp_path temp; proxy_temp_path temp; fastcgi_temp_path temp; uwsgi_temp_path temp;
         scgi_temp_path temp;
-        server { listen 127.0.0.1:\(servers.plain) backlog=4096; }
+        server {
+          listen 127.0.0.1:\(servers.plain) backlog=4096;
+          location /copied/ { alias \(folder.path)/; sendfile off; }
+        }
         server {
           listen 127.0.0.1:\(servers.tls) ssl;
           \(tls)

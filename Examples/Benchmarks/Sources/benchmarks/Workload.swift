@@ -4,6 +4,7 @@ enum Workload: String, CaseIterable, Codable {
   case get64 = "get-64"
   case get256 = "get-256"
   case download = "download-1g"
+  case copiedDownload = "download-1g-copied"
   case slowDownload = "download-1g-slow"
   case buffered = "download-1g-memory"
   case upload = "upload-1g"
@@ -29,7 +30,7 @@ enum Workload: String, CaseIterable, Codable {
   }
 
   /// Whether a request is a gigabyte, and megabytes per second say more than requests.
-  var isTransfer: Bool { [.download, .slowDownload, .buffered, .upload].contains(self) }
+  var isTransfer: Bool { [.download, .copiedDownload, .slowDownload, .buffered, .upload].contains(self) }
 
   /// Whether it needs a cache.
   var isCached: Bool { self == .cacheMemory || self == .cacheDisk }
@@ -42,6 +43,7 @@ enum Workload: String, CaseIterable, Codable {
     case .get64: "GET of 13 bytes, 64 at a time"
     case .get256: "GET of 13 bytes, 256 at a time"
     case .download: "1 GiB down, streamed and thrown away"
+    case .copiedDownload: "1 GiB down from a server that copies it, without `sendfile`"
     case .slowDownload: "1 GiB down to a reader that sleeps 1 ms for each 256 KiB"
     case .buffered: "1 GiB down into memory"
     case .upload: "1 GiB up from a file"

@@ -87,7 +87,7 @@
     }
 
     /// Whether what has come may wait for more of it: it is a large body.
-    var isGathering: Bool { gatherer != nil }
+    var isGathering: Bool { gatherer != nil || taken > Self.smallBody && stream.isCollecting }
 
     /// Gives a waiting reader what has come.
     func flush() {

@@ -18,6 +18,7 @@
     /// Which addresses may be connected to; all if `nil`.
     let addresses: AddressPolicy?
     let answerPace: AnswerPace
+    let receiveMarks: ReceiveMarks
 
     init(_ settings: TransportSettings) {
       unixSocket = settings.unixSocket
@@ -36,6 +37,7 @@
       tls = settings.tls
       addresses = settings.addresses
       answerPace = settings.answerPace
+      receiveMarks = settings.receiveMarks
       total = settings.maximumConnections
     }
 

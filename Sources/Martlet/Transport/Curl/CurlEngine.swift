@@ -92,8 +92,8 @@
       case .none: return (true, nil)
       case .wake:
         // What is not available is busy, and looks after the transfer by itself.
-        let drive = CurlLibrary.worksOnAnyThread ? loop.withLockIfAvailable { $0?.drive(for: transfer) } : nil
-        switch drive ?? nil {
+        let drive = CurlLibrary.worksOnAnyThread ? withLoopIfAvailable { $0?.drive(for: transfer) } : nil
+        switch drive {
         case .done?: return (true, nil)
         case .answerIsNear(let socket)?: return (true, socket)
         case .threadIsNeeded?, nil:
@@ -115,7 +115,7 @@
         let rest = end - martlet_microseconds()
         let events = rest > 0 ? martlet_wait(socket, CInt(clamping: rest)) : 0
         if events < 0 { continue }
-        switch loop.withLockIfAvailable({ $0?.receive(transfer, on: socket, events) }) ?? nil {
+        switch withLoopIfAvailable({ $0?.receive(transfer, on: socket, events) }) {
         case .answerIsNear?: continue
         case .done?: return
         case .threadIsNeeded?, nil:
@@ -126,7 +126,8 @@
     }
 
     private func add(_ operation: Operation) -> Effect {
-      state.withLock { state in
+      if case .start = operation, CurlLibrary.isExiting { return .refusal }
+      return state.withLock { state in
         guard state.isRunning else {
           // A loop that has ended had nothing left: only a new transfer needs one.
           guard case .start = operation else { return .refusal }
@@ -140,9 +141,18 @@
       }
     }
 
-    /// For the thread of the loop.
+    /// For the thread of the loop; when the process exits, it stays here.
     func withLoop<Result: Sendable>(_ body: (inout sending CurlLoop?) -> sending Result) -> Result {
-      loop.withLock(body)
+      martlet_library_await()
+      defer { martlet_library_leave() }
+      return loop.withLock(body)
+    }
+
+    /// For the thread of a caller: `nil` if there is no loop, or it works, or the process exits.
+    private func withLoopIfAvailable(_ body: (inout sending CurlLoop?) -> sending CurlLoop.Drive?) -> CurlLoop.Drive? {
+      guard martlet_library_enter() else { return nil }
+      defer { martlet_library_leave() }
+      return loop.withLockIfAvailable(body) ?? nil
     }
 
     private func startThread() {

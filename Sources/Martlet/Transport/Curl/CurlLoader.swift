@@ -143,6 +143,15 @@
     /// Its version, such as `7.88.1`.
     static let version: String? = martlet_curl_version_text().map { String(cString: $0) }
 
+    /// Whether the process exits, and libcurl is left alone.
+    static var isExiting: Bool { martlet_is_exiting() }
+
+    /// What a transfer fails with that cannot begin.
+    static var refusal: HTTPError {
+      let reason = isExiting ? "the process exits" : "there is no memory, or no descriptor"
+      return HTTPError(.unsupported, "no transfer can begin: \(reason)", phase: .queued)
+    }
+
     /// Whether it may send on threads that have not blocked `SIGPIPE`: before 7.88 it let OpenSSL write by itself.
     static let worksOnAnyThread = martlet_curl_version() >= 0x075800
 

@@ -45,6 +45,7 @@
     /// The transfers that wait for the limit of bandwidth, and when to look after them.
     @exclusivity(unchecked) private var throttled: [CurlTransfer] = []
     @exclusivity(unchecked) private var throttleTime: Int64?
+    @exclusivity(unchecked) private var marks: ReceiveMarks
     @exclusivity(unchecked) private var isClosing = false
     /// Whether idle connections are to be closed.
     @exclusivity(unchecked) private var isClosingIdle = false
@@ -91,7 +92,7 @@
     private init?(_ mailbox: CurlMailbox, _ poll: CInt) {
       self.mailbox = mailbox
       self.poll = poll
-      answer = AwaitedAnswer(mailbox.settings.answerPace)
+      (answer, marks) = (AwaitedAnswer(mailbox.settings.answerPace), mailbox.settings.receiveMarks)
       // Nothing is sent by a loop that could not be secured.
       guard let tls = CurlTLS(mailbox.settings.tls) else { return nil }
       self.tls = tls
@@ -205,6 +206,7 @@
     /// What libcurl has to do by now, and then what its callers are to hear: once for all that came in this turn.
     private func endTurn(_ multi: UnsafeMutableRawPointer) {
       if let throttleTime { serveThrottled(from: throttleTime) }
+      if marks.time != nil { lookAtMarks(multi) }
       // Bounded, for the sake of the sockets.
       for _ in 0..<8 {
         guard let deadline, deadline <= martlet_microseconds() else { break }
@@ -369,6 +371,8 @@
     ///
     /// What libcurl leaves in a handle whose transfer failed or was given up is not ours to know: it is used no more.
     private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
+      // Before another transfer gets the connection.
+      if let transfer = handle.transfer { marks.forget(transfer) }
       _ = martlet_multi_remove(multi, handle.easy)
       if let transfer = handle.transfer, transfer.throttle != nil { endThrottling(transfer) }
       if handle.transfer?.overhead != nil { metered -= 1 }
@@ -389,7 +393,9 @@
 
     /// Lets the bytes of a transfer that come fast wait for more of them.
     func flushLater(_ transfer: CurlTransfer) {
-      if flushTime == nil { flushTime = martlet_microseconds() + Self.flushPatience }
+      let now = martlet_microseconds()
+      if flushTime == nil { flushTime = now + Self.flushPatience }
+      marks.hasTurn(of: transfer, transfer.received, rest: transfer.rest, at: now, on: socket(of: transfer))
       if !unflushed.contains(where: { $0 === transfer }) { unflushed.append(transfer) }
     }
 
@@ -399,6 +405,17 @@
       unflushed.removeAll(keepingCapacity: true)
     }
 
+    private func socket(of transfer: CurlTransfer) -> CInt? {
+      let easy = transfer.handle?.easy
+      return watches.first { $0.value.isConnection && $0.value.wanted & 1 != 0 && $0.value.easy == easy }?.key
+    }
+
+    private func lookAtMarks(_ multi: UnsafeMutableRawPointer) {
+      for socket in marks.look(at: martlet_microseconds()) where (watches[socket]?.wanted ?? 0) & 1 != 0 {
+        act(on: martlet_event(socket: socket, events: 1), multi)
+      }
+    }
+
     // MARK: Sockets and time
 
     private var nextTime: Int64? {
@@ -406,6 +423,7 @@
       if let deadline { end = min(end ?? deadline, deadline) }
       if let throttleTime { end = min(end ?? throttleTime, throttleTime) }
       if let flushTime { end = min(end ?? flushTime, flushTime) }
+      if let time = marks.time { end = min(end ?? time, time) }
       return end
     }
 
@@ -474,6 +492,7 @@
     /// The system forgets a closed socket by itself.
     func closed(_ socket: CInt) {
       watches[socket] = nil
+      marks.closed(socket)
       // The next one may have its number.
       if socket == answer.socket { _ = answer.takeSocket() }
     }

@@ -57,6 +57,10 @@
     @exclusivity(unchecked) private var response: StreamedResponse?
     @exclusivity(unchecked) private var body: CurlBody?
     @exclusivity(unchecked) private var expected: Int64?
+    /// Whether nothing else comes on its connection.
+    @exclusivity(unchecked) private var isAlone = false
+    /// How much is still to come of the body, if that is known, as fast as the network brings it.
+    var rest: Int64? { isAlone && throttle == nil ? expected.map { $0 - received } : nil }
     /// What libcurl waits for.
     @exclusivity(unchecked) var waits: CurlWaits = []
     /// Whether it is not started yet, because a stream has to show first that it is empty.
@@ -122,7 +126,7 @@
     /// There is nothing that could do it.
     func refuse() {
       release()
-      fail(HTTPError(.unsupported, "there is no memory, or there are no descriptors, for a transfer", phase: .queued))
+      fail(CurlLibrary.refusal)
     }
 
     /// The loop is done with it, or never began; may be called more than once.
@@ -308,6 +312,7 @@
         if overhead == nil { handle?.loop.metered += 1 }
         overhead = OverheadMeter()
       }
+      isAlone = head.version.hasPrefix("1.")
       context.exchange.didReceiveHead(HTTPStatus(rawValue: head.status), arrival.timing)
       let body = CurlBody(expected: expected, decoder: decoder, source: self)
       let isOpen = state.withLock { state in

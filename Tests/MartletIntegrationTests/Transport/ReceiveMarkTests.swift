@@ -1,0 +1,131 @@
+#if os(Linux)
+  import Foundation
+  import Glibc
+  @testable import Martlet
+  import MartletTesting
+  import Testing
+
+  /// Large bodies that come fast, for which sockets wake the loop only when much has come.
+  @Suite(.timeLimit(.minutes(2))) struct ReceiveMarkTests {
+    private static let block = Data((0..<65_536).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
+
+    /// Answers with so many blocks, then `rest`, then what is said.
+    private static func server(blocks: Int, rest: String, then steps: [MockResponse.Step]) throws -> MockServer {
+      try MockServer { (request: RecordedRequest) in
+        guard request.target == "/large" else { return .ok("small") }
+        let length = blocks * block.count + rest.utf8.count + (steps.isEmpty ? 0 : 1 << 30)
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n"
+        return .steps([.text(head), .repeating(block, count: blocks), .text(rest)] + steps)
+      }
+    }
+
+    /// A client that takes each large body for one that comes fast.
+    private static func client(_ lane: Lane, _ raises: Raises = Raises()) -> HTTPClient {
+      HTTPClient {
+        $0.transport = EagerTransport(lane: lane, raises: raises)
+        $0.retry = .none
+        $0.cache = ResponseCache.none
+        $0.timeout.idle = .seconds(20)
+      }
+    }
+
+    @Test(arguments: Lane.engines) func `gathers what comes fast, and gives all of it`(_ lane: Lane) async throws {
+      let blocks = 48
+      let server = try Self.server(blocks: blocks, rest: "the end", then: [])
+      let client = Self.client(lane)
+      var expected = Data()
+      for _ in 0..<blocks { expected += Self.block }
+      expected += Data("the end".utf8)
+
+      for _ in 0..<5 {
+        let body = try await client.stream(.get(RequestTarget(server.url("/large")))) { response in
+          var body = Data()
+          for try await piece in response.body { body.append(piece) }
+          return body
+        }
+        let isRight = body == expected
+        #expect(isRight)
+        // Whatever was set on the connection is undone: this one would wait for bytes that never come.
+        let small = try await client.get(RequestTarget(server.url("/small")))
+        #expect(small.text == "small")
+      }
+
+      #expect(server.connectionCount == 1)
+    }
+
+    @Test(arguments: Lane.engines) func `keeps nothing back when the server pauses`(_ lane: Lane) async throws {
+      let blocks = 48
+      let server = try Self.server(blocks: blocks, rest: "so far", then: [.hang])
+      let client = Self.client(lane)
+
+      for _ in 0..<5 {
+        let tail = try await client.stream(.get(RequestTarget(server.url("/large")))) { response in
+          var count = 0
+          var tail = Data()
+          for try await piece in response.body {
+            count += piece.count
+            tail = (tail + piece).suffix(6)
+            if count == blocks * Self.block.count + 6 { break }
+          }
+          return tail
+        }
+        #expect(String(decoding: tail, as: UTF8.self) == "so far")
+        // Left in the middle; the next connection may have the descriptor of that one.
+        let small = try await client.get(RequestTarget(server.url("/small")))
+        #expect(small.text == "small")
+      }
+    }
+
+    @Test(arguments: Lane.engines) func `sees the end of a connection in the middle`(_ lane: Lane) async throws {
+      let server = try Self.server(blocks: 48, rest: "cut", then: [.cut])
+      let client = Self.client(lane)
+
+      for _ in 0..<5 {
+        let error = await #expect(throws: HTTPError.self) {
+          _ = try await client.stream(.get(RequestTarget(server.url("/large")))) { response in
+            for try await _ in response.body {}
+          }
+        }
+        #expect(error?.kind == .connectionLost)
+      }
+    }
+
+    @Test(arguments: Lane.engines) func `gathers for who wants the whole`(_ lane: Lane) async throws {
+      let server = try Self.server(blocks: 48, rest: "the end", then: [])
+      let raises = Raises()
+      let client = Self.client(lane, raises)
+
+      // Whether a turn brings much, the machine decides.
+      for number in 0..<200 where number < 5 || raises.count.withLock({ $0 }) == 0 {
+        let body = try await client.get(RequestTarget(server.url("/large"))).body
+        #expect(body.count == 48 * Self.block.count + 7)
+        #expect(String(decoding: body.suffix(7), as: UTF8.self) == "the end")
+      }
+      #expect(raises.count.withLock { $0 } > 0)
+      #expect(server.connectionCount == 1)
+    }
+  }
+
+  private final class Raises: Sendable {
+    let count = Locked(0)
+  }
+
+  private struct EagerTransport: Transport {
+    let lane: Lane
+    let raises: Raises
+
+    func prepared(for settings: TransportSettings) -> any Transport {
+      var settings = settings
+      settings.receiveMarks = ReceiveMarks(turns: 1, patience: 20_000) { [raises] socket, mark in
+        var mark = mark
+        let isSet = setsockopt(socket, SOL_SOCKET, SO_RCVLOWAT, &mark, socklen_t(MemoryLayout<CInt>.size)) == 0
+        if isSet && mark > 1 { raises.count.withLock { $0 += 1 } }
+      }
+      return lane.transport.prepared(for: settings)
+    }
+
+    func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+      try await prepared(for: TransportSettings()).send(request, context: context)
+    }
+  }
+#endif
