@@ -168,6 +168,7 @@ static void open_library(void) {
     snprintf(problem, sizeof problem, "there is neither libcurl.so.4 nor libcurl-gnutls.so.4");
     return;
   }
+  martlet_exit_watch(image);
   const struct {
     const char *name;
     void **place;
@@ -217,7 +218,6 @@ static void open_library(void) {
     snprintf(problem, sizeof problem, "libcurl %s has no TLS", info->version);
     return;
   }
-  martlet_exit_watch(image);
   int code = curl.global_init(kGlobalAll);
   if (code) {
     snprintf(problem, sizeof problem, "libcurl cannot start: %s", curl.easy_strerror(code));

@@ -6,41 +6,53 @@
 #if defined(__linux__)
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { kPatienceMilliseconds = 5000, kPausesPerMillisecond = 10, kAddAllDigests = 8, kNoAtExit = 0x80000 };
+enum { kPatienceMilliseconds = 5000, kNoAtExit = 0x80000 };
 
 static atomic_int inside;
 static atomic_bool is_exiting;
+static atomic_llong deadline;
 static _Thread_local int depth;
-static atomic_int owner;
+static _Atomic(void (*)(void)) thread_stop;
 
-static void pause_briefly(void) {
-  const struct timespec pause = {.tv_nsec = 1000000 / kPausesPerMillisecond};
-  nanosleep(&pause, NULL);
+static long long milliseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
 /// Runs before the handler of an OpenSSL that was in use before, because it was registered later, and before the ends of
-/// all libraries; runs twice, and more often, without harm.
+/// all libraries; it is registered several times, and they all have one deadline.
 static void exiting(void) {
-  // A forked child has none of the threads that were counted.
-  if (getpid() != atomic_load(&owner)) return;
   atomic_store(&is_exiting, true);
+  long long none = 0;
+  atomic_compare_exchange_strong(&deadline, &none, milliseconds() + kPatienceMilliseconds);
   // The program may exit from a callback.
-  int own = depth > 0 ? 1 : 0;
-  for (int i = 0; i < kPatienceMilliseconds * kPausesPerMillisecond && atomic_load(&inside) > own; i++) pause_briefly();
+  const int own = depth > 0 ? 1 : 0;
+  const struct timespec pause = {.tv_nsec = 100000};
+  while (atomic_load(&inside) > own && milliseconds() < atomic_load(&deadline)) nanosleep(&pause, NULL);
 }
 
+/// A child has none of the other threads that were counted.
+static void forked(void) { atomic_store(&inside, depth > 0 ? 1 : 0); }
+
 void martlet_exit_watch(void *image) {
-  int (*init)(uint64_t, const void *) = NULL;
-  if (image) *(void **)&init = dlsym(image, "OPENSSL_init_crypto");
-  // Whoever is the first decides whether OpenSSL clears up: nobody needs that, and it could come in the middle of the
-  // rest of its start. A second option, because it looks only for what is left to be done.
-  if (init) init(kNoAtExit | kAddAllDigests, NULL);
-  atomic_store(&owner, getpid());
+  if (image) {
+    int (*init)(uint64_t, const void *);
+    void (*stop)(void);
+    *(void **)&init = dlsym(image, "OPENSSL_init_crypto");
+    *(void **)&stop = dlsym(image, "OPENSSL_thread_stop");
+    // Whoever is the first decides whether OpenSSL clears up: nobody needs that, and it could come in the middle of the
+    // rest of its start.
+    if (init) init(kNoAtExit, NULL);
+    if (stop) atomic_store(&thread_stop, stop);
+  }
+  pthread_atfork(NULL, NULL, forked);
   // Where all handlers have run, there is no place for another.
   if (atexit(exiting)) atomic_store(&is_exiting, true);
 }
@@ -48,13 +60,11 @@ void martlet_exit_watch(void *image) {
 bool martlet_is_exiting(void) { return atomic_load(&is_exiting); }
 
 bool martlet_library_enter(void) {
-  if (depth == 0) {
-    // Counted first, and only then asked: whoever exits does it the other way round.
-    atomic_fetch_add(&inside, 1);
-    if (atomic_load(&is_exiting)) {
-      atomic_fetch_sub(&inside, 1);
-      return false;
-    }
+  // Counted first, and only then asked: whoever exits does it the other way round.
+  if (depth == 0) atomic_fetch_add(&inside, 1);
+  if (atomic_load(&is_exiting)) {
+    if (depth == 0) atomic_fetch_sub(&inside, 1);
+    return false;
   }
   depth++;
   return true;
@@ -66,6 +76,11 @@ void martlet_library_leave(void) {
 
 void martlet_library_await(void) {
   while (!martlet_library_enter()) pause();
+}
+
+void martlet_library_end_thread(void) {
+  void (*stop)(void) = atomic_load(&thread_stop);
+  if (stop) stop();
 }
 
 #endif

@@ -26,9 +26,9 @@ const char *_Nullable martlet_curl_ca_file(void);
 
 // MARK: The end of the process
 //
-// OpenSSL clears its memory when the process exits, while other threads may be using it. So whoever uses libcurl or
-// libcrypto enters and leaves, and an exit handler waits until nobody is inside, for five seconds at most; then nobody comes
-// in any more.
+// OpenSSL clears its memory when the process exits, while other threads may be using it. So whoever lets libcurl work, or
+// uses what all users of libcrypto have in common, enters and leaves. When the process exits nobody comes in any more, and
+// an exit handler waits until nobody is inside, for five seconds at most.
 
 /// Registers the exit handler: before a library is opened, to be waited for meanwhile, and once more with the opened one.
 /// If that is or brings an OpenSSL that nobody has used yet, it will not clear its memory at all.
@@ -40,6 +40,8 @@ bool martlet_library_enter(void);
 void martlet_library_leave(void);
 /// Enters; if the process exits, never returns.
 void martlet_library_await(void);
+/// Gives back what OpenSSL keeps for a thread that is about to end: else it would be done outside.
+void martlet_library_end_thread(void);
 
 // MARK: Handles
 

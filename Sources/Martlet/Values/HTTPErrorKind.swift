@@ -12,7 +12,7 @@ extension HTTPError {
     ///
     /// Nothing was sent, unless the phase is ``HTTPError/Phase/sending``: then a stream had another length than was said.
     public static let invalidRequest = Kind("invalidRequest")
-    /// No connection: the name is unknown, or nobody listens.
+    /// No connection: the name is unknown, nobody listens, or there are no descriptors.
     ///
     /// Nothing was sent.
     public static let cannotConnect = Kind("cannotConnect")
@@ -58,7 +58,7 @@ extension HTTPError {
     public static let queue = Kind("queue")
     /// The transport cannot do what was asked.
     public static let unsupported = Kind("unsupported")
-    /// The client is draining or drained and takes no new requests.
+    /// The client is draining or drained, or the process exits (on Linux): no new requests are taken.
     public static let clientClosed = Kind("clientClosed")
     /// A middleware or another closure of the program threw something that is not an `HTTPError`.
     ///

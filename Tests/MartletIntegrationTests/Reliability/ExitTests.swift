@@ -11,12 +11,12 @@
     /// Reading the roots of the system takes each client some 20 ms, so that one of many always does.
     @Test(arguments: Lane.engines, [false, true])
     func `survives an exit while connections are secured`(_ lane: Lane, _ isUsedBefore: Bool) async {
-      for pause in [0, 30] {
+      for pause in [0, 15] {
         await #expect(processExitsWith: .success) {
           [lane = lane as Lane, isUsedBefore = isUsedBefore as Bool, pause = pause as Int] in
           if isUsedBefore { useOpenSSL() }
-          let server = try MockServer(.ok(), options: MockServer.Options(onConnect: { _ in .acceptAndStall }))
-          let clients = (0..<12).map { _ in lane.client() }
+          let server = try stallingServer()
+          let clients = (0..<clientCount).map { _ in lane.client() }
           for client in clients { client.start(.get(RequestTarget("https://127.0.0.1:\(server.port)/"))) }
           // The first request opens libcurl: with OpenSSL in use before, an exit at that moment is not ours to survive.
           if isUsedBefore || pause > 0 { #expect(await becomes { server.openConnections > 0 }) }
@@ -26,47 +26,138 @@
       }
     }
 
-    @Test(arguments: Lane.engines)
-    func `refuses requests while the process exits`(_ lane: Lane) async {
-      await #expect(processExitsWith: .success) { [lane = lane as Lane] in
-        lateRequest.withLock { $0 = lane }
+    @Test func `survives an exit with the system's loader, if nobody has used OpenSSL before`() async {
+      for pause in [0, 15] {
+        await #expect(processExitsWith: .success) { [pause = pause as Int] in
+          let server = try stallingServer()
+          let clients = (0..<clientCount).map { _ in HTTPClient { $0.transport = .urlSession(loader: .system) } }
+          for client in clients { client.start(.get(RequestTarget("https://127.0.0.1:\(server.port)/"))) }
+          #expect(await becomes { server.openConnections > 0 })
+          try await Task.sleep(for: .milliseconds(pause))
+          exit(0)
+        }
+      }
+    }
+
+    /// Threads of clients that are gone give back what OpenSSL keeps for them.
+    @Test(arguments: Lane.engines) func `survives an exit after a client is gone`(_ lane: Lane) async {
+      for pause in [0, 300, 1000] {
+        await #expect(processExitsWith: .success) { [lane = lane as Lane, pause = pause as Int] in
+          useOpenSSL()
+          let server = try stallingServer()
+          var clients = (0..<clientCount).map { _ in lane.client() }
+          let handles = clients.map { $0.start(.get(RequestTarget("https://127.0.0.1:\(server.port)/"))) }
+          #expect(await becomes { server.openConnections == clientCount })
+          for handle in handles { handle.cancel() }
+          clients = []
+          #expect(await becomes { server.openConnections == 0 })
+          try await Task.sleep(for: .microseconds(pause))
+          exit(0)
+        }
+      }
+    }
+
+    @Test(arguments: Lane.engines, [false, true])
+    func `refuses requests while the process exits`(_ lane: Lane, _ isFull: Bool) async {
+      await #expect(processExitsWith: .success) { [lane = lane as Lane, isFull = isFull as Bool] in
+        let client = lane.client { $0.maximumConnectionsPerHost = 1 }
+        late.withLock { $0 = client }
         // Registered first, and so called last.
         atexit {
-          guard let lane = lateRequest.withLock({ $0 }) else { return }
+          guard let client = late.withLock({ $0 }) else { return }
           let end = DispatchSemaphore(value: 0)
           let kind = Shared<HTTPError.Kind?>(nil)
           Task {
-            do { _ = try await lane.client().get("http://127.0.0.1:9/") } catch {
+            do { _ = try await client.get("http://127.0.0.1:9/") } catch {
               kind.withLock { $0 = (error as? HTTPError)?.kind }
             }
             end.signal()
           }
-          guard end.wait(timeout: .now() + 10) == .success, kind.withLock({ $0 }) == .unsupported else { _exit(3) }
+          guard end.wait(timeout: .now() + 20) == .success, kind.withLock({ $0 }) == .clientClosed else { _exit(3) }
         }
         let server = try MockServer(.ok("x"))
-        let client = lane.client()
         #expect(try await client.get(RequestTarget(server.url)).text == "x")
-        exit(0)
+        let hanging = try MockServer(.hang)
+        if isFull {
+          client.start(.get(RequestTarget(hanging.url)))
+          _ = await hanging.waitForRequests(1)
+        }
+        // Not a thread that tasks need.
+        Thread.detachNewThread { exit(0) }
+        try await Task.sleep(for: .seconds(60))
+        _exit(4)
       }
     }
 
-    @Test(arguments: Lane.engines) func `may exit in a callback`(_ lane: Lane) async {
-      await #expect(processExitsWith: .success) { [lane = lane as Lane] in
+    /// What cannot be sent because the process exits is not dead.
+    @Test(arguments: Lane.engines) func `keeps what an outbox has while the process exits`(_ lane: Lane) async throws {
+      let folder = try TemporaryFolder()
+      let box = URL(filePath: folder.path("box"))
+      await #expect(processExitsWith: .success) { [lane = lane as Lane, box = box as URL] in
+        // Registered first, and so called last.
+        atexit {
+          lateOutbox.withLock { $0 }?.retryNow()
+          usleep(500_000)
+        }
+        let server = try MockServer(.ok())
+        server.stop()
+        let outbox = try await lane.client().outbox(at: box)
+        lateOutbox.withLock { $0 = outbox }
+        try await outbox.submit(.post(RequestTarget(server.url)))
+        // Until it has failed, and makes a pause.
+        #expect(await becomes { outbox.status.pending == 1 && outbox.status.sending == 0 })
+        try await Task.sleep(for: .milliseconds(100))
+        Thread.detachNewThread { exit(0) }
+        try await Task.sleep(for: .seconds(60))
+        _exit(4)
+      }
+      let outbox = try await lane.client().outbox(at: box)
+      #expect(outbox.status.pending == 1 && outbox.status.dead == 0, "\(outbox.status)")
+      await outbox.close()
+    }
+
+    /// On the engine's thread, and on the one of a caller, while the engine's wants to go on.
+    @Test(arguments: Lane.engines, [false, true])
+    func `may exit in a callback`(_ lane: Lane, _ isSecond: Bool) async {
+      await #expect(processExitsWith: .success) { [lane = lane as Lane, isSecond = isSecond as Bool] in
         let server = try MockServer(.ok("x"))
         let client = lane.client()
-        let options = RequestOptions.onProgress { _ in exit(0) }
-        _ = try await client.get(RequestTarget(server.url), options: options)
-        try await Task.sleep(for: .seconds(10))
-        _exit(3)
+        if isSecond {
+          _ = try await client.get(RequestTarget(server.url))
+          try await Task.sleep(for: .milliseconds(100))
+        }
+        let target = RequestTarget(server.url)
+        let options = RequestOptions.onProgress { _ in
+          // Who waits for itself takes 5 seconds.
+          DispatchQueue.global().asyncAfter(deadline: .now() + 4) { _exit(3) }
+          client.start(.get(target))
+          usleep(50_000)
+          exit(0)
+        }
+        _ = try await client.get(target, options: options)
+        try await Task.sleep(for: .seconds(60))
+        _exit(4)
       }
     }
   }
 
-  private let lateRequest = Shared<Lane?>(nil)
+  private let late = Shared<HTTPClient?>(nil)
+  private let lateOutbox = Shared<Outbox?>(nil)
+
+  /// With the sanitizer all of it takes so long that an exit would not wait for many.
+  private var clientCount: Int { isSanitized ? 4 : 12 }
+
+  private func stallingServer() throws -> MockServer {
+    try MockServer(.ok(), options: MockServer.Options(onConnect: { _ in .acceptAndStall }))
+  }
 
   /// Does what any other library of the program may have done before.
   private func useOpenSSL() {
-    guard let symbol = dlsym(dlopen("libcrypto.so.3", RTLD_NOW), "OPENSSL_init_crypto") else { return }
+    let image = dlopen("libcrypto.so.3", RTLD_NOW) ?? dlopen("libcrypto.so.1.1", RTLD_NOW)
+    guard let image, let symbol = dlsym(image, "OPENSSL_init_crypto") else {
+      Issue.record("there is no OpenSSL")
+      return
+    }
     typealias Initialize = @convention(c) (UInt64, UnsafeRawPointer?) -> CInt
     #expect(unsafeBitCast(symbol, to: Initialize.self)(8, nil) == 1)
   }

@@ -9,7 +9,7 @@
   /// `martlet download`.
   @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct ToolDownloadTests {
     @Test func `downloads to a file, and goes on where it was interrupted`() async throws {
-      let bytes = FileServer.bytes(400_000)
+      let bytes = FileServer.bytes(2_000_000)
       let server = try FileServer(.init(bytes: bytes, rate: 50_000))
       defer { server.stop() }
       let folder = try TemporaryFolder()

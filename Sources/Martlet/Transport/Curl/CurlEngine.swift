@@ -143,9 +143,15 @@
 
     /// For the thread of the loop; when the process exits, it stays here.
     func withLoop<Result: Sendable>(_ body: (inout sending CurlLoop?) -> sending Result) -> Result {
-      martlet_library_await()
-      defer { martlet_library_leave() }
-      return loop.withLock(body)
+      loop.withLock { loop in
+        // Who waits for the lock must not be waited for: a callback may exit while it has it.
+        martlet_library_await()
+        defer {
+          if loop == nil { martlet_library_end_thread() }
+          martlet_library_leave()
+        }
+        return body(&loop)
+      }
     }
 
     /// For the thread of a caller: `nil` if there is no loop, or it works, or the process exits.

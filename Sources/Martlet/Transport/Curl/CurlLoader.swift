@@ -77,6 +77,7 @@
     private func check(
       _ request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
     ) throws -> CurlRequest {
+      try CurlLibrary.check()
       if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
       // A client asks that before; nothing insecure is done for those who use a transport without one.
       if let problem { throw HTTPError(.invalidRequest, problem.message, request: request) }
@@ -129,7 +130,7 @@
         return engine?.mailbox
       }
       guard let mailbox else {
-        throw HTTPError(.unsupported, "there are no descriptors left for the transport", request: request)
+        throw HTTPError(.cannotConnect, "there are no descriptors left for the transport", request: request)
       }
       return mailbox
     }
@@ -146,10 +147,14 @@
     /// Whether the process exits, and libcurl is left alone.
     static var isExiting: Bool { martlet_is_exiting() }
 
+    /// Throws if the process exits: then nothing is begun, and no other loader is asked.
+    static func check() throws { if isExiting { throw refusal } }
+
     /// What a transfer fails with that cannot begin.
     static var refusal: HTTPError {
-      let reason = isExiting ? "the process exits" : "there is no memory, or no descriptor"
-      return HTTPError(.unsupported, "no transfer can begin: \(reason)", phase: .queued)
+      isExiting
+        ? HTTPError(.clientClosed, "the process exits", phase: .queued)
+        : HTTPError(.cannotConnect, "there is no memory, or there are no descriptors, for a transfer", phase: .queued)
     }
 
     /// Whether it may send on threads that have not blocked `SIGPIPE`: before 7.88 it let OpenSSL write by itself.

@@ -59,6 +59,7 @@
     var session: URLSession? { state.withLock { $0.session } }
 
     func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+      try CurlLibrary.check()
       if let problem = problem() { return try await systemLoader(problem).send(request, context: context) }
       let transfer = try await curl.makeTransfer(for: request, context)
       let isAnswered = load(transfer)

@@ -75,7 +75,11 @@ final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport {
   }
 
   private func openSession() -> URLSession {
-    state.withLock { state in
+    #if os(Linux)
+      // The same libcurl; opened by us first, its OpenSSL is not cleared when the process exits.
+      _ = CurlLibrary.problem
+    #endif
+    return state.withLock { state in
       if let session = state.session { return session }
       let session = URLSession(configuration: Self.configuration, delegate: bridge, delegateQueue: queue)
       state.session = session
