@@ -39,10 +39,17 @@ let package = Package(
     .executableTarget(
       name: "AllocationProbe", dependencies: ["AllocationCounter", "Martlet"], path: "Tests/Allocations/Probe",
       swiftSettings: settings),
-    .testTarget(name: "MartletTests", dependencies: ["Martlet", "MartletTesting"], swiftSettings: settings),
+    // What both kinds of tests share.
+    .target(name: "CTestSupport", path: "Tests/CSupport"),
+    .target(
+      name: "TestSupport", dependencies: ["CTestSupport", "Martlet"], path: "Tests/Support", swiftSettings: settings),
+    .testTarget(
+      name: "MartletTests", dependencies: ["Martlet", "MartletTesting", "TestSupport"], swiftSettings: settings),
     .testTarget(
       name: "MartletIntegrationTests",
-      dependencies: ["Martlet", "MartletTesting", "MartletTool", "RedisStore", "Chat", "SavePage", "S3", "Courier"],
+      dependencies: [
+        "Martlet", "MartletTesting", "MartletTool", "RedisStore", "Chat", "SavePage", "S3", "Courier", "TestSupport",
+      ],
       swiftSettings: settings),
   ]
 )

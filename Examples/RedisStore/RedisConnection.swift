@@ -27,14 +27,13 @@ public actor RedisConnection {
     }
   }
 
-  /// How long a command may take.
-  private static let patience = Duration.seconds(1)
   /// How long a server that does not answer is left alone, so that not each request waits for it.
   private static let rest = Duration.seconds(5)
 
   private let host: String
   private let port: Int
   private let maximumReplyBytes: Int
+  private let patience: Duration
   private let executor = Executor()
   private var socket: RedisSocket?
   private var restEnd = ContinuousClock.now
@@ -47,13 +46,15 @@ public actor RedisConnection {
   ///   - host: Its name or address.
   ///   - port: Its port.
   ///   - maximumReplyBytes: The most bytes of one reply; 16 MiB by default.
-  public init(host: String, port: Int, maximumReplyBytes: Int = 16 << 20) {
+  ///   - patience: How long a command may take; a second by default, and an hour at most.
+  public init(host: String, port: Int, maximumReplyBytes: Int = 16 << 20, patience: Duration = .seconds(1)) {
     self.host = host
     self.port = port
     self.maximumReplyBytes = maximumReplyBytes
+    self.patience = min(max(patience, .milliseconds(1)), .seconds(3600))
   }
 
-  /// Sends a command and waits for its reply, about a second at most.
+  /// Sends a command and waits for its reply, for a limited time.
   ///
   /// It is sent again, once, if the connection was lost: it has to be one that may be done twice.
   ///
@@ -63,7 +64,7 @@ public actor RedisConnection {
   @discardableResult
   public func command(_ words: Word...) throws -> RedisReply { try command(words) }
 
-  /// Sends a command and waits for its reply, about a second at most.
+  /// Sends a command and waits for its reply, for a limited time.
   ///
   /// It is sent again, once, if the connection was lost: it has to be one that may be done twice.
   ///
@@ -89,10 +90,10 @@ public actor RedisConnection {
   }
 
   private func exchange(_ words: [Word]) throws(RedisError) -> RedisReply {
-    let current = if let socket { socket } else { try RedisSocket(host: host, port: port) }
+    let current = if let socket { socket } else { try RedisSocket(host: host, port: port, patience) }
     // It is used again only after a whole reply: the rest of one would be taken for the next.
     socket = nil
-    current.deadline = .now + Self.patience
+    current.deadline = .now + patience
     try current.send(Self.message(words))
     var reader = RedisReader(current, limit: maximumReplyBytes)
     let reply = try reader.reply()

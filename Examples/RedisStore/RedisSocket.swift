@@ -22,11 +22,11 @@ final class RedisSocket {
   private static let pieceBytes = 64 << 10
 
   private let descriptor: Int32
-  /// When the command under way has taken too long; one call takes a second at most.
+  /// When the command under way has taken too long; one call takes no longer than the patience of the socket.
   var deadline = ContinuousClock.now
 
-  /// Connects to the first address that accepts within a second.
-  init(host: String, port: Int) throws(RedisError) {
+  /// Connects to the first address that accepts in time.
+  init(host: String, port: Int, _ patience: Duration) throws(RedisError) {
     let start = ContinuousClock.now
     var hints = addrinfo()
     hints.ai_socktype = Self.stream
@@ -35,10 +35,10 @@ final class RedisSocket {
     defer { freeaddrinfo(addresses) }
     var (next, connected) = (addresses, Int32(-1))
     while let address = next?.pointee, connected < 0 {
-      connected = Self.connected(to: address)
+      connected = Self.connected(to: address, patience)
       next = address.ai_next
     }
-    guard connected >= 0 else { throw start.duration(to: .now) < .seconds(1) ? .unreachable : .timedOut }
+    guard connected >= 0 else { throw start.duration(to: .now) < patience ? .unreachable : .timedOut }
     descriptor = connected
   }
 
@@ -88,14 +88,15 @@ final class RedisSocket {
     throw code == EAGAIN || code == EWOULDBLOCK ? .timedOut : .lost
   }
 
-  private static func connected(to address: addrinfo) -> Int32 {
+  private static func connected(to address: addrinfo, _ patience: Duration) -> Int32 {
     let descriptor = socket(address.ai_family, address.ai_socktype, address.ai_protocol)
     guard descriptor >= 0 else { return -1 }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    var second = timeval(tv_sec: 1, tv_usec: 0)
+    let (seconds, attoseconds) = patience.components
+    var limit = timeval(tv_sec: .init(seconds), tv_usec: .init(attoseconds / 1_000_000_000_000))
     let length = socklen_t(MemoryLayout<timeval>.size)
-    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &second, length)
-    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &second, length)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, length)
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, length)
     var on: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
     #if canImport(Darwin)
@@ -104,7 +105,7 @@ final class RedisSocket {
     // The time limits of a socket do not count for connecting everywhere.
     let flags = fcntl(descriptor, F_GETFL)
     _ = fcntl(descriptor, F_SETFL, flags | O_NONBLOCK)
-    guard connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 || isConnected(descriptor) else {
+    guard connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 || isConnected(descriptor, patience) else {
       close(descriptor)
       return -1
     }
@@ -112,11 +113,11 @@ final class RedisSocket {
     return descriptor
   }
 
-  /// Waits a second for a connection under way.
-  private static func isConnected(_ descriptor: Int32) -> Bool {
+  /// Waits for a connection under way.
+  private static func isConnected(_ descriptor: Int32, _ patience: Duration) -> Bool {
     guard errno == EINPROGRESS else { return false }
     var waiting = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-    guard poll(&waiting, 1, 1000) > 0 else { return false }
+    guard poll(&waiting, 1, Int32(patience / .milliseconds(1))) > 0 else { return false }
     var (failure, length) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
     return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &failure, &length) == 0 && failure == 0
   }

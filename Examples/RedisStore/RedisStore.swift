@@ -18,8 +18,12 @@ public struct RedisStore: CacheStore {
   ///   - host: Its name or address.
   ///   - port: Its port.
   ///   - lifetime: How long a response is kept that is not stored again; whole seconds, 7 days by default.
-  public init(host: String = "127.0.0.1", port: Int = 6379, lifetime: Duration = .seconds(7 * 24 * 3600)) {
-    redis = RedisConnection(host: host, port: port)
+  ///   - patience: How long a command may take; a second by default.
+  public init(
+    host: String = "127.0.0.1", port: Int = 6379, lifetime: Duration = .seconds(7 * 24 * 3600),
+    patience: Duration = .seconds(1)
+  ) {
+    redis = RedisConnection(host: host, port: port, patience: patience)
     seconds = max(1, lifetime.components.seconds)
   }
 

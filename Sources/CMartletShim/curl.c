@@ -64,6 +64,8 @@ enum {
 
   kInfoLong = 0x200000, kInfoOffset = 0x600000,
   kInfoNumConnects = kInfoLong + 26,
+  kInfoTLS = 0x400000 + 45,
+  kInfoActiveSocket = 0x500000 + 44,
   kInfoNameLookupTime = kInfoOffset + 51,
   kInfoConnectTime = kInfoOffset + 52,
   kInfoAppConnectTime = kInfoOffset + 56,
@@ -226,6 +228,7 @@ static void open_library(void) {
   version = info->version_num;
   version_text = info->version;
   features = info->features;
+  martlet_tls_open(image, info->ssl_version);
   if (info->cainfo && access(info->cainfo, R_OK) == 0) ca_file = info->cainfo;
 }
 
@@ -396,6 +399,21 @@ const char *martlet_easy_text(void *easy, int info) {
 long martlet_easy_connection_count(void *easy) {
   long value = 0;
   return curl.easy_getinfo(easy, kInfoNumConnects, &value) ? 1 : value;
+}
+
+int martlet_easy_kept_socket(void *easy) {
+  int socket = -1;
+  return curl.easy_getinfo(easy, kInfoActiveSocket, &socket) ? -1 : socket;
+}
+
+void *martlet_easy_tls(void *easy) {
+  struct {
+    int backend;
+    void *internals;
+  } *session = NULL;
+  enum { kOpenSSL = 1 };
+  if (curl.easy_getinfo(easy, kInfoTLS, &session) || !session || session->backend != kOpenSSL) return NULL;
+  return session->internals;
 }
 
 void *martlet_list_append(void *list, const char *line) { return curl.slist_append(list, line); }

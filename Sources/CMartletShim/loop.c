@@ -118,6 +118,37 @@ int martlet_wait(int socket, int microseconds) {
   return (found.revents & (POLLIN | POLLHUP | POLLNVAL) ? 1 : 0) | (found.revents & POLLERR ? 4 : 0);
 }
 
+bool martlet_is_any_readable(const int *sockets, size_t count) {
+  struct pollfd found[64];
+  for (size_t start = 0; start < count; start += 64) {
+    nfds_t part = count - start < 64 ? count - start : 64;
+    for (nfds_t i = 0; i < part; i++) found[i] = (struct pollfd){.fd = sockets[start + i], .events = POLLIN};
+    // What cannot be told is looked at.
+    if (poll(found, part, 0) != 0) return true;
+  }
+  return false;
+}
+
+static pthread_once_t end_once = PTHREAD_ONCE_INIT;
+static int end = -1;
+
+static void make_end(void) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) return;
+  // Reading is over, and what is written goes to the other one, which stays open: else it would be a signal.
+  shutdown(pair[0], SHUT_RD);
+  end = pair[0];
+}
+
+void martlet_replace_with_end(int descriptor) {
+  pthread_once(&end_once, make_end);
+  if (end >= 0 && dup3(end, descriptor, O_CLOEXEC) >= 0) return;
+  char bytes[4096];
+  for (int i = 0; i < 1024 && recv(descriptor, bytes, sizeof bytes, MSG_DONTWAIT) > 0; i++) {
+  }
+  shutdown(descriptor, SHUT_RDWR);
+}
+
 int64_t martlet_microseconds(void) {
   struct timespec now = {0};
   clock_gettime(CLOCK_MONOTONIC, &now);

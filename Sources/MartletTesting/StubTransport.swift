@@ -3,6 +3,9 @@ public import Martlet
 
 /// A transport that answers from a closure, without a network, and remembers what it was asked.
 ///
+/// The closure and ``requests`` have the items of the URL's query in `HTTPRequest.query`, and not in its target. A query
+/// that is written in another way than `Query` writes it stays in the target.
+///
 /// The body of a request that is a stream is read to its end first: the closure and ``requests`` have its bytes, as
 /// `HTTPBody.data`. More than 64 MiB of them fail the request.
 ///
@@ -70,8 +73,9 @@ public final class StubTransport: Transport {
 
   public func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
     let request = try await Self.gathered(request, context)
-    log.withLock { $0.append(request) }
-    let response = try await responder(request, context)
+    let asked = request.withItems
+    log.withLock { $0.append(asked) }
+    let response = try await responder(asked, context)
     switch response.outcome {
     case .failure(let error): throw error
     case .success(let body):

@@ -47,6 +47,7 @@ public final class TestClock: Clock, Sendable {
   private let advancing: Advancing
   private let automaticLimit: Swift.Duration
   private let state = Locked(TestClockState())
+  private let changes = ChangeSignal()
 
   /// Creates a clock at zero.
   ///
@@ -90,6 +91,7 @@ public final class TestClock: Clock, Sendable {
       }
     } onCancel: {
       state.withLock { $0.cancel(number) }?.resume(throwing: CancellationError())
+      changes.signal()
     }
   }
 
@@ -102,6 +104,7 @@ public final class TestClock: Clock, Sendable {
   public func advance(by duration: Swift.Duration) {
     precondition(duration >= .zero, "Time does not run backwards.")
     for continuation in state.withLock({ $0.advance(to: $0.now.advanced(by: duration)) }) { continuation.resume() }
+    changes.signal()
   }
 
   /// Waits until at least so many tasks are asleep.
@@ -112,13 +115,28 @@ public final class TestClock: Clock, Sendable {
   /// - Returns: Whether that happened in time.
   @discardableResult
   public func waitForSleepers(_ count: Int, timeout: Swift.Duration = .seconds(30)) async -> Bool {
-    let end = ContinuousClock.now + timeout
-    while sleeperCount < count {
-      guard ContinuousClock.now < end, (try? await Task.sleep(for: .milliseconds(1))) != nil else {
-        return sleeperCount >= count
-      }
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.wait(forSleepers: count) }
+      group.addTask { try? await Task.sleep(for: timeout) }
+      await group.next()
+      group.cancelAll()
+      await group.waitForAll()
+      return sleeperCount >= count
     }
-    return true
+  }
+
+  /// Waits until at least so many tasks are asleep, however long that takes, or the task is cancelled.
+  package func wait(forSleepers count: Int) async { await wait { $0.sleeperCount >= count } }
+
+  /// Waits until something holds that changes with the time or the tasks asleep only, or the task is cancelled.
+  package func wait(until isTrue: (TestClock) -> Bool) async {
+    changes.addWatcher()
+    defer { changes.removeWatcher() }
+    while !Task.isCancelled {
+      let version = changes.version
+      if isTrue(self) { return }
+      await changes.wait(after: version)
+    }
   }
 
   private func begin(
@@ -126,6 +144,7 @@ public final class TestClock: Clock, Sendable {
   ) {
     let limit = advancing == .automatically && movesTime ? automaticLimit : nil
     let outcome = state.withLock { $0.begin(number, until: deadline, limit: limit, continuation) }
+    changes.signal()
     switch outcome {
     case .sleeping: break
     case .passed: continuation.resume()
@@ -140,6 +159,7 @@ public final class TestClock: Clock, Sendable {
       await letOthersSleep()
       guard let due = state.withLock({ $0.advanceToNextAutomatic() }) else { return }
       for continuation in due { continuation.resume() }
+      changes.signal()
     }
   }
 

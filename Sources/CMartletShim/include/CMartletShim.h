@@ -167,6 +167,27 @@ const char *_Nullable martlet_easy_text(void *easy, int info);
 /// The number of connections made, which is 0 if one was used again.
 long martlet_easy_connection_count(void *easy);
 
+/// The socket of the connection that a transfer has left to others, once it is over; -1 if it has not.
+int martlet_easy_kept_socket(void *easy);
+/// What OpenSSL knows of the connection of a transfer that has one; NULL without TLS and with another library. It is freed
+/// with the connection.
+void *_Nullable martlet_easy_tls(void *easy);
+
+// MARK: OpenSSL
+
+/// Finds the OpenSSL that an opened libcurl uses.
+void martlet_tls_open(void *image, const char *_Nullable name);
+/// Has the end of a connection be noted, if TLS is ended first; returns the number to ask for it by, 0 if that cannot be.
+uintptr_t martlet_tls_watch_end(void *tls);
+/// Whether an end was noted that was read on this thread just now.
+bool martlet_tls_has_ended(uintptr_t number);
+/// Whether client and server have agreed on HTTP/2.
+bool martlet_tls_is_http2(void *tls);
+/// Whether bytes of a connection were read from its socket that nobody has taken yet.
+bool martlet_tls_has_read(void *tls);
+/// Whether all that waits in the socket of a connection is messages of the protocol itself, which are taken.
+bool martlet_tls_is_quiet(void *tls, int socket);
+
 /// Adds a line to a list, which may be NULL; returns NULL without memory, and the list is as it was.
 void *_Nullable martlet_list_append(void *_Nullable list, const char *line);
 void martlet_list_free(void *_Nullable list);
@@ -258,6 +279,10 @@ int martlet_poll_wait(int poll, martlet_event *events, int maximum, int millisec
 /// Waits for one socket to be readable, or broken; returns events as in `martlet_event`, 0 when the time is over, or -1
 /// after a signal.
 int martlet_wait(int socket, int microseconds);
+/// Whether something waits in one of some sockets, or its end.
+bool martlet_is_any_readable(const int *_Nullable sockets, size_t count);
+/// Closes a connection and puts one in its place that has ended, so that the descriptor stays.
+void martlet_replace_with_end(int descriptor);
 /// A clock that never jumps, in microseconds.
 int64_t martlet_microseconds(void);
 /// How many bytes were ever taken from a TCP socket, whoever took them; -1 if the system does not tell.

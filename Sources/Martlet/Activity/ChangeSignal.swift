@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Tells watchers that something changed; costs one atomic read while there are none.
-final class ChangeSignal: Sendable {
+package final class ChangeSignal: Sendable {
   private struct State {
     var version = 0
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -11,8 +11,10 @@ final class ChangeSignal: Sendable {
   private let watchers = Atomic<Int>(0)
   private let state = Locked(State())
 
+  package init() {}
+
   /// Says that something changed.
-  func signal() {
+  package func signal() {
     guard watchers.load(ordering: .relaxed) > 0 else { return }
     let waiters: Dictionary<Int, CheckedContinuation<Void, Never>>.Values? = state.withLock { state in
       state.version += 1
@@ -23,14 +25,14 @@ final class ChangeSignal: Sendable {
     for waiter in waiters ?? [:].values { waiter.resume() }
   }
 
-  func addWatcher() { watchers.add(1, ordering: .relaxed) }
-  func removeWatcher() { watchers.subtract(1, ordering: .relaxed) }
+  package func addWatcher() { watchers.add(1, ordering: .relaxed) }
+  package func removeWatcher() { watchers.subtract(1, ordering: .relaxed) }
 
   /// The number of the last change.
-  var version: Int { state.withLock { $0.version } }
+  package var version: Int { state.withLock { $0.version } }
 
   /// Waits until there is a change after `version`, or the task is cancelled.
-  func wait(after version: Int) async {
+  package func wait(after version: Int) async {
     let id = state.withLock {
       $0.nextWaiter += 1
       return $0.nextWaiter

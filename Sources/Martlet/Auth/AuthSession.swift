@@ -44,8 +44,11 @@ final class AuthSession: Sendable {
   /// What the program has said itself is not written to disk.
   private var isWorthStoring: Bool { (authenticator as? CredentialAuthenticator)?.isFixed != true }
 
-  private func key(_ origin: Origin, _ realm: String?) -> AuthState.Key {
-    AuthState.Key(origin: sharedName == nil ? origin : nil, realm: isToken ? nil : realm)
+  private func key(_ visit: Visit, _ realm: String?) -> AuthState.Key {
+    // A token comes from the program, not from who asks for it: one renewal serves all.
+    let authority = isToken ? "" : visit.call.settings.partition.authority
+    let place = AuthState.Place(origin: sharedName == nil ? visit.origin : nil, authority: authority)
+    return AuthState.Key(place: place, realm: isToken ? nil : realm)
   }
 
   /// What the store knows it by.
@@ -62,7 +65,7 @@ final class AuthSession: Sendable {
   /// - Throws: ``HTTPError`` of kind `authenticationFailed` if a token could not be replaced.
   func first(_ visit: Visit) async throws -> Sent {
     try await askStoreForToken(visit)
-    let key = key(visit.origin, nil)
+    let key = key(visit, nil)
     var (sent, flight) = state.withLock { $0.first(key) }
     if let flight { return try await wait(for: flight, visit) }
     if sent.answer == nil { sent.answer = unasked(visit.origin) }
@@ -96,7 +99,7 @@ final class AuthSession: Sendable {
       throw Self.failure("the credential store cannot be read", error)
     }
     let answer = found?.token == nil ? nil : found.map { Answer(unasked: $0, isStored: true) }
-    let key = key(visit.origin, nil)
+    let key = key(visit, nil)
     state.withLock { $0.found(answer, key) }
   }
 
@@ -106,7 +109,7 @@ final class AuthSession: Sendable {
   func accepted(_ sent: Sent, _ headers: HTTPHeaders, _ visit: Visit) async {
     guard let answer = sent.answer else { return }
     answer.digest?.takeNext(from: headers, isProxy: isProxy)
-    let key = key(visit.origin, answer.realm)
+    let key = key(visit, answer.realm)
     let isNew = state.withLock { $0.accept(answer, key, stamp: sent.stamp) }
     guard isNew, isWorthStoring, !answer.isStored, !isToken, let store = visit.store else { return }
     // A store that cannot be written costs a question the next time, not this response.
@@ -136,7 +139,7 @@ final class AuthSession: Sendable {
   }
 
   private func step(toward offer: Offer, after request: Sent, _ visit: Visit) -> AuthState.Step {
-    let key = key(visit.origin, offer.realm)
+    let key = key(visit, offer.realm)
     let sent = request.answer
     // What was meant for another realm is not refused in this one.
     let isRefused =

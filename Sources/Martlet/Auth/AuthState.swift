@@ -10,9 +10,16 @@
 /// The stamp counts outcomes. A request notes it when it is sent, so that its 401 can be told from one that says
 /// something about the newest credential.
 struct AuthState {
+  /// An origin, as far as something vouches for what answers there; `nil` is all of them.
+  struct Place: Hashable {
+    let origin: Origin?
+    /// What vouches for it (``NetworkPartition/authority``).
+    let authority: String
+  }
+
   /// A protection space; a part that is `nil` is all of them.
   struct Key: Hashable {
-    let origin: Origin?
+    let place: Place
     let realm: String?
   }
 
@@ -61,9 +68,9 @@ struct AuthState {
   private var flights: [Key: Flight] = [:]
   private var spaces = RecentTable<Key, Space>(limit: 64)
   /// What is sent at once, by origin.
-  private var current = RecentTable<Origin?, (answer: Answer, stamp: Int)>(limit: 256)
+  private var current = RecentTable<Place, (answer: Answer, stamp: Int)>(limit: 256)
   /// The strength of the best scheme that was ever accepted, by origin.
-  private var strongest = RecentTable<Origin?, Int>(limit: 256)
+  private var strongest = RecentTable<Place, Int>(limit: 256)
   /// The answers with newer nonces: many requests may be told of one at the same time.
   private var renewals = RecentTable<Renewal, Answer>(limit: 64)
   /// Whether the store was asked for a token.
@@ -74,14 +81,14 @@ struct AuthState {
   /// What a request to a place is sent with, and the question about that, if there is one.
   func first(_ key: Key) -> (Sent, Flight?) {
     // A token that is being replaced was refused, or has expired: sending it would be in vain.
-    (Sent(answer: current[key.origin]?.answer, stamp: stamp), isToken ? flights[key] : nil)
+    (Sent(answer: current[key.place]?.answer, stamp: stamp), isToken ? flights[key] : nil)
   }
 
   /// Takes a token from the store, unless there is a newer one.
   mutating func found(_ answer: Answer?, _ key: Key) {
     guard !hasAskedStore else { return }
     hasAskedStore = true
-    if let answer, current[key.origin] == nil { current[key.origin] = (answer, stamp) }
+    if let answer, current[key.place] == nil { current[key.place] = (answer, stamp) }
   }
 
   /// Takes note of an answer that was not refused.
@@ -89,17 +96,17 @@ struct AuthState {
   /// - Returns: Whether that is news.
   mutating func accept(_ answer: Answer, _ key: Key, stamp: Int) -> Bool {
     guard stamp >= signedOutAt else { return false }
-    if let known = current[key.origin], known.answer === answer || known.stamp > stamp { return false }
-    current[key.origin] = (answer, stamp)
-    strongest[key.origin] = max(strongest[key.origin] ?? 0, answer.strength)
+    if let known = current[key.place], known.answer === answer || known.stamp > stamp { return false }
+    current[key.place] = (answer, stamp)
+    strongest[key.place] = max(strongest[key.place] ?? 0, answer.strength)
     if spaces[key] != nil { spaces[key]?.failures = 0 }
     return true
   }
 
   /// Decides what follows from a 401 that offers something.
   mutating func step(_ key: Key, toward offer: Offer, after request: Sent, isRefused: Bool) -> Step {
-    let isCurrent = request.answer != nil && current[key.origin]?.answer === request.answer
-    if let best = strongest[key.origin], best > offer.strength {
+    let isCurrent = request.answer != nil && current[key.place]?.answer === request.answer
+    if let best = strongest[key.place], best > offer.strength {
       let message = "\(offer.scheme) is offered where something stronger was accepted before"
       return .fail(HTTPError(.authenticationFailed, message))
     }
@@ -114,10 +121,10 @@ struct AuthState {
     }
     if let sent = request.answer, let renewed = renewed(sent, offer, key, isCurrent: isCurrent) {
       // It is current again when it is accepted.
-      if isCurrent { current[key.origin] = nil }
+      if isCurrent { current[key.place] = nil }
       return .send(Sent(answer: renewed, stamp: stamp))
     }
-    if isRefused, isCurrent, !isToken { current[key.origin] = nil }
+    if isRefused, isCurrent, !isToken { current[key.place] = nil }
     if let flight = flights[key] { return .wait(flight) }
     let flight = Flight()
     flights[key] = flight
@@ -156,7 +163,7 @@ struct AuthState {
     var space = spaces[key] ?? Space()
     space.outcome = (stamp, result)
     spaces[key] = space
-    if isToken, case .success(let answer?) = result { current[key.origin] = (answer, stamp) }
+    if isToken, case .success(let answer?) = result { current[key.place] = (answer, stamp) }
     return stamp
   }
 

@@ -7,7 +7,8 @@
 ///
 /// For a request the most exact place counts: an origin or the base URL before a pattern of hosts before everywhere; of
 /// several patterns the one that was set first. What an authenticator's servers are known to accept stays with it in
-/// copies of the configuration, so that a derived client does not begin anew; setting it again forgets that.
+/// copies of the configuration, so that a derived client does not begin anew, unless it trusts other servers; setting it
+/// again forgets that.
 public struct Authenticators: Sendable {
   private struct Entry: Sendable {
     let place: OriginPattern

@@ -17,7 +17,7 @@ struct CacheEntry: Sendable, Equatable {
   var headers: HTTPHeaders
   /// The request's fields that `Vary` names, as they are compared; those that were not there have no value.
   var selectors: [String: String]
-  /// Who asked, as a digest; `nil` for a request without credentials.
+  /// The ``CacheQuery/owner``: who asked, and what vouches for the response; `nil` for nothing in particular.
   var identity: String?
   var requestTime: Date
   var responseTime: Date

@@ -17,14 +17,14 @@ final class CacheFlights: Sendable {
     init(_ query: CacheQuery) {
       var hasher = Hasher()
       hasher.combine(query.url)
-      hasher.combine(query.identity)
+      hasher.combine(query.owner)
       hasher.combine(query.headers)
       self.query = query
       hash = hasher.finalize()
     }
 
     static func == (left: Key, right: Key) -> Bool {
-      left.hash == right.hash && left.query.url == right.query.url && left.query.identity == right.query.identity
+      left.hash == right.hash && left.query.url == right.query.url && left.query.owner == right.query.owner
         && left.query.headers == right.query.headers
     }
 
@@ -55,7 +55,7 @@ final class CacheFlights: Sendable {
       let once = OneShot<End?>()
       let waiter = Task { [result] in once.resolve(.success(try? await result.value())) }
       let sleeper = Task { [timeline = call.core.timeline] in
-        if (try? await timeline.pause(CacheFlights.patience)) != nil { once.resolve(.success(nil)) }
+        if (try? await timeline.watch(CacheFlights.patience)) != nil { once.resolve(.success(nil)) }
       }
       let token = call.abortSource.onAbort { once.resolve(.failure($0)) }
       defer {

@@ -6,6 +6,15 @@ struct CacheQuery: Sendable {
   let headers: HTTPHeaders
   /// Who asks; `nil` for nobody in particular.
   let identity: CacheIdentity?
+  /// What sets its responses apart from others of the URL: who asks, and what vouches for them; `nil` for nothing.
+  let owner: String?
+
+  init(url: String, headers: HTTPHeaders, identity: CacheIdentity?, partition: String = "") {
+    self.url = url
+    self.headers = headers
+    self.identity = identity
+    owner = partition.isEmpty ? identity?.name : "\(partition)\n\n\(identity?.name ?? "")"
+  }
 }
 
 /// Who a response is for: it is not shown to others.
@@ -45,10 +54,10 @@ struct CacheCandidate: Sendable {
 }
 
 extension CacheKey {
-  /// The key of a response that was chosen by header fields, or is for somebody.
+  /// The key of a response that was chosen by header fields, or has an owner.
   init(_ query: CacheQuery, _ names: [String], generation: UInt64) {
     let values = Selection.selectors(names, of: query.headers)
-    var detail = "\(generation)\n\(query.identity?.name ?? "")"
+    var detail = "\(generation)\n\(query.owner ?? "")"
     for name in names {
       // With its length, so that no two lists look the same.
       detail += "\n\(name):\(values[name].map { "\($0.utf8.count):\($0)" } ?? "-")"
@@ -58,13 +67,13 @@ extension CacheKey {
 }
 
 extension CacheShelf {
-  /// What is stored for a URL and for who asks.
+  /// What is stored for a URL and an owner.
   func candidates(_ query: CacheQuery) async throws -> [CacheCandidate] {
     guard !isSurelyEmpty else { return [] }
     let first = CacheKey(url: query.url)
     guard let record = try await record(first) else { return [] }
     var found: [CacheCandidate] = []
-    if query.identity == nil, let entry = record.entry {
+    if query.owner == nil, let entry = record.entry {
       found.append(CacheCandidate(shelf: self, key: first, record: record, entry: entry))
     }
     guard let index = record.index else { return found }
@@ -72,7 +81,7 @@ extension CacheShelf {
       let key = CacheKey(query, names, generation: index.generation)
       guard let record = try await self.record(key), let entry = record.entry else { continue }
       // The key says so already; a store of somebody else's may be wrong.
-      guard entry.identity == query.identity?.name else { continue }
+      guard entry.identity == query.owner else { continue }
       found.append(CacheCandidate(shelf: self, key: key, record: record, entry: entry))
     }
     return found
@@ -83,7 +92,7 @@ extension CacheShelf {
     let names = Selection.names(entry.headers) ?? []
     let first = CacheKey(url: query.url)
     let known = try await record(first)
-    if query.identity == nil, names.isEmpty {
+    if query.owner == nil, names.isEmpty {
       return try await store(CacheRecord(index: known?.index, entry: entry, body: body), first)
     }
     var index = known?.index ?? CacheIndex(generation: .random(in: 0...UInt64.max))

@@ -15,7 +15,8 @@ public struct CachePolicy: OptionSet, Sendable, Hashable {
   public static let neverWrite = CachePolicy(rawValue: 2)
   /// Uses a stored response while it is fresh, and asks the server whether it still holds when it is not (RFC 9111 §4).
   public static let revalidateWhenStale = CachePolicy(rawValue: 4)
-  /// Asks the server each time whether a stored response still holds.
+  /// Asks the server each time whether a stored response still holds, and caches on the way to ask it too
+  /// (`Cache-Control: max-age=0`, unless the request has a `Cache-Control` field).
   public static let alwaysRevalidate = CachePolicy(rawValue: 8)
   /// Uses a stored response however old it is, and asks the server only if there is none.
   public static let preferCached = CachePolicy(rawValue: 16)

@@ -54,11 +54,14 @@ final class StoreShelf: CacheShelf {
   /// How long who wants something removed waits.
   private static let longPatience = Duration.seconds(30)
   /// How long a store that did not answer is left alone.
-  private static let rest = Duration.seconds(5)
+  private static let restLength = Duration.seconds(5)
 
   let maximumBodyBytes: Int64
   private let store: any CacheStore
-  private let restsUntil = Locked<ContinuousClock.Instant?>(nil)
+  /// Time as the client has it that was made last with it.
+  private let timeline = Locked(Timeline(ContinuousClock()))
+  /// Until when it is left alone, and by which time.
+  private let rest = Locked<(end: Duration, timeline: Timeline)?>(nil)
 
   init(_ store: any CacheStore, maximumBodyBytes: Int64) {
     self.store = store
@@ -66,6 +69,11 @@ final class StoreShelf: CacheShelf {
   }
 
   var isSurelyEmpty: Bool { false }
+
+  /// Takes the time from a client's clock.
+  func keepTime(by clock: any Clock<Duration>) { timeline.withLock { $0 = Timeline(clock) } }
+
+  private var isResting: Bool { rest.withLock { $0 }.map { $0.timeline.now() < $0.end } ?? false }
 
   func record(_ key: CacheKey) async throws -> CacheRecord? {
     let name = key.digest
@@ -105,16 +113,16 @@ final class StoreShelf: CacheShelf {
   private func bounded<R: Sendable>(
     for patience: Duration = patience, _ work: @escaping @Sendable (any CacheStore) async throws -> R
   ) async throws -> R {
-    if patience == Self.patience, let end = restsUntil.withLock({ $0 }), end > .now {
+    if patience == Self.patience, isResting {
       throw HTTPError(.file, "the store of the cache did not answer lately")
     }
     let once = OneShot<R>()
     let worker = Task { [store] in
       do { once.resolve(.success(try await work(store))) } catch { once.resolve(.failure(error)) }
     }
-    let sleeper = Task { [self] in
-      guard (try? await Task.sleep(for: patience)) != nil else { return }
-      restsUntil.withLock { $0 = .now + Self.rest }
+    let sleeper = Task { [self, timeline = timeline.withLock { $0 }] in
+      guard (try? await timeline.watch(patience)) != nil else { return }
+      rest.withLock { $0 = (timeline.now() + Self.restLength, timeline) }
       once.resolve(.failure(HTTPError(.file, "the store of the cache did not answer within \(patience)")))
       worker.cancel()
     }

@@ -22,7 +22,8 @@ extension CacheVisit {
     }
     guard let range = ContentRange(response.headers["Content-Range"] ?? ""), let bytes = range.range,
       bytes.lowerBound == part.last + 1, response.headers["ETag"] == nil || response.headers["ETag"] == tag,
-      let size = range.size ?? part.complete, bytes.upperBound == size - 1
+      let size = range.size ?? part.complete, bytes.upperBound == size - 1,
+      response.headers["Content-Encoding"] == candidate.entry.headers["Content-Encoding"]
     else { return try await fetch(.incomplete, previous: nil, lease) }
     response.status = .ok
     response.reasonPhrase = nil
@@ -42,7 +43,8 @@ extension CacheVisit {
   func joined(_ previous: CacheCandidate, _ entry: inout CacheEntry) -> CachedBody? {
     guard let part = entry.part, let old = previous.entry.part, previous.entry.status == 206,
       let tag = entry.entityTag, EntityTag.isStrong(tag), tag == previous.entry.entityTag,
-      old.last + 1 == part.first, case .data = previous.record.body
+      old.last + 1 == part.first, entry.headers["Content-Encoding"] == previous.entry.headers["Content-Encoding"],
+      case .data = previous.record.body
     else { return nil }
     entry.part = CacheEntry.Part(first: old.first, last: part.last, complete: part.complete ?? old.complete)
     entry.headers["Content-Range"] = "bytes \(old.first)-\(part.last)/\(entry.part?.complete.map { "\($0)" } ?? "*")"

@@ -20,12 +20,20 @@ extension CacheVisit {
 }
 
 extension RequestContext {
+  /// What vouches for the response to a request, and what of it is asked for: nothing is served across.
+  func cachePartition(_ request: HTTPRequest) -> String {
+    var partition = call.settings.partition.name
+    // The resource is that of this name, whatever the URL says (RFC 9110 §7.1).
+    if let host = request.headers["Host"] { partition += "\nhost \(FieldSyntax.lowercased(host))" }
+    if call.options.decompression == .off { partition += "\ncoded" }
+    return partition
+  }
+
   /// Who a request is from, as far as it says; what is stored for one is not served to another.
   func cacheIdentity(_ request: HTTPRequest, _ cache: ResponseCache) -> CacheIdentity? {
     if let name = call.options.cachePartition { return CacheIdentity(name: "p:\(name)", isLasting: true) }
     var secrets: [String] = []
-    let configuration = call.settings.configuration
-    if configuration.tls.clientCertificate != nil { secrets += ["certificate", "\(configuration.transportIdentity)"] }
+    if let certificate = call.settings.partition.certificate { secrets += ["certificate", certificate] }
     if let credential, request.headers.contains("Authorization") || handshake != nil {
       secrets += ["credential", credential.user ?? "", credential.password ?? "", credential.domain ?? ""]
       secrets += [credential.token ?? "", credential.isTicket ? "ticket" : ""]

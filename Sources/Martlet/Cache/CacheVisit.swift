@@ -15,7 +15,9 @@ final class CacheVisit: Sendable {
     self.url = url
     self.context = context
     self.next = next
-    query = CacheQuery(url: url, headers: request.headers, identity: context.cacheIdentity(request, cache))
+    query = CacheQuery(
+      url: url, headers: request.headers, identity: context.cacheIdentity(request, cache),
+      partition: context.cachePartition(request))
   }
 
   var policy: CachePolicy { context.call.options.cache }
@@ -179,8 +181,14 @@ final class CacheVisit: Sendable {
   }
 
   func send(_ request: HTTPRequest, _ lease: CacheFlights.Lease?) async throws -> StreamedResponse {
+    // No cache on the way is to answer either (RFC 9111 §5.2.1.1); Fetch has the same.
+    let isForced = policy.contains(.alwaysRevalidate) && !request.headers.contains("Cache-Control")
+    var asking = request
+    if isForced { asking.headers["Cache-Control"] = "max-age=0" }
     do {
-      return try await next(request, context)
+      var response = try await next(asking, context)
+      if isForced { response.request.headers.remove("Cache-Control") }
+      return response
     } catch {
       lease?.end(error is CancellationError || context.call.abortSource.error != nil ? .left : .notStored)
       throw error
@@ -293,7 +301,9 @@ final class CacheVisit: Sendable {
 
   /// Whether a response may be kept after the process: nothing is written that has somebody's secrets in it.
   private func mayLast(_ entry: CacheEntry) -> Bool {
-    guard context.call.options.cacheStorage != .session, query.identity?.isLasting ?? true else { return false }
+    guard context.call.options.cacheStorage != .session, query.identity?.isLasting ?? true,
+      context.call.settings.partition.isLasting
+    else { return false }
     return !entry.headers.contains("Set-Cookie") && !entry.headers.contains("Set-Cookie2")
       && !entry.selectors.keys.contains { SecretNames.isSecret(field: $0) }
   }
@@ -312,7 +322,9 @@ final class CacheVisit: Sendable {
     var part: CacheEntry.Part?
     if status == 206 {
       guard let range = ContentRange(response.headers["Content-Range"] ?? ""), let bytes = range.range,
-        response.headers[all: "Content-Range"].count == 1
+        response.headers[all: "Content-Range"].count == 1,
+        // A part of a coded whole cannot be decoded, and one day it would be taken for a part of the decoded one.
+        options.decompression == .off || !response.headers.contains("Content-Encoding")
       else { return nil }
       part = CacheEntry.Part(first: bytes.lowerBound, last: bytes.upperBound, complete: range.size)
     }
@@ -320,7 +332,7 @@ final class CacheVisit: Sendable {
     let names = Selection.names(headers) ?? []
     let entry = CacheEntry(
       url: url, status: status, reasonPhrase: response.reasonPhrase ?? "", headers: headers,
-      selectors: Selection.selectors(names, of: request.headers), identity: query.identity?.name,
+      selectors: Selection.selectors(names, of: request.headers), identity: query.owner,
       requestTime: askedAt, responseTime: now, bodyLength: 0, part: part,
       programLifetime: lifetime.map { TimeInterval($0 / .seconds(1)) })
     return isOfUse(entry) ? entry : nil

@@ -3,7 +3,8 @@ public import Foundation
 /// Keeps responses for later requests, by RFC 9111 as a cache of one user.
 ///
 /// A client has one of its own, in memory; set `Configuration.cache` for another. The same one can be given to several
-/// clients, and a directory to several processes.
+/// clients, and a directory to several processes: what came under other settings of TLS, addresses or proxies is not
+/// served to them.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.cache = .disk(folder, bytes: 500_000_000) }

@@ -31,6 +31,7 @@ package final class Call: Watched {
     var onSettled: [@Sendable () -> Void] = []
     var deliveries = 0
     var isSilenced = false
+    var isAborted = false
 
     var hasWatchers: Bool { !progressStreams.isEmpty || !progressWatchers.isEmpty }
     var isSettled: Bool { stage.isEnded && deliveries == 0 }
@@ -101,15 +102,27 @@ package final class Call: Watched {
   @discardableResult
   package func abort(_ error: any Error) -> Bool {
     let end: CallEnd = error is CancellationError ? .cancelled : .failed(error)
-    guard terminate(end, response: nil) else { return false }
+    guard terminate(end, response: nil, isAbort: true) else { return false }
     abortSource.abort(error)
     return true
   }
 
   /// Ends the call with what the pipeline came to.
   ///
-  /// - Returns: Whether this was its end; if not, ``abortSource`` has the reason.
-  func finish(_ end: CallEnd, response: HTTPResponse?) -> Bool { terminate(end, response: response) }
+  /// - Returns: Whether this was its end; if not, ``failure`` is what it ended with.
+  func finish(_ end: CallEnd, response: HTTPResponse?) -> Bool { terminate(end, response: response, isAbort: false) }
+
+  /// Whether it was ended from outside; ``abortSource`` hears of it a moment later.
+  var isAborted: Bool { state.withLock { $0.isAborted } }
+
+  /// The error with which it has ended, if it has.
+  var failure: (any Error)? {
+    switch stage {
+    case .ended(.failed(let error)): error
+    case .ended(.cancelled): CancellationError()
+    default: nil
+    }
+  }
 
   /// Cancels the call and silences its callbacks, also those that are due but have not run.
   ///
@@ -149,13 +162,14 @@ package final class Call: Watched {
     if isSettled { action() }
   }
 
-  private func terminate(_ end: CallEnd, response: HTTPResponse?) -> Bool {
+  private func terminate(_ end: CallEnd, response: HTTPResponse?, isAbort: Bool) -> Bool {
     typealias Watchers = (
       [Int: AsyncStream<RequestEvent>.Continuation], [Int: AsyncStream<TransferProgress>.Continuation]
     )
     let (watchers, actions): (Watchers?, [@Sendable () -> Void]) = state.withLock { state in
       guard !state.stage.isEnded else { return (nil, []) }
       state.stage = .ended(end)
+      state.isAborted = isAbort
       // Who waits for the call gets the response itself; only a managed call is asked for it later.
       if isManaged {
         state.response = response

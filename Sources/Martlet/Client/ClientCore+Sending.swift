@@ -63,8 +63,8 @@ extension ClientCore {
       } catch {
         outcome = .failure(error)
       }
-      // An aborted call has its result already.
-      if call.abortSource.error == nil { result.resolve(finish(outcome)) }
+      // An aborted call gets its result from who aborts it.
+      if !call.isAborted { result.resolve(finish(outcome)) }
     }
     call.abortSource.onAbort { error in
       task.cancel()
@@ -114,7 +114,7 @@ extension ClientCore {
       let (result, response, status) = try await work()
       await call.tellLast(succeeded: true)
       guard call.finish(.succeeded(status), response: response) else {
-        throw call.abortSource.error ?? CancellationError()
+        throw call.failure ?? CancellationError()
       }
       return result
     } catch {
@@ -145,6 +145,7 @@ extension ClientCore {
     // None comes after that; what one of them starts before it knows is refused, and stays where it is.
     close()
     let outboxes = outboxes
+    let deadline = timeout.map { timeline.now() + $0 }
     for outbox in outboxes { outbox.beginClosing() }
     let killer = timeout.map { timeout in
       Task { [timeline] in
@@ -153,7 +154,10 @@ extension ClientCore {
       }
     }
     await waitUntilIdle()
-    for outbox in outboxes { await outbox.close(within: timeout == nil ? nil : OutboxCore.endPatience) }
+    for outbox in outboxes {
+      // What was delivered has to be noted, which a busy disk may delay: all the time that is left is for that.
+      await outbox.close(within: deadline.map { max($0 - timeline.now(), OutboxCore.endPatience) })
+    }
     killer?.cancel()
   }
 }
@@ -172,7 +176,7 @@ extension Call {
     let completed = complete(error)
     await tellLast(succeeded: false)
     if finish(.failed(completed), response: (completed as? HTTPError)?.response) { return completed }
-    return abortSource.error ?? completed
+    return failure ?? completed
   }
 
   /// The error with everything that the call knows of it; errors of others stay as they are.

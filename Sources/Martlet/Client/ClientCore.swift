@@ -27,13 +27,13 @@ package final class ClientCore: Sendable {
   let budget: RetryBudget
   let meter: BandwidthMeter
   let outcomes = OutcomeHub()
-  let changes = ChangeSignal()
+  package let changes = ChangeSignal()
   let callSessions = CallSessions()
   private let state: Locked<State>
 
   init(_ settings: ClientSettings, budget: RetryBudget? = nil) {
     timeline = Timeline(settings.configuration.clock)
-    watchdog = Watchdog(timeline)
+    watchdog = Watchdog(timeline, changes: changes)
     meter = BandwidthMeter()
     self.budget = budget ?? RetryBudget(timeline)
     state = Locked(State(settings: settings))
@@ -134,6 +134,7 @@ package final class ClientCore: Sendable {
   func delivered(_ call: Call) {
     let removed = state.withLock { $0.delivering.removeValue(forKey: call.id) }
     _ = removed
+    activityChanged()
   }
 
   /// The number of calls that are in any table, for tests that count leaks.

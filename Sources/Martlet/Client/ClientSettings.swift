@@ -2,6 +2,8 @@
 final class ClientSettings: Sendable {
   let configuration: HTTPClient.Configuration
   let transport: any Transport
+  /// What vouches for the answers that come.
+  let partition: NetworkPartition
   let defaultHeaders: HTTPHeaders
   /// Whether the gate has nothing against them, so that it need not look again.
   let areDefaultHeadersSound: Bool
@@ -29,10 +31,12 @@ final class ClientSettings: Sendable {
     self.configuration = configuration
     if let previous, previous.configuration.transportIdentity == configuration.transportIdentity {
       transport = previous.transport
+      partition = previous.partition
       transportProblem = previous.transportProblem
     } else {
       transportProblem = configuration.transportSettings.problem
       transport = configuration.transport.prepared(for: configuration.transportSettings)
+      partition = NetworkPartition(configuration.transportSettings, identity: configuration.transportIdentity)
     }
     if let previous, previous.configuration.cookiesIdentity == configuration.cookiesIdentity {
       jar = previous.jar
@@ -40,6 +44,7 @@ final class ClientSettings: Sendable {
       jar = configuration.cookies.makeJar(configuration.now)
     }
     cache = configuration.cache ?? previous.flatMap { $0.configuration.cache == nil ? $0.cache : nil } ?? .memory()
+    (cache.permanent as? StoreShelf)?.keepTime(by: configuration.clock)
     guards = GuardSet(configuration, transport, reusing: previous?.guards)
     problem =
       transportProblem ?? configuration.authenticationProblem ?? configuration.guardRules.problem

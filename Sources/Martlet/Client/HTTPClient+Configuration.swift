@@ -88,7 +88,8 @@ extension HTTPClient {
 
     /// Which servers are believed over https, and who the client is to them; ``TLSSettings/system`` by default.
     ///
-    /// A client whose settings change opens new connections.
+    /// A client whose settings change opens new connections, and uses no stored response and no cookie that came under
+    /// the earlier ones.
     public var tls: TLSSettings {
       get { transportSettings.tls }
       set { transportSettings.tls = newValue }
@@ -104,7 +105,8 @@ extension HTTPClient {
     /// Where responses are kept for later requests; `nil`, the default, is a ``ResponseCache/memory(bytes:)`` of 8 MiB
     /// of the client's own.
     ///
-    /// What is done with it each request says: ``RequestOptions/cache``. Clients with the same cache share what is in it.
+    /// What is done with it each request says: ``RequestOptions/cache``. Clients with the same cache share what is in it, as
+    /// far as they trust the same servers and reach them in the same way.
     public var cache: ResponseCache?
 
     /// What is hidden in the logs, exported commands, errors and activity of this client; ``Redaction/standard`` by

@@ -47,7 +47,9 @@ public actor HTTPClient {
 
   /// A client with a configuration of its own on the same connections, the same cookies, the same cache and the same retry budget.
   ///
-  /// Its requests are its own too: `cancelAll()` of one client leaves those of the other alone.
+  /// Its requests are its own too: `cancelAll()` of one client leaves those of the other alone. With another
+  /// ``Configuration/tls``, or another way to servers, it opens connections of its own and is not served what came over
+  /// the others: see <doc:Connections>.
   ///
   /// - Parameter change: Changes a copy of this client's configuration.
   /// - Returns: The new client.

@@ -81,15 +81,32 @@ public struct Cookie: Sendable, Hashable {
   /// Whether it ends with the session, having no date.
   public var isSessionCookie: Bool { expires == nil }
 
+  /// What vouches for it (``NetworkPartition/authority``); `nil` for the program, whose cookies every client sends.
+  var partition: String?
+
   /// What makes two cookies the same one in a jar.
   struct Key: Hashable, Sendable {
     let name: String
     let domain: String
     let isHostOnly: Bool
     let path: String
+    let partition: String?
+
+    /// The same without what vouches for the cookie.
+    var anywhere: Key { Key(name: name, domain: domain, isHostOnly: isHostOnly, path: path, partition: nil) }
+
+    /// Whether no client sends both, so that one takes the place of the other.
+    func excludes(_ other: Key) -> Bool {
+      anywhere == other.anywhere && (partition == other.partition || partition == nil || other.partition == nil)
+    }
   }
 
-  var key: Key { Key(name: name, domain: domain, isHostOnly: isHostOnly, path: path) }
+  var key: Key { Key(name: name, domain: domain, isHostOnly: isHostOnly, path: path, partition: partition) }
+
+  /// Whether a client with this partition sends it; `nil` asks for any client.
+  func isVisible(in partition: String?) -> Bool {
+    partition == nil || self.partition == nil || self.partition == partition
+  }
 
   func isExpired(_ now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 }

@@ -83,7 +83,7 @@ final class CookieFile: Sendable {
     var table = CookieTable()
     for cookie in stored { table.put(cookie, now: now) }
     for change in changes { table.apply(change, now: now) }
-    let merged = table.all(now)
+    let merged = table.inOrder(now)
     if !changes.isEmpty && Set(merged) != Set(stored) { try write(merged) }
     shelf.adopt(merged)
   }
@@ -129,6 +129,7 @@ private struct Archive: Codable {
     var sameSite: Cookie.SameSite?
     var created: Date
     var lastAccess: Date
+    var partition: String?
 
     init(_ cookie: Cookie) {
       name = cookie.name
@@ -142,6 +143,7 @@ private struct Archive: Codable {
       sameSite = cookie.sameSite
       created = cookie.created
       lastAccess = cookie.lastAccess
+      partition = cookie.partition
     }
 
     var cookie: Cookie {
@@ -150,6 +152,7 @@ private struct Archive: Codable {
         isHTTPOnly: isHTTPOnly, sameSite: sameSite)
       cookie.created = created
       cookie.lastAccess = lastAccess
+      cookie.partition = partition
       return cookie
     }
   }

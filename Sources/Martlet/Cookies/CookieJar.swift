@@ -4,7 +4,9 @@ import Synchronization
 /// Keeps cookies by the rules of the standard (RFC 6265bis): what servers set, and what a program adds itself.
 ///
 /// A client has one (``HTTPClient/cookies``) and asks it for every exchange, so for each hop of a redirect. One jar may
-/// serve several clients. Nothing that a server sends makes it fail: what breaks a rule is not kept.
+/// serve several clients; what a response has set goes with requests of clients that would have trusted it, too: those
+/// with the same ``HTTPClient/Configuration/tls``, ``HTTPClient/Configuration/resolve``,
+/// ``HTTPClient/Configuration/unixSocket`` and ``RequestGuard/publicAddressesOnly``. Nothing that a server sends makes it fail: what breaks a rule is not kept.
 ///
 /// | Limit | |
 /// |---|---|
@@ -12,7 +14,7 @@ import Synchronization
 /// | one attribute | 1,024 bytes |
 /// | lifetime | 400 days |
 /// | `Set-Cookie` fields looked at in a response | 50 |
-/// | cookies of a domain | 50 |
+/// | cookies of a domain | 50, of each such group of clients |
 /// | cookies in all | 3,000 |
 /// | `Cookie` field of a request | 8,190 bytes |
 ///
@@ -58,6 +60,8 @@ public actor CookieJar {
 
   /// The cookies that a request would send, in their order (RFC 6265bis §5.8).
   ///
+  /// Those of all clients, if clients that trust different servers share the jar.
+  ///
   /// - Parameter target: A whole URL.
   /// - Returns: The cookies; none for a URL that is not one of http or https.
   public func cookies(for target: RequestTarget) -> [Cookie] {
@@ -66,7 +70,7 @@ public actor CookieJar {
     return shelf.withTable { $0.select(for: url, .same, now: now) }
   }
 
-  /// Adds a cookie, or replaces the one of the same name, domain and path.
+  /// Adds a cookie for all clients of the jar, or replaces the one of the same name, domain and path.
   ///
   /// What no server could set is refused: an illegal name, value, path or host, no host, a public suffix or an address
   /// that is not host-only, a name that begins with `__Host-` or `__Secure-` without what that promises.
@@ -79,6 +83,7 @@ public actor CookieJar {
     guard !shelf.keepsNothing, var checked = cookie.checked() else { return false }
     checked.created = now
     checked.lastAccess = now
+    checked.partition = nil
     let accepted = checked
     shelf.withTable { $0.put(accepted, now: now) }
     await saveQuietly()
@@ -102,6 +107,8 @@ public actor CookieJar {
   }
 
   /// Removes the cookie of the same name, domain and path.
+  ///
+  /// One that a jar has given out is removed for the clients that it goes with, one that was made for all.
   ///
   /// - Parameter cookie: The cookie.
   /// - Returns: Whether it was there.

@@ -17,9 +17,11 @@ struct CookieMiddleware: Stage {
     case .automatic: shelf = jar.shelf
     case .jar(let other): shelf = other.shelf
     }
+    let partition = call.settings.partition.authority
     var sent = request
     if !shelf.isEmpty, !request.headers.contains("Cookie"), let url = url(of: request, context),
-      let field = shelf.field(for: url, relation(url, request, context), now: call.settings.configuration.now())
+      let field = shelf.field(
+        for: url, relation(url, request, context), in: partition, now: call.settings.configuration.now())
     {
       sent.headers["Cookie"] = field
     }
@@ -28,7 +30,7 @@ struct CookieMiddleware: Stage {
     guard response.source != .cache, response.source != .fallback else { return response }
     let lines = response.headers[all: "Set-Cookie"]
     guard !lines.isEmpty, let url = url(of: request, context) else { return response }
-    if shelf.receive(lines, from: url, now: call.settings.configuration.now()) {
+    if shelf.receive(lines, from: url, in: partition, now: call.settings.configuration.now()) {
       // A file that cannot be written is the jar's problem, not the request's; and the wait for it can be ended.
       try await withAbort(call.abortSource) { try? await shelf.save(isAsked: false) }
     }

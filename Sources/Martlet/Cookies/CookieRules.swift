@@ -14,14 +14,19 @@ extension Cookie {
       guard domain == url.host else { return nil }
       domain = ""
     }
-    guard domain.isEmpty || Self.domainMatches(url.host, domain) else { return nil }
+    // Strangers can register names below what is above the registrable domain (RFC 6265bis §5.7, 9).
+    let isOwn =
+      Self.domainMatches(url.host, domain)
+      && Self.domainMatches(URLHost.withoutRoot(domain), PublicSuffix.registrable(url.host))
+    guard domain.isEmpty || isOwn else { return nil }
     guard url.isSecure || !line.isSecure else { return nil }
     self.init(
       line.name, line.value, domain: domain.isEmpty ? url.host : domain, isHostOnly: domain.isEmpty,
       path: line.path.flatMap { $0.utf8.first == UInt8(ascii: "/") ? $0 : nil } ?? Self.defaultPath(url.path),
       expires: line.expires, isSecure: line.isSecure, isHTTPOnly: line.isHTTPOnly, sameSite: line.sameSite)
-    // `__Host-` wants the attribute to be there, not only its effect.
-    guard keepsPromises, line.path != nil || !Self.hasPrefix("__host-", line.name) else { return nil }
+    // `__Host-` wants one attribute to be there and the other one not, whatever their effect.
+    let isPlain = line.path != nil && line.domain == nil
+    guard keepsPromises, isPlain || !Self.hasPrefix("__host-", line.name) else { return nil }
     created = now
     lastAccess = now
   }

@@ -73,18 +73,18 @@ final class CookieShelf: Sendable {
   }
 
   /// The value of the `Cookie` field of a request, or `nil` for none.
-  func field(for url: AbsoluteURL, _ relation: SiteRelation, now: Date) -> String? {
-    isEmpty ? nil : Cookie.field(withTable { $0.select(for: url, relation, now: now) })
+  func field(for url: AbsoluteURL, _ relation: SiteRelation, in partition: String, now: Date) -> String? {
+    isEmpty ? nil : Cookie.field(withTable { $0.select(for: url, relation, in: partition, now: now) })
   }
 
   /// Stores what a response sets.
   ///
   /// - Returns: Whether there is something to save.
-  func receive(_ lines: [String], from url: AbsoluteURL, now: Date) -> Bool {
+  func receive(_ lines: [String], from url: AbsoluteURL, in partition: String, now: Date) -> Bool {
     let parsed = lines.prefix(SetCookie.maximumLines).compactMap { SetCookie($0, now: now) }
     guard !parsed.isEmpty else { return false }
     return withTable { table in
-      for line in parsed { table.receive(line, from: url, now: now) }
+      for line in parsed { table.receive(line, from: url, in: partition, now: now) }
       return table.hasChanges
     }
   }

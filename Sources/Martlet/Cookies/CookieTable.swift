@@ -37,6 +37,9 @@ struct CookieTable: Sendable {
   private var noted: [Cookie.Key: (place: Int, change: Change)] = [:]
   private var nextPlace = 0
   private var byDomain: [String: [Cookie]] = [:]
+  /// Which cookie came first: those of one response have one time.
+  private var numbers: [Cookie.Key: Int] = [:]
+  private var nextNumber = 0
 
   init(journal: Journal = .off) { self.journal = journal }
 
@@ -47,26 +50,43 @@ struct CookieTable: Sendable {
     byDomain.sorted { $0.key < $1.key }.flatMap { $0.value }.filter { !$0.isExpired(now) }
   }
 
+  /// The same in the order in which they came.
+  func inOrder(_ now: Date) -> [Cookie] { all(now).sorted(by: isOlder) }
+
+  private func isOlder(_ first: Cookie, _ second: Cookie) -> Bool {
+    guard first.created == second.created else { return first.created < second.created }
+    return numbers[first.key, default: 0] < numbers[second.key, default: 0]
+  }
+
   /// The cookies of a request in the order in which they are sent: longer paths first, then older ones.
-  mutating func select(for url: AbsoluteURL, _ relation: SiteRelation, now: Date) -> [Cookie] {
+  ///
+  /// - Parameters:
+  ///   - url: Where it goes.
+  ///   - relation: What other sites have to do with it.
+  ///   - partition: What vouches for answers to its client; `nil` for the cookies of all clients.
+  ///   - now: The date.
+  /// - Returns: The cookies.
+  mutating func select(
+    for url: AbsoluteURL, _ relation: SiteRelation, in partition: String? = nil, now: Date
+  ) -> [Cookie] {
     guard count > 0 else { return [] }
     var found: [Cookie] = []
     for domain in Self.domains(of: url.host) {
       guard let cookies = byDomain[domain] else { continue }
       let isHost = domain.utf8.count == url.host.utf8.count
       for index in cookies.indices where isHost || !cookies[index].isHostOnly {
-        guard cookies[index].goes(to: url, relation, now: now) else { continue }
+        guard cookies[index].isVisible(in: partition), cookies[index].goes(to: url, relation, now: now) else {
+          continue
+        }
         byDomain[domain]?[index].lastAccess = now
         found.append(cookies[index])
       }
     }
     guard found.count > 1 else { return found }
-    let order = found.enumerated().sorted { left, right in
-      let (first, second) = (left.element, right.element)
-      if first.path.utf8.count != second.path.utf8.count { return first.path.utf8.count > second.path.utf8.count }
-      return first.created == second.created ? left.offset < right.offset : first.created < second.created
+    return found.sorted { first, second in
+      let (left, right) = (first.path.utf8.count, second.path.utf8.count)
+      return left == right ? isOlder(first, second) : left > right
     }
-    return order.map(\.element)
   }
 
   /// The host and the names above it.
@@ -85,10 +105,16 @@ struct CookieTable: Sendable {
 
   /// Stores what a response sets, if it may.
   ///
+  /// - Parameters:
+  ///   - line: What it sets.
+  ///   - url: Where it came from.
+  ///   - partition: What vouches for it; `nil` for the program.
+  ///   - now: The date.
   /// - Returns: Whether it was stored, or deleted a cookie as it was meant to.
   @discardableResult
-  mutating func receive(_ line: SetCookie, from url: AbsoluteURL, now: Date) -> Bool {
-    guard let cookie = Cookie(line, from: url, now: now) else { return false }
+  mutating func receive(_ line: SetCookie, from url: AbsoluteURL, in partition: String? = nil, now: Date) -> Bool {
+    guard var cookie = Cookie(line, from: url, now: now) else { return false }
+    cookie.partition = partition
     if !url.isSecure && hidesSecureCookie(cookie) { return false }
     put(cookie, now: now)
     return true
@@ -102,28 +128,37 @@ struct CookieTable: Sendable {
       return
     }
     var cookie = cookie
-    let old = byDomain[cookie.domain]?.firstIndex { $0.key == cookie.key }
-    if let old, let predecessor = byDomain[cookie.domain]?[old] {
+    let places = places(of: cookie.key)
+    if let old = places.first, let predecessor = byDomain[cookie.domain]?[old] {
       // The place in the order of sending is that of the first one.
       cookie.created = predecessor.created
       byDomain[cookie.domain]?[old] = cookie
       note(cookie, replacing: predecessor)
+      for place in places.dropFirst().reversed() { remove(at: place, of: cookie.domain) }
     } else {
       byDomain[cookie.domain, default: []].append(cookie)
+      numbers[cookie.key] = nextNumber
+      nextNumber += 1
       count += 1
       note(cookie, replacing: nil)
-      evict(from: cookie.domain, now: now)
+      evict(from: cookie.domain, cookie.partition, now: now)
     }
   }
 
-  /// Removes a cookie.
+  /// Removes a cookie, and those that it would take the place of.
   ///
   /// - Returns: Whether it was there.
   @discardableResult
   mutating func remove(_ key: Cookie.Key) -> Bool {
-    guard let index = byDomain[key.domain]?.firstIndex(where: { $0.key == key }) else { return false }
-    remove(at: index, of: key.domain)
-    return true
+    let places = places(of: key)
+    for place in places.reversed() { remove(at: place, of: key.domain) }
+    return !places.isEmpty
+  }
+
+  /// Where what a cookie would take the place of is, among the cookies of its domain.
+  private func places(of key: Cookie.Key) -> [Int] {
+    guard let cookies = byDomain[key.domain] else { return [] }
+    return cookies.indices.filter { cookies[$0].key.excludes(key) }
   }
 
   /// Removes the cookies that a closure picks.
@@ -161,7 +196,8 @@ struct CookieTable: Sendable {
     let keys = Set(stored.map(\.key))
     let journal = journal
     removeAll { journal.keeps($0) && !keys.contains($0.key) && own[$0.key] == nil }
-    for cookie in stored where own[cookie.key] == nil {
+    let changed = Set(own.keys.map(\.anywhere))
+    for cookie in stored where !changed.contains(cookie.key.anywhere) {
       var cookie = cookie
       if let known = byDomain[cookie.domain]?.first(where: { $0.key == cookie.key }) {
         cookie.lastAccess = max(cookie.lastAccess, known.lastAccess)
@@ -174,6 +210,7 @@ struct CookieTable: Sendable {
   private mutating func remove(at index: Int, of domain: String) {
     guard let removed = byDomain[domain]?.remove(at: index) else { return }
     if byDomain[domain]?.isEmpty == true { byDomain[domain] = nil }
+    numbers[removed.key] = nil
     count -= 1
     if journal.keeps(removed) { note(Change(key: removed.key, cookie: nil)) }
   }
@@ -198,7 +235,8 @@ struct CookieTable: Sendable {
         return false
       }
       return cookies.contains {
-        $0.isSecure && $0.name == cookie.name && Cookie.pathMatches(cookie.path, $0.path)
+        $0.isSecure && $0.isVisible(in: cookie.partition) && $0.name == cookie.name
+          && Cookie.pathMatches(cookie.path, $0.path)
       }
     }
   }
@@ -207,12 +245,14 @@ struct CookieTable: Sendable {
 
   /// Keeps to the limits: what has ended goes first, then in a domain that has too many what is not `Secure`, then what
   /// was not used for longest (RFC 6265bis §5.7).
-  private mutating func evict(from domain: String, now: Date) {
+  private mutating func evict(from domain: String, _ partition: String?, now: Date) {
     if byDomain[domain]?.count ?? 0 > Self.maximumPerDomain {
       removeExpired(from: domain, now)
-      while let cookies = byDomain[domain], cookies.count > Self.maximumPerDomain {
-        let clear = cookies.indices.filter { !cookies[$0].isSecure }
-        let candidates = clear.isEmpty ? Array(cookies.indices) : clear
+      while let cookies = byDomain[domain] {
+        let own = cookies.indices.filter { cookies[$0].partition == partition }
+        guard own.count > Self.maximumPerDomain else { break }
+        let clear = own.filter { !cookies[$0].isSecure }
+        let candidates = clear.isEmpty ? own : clear
         guard let oldest = candidates.min(by: { cookies[$0].lastAccess < cookies[$1].lastAccess }) else { break }
         remove(at: oldest, of: domain)
       }

@@ -15,7 +15,7 @@
         if let cookie = change.cookie {
           if let made = HTTPCookie(cookie) { storage.setCookie(made) }
         } else {
-          for cookie in stored where Cookie(cookie).key == change.key { storage.deleteCookie(cookie) }
+          for cookie in stored where Cookie(cookie).key.excludes(change.key) { storage.deleteCookie(cookie) }
         }
       }
       return result

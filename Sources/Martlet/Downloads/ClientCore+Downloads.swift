@@ -32,7 +32,9 @@ extension ClientCore {
     try await ending(call) {
       let url = try check(call.request, order)
       let place = try DownloadPlace(order.destination, of: url, order.options)
-      let part = try await PartFile.open(place.partPath, url: url.requestString, resume: order.options.resume)
+      let part = try await PartFile.open(
+        place.partPath, url: url.requestString, partition: call.settings.partition.authority,
+        resume: order.options.resume)
       part.change { $0.name = place.path.map { URL(filePath: $0).lastPathComponent } }
       let job = DownloadJob(
         part, order.options, isResumable: call.request.method == .get,

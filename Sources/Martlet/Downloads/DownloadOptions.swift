@@ -4,7 +4,8 @@ public import Foundation
 public struct DownloadOptions: Sendable {
   /// What becomes of the beginning of a file that an earlier download has left.
   public enum Resume: Sendable, Hashable {
-    /// It is gone on with, if it is of the same URL and the server says that the file is still the same.
+    /// It is gone on with, if it is of the same URL and the server says that the file is still the same; what a client
+    /// has brought that trusts other servers is replaced.
     case automatic
     /// It is replaced. What a failure leaves is removed.
     case never

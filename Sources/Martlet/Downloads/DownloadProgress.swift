@@ -13,7 +13,8 @@ final class DownloadProgress: Sendable {
   func begin(at received: Int64, of expected: Int64?) {
     tell { ledger, now in
       ledger.begin()
-      ledger.add(sent: 0, received: Int(received), ExchangeBytes(received: received, expectedToReceive: expected))
+      ledger.add(
+        sent: 0, received: Int(clamping: received), ExchangeBytes(received: received, expectedToReceive: expected))
       return ledger.due(sent: 0, received: 0, now: now)
     }
   }

@@ -64,11 +64,14 @@ final class PartFile: Sendable {
   /// - Parameters:
   ///   - path: The part file.
   ///   - url: Where its bytes come from.
+  ///   - partition: What vouches for them: what is there is gone on with if the same has vouched for it.
   ///   - resume: Whether what is there may be gone on with.
   /// - Returns: The file, with its lock.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``: it cannot be opened, is in use, or is something else than
   ///   the beginning of this download.
-  static func open(_ path: String, url: String, resume: DownloadOptions.Resume) async throws -> PartFile {
+  static func open(
+    _ path: String, url: String, partition: String = "", resume: DownloadOptions.Resume
+  ) async throws -> PartFile {
     // A download that was cancelled lets go of it a moment after its caller knows.
     let end = ContinuousClock.now + patience
     var descriptor = try lock(path)
@@ -81,14 +84,14 @@ final class PartFile: Sendable {
     }
     do throws(HTTPError) {
       let size = DiskCalls.facts(descriptor)?.size ?? 0
-      var record = PartRecord(url: url)
+      var record = PartRecord(url: url, partition: partition)
       switch try kept(path, size, url, resume) {
-      case let found?:
+      case let found? where found.partition == partition:
         record = found
         record.written = found.reliable(size: size, boot: MachineRun.current)
         record.synced = found.synced.cut(at: record.written.isEmpty ? 0 : size)
         record.url = url
-      case nil: break
+      case .some, nil: break
       }
       record.boot = MachineRun.current
       let file = PartFile(path, descriptor, record)

@@ -2,11 +2,13 @@ import Foundation
 
 /// What is known of an unfinished download: the small file beside its part file.
 struct PartRecord: Codable, Equatable, Sendable {
-  static let version = 1
+  static let version = 2
 
   var version = PartRecord.version
   /// The whole URL that was asked for; it may hold secrets, so the file is its owner's only.
   var url: String
+  /// What vouches for its bytes (``NetworkPartition/authority``).
+  var partition: String
   /// What the finished file will be called, if that is known.
   var name: String?
   /// A strong entity tag (RFC 9110 §8.8.3).
@@ -26,7 +28,10 @@ struct PartRecord: Codable, Equatable, Sendable {
   /// Whether the whole was not what its checksum says: nothing of it is used again.
   var isRejected = false
 
-  init(url: String) { self.url = url }
+  init(url: String, partition: String = "") {
+    self.url = url
+    self.partition = partition
+  }
 
   /// What a request for a part is to hold on to, or `nil` if the server gave nothing that is good enough.
   var validator: String? { entityTag ?? lastModified }

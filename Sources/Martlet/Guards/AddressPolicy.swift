@@ -15,6 +15,9 @@ struct AddressPolicy: Sendable, Hashable {
     }
   }
 
+  /// What tells it from others, for ``NetworkPartition``.
+  var partition: String { exceptions.map { "\($0.address.bytes)/\($0.prefix)" }.sorted().joined(separator: " ") }
+
   /// Why an address may not be connected to, or `nil` if it may.
   func refusal(of address: IPAddress) -> AddressUse? {
     guard let use = AddressUse(of: address) else { return nil }

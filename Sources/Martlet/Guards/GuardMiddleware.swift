@@ -13,7 +13,7 @@ struct GuardMiddleware: Stage {
     if isUpgraded { call.emit(.upgraded(host: url.host)) }
     let response = try await next(admitted, context)
     guard listens, let hosts = guards.hosts, let value = response.headers[all: "Strict-Transport-Security"].first,
-      response.source == .network, call.settings.configuration.tls.checksServers,
+      response.source == .network, call.settings.partition.checksServers,
       let source = try? response.request.target.resolve(against: nil)
     else { return response }
     let now = call.settings.configuration.now()

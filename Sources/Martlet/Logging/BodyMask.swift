@@ -2,23 +2,29 @@ import Foundation
 
 /// Hides the secrets of bodies that name them: forms and JSON.
 ///
-/// Works on the beginning of a body as well: nothing that was cut off can undo a mask.
+/// Works on the beginning of a body as well: nothing that was cut off can undo a mask. Whatever stands there, no octet is
+/// looked at more than a few times.
 struct BodyMask {
-  let redaction: Redaction
+  private let redaction: Redaction
   private let bytes: [UInt8]
   private var index = 0
   private var result: [UInt8] = []
+  /// The name that was looked at last, folded.
+  private var name: [UInt8] = []
+  /// How many octets were looked at.
+  private(set) var steps = 0
+
+  init(_ bytes: some Sequence<UInt8>, _ redaction: Redaction) {
+    self.redaction = redaction
+    self.bytes = Array(bytes)
+  }
 
   /// The bytes with secrets masked.
   static func masked(_ data: Data, contentType: String?, _ redaction: Redaction) -> [UInt8] {
-    let type = contentType.flatMap { MediaType($0) }
-    if type?.essence == "application/x-www-form-urlencoded" {
-      return maskedForm(data, redaction)
-    }
+    var mask = BodyMask(data, redaction)
     // Text of another type may hold JSON too; in what does not, there is hardly anything that looks like a member.
-    var mask = BodyMask(redaction: redaction, bytes: Array(data))
-    mask.maskMembers()
-    return mask.result
+    let isForm = contentType.flatMap { MediaType($0) }?.essence == "application/x-www-form-urlencoded"
+    return isForm ? mask.maskForm() : mask.maskMembers()
   }
 
   /// Whether a body of this type is text that can be shown, and looked through for secrets.
@@ -38,78 +44,98 @@ struct BodyMask {
     return type.isText || type.subtype.hasSuffix("ndjson")
   }
 
-  private static func maskedForm(_ data: Data, _ redaction: Redaction) -> [UInt8] {
-    var result: [UInt8] = []
-    let pieces = Array(data)[...].split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
-    for (number, piece) in pieces.enumerated() {
-      if number > 0 { result.append(UInt8(ascii: "&")) }
-      if let equals = piece.firstIndex(of: UInt8(ascii: "=")), redaction.hides(encodedItem: piece[..<equals]) {
-        result += piece[...equals]
-        result += Array("***".utf8)
+  /// The bytes as a form.
+  mutating func maskForm() -> [UInt8] {
+    while index < bytes.count {
+      let end = place(of: UInt8(ascii: "&"), before: bytes.count)
+      let equals = place(of: UInt8(ascii: "="), before: end)
+      if equals < end, hides(bytes[index..<equals], .percent) {
+        copy(to: equals + 1)
+        result += Self.mask
+        index = end
+      }
+      copy(to: min(end + 1, bytes.count))
+    }
+    return result
+  }
+
+  /// The bytes as JSON.
+  mutating func maskMembers() -> [UInt8] {
+    while index < bytes.count {
+      copy(to: place(of: UInt8(ascii: "\""), before: bytes.count))
+      guard index < bytes.count else { break }
+      let start = index
+      copy(to: FieldSyntax.endOfQuotedString(in: bytes, from: index))
+      let colon = skipBlanks(from: index)
+      guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else { continue }
+      // The closing quote, if there is one, is no part of what names are compared by.
+      guard hides(bytes[(start + 1)..<index], .json) else { continue }
+      let value = skipBlanks(from: colon + 1)
+      let end = endOfValue(from: value)
+      guard value < end else { continue }
+      copy(to: value)
+      if isHarmless(bytes[value..<end]) {
+        copy(to: end)
       } else {
-        result += piece
+        result += Self.quotedMask
+        index = end
       }
     }
     return result
   }
 
-  private init(redaction: Redaction, bytes: [UInt8]) {
-    self.redaction = redaction
-    self.bytes = bytes
+  private static let mask = Array("***".utf8)
+  private static let quotedMask = Array("\"***\"".utf8)
+
+  // MARK: Parts
+
+  private mutating func hides(_ text: ArraySlice<UInt8>, _ coding: SecretNames.Coding) -> Bool {
+    steps += text.count
+    SecretNames.fold(text, coding, into: &name)
+    return redaction.hides(foldedItem: name)
   }
 
-  // MARK: JSON
-
-  private mutating func maskMembers() {
-    while index < bytes.count {
-      guard bytes[index] == UInt8(ascii: "\"") else {
-        result.append(bytes[index])
-        index += 1
-        continue
-      }
-      let name = takeString()
-      let colon = skipBlanks(from: index)
-      guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":"), redaction.hides(item: Self.unescaped(name)) else {
-        continue
-      }
-      let value = skipBlanks(from: colon + 1)
-      let end = endOfValue(from: value)
-      guard value < end, !isHarmless(bytes[value..<end], of: name) else { continue }
-      result += bytes[index..<value]
-      result += Array("\"***\"".utf8)
-      index = end
-    }
-  }
-
-  /// Copies a string with its quotes.
-  ///
-  /// - Returns: What is between the quotes.
-  private mutating func takeString() -> ArraySlice<UInt8> {
-    let end = FieldSyntax.endOfQuotedString(in: bytes, from: index)
-    let text = bytes[index..<end]
-    result += text
+  private mutating func copy(to end: Int) {
+    steps += end - index
+    result += bytes[index..<end]
     index = end
-    let isClosed = text.count > 1 && text.last == UInt8(ascii: "\"")
-    return isClosed ? text.dropFirst().dropLast() : text.dropFirst()
+  }
+
+  private mutating func place(of octet: UInt8, before end: Int) -> Int {
+    let place = bytes[index..<end].firstIndex(of: octet) ?? end
+    steps += place - index
+    return place
   }
 
   /// Whether a value says nothing: a literal, or how many tokens there are.
-  private func isHarmless(_ value: ArraySlice<UInt8>, of name: ArraySlice<UInt8>) -> Bool {
-    let isNumber = value.first.map { 0x30...0x39 ~= $0 } ?? false
-    if isNumber { return SecretNames.folded(Self.unescaped(name)).hasSuffix("tokens") }
-    return ["true", "false", "null"].contains { value.elementsEqual($0.utf8) }
+  private func isHarmless(_ value: ArraySlice<UInt8>) -> Bool {
+    if Self.literals.contains(where: { value.elementsEqual($0) }) { return true }
+    return name.suffix(6).elementsEqual("tokens".utf8) && value.first.map { 0x30...0x39 ~= $0 } == true
+      && value.allSatisfy(Self.numberOctets.contains)
   }
 
-  private func skipBlanks(from start: Int) -> Int {
+  private static let literals = ["true", "false", "null"].map { Array($0.utf8) }
+  private static let numberOctets = ASCIISet("0123456789.eE+-")
+
+  private mutating func skipBlanks(from start: Int) -> Int {
     var index = start
-    while index < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[index]) { index += 1 }
+    while index < bytes.count, Self.isBlank(bytes[index]) { index += 1 }
+    steps += index - start
     return index
   }
 
+  private static func isBlank(_ octet: UInt8) -> Bool {
+    switch octet {
+    case 0x20, 0x09, 0x0A, 0x0D: true
+    default: false
+    }
+  }
+
   /// The index after the value that begins at `start`: a string, all of an object or an array, or a word.
-  private func endOfValue(from start: Int) -> Int {
+  private mutating func endOfValue(from start: Int) -> Int {
     var index = start
     var depth = 0
+    defer { steps += index - start }
     while index < bytes.count {
       switch bytes[index] {
       case UInt8(ascii: "\""):
@@ -120,22 +146,16 @@ struct BodyMask {
       case UInt8(ascii: "}"), UInt8(ascii: "]"):
         guard depth > 0 else { return index }
         depth -= 1
-        if depth == 0 { return index + 1 }
-      case UInt8(ascii: ","), 0x20, 0x09, 0x0A, 0x0D:
-        if depth == 0 { return index }
+        if depth == 0 {
+          index += 1
+          return index
+        }
+      case UInt8(ascii: ","): if depth == 0 { return index }
+      case let octet where depth == 0 && Self.isBlank(octet): return index
       default: break
       }
       index += 1
     }
-    return bytes.count
-  }
-
-  /// The text of a JSON string; escapes of ASCII characters are all that a name needs to be recognised.
-  private static func unescaped(_ text: ArraySlice<UInt8>) -> String {
-    guard text.contains(UInt8(ascii: "\\")) else { return String(decoding: text, as: UTF8.self) }
-    var quoted = Data([UInt8(ascii: "\"")])
-    quoted.append(contentsOf: text)
-    quoted.append(UInt8(ascii: "\""))
-    return (try? JSONDecoder().decode(String.self, from: quoted)) ?? String(decoding: text, as: UTF8.self)
+    return index
   }
 }

@@ -5,10 +5,10 @@ enum LogText {
   /// The most Unicode scalars shown of one header field.
   static let maximumFieldScalars = 1024
 
-  /// `Name: value`, masked, escaped and cut.
+  /// `Name: value`, cut, masked and escaped.
   static func field(_ field: HTTPHeaders.Field, _ redaction: Redaction) -> String {
     "\(InvalidInput.printable(field.name)): "
-      + InvalidInput.printable(redaction.value(of: field), limit: maximumFieldScalars)
+      + InvalidInput.printable(redaction.value(of: field, limit: maximumFieldScalars), limit: maximumFieldScalars)
   }
 
   /// The text of bytes; what is not UTF-8 becomes `\xNN`, what is not fit for a line is escaped.

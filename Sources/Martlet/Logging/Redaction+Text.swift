@@ -13,34 +13,57 @@ extension Redaction {
   }
 
   /// The value of a header field, masked or with what is secret in it masked; not yet fit for a line.
-  func value(of field: HTTPHeaders.Field) -> String {
+  ///
+  /// - Parameters:
+  ///   - field: The field.
+  ///   - limit: How many Unicode scalars of it are looked at and shown.
+  /// - Returns: The value; one that was cut ends in an ellipsis, unless it is masked up to there.
+  func value(of field: HTTPHeaders.Field, limit: Int = .max) -> String {
     if hides(field: field.name) { return "***" }
+    let value = Self.beginning(of: field.value, limit: limit)
     // These are URLs as a whole, so that their fragments can be told.
     let isURL = ["Location", "Content-Location", "Referer"].contains { FieldSyntax.isSameName($0, field.name) }
-    guard isURL, !revealsSecrets else { return text(field.value) }
-    return URLRedaction.redact(field.value, hiding: hides(encodedItem:))
+    guard isURL, !revealsSecrets else { return text(value) }
+    return URLRedaction.redact(value, hiding: hides(encodedItem:))
+  }
+
+  /// The beginning of text, or all of it if something behind makes a password of what is in the beginning.
+  private static func beginning(of text: String, limit: Int) -> String {
+    guard text.utf8.count > limit else { return text }
+    let beginning = text.unicodeScalars.prefix(limit)
+    let rest = text.utf8[beginning.endIndex...]
+    return rest.isEmpty || rest.contains(UInt8(ascii: "@")) ? text : "\(Substring(beginning))…"
   }
 
   /// Text with the URLs and `name=value` pairs in it masked.
   func text(_ text: String) -> String {
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "@") }) else { return text }
-    var masker = TextMasker(bytes: Array(text.utf8), redaction: self)
+    var masker = TextMasker(text.utf8, self)
     return masker.masked()
   }
 }
 
-/// Walks over text that is no URL but may have some in it.
-private struct TextMasker {
-  let bytes: [UInt8]
-  let redaction: Redaction
+/// Walks over text that is no URL but may have some in it; no octet is looked at more than a few times.
+struct TextMasker {
+  private let bytes: [UInt8]
+  private let redaction: Redaction
   private var index = 0
   private var result: [UInt8] = []
+  /// The last octets that could be a name, with nothing but blanks behind them.
+  private var name = 0..<0
+  private var folded: [UInt8] = []
+  /// How many octets were looked at.
+  private(set) var steps = 0
 
   private static let nameOctets = ASCIISet(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%[]+")
+  private static let itemMarks = ASCIISet("?&;")
+  private static let valueEnds = ASCIISet("&;#,\"'<>()")
+  private static let authorityEnds = ASCIISet("/?#\"'<>")
+  private static let mask = Array("***".utf8)
 
-  init(bytes: [UInt8], redaction: Redaction) {
-    self.bytes = bytes
+  init(_ text: some Sequence<UInt8>, _ redaction: Redaction) {
+    bytes = Array(text)
     self.redaction = redaction
   }
 
@@ -49,41 +72,54 @@ private struct TextMasker {
       let octet = bytes[index]
       result.append(octet)
       index += 1
-      if octet == UInt8(ascii: "=") {
+      steps += 1
+      if Self.nameOctets.contains(octet) {
+        name = (name.upperBound == index - 1 ? name.lowerBound : index - 1)..<index
+      } else if octet == UInt8(ascii: "=") {
         maskValue()
-      } else if octet == UInt8(ascii: "/"), bytes[..<index].suffix(3).elementsEqual(Array("://".utf8)) {
-        dropUserinfo()
+      } else if !FieldSyntax.isBlank(octet) {
+        if octet == UInt8(ascii: "/"), index > 2, bytes[index - 2] == octet, bytes[index - 3] == UInt8(ascii: ":") {
+          dropUserinfo()
+        }
+        name = index..<index
       }
     }
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// Masks what stands after a `=` whose name is a secret's.
+  /// Masks what stands after a `=` whose name is a secret's; blanks may stand around the sign (RFC 9110 §11.2).
   private mutating func maskValue() {
-    // Blanks may stand around the sign (RFC 9110 §11.2).
-    let end = bytes[..<(index - 1)].lastIndex { !FieldSyntax.isBlank($0) }.map { $0 + 1 } ?? 0
-    let start = bytes[..<end].lastIndex { !Self.nameOctets.contains($0) }.map { $0 + 1 } ?? 0
-    let isItem = start > 0 && [UInt8]("?&;".utf8).contains(bytes[start - 1])
-    guard start < end, redaction.hidesBodies ? isItem : redaction.hides(encodedItem: bytes[start..<end]) else { return }
+    let isHidden = hidesName()
+    name = index..<index
+    guard isHidden else { return }
     while index < bytes.count, FieldSyntax.isBlank(bytes[index]) { index += 1 }
+    let start = index
     if index < bytes.count, bytes[index] == UInt8(ascii: "\"") {
       index = FieldSyntax.endOfQuotedString(in: bytes, from: index)
     } else {
-      index = bytes[index...].firstIndex { Self.endsValue($0) } ?? bytes.count
+      index = bytes[index...].firstIndex { $0 <= 0x20 || Self.valueEnds.contains($0) } ?? bytes.count
     }
-    result += Array("***".utf8)
+    result += Self.mask
+    // The end of what is taken for a value may be a name.
+    let mark = bytes[start..<index].lastIndex { !Self.nameOctets.contains($0) }
+    steps += index - name.lowerBound + index - (mark ?? start)
+    name = (mark.map { $0 + 1 } ?? start)..<index
   }
 
-  private static func endsValue(_ octet: UInt8) -> Bool {
-    octet <= 0x20 || [UInt8]("&;#,\"'<>()".utf8).contains(octet)
+  private mutating func hidesName() -> Bool {
+    guard !name.isEmpty else { return false }
+    if redaction.hidesBodies { return name.lowerBound > 0 && Self.itemMarks.contains(bytes[name.lowerBound - 1]) }
+    steps += name.count
+    SecretNames.fold(bytes[name], .percent, into: &folded)
+    return redaction.hides(foldedItem: folded)
   }
 
   /// Drops what stands before the `@` of an authority.
   private mutating func dropUserinfo() {
     guard !redaction.revealsSecrets else { return }
-    let rest = bytes[index...]
-    let end = rest.firstIndex { $0 <= 0x20 || [UInt8]("/?#\"'<>".utf8).contains($0) } ?? rest.endIndex
-    guard let at = rest[..<end].lastIndex(of: UInt8(ascii: "@")) else { return }
+    let end = bytes[index...].firstIndex { $0 <= 0x20 || Self.authorityEnds.contains($0) } ?? bytes.count
+    steps += 2 * (end - index)
+    guard let at = bytes[index..<end].lastIndex(of: UInt8(ascii: "@")) else { return }
     index = at + 1
   }
 }

@@ -25,9 +25,9 @@ public struct Redaction: Sendable, Hashable {
   }
 
   private var rule: Rule
-  private var hiddenFields: Set<String> = []
-  private var hiddenItems: Set<String> = []
-  private var shownItems: Set<String> = []
+  private var hiddenFields: Set<[UInt8]> = []
+  private var hiddenItems: Set<[UInt8]> = []
+  private var shownItems: Set<[UInt8]> = []
 
   /// Hides what has the name of a secret; the default.
   public static let standard = Redaction(rule: .names)
@@ -78,9 +78,10 @@ public struct Redaction: Sendable, Hashable {
   /// - Parameter name: The name, in any case.
   /// - Returns: Whether they are.
   public func hides(field name: String) -> Bool {
-    if hiddenFields.contains(SecretNames.folded(name)) { return true }
+    let folded = SecretNames.folded(name)
+    if hiddenFields.contains(folded) { return true }
     switch rule {
-    case .names: return SecretNames.isSecret(field: name)
+    case .names: return SecretNames.isSecret(foldedField: folded)
     case .everything: return true
     case .nothing: return false
     }
@@ -90,19 +91,23 @@ public struct Redaction: Sendable, Hashable {
   ///
   /// - Parameter name: The name, not encoded, in any case.
   /// - Returns: Whether they are.
-  public func hides(item name: String) -> Bool {
-    let folded = SecretNames.folded(name)
-    if hiddenItems.contains(folded) { return true }
-    if shownItems.contains(folded) { return false }
-    switch rule {
-    case .names: return SecretNames.isSecret(item: name)
-    case .everything: return true
-    case .nothing: return false
-    }
-  }
+  public func hides(item name: String) -> Bool { hides(foldedItem: SecretNames.folded(name)) }
 
   /// The same for a name as it stands in a URL or a form.
   func hides(encodedItem name: ArraySlice<UInt8>) -> Bool {
-    hides(item: String(decoding: PercentEncoding.decode(name, plusAsSpace: true), as: UTF8.self))
+    var folded: [UInt8] = []
+    SecretNames.fold(name, .percent, into: &folded)
+    return hides(foldedItem: folded)
+  }
+
+  /// The same for a name as names are compared.
+  func hides(foldedItem name: [UInt8]) -> Bool {
+    if hiddenItems.contains(name) { return true }
+    if shownItems.contains(name) { return false }
+    switch rule {
+    case .names: return SecretNames.isSecret(foldedItem: name)
+    case .everything: return true
+    case .nothing: return false
+    }
   }
 }

@@ -4,36 +4,99 @@
 /// are the same.
 enum SecretNames {
   /// What makes a name suspect wherever it stands in it.
-  private static let words = [
+  private static let words = WordFinder([
     "authoriz", "authentication", "cookie", "token", "secret", "password", "passwd", "passphrase", "credential",
     "apikey", "accesskey", "privatekey", "authkey", "subscriptionkey", "signature", "session", "jwt", "bearer",
     "assertion", "csrf", "xsrf",
-  ]
+  ])
 
   /// What is suspect as the whole name of a query item, of a form's field or of a member of a JSON object.
-  private static let items: Set<String> = [
-    "auth", "key", "sig", "pass", "pwd", "pw", "pin", "code", "otp", "totp", "sid", "hmac", "ticket", "samlresponse",
-    "samlrequest", "oauthverifier", "codeverifier",
-  ]
+  private static let items = Set(
+    [
+      "auth", "key", "sig", "pass", "pwd", "pw", "pin", "code", "otp", "totp", "sid", "hmac", "ticket", "samlresponse",
+      "samlrequest", "oauthverifier", "codeverifier",
+    ].map { Array($0.utf8) })
 
-  /// Fields of CORS that only speak of credentials.
-  private static let harmless: Set<String> = ["accesscontrolallowcredentials"]
+  /// A field of CORS that only speaks of credentials.
+  private static let harmless = Array("accesscontrolallowcredentials".utf8)
 
-  static func isSecret(field name: String) -> Bool {
-    let name = folded(name)
-    return words.contains { name.contains($0) } && !harmless.contains(name)
+  static func isSecret(field name: String) -> Bool { isSecret(foldedField: folded(name)) }
+
+  static func isSecret(foldedField name: [UInt8]) -> Bool { words.finds(in: name) && name != harmless }
+
+  static func isSecret(foldedItem name: [UInt8]) -> Bool {
+    // None is shorter or longer.
+    2...13 ~= name.count && items.contains(name) || words.finds(in: name)
   }
 
-  static func isSecret(item name: String) -> Bool {
-    let name = folded(name)
-    return items.contains(name) || words.contains { name.contains($0) }
+  /// The ASCII letters and digits of a name, in lower case, and everything that is not ASCII.
+  static func folded(_ name: some StringProtocol) -> [UInt8] { name.utf8.compactMap(foldedOctet) }
+
+  private static func foldedOctet(_ octet: UInt8) -> UInt8? {
+    switch octet {
+    case 0x30...0x39, 0x61...0x7A, 0x80...: octet
+    case 0x41...0x5A: octet | 0x20
+    default: nil
+    }
+  }
+}
+
+extension SecretNames {
+  /// How a name is written.
+  enum Coding {
+    /// As in a URL and in a form, where a `+`, too, is no part of what names are compared by.
+    case percent
+    /// As in a string of JSON (RFC 8259 §7).
+    case json
   }
 
-  /// The ASCII letters and digits of a name, in lower case; everything else that is not ASCII stays.
-  static func folded(_ name: some StringProtocol) -> String {
-    String(
-      decoding: name.utf8.map(FieldSyntax.lowercased).filter { octet in
-        octet >= 0x80 || 0x30...0x39 ~= octet || 0x61...0x7A ~= octet
-      }, as: UTF8.self)
+  /// Puts the folded form of a name into memory that is used again.
+  static func fold(_ name: ArraySlice<UInt8>, _ coding: Coding, into result: inout [UInt8]) {
+    result.removeAll(keepingCapacity: true)
+    var index = name.startIndex
+    while index < name.endIndex {
+      let octet = name[index]
+      index += 1
+      switch (coding, octet) {
+      case (.percent, UInt8(ascii: "%")):
+        guard let decoded = PercentEncoding.triplet(at: index - 1, in: name) else { continue }
+        if let octet = foldedOctet(decoded) { result.append(octet) }
+        index += 2
+      case (.json, UInt8(ascii: "\\")):
+        guard let scalar = escaped(name, &index) else { continue }
+        result.append(contentsOf: String(scalar).utf8.lazy.compactMap(foldedOctet))
+      default: if let octet = foldedOctet(octet) { result.append(octet) }
+      }
+    }
+  }
+
+  private static let controls = ASCIISet("bfnrt")
+
+  /// The character behind a backslash, or `nil` for one that names are not compared by.
+  private static func escaped(_ text: ArraySlice<UInt8>, _ index: inout Int) -> Unicode.Scalar? {
+    guard index < text.endIndex else { return nil }
+    if let unit = unit(text, index) {
+      index += 5
+      guard UTF16.isLeadSurrogate(unit) else { return Unicode.Scalar(unit) }
+      guard index < text.endIndex, text[index] == UInt8(ascii: "\\"), let second = Self.unit(text, index + 1),
+        UTF16.isTrailSurrogate(second)
+      else { return nil }
+      index += 6
+      return Unicode.Scalar(0x10000 + UInt32(unit & 0x3FF) << 10 + UInt32(second & 0x3FF))
+    }
+    // These stand for controls; whatever else stands there means itself.
+    if controls.contains(text[index]) { index += 1 }
+    return nil
+  }
+
+  /// The UTF-16 unit of a `u` with four digits.
+  private static func unit(_ text: ArraySlice<UInt8>, _ start: Int) -> UInt16? {
+    guard text.endIndex - start > 4, text[start] == UInt8(ascii: "u") else { return nil }
+    var unit: UInt16 = 0
+    for octet in text[(start + 1)...(start + 4)] {
+      guard let digit = PercentEncoding.hexValue(octet) else { return nil }
+      unit = unit << 4 | UInt16(digit)
+    }
+    return unit
   }
 }

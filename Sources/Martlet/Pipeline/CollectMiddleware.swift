@@ -16,11 +16,8 @@ struct CollectMiddleware: Stage {
       response.body = ResponseBody()
       return response
     }
-    let (data, isWhole) = try await response.body.read(upTo: limit)
-    if isHard && !isWhole {
-      throw HTTPError(.bodyTooLarge, "the body is larger than \(limit) bytes", phase: .receiving)
-    }
-    response.body = ResponseBody(data)
+    let body = response.body
+    response.body = ResponseBody(isHard ? try await body.collect(upTo: limit) : try await body.read(upTo: limit).data)
     return response
   }
 

@@ -98,7 +98,8 @@ final class QueueCore: CallObserver {
 
   private static func error(_ problem: QueueTable.Problem) -> HTTPError {
     switch problem {
-    case .unknown(let id): HTTPError(.queue, "request \(id), which it is to come after, is not of this queue")
+    case .unknown(let id):
+      HTTPError(.queue, "request \(id), which it is to come after, is not of this queue, or ended long ago")
     case .failed(let id): HTTPError(.queue, "request \(id), which it depends on, has failed")
     case .cycle(let id): HTTPError(.queue, "request \(id) waits for it already, so that neither would ever start")
     }

@@ -19,8 +19,13 @@ struct QueueTable {
 
   private let limits: QueueLimits
   private var entries: [RequestID: Entry] = [:]
-  /// What became of those at their end: whether their successors may start.
+  /// How many ended requests are remembered.
+  static let maximumOutcomes = 10_000
+  /// What became of the last ones at their end: whether their successors may start.
   private var outcomes: [RequestID: Bool] = [:]
+  /// Their order, the oldest one at ``oldest`` once there are as many as are remembered.
+  private var ended: [RequestID] = []
+  private var oldest = 0
   private var ready = ReadyHeap()
   /// Those whose host has as many as it may.
   private var parked: [String: ReadyHeap] = [:]
@@ -35,9 +40,12 @@ struct QueueTable {
 
   var count: Int { entries.count }
 
+  /// How many ended requests are remembered now.
+  var outcomeCount: Int { outcomes.count }
+
   /// Why a request cannot be added.
   enum Problem: Error, Equatable {
-    /// A predecessor is not, and was not, of this queue.
+    /// A predecessor is not of this queue, or has ended too long ago to be remembered.
     case unknown(RequestID)
     /// A predecessor has failed already.
     case failed(RequestID)
@@ -123,12 +131,20 @@ struct QueueTable {
     if !heap.isEmpty { parked[host] = heap }
   }
 
+  private mutating func remember(_ id: RequestID, _ succeeded: Bool) {
+    outcomes[id] = succeeded
+    guard ended.count == Self.maximumOutcomes else { return ended.append(id) }
+    outcomes[ended[oldest]] = nil
+    ended[oldest] = id
+    oldest = (oldest + 1) % ended.count
+  }
+
   /// A request is at its end.
   ///
   /// - Returns: Its successors that will never start, unless it succeeded.
   mutating func end(_ id: RequestID, succeeded: Bool) -> [RequestID] {
     guard let entry = entries.removeValue(forKey: id) else { return [] }
-    outcomes[id] = succeeded
+    remember(id, succeeded)
     if entry.isRunning {
       runningCount -= 1
       let left = running[entry.host, default: 1] - 1

@@ -17,8 +17,8 @@ struct QueueTally {
   private var fraction = 0.0
   private var isEstimate = false
   private var told: QueueProgress?
-  /// What is expected, of how many, and what of it has come.
-  private var expected: Int64 = 0
+  /// What is expected, of how many, and what of it has come; servers say what they like, and no sum may overflow.
+  private var expected = 0.0
   private var expectedCount = 0
   private var arrived = 0.0
 
@@ -35,7 +35,7 @@ struct QueueTally {
     guard share.expected == nil, length >= 0 else { return }
     share.expected = length
     shares[id] = share
-    expected += length
+    expected += Double(length)
     expectedCount += 1
     arrived += Double(min(share.received, length))
     update()
@@ -102,8 +102,8 @@ struct QueueTally {
       return Double(summary.ended) / Double(summary.added)
     }
     // Those of unknown length weigh as much as the others do on average.
-    let mean = Double(expected) / Double(expectedCount)
+    let mean = expected / Double(expectedCount)
     let unknown = Double(summary.added - expectedCount)
-    return (arrived + Double(unknownDone) * mean) / (Double(expected) + unknown * mean)
+    return min(max(0, (arrived + Double(unknownDone) * mean) / (expected + unknown * mean)), 1)
   }
 }

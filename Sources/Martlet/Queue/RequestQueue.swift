@@ -34,7 +34,8 @@ public final class RequestQueue: Sendable {
   ///   - request: The request. What is wrong with it is the handle's error at once.
   ///   - priority: Requests with a higher one start first; of equal ones that which was added first.
   ///   - predecessors: The requests of this queue that must have succeeded before. If one fails or is cancelled, this
-  ///     one fails with ``HTTPError/Kind/queue``, and so do those that come after it.
+  ///     one fails with ``HTTPError/Kind/queue``, and so do those that come after it. Of requests that have ended, the
+  ///     last 10,000 can be named.
   ///   - options: What is different for this one.
   /// - Returns: Its handle; dropping it does nothing.
   @discardableResult

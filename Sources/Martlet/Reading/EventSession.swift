@@ -22,6 +22,8 @@ final class EventSession {
   /// Whether there has been a connection: what comes after it is a reconnect.
   private var hasConnected = false
   private var isOver = false
+  /// Whether the connection that is there has brought an event.
+  private var hasEvent = false
   /// Reconnects that failed since the last one that did not.
   private var failures = 0
   private var pause = Duration.zero
@@ -43,7 +45,10 @@ final class EventSession {
     if !hasConnected { try begin() }
     while !isOver {
       do {
-        if let event = try parser.next() { return event }
+        if let event = try parser.next() {
+          hasEvent = true
+          return event
+        }
       } catch {
         guard let connection else { throw error }
         throw await connection.fail(error)
@@ -88,12 +93,14 @@ final class EventSession {
       isOver = true
       return
     }
-    if let asked = parser.pause { pauses.base = asked }
-    let wasOfUse = parser.hasLines || connection.elapsed - pause >= pauses.last
+    if let asked = parser.pause { pauses.ask(for: asked) }
+    let hasLasted = connection.elapsed - pause >= pauses.last
+    let wasOfUse = pauses.isHasty ? hasLasted && hasEvent : hasLasted || parser.hasLines
     pause = pauses.next(wasOfUse: wasOfUse, random: random)
     // What was not ended by a blank line is dropped.
     parser = EventParser(lastEventID: parser.lastEventID, upTo: settings.maximumEventBytes)
     self.connection = nil
+    hasEvent = false
     body = nil
   }
 
@@ -140,7 +147,8 @@ final class EventSession {
   private var asked: HTTPRequest {
     var asked = request
     if !asked.headers.contains("Accept") { asked.headers["Accept"] = "text/event-stream" }
-    if !asked.headers.contains("Cache-Control") { asked.headers["Cache-Control"] = "no-store" }
+    // As Fetch does for an EventSource, whose cache mode is "no-store".
+    for name in ["Cache-Control", "Pragma"] where !asked.headers.contains(name) { asked.headers[name] = "no-cache" }
     let id = parser.lastEventID
     // An identifier with a control character cannot be told.
     asked.headers["Last-Event-ID"] = id.isEmpty || !FieldSyntax.isFieldValue(id) ? nil : id

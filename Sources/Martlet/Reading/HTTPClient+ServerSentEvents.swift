@@ -5,8 +5,8 @@ extension HTTPClient {
   /// for try await event in client.serverSentEvents(.get("/prices")) { print(event.event, event.data) }
   /// ```
   ///
-  /// The request gets `Accept: text/event-stream` and `Cache-Control: no-store` unless it has these fields, and no cache
-  /// is used. The server's `204` ends the events; so does the end of the connection, if the request is not to be sent
+  /// The request gets `Accept: text/event-stream`, `Cache-Control: no-cache` and `Pragma: no-cache` unless it has these
+  /// fields, and no cache is used. The server's `204` ends the events; so does the end of the connection, if the request is not to be sent
   /// again. A first connection that fails throws, as any request. After it a lost connection, silence longer than the
   /// idle limit and, on reconnects, 408, 425, 429 and 5xx are waited out, and the server is told the last event's
   /// identifier (`Last-Event-ID`).

@@ -38,15 +38,13 @@ final class OpenCall: Sendable {
   /// Ends it with its response.
   func succeed() async throws {
     await call.tellLast(succeeded: true)
-    guard call.finish(.succeeded(response.status), response: nil) else { throw reason ?? CancellationError() }
+    guard call.finish(.succeeded(response.status), response: nil) else { throw call.failure ?? CancellationError() }
   }
 
   /// Ends it with an error.
   ///
   /// - Returns: What to throw: the error with what the call knows of it, or what has ended the call before.
   func fail(_ error: any Error) async -> any Error { await call.failed(with: error) }
-
-  private var reason: (any Error)? { call.abortSource.error }
 }
 
 extension ClientCore {

@@ -17,8 +17,14 @@ public struct SSEOptions: Sendable, Hashable {
 
   /// The pause before a reconnect as long as the server says nothing of it; 3 seconds by default, as in browsers.
   ///
-  /// The server's `retry` replaces it, up to a day.
+  /// The server's `retry` replaces it, from ``minimumPause`` up to a day.
   public var initialPause: Duration = .seconds(3)
+
+  /// The shortest pause that a server can ask for; 1 second by default.
+  ///
+  /// A `retry` below it counts as this long, and the pauses grow until a connection has lasted as long as the pause
+  /// before it and brought an event. With zero a server may have requests without any pause.
+  public var minimumPause: Duration = .seconds(1)
 
   /// Up to where the pause grows while no connection lasts; 60 seconds by default.
   ///
@@ -77,9 +83,12 @@ struct EventPauses {
   /// What grows, if the server asks for no pause at all.
   private static let least = Duration.milliseconds(100)
 
+  private let minimum: Duration
   private let maximum: Duration
-  /// What the server asks for.
-  var base: Duration
+  /// What the server asks for, but no less than the shortest one.
+  private var base: Duration
+  /// Whether the server asks for less than that.
+  private(set) var isHasty = false
   /// The connections since one that was of use.
   private var count = 0
   /// The pause before the connection that is there.
@@ -87,7 +96,14 @@ struct EventPauses {
 
   init(_ options: SSEOptions) {
     base = max(options.initialPause, .zero)
+    minimum = max(options.minimumPause, .zero)
     maximum = options.maximumPause
+  }
+
+  /// The server asks for a pause.
+  mutating func ask(for pause: Duration) {
+    isHasty = pause < minimum
+    base = max(pause, minimum)
   }
 
   /// The pause after a connection.

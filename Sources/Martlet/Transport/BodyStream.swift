@@ -31,7 +31,6 @@ package final class BodyStream: Sendable {
     var buffer = Data()
     /// Large pieces that came after it and are not copied together, unless somebody wants the whole.
     var following: [Data] = []
-    var expected = 0
     /// Whether the empty buffer has memory for what is to come.
     var isReserved = false
     var end: End?
@@ -63,16 +62,21 @@ package final class BodyStream: Sendable {
   /// Up to here a body is expected to come in one piece, and nothing is reserved for it.
   fileprivate static let smallBody = 16 << 10
 
+  /// How much memory is reserved ahead of what has come: a length is a promise, and anybody can make one.
+  fileprivate static let room = 1 << 20
+
+  /// The number of bytes that were announced; 0 if none were.
+  package let expected: Int
   private let state: Locked<State>
 
   /// Makes an empty stream.
   ///
   /// - Parameters:
-  ///   - expected: The number of bytes that were announced: who collects reserves the memory for them at once, as far
-  ///     as its limit allows. Memory that nothing is written to costs nothing.
+  ///   - expected: The number of bytes that were announced, or 0.
   ///   - source: Where the bytes come from.
   package init(expecting expected: Int = 0, from source: any Source) {
-    state = Locked(State(expected: expected, source: source))
+    self.expected = expected
+    state = Locked(State(source: source))
   }
 
   /// Whether it is read piece by piece.
@@ -207,7 +211,7 @@ package final class BodyStream: Sendable {
         $0.isStreamed = true
         $0.piece = continuation
       case .whole(let limit, let continuation):
-        $0.join(reserving: min(limit, $0.expected))
+        $0.join(reserving: min(limit, expected, $0.count + Self.room))
         $0.whole = continuation
         $0.limit = limit
       }

@@ -15,6 +15,8 @@ struct NoProxy: Sendable {
   }
 
   private var entries: [Entry] = []
+  /// The entries as they were written, for ``NetworkPartition``.
+  private(set) var partition = ""
   /// The first entry that cannot be read; it covers nothing.
   private(set) var problem: InvalidInput?
 
@@ -24,6 +26,7 @@ struct NoProxy: Sendable {
       guard !entry.isEmpty else { continue }
       if let read = Self.read(entry) {
         entries.append(read)
+        partition += " \(entry)"
       } else if problem == nil {
         problem = InvalidInput("the host without proxy \"\(InvalidInput.printable(text))\" is malformed")
       }

@@ -26,6 +26,12 @@ struct ProxyEnvironment: Sendable {
     return proxy
   }
 
+  /// What tells it from others, without passwords; `nil` if no proxy is named.
+  var partition: String? {
+    guard http != nil || https != nil else { return nil }
+    return "http \(http?.partition ?? "") https \(https?.partition ?? "") except \(except.partition)"
+  }
+
   private static func proxy(_ names: [String], _ variables: [String: String]) throws(InvalidInput) -> Proxy? {
     for name in names {
       guard let value = variables[name], !value.isEmpty else { continue }

@@ -15,6 +15,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
   }
 
   private var storage: Storage
+  /// The number of bytes that were announced, or 0.
+  private var announced = 0
   /// Held as long as somebody may read the body.
   private var lifetime: ExchangeLifetime?
 
@@ -28,7 +30,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
   /// - Parameter next: Returns the next piece, or `nil` at the end. It is not called again before it returned.
   public init(next: @escaping @Sendable () async throws -> Data?) { storage = .pull(next) }
 
-  package init(_ stream: BodyStream) { storage = .stream(BodyReader(stream)) }
+  package init(_ stream: BodyStream) {
+    storage = .stream(BodyReader(stream))
+    announced = stream.expected
+  }
 
   /// Reads it piece by piece.
   public struct AsyncIterator: AsyncIteratorProtocol {
@@ -83,10 +88,12 @@ public struct ResponseBody: AsyncSequence, Sendable {
   ///
   /// - Parameter limit: The largest number of bytes accepted, after decompression.
   /// - Returns: The whole body.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` as soon as `limit` is passed.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` as soon as `limit` is passed; at once, if the
+  ///   length that the server announces is larger.
   public func collect(upTo limit: Int) async throws -> Data {
-    let (data, isWhole) = try await read(upTo: limit)
-    guard isWhole else { throw HTTPError(.bodyTooLarge, "the body is larger than \(limit) bytes", phase: .receiving) }
+    guard announced <= limit, case (let data, true) = try await read(upTo: limit) else {
+      throw HTTPError(.bodyTooLarge, "the body is larger than \(limit) bytes", phase: .receiving)
+    }
     return data
   }
 

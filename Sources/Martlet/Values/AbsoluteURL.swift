@@ -118,6 +118,21 @@ extension AbsoluteURL {
   }
 }
 
+extension HTTPRequest {
+  /// The same request with the query of its URL as items, if they are written like that.
+  package var withItems: HTTPRequest {
+    guard let url = try? target.resolve(against: nil, adding: query), let text = url.query, !text.isEmpty,
+      case let items = Query(parsing: text), items.encoded == text,
+      let bare = try? AbsoluteURL(
+        scheme: url.scheme, authority: url.authority, path: url.path, query: nil, fragment: url.fragment)
+    else { return self }
+    var request = self
+    request.target = RequestTarget(bare)
+    request.query = items
+    return request
+  }
+}
+
 extension AbsoluteURL: CustomStringConvertible, CustomReflectable {
   /// The redacted form, so that no interpolation into a log leaks a secret.
   package var description: String { redacted }

@@ -5,7 +5,7 @@ public import Foundation
 /// One type, so that one `catch` does; ``kind`` tells apart what a caller could act on differently. The description is
 /// one line with what, where, attempt, phase, elapsed time and cause, and it never holds header values, bodies, or query
 /// values that the client's ``HTTPClient/Configuration/redaction`` hides. `dump` shows no more than that.
-public struct HTTPError: Error, Sendable, CustomStringConvertible {
+public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// How far an exchange had come.
   public enum Phase: String, Sendable, Hashable {
     /// Waiting for a connection slot.
@@ -62,6 +62,8 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
 
   /// Whether nothing of a response had come on a connection that had, or may have, served before.
   package var mayBeStaleConnection = false
+  /// Whether the server has said that it has not processed the request (RFC 9113 §8.7).
+  var wasRefusedUnread: Bool { mayBeStaleConnection && !mayHaveReachedServer }
 
   /// Makes an error, for transports and stubs.
   ///
@@ -124,6 +126,9 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     if !notes.isEmpty { line += " (\(notes.joined(separator: ", ")))" }
     return line
   }
+
+  /// The description: what `localizedDescription` says.
+  public var errorDescription: String? { description }
 
   mutating func describe(_ request: HTTPRequest) {
     guard method == nil else { return }

@@ -28,7 +28,7 @@ extension HTTPError {
     public static let protocolViolation = Kind("protocolViolation")
     /// The response is whole, but its status is not accepted.
     public static let status = Kind("status")
-    /// More redirects than ``RedirectPolicy/maximumHops``, or a loop of them.
+    /// More redirects than ``RedirectPolicy/maximumHops``.
     public static let tooManyRedirects = Kind("tooManyRedirects")
     /// A redirect that must not be followed: to another scheme, or from https to http.
     public static let redirectRefused = Kind("redirectRefused")

@@ -2,6 +2,7 @@
   import Foundation
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   extension TestProgram {
@@ -9,11 +10,12 @@
   }
 
   /// Apache with `mod_auth_digest`: `/file.txt` is for ada, whose password is `s3cret`.
-  struct ApacheServer {
+  final class ApacheServer {
     static let realm = "a realm, with \u{FC}"
 
     let url: String
-    private let process: ToolProcess
+    private let port: Int
+    private var process: ToolProcess
     private let folder: TemporaryFolder
 
     /// Starts it on a free port.
@@ -21,8 +23,7 @@
     /// - Parameter directives: What else stands at the folder.
     /// - Throws: What fails in the test, if it does not start.
     init(_ directives: String...) async throws {
-      folder = try TemporaryFolder()
-      let port = try MockServer.refusedPort()
+      let folder = try TemporaryFolder()
       let modules = try #require(
         ["/usr/lib/apache2/modules", "/usr/libexec/apache2", "/usr/lib64/httpd/modules"]
           .first { FileManager.default.fileExists(atPath: "\($0)/mod_auth_digest.so") }, "mod_auth_digest is missing")
@@ -32,37 +33,57 @@
       try folder.write("", to: "run/empty")
       // MD5 of `ada:a realm, with ü:s3cret`, as `htdigest` would write it.
       try folder.write("ada:\(Self.realm):\(Self.key)\n", to: "users")
-      try folder.write(
-        """
-        \(loaded)
-        ServerRoot \(folder.url.path)
-        DefaultRuntimeDir \(folder.path("run"))
-        PidFile \(folder.path("run/pid"))
-        ErrorLog \(folder.path("error.log"))
-        Listen 127.0.0.1:\(port)
-        ServerName 127.0.0.1
-        # Without the rights of whoever runs the tests, if that is root.
-        User daemon
-        Group daemon
-        DocumentRoot \(folder.path("www"))
-        <Directory \(folder.path("www"))>
-          AuthType Digest
-          AuthName "\(Self.realm)"
-          AuthDigestProvider file
-          AuthUserFile \(folder.path("users"))
-          \(directives.joined(separator: "\n"))
-          Require valid-user
-        </Directory>
+      (process, port) = try await ToolProcess.listening("apache2") { port in
+        try folder.write(
+          """
+          \(loaded)
+          ServerRoot \(folder.url.path)
+          DefaultRuntimeDir \(folder.path("run"))
+          PidFile \(folder.path("run/pid"))
+          ErrorLog \(folder.path("error.log"))
+          LogFormat "%{Authorization}i" proofs
+          CustomLog \(folder.path("access.log")) proofs
+          Listen 127.0.0.1:\(port)
+          ServerName 127.0.0.1
+          # Without the rights of whoever runs the tests, if that is root.
+          User daemon
+          Group daemon
+          DocumentRoot \(folder.path("www"))
+          <Directory \(folder.path("www"))>
+            AuthType Digest
+            AuthName "\(Self.realm)"
+            AuthDigestProvider file
+            AuthUserFile \(folder.path("users"))
+            \(directives.joined(separator: "\n"))
+            Require valid-user
+          </Directory>
 
-        """, to: "apache.conf")
-      process = try TestProgram.apache.start(["-X", "-f", folder.path("apache.conf")])
-      var isOpen = false
-      for _ in 0..<1000 where !isOpen && process.isRunning {
-        isOpen = (try? RawClient(port: port)) != nil
-        if !isOpen { try await Task.sleep(for: .milliseconds(10)) }
+          """, to: "apache.conf")
+        return try Self.start(folder)
       }
-      try #require(isOpen, "apache2 did not start: \(process.outputSoFar)")
+      self.folder = folder
       url = "http://127.0.0.1:\(port)"
+    }
+
+    private static func start(_ folder: TemporaryFolder) throws -> ToolProcess {
+      try TestProgram.apache.start(["-X", "-f", folder.path("apache.conf")])
+    }
+
+    /// Ends it, and starts it again at the same port.
+    func restart() async throws {
+      process.send(SIGKILL)
+      _ = try await process.end()
+      process = try Self.start(folder)
+      try #require(await process.opens(port), "apache2 did not start: \(process.outputSoFar)")
+    }
+
+    /// The nonces of the requests in the order of their ends; `nil` of one that proved nothing.
+    var nonces: [String?] {
+      let log = String(decoding: (try? folder.contents("access.log")) ?? Data(), as: UTF8.self)
+      return log.split(separator: "\n").map { line in
+        let parts = line.replacing("\\", with: "").components(separatedBy: " nonce=\"")
+        return parts.dropFirst().first.map { String($0.prefix { $0 != "\"" }) }
+      }
     }
 
     private static let key = "11b8716b86e3d3f9c13d5ce98089fca0"

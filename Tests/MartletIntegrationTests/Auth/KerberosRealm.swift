@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   extension TestProgram {
@@ -34,11 +35,13 @@
     ///
     /// - Throws: What fails in the test, if it does not start.
     init() async throws {
-      folder = try TemporaryFolder()
-      let port = try MockServer.refusedPort()
-      try folder.write(Self.configuration(port: port), to: "krb5.conf")
+      let folder = try TemporaryFolder()
+      func configure(port: Int) throws {
+        try folder.write(Self.configuration(port: port), to: "krb5.conf")
+        try folder.write(Self.centre(port: port, folder.url.path), to: "kdc.conf")
+      }
+      try configure(port: 1)
       try folder.write(Self.configuration(port: 1), to: "dead.conf")
-      try folder.write(Self.centre(port: port, folder.url.path), to: "kdc.conf")
       let environment = [
         "KRB5_CONFIG": folder.path("krb5.conf"), "KRB5_KDC_PROFILE": folder.path("kdc.conf"),
         "KRB5CCNAME": "FILE:\(folder.path("tickets"))",
@@ -52,13 +55,11 @@
       ] {
         try await TestProgram.kadminLocal.run(["-q", query], environment: environment)
       }
-      centre = try TestProgram.krb5kdc.start(["-n", "-P", folder.path("pid")], environment: environment)
-      var isOpen = false
-      for _ in 0..<1000 where !isOpen && centre.isRunning {
-        isOpen = (try? RawClient(port: port)) != nil
-        if !isOpen { try await Task.sleep(for: .milliseconds(10)) }
+      let running = try await ToolProcess.listening("krb5kdc") { port in
+        try configure(port: port)
+        return try TestProgram.krb5kdc.start(["-n", "-P", folder.path("pid")], environment: environment)
       }
-      try #require(isOpen, "krb5kdc did not start")
+      (self.folder, centre) = (folder, running.process)
       try await TestProgram.kinit.run(["-k", "-t", folder.path("ada.keytab"), "ada"], environment: environment)
       try FileManager.default.copyItem(atPath: folder.path("tickets"), toPath: folder.path("first"))
       // For servers that run without the rights of whoever runs the tests.

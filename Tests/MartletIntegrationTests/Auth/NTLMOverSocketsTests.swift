@@ -1,12 +1,13 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
   /// Windows accounts, which Samba checks, over http and over TLS.
-  @Suite(.needsSamba, .oneAtATime, .serialized, .sambaServer, .timeLimit(.minutes(2))) struct NTLMOverSocketsTests {
+  @Suite(.needsSamba, .sambaServer, .hangLimit) struct NTLMOverSocketsTests {
     private static func client(
       _ lane: Lane, _ server: SambaServer, _ credential: Credential?, _ notes: StatusNotes = StatusNotes(),
       through proxy: ProxySettings = .none

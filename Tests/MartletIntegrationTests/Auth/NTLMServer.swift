@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
 
   /// Asks for NTLM as Windows servers do: for a connection, in three messages (MS-NLMP §2.2.1).
   ///

@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
@@ -8,7 +9,7 @@
   /// Kerberos tickets, with a key distribution centre and a server that others made.
   ///
   /// The clients run in processes of their own, because where the tickets are stands in the environment.
-  @Suite(.needsKerberos, .oneAtATime, .serialized, .ticketServer, .timeLimit(.minutes(2))) struct NegotiateTests {
+  @Suite(.needsKerberos, .ticketServer, .ownThreads, .hangLimit) struct NegotiateTests {
     @Test(arguments: Lane.engines, [true, false])
     func `a ticket lets in, for each request on a connection of its own`(lane: Lane, isSecure: Bool) async throws {
       let server = try #require(TicketServer.current)
@@ -118,13 +119,13 @@
           place = server.place as TicketServer.Place, ticket = ticket as KerberosRealm.Ticket
         ] in
         ticket.use()
-        let start = ContinuousClock.now
+        // Without a limit that could end a wait.
+        let options = RequestOptions.timeout(.unlimited)
         let client = place.client(lane) { $0.authenticators[.origin(place.origin(host: host))] = .negotiate() }
 
-        let response = try await client.get(place.url(path, host: host))
+        let response = try await client.get(place.url(path, host: host), options: options)
 
         #expect(response.status == .unauthorized && response.text.contains("Unauthorized"))
-        #expect(ContinuousClock.now - start < .seconds(10))
       }
 
       // Only where there is a ticket for a server, something is sent.

@@ -1,12 +1,13 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
   /// Proxies that ask, on both lanes.
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(3))) struct ProxyAuthTests {
+  @Suite(.hangLimit) struct ProxyAuthTests {
     private static let challenge: KeyValuePairs = ["Proxy-Authenticate": #"Basic realm="the proxy""#]
     private static let basic = "Basic " + Data("ada:secret".utf8).base64EncodedString()
 
@@ -113,17 +114,21 @@
       let proxy = try MockServer(.status(407, headers: ["Proxy-Authenticate": "Basic realm=\"a\""]))
       defer { proxy.stop() }
       let address = proxy.url
+      let isAsked = Gate()
+      let clock = TestClock(advancing: .manually)
       let client = lane.client {
+        $0.clock = clock
         $0.proxy = .proxy(Proxy(address))
         $0.authenticators[.proxy(address)] = .ask { _ in
-          try await Task.sleep(for: .seconds(60))
+          await isAsked.pass()
           return nil
         }
       }
 
-      let error = await #expect(throws: HTTPError.self) {
-        try await client.get("http://host.example/", options: .timeout(.seconds(1)))
-      }
+      let task = Task { try await client.get("http://host.example/", options: .timeout(.seconds(1))) }
+      await isAsked.waitForArrivals(1)
+      let end = await clock.pass(.seconds(2), until: task)
+      let error = #expect(throws: HTTPError.self) { try end.get() }
 
       #expect(error?.kind == .timedOut && error?.phase == .queued, "\(String(describing: error))")
     }
@@ -161,24 +166,22 @@
 
     @Test(arguments: Lane.engines) func `a cancelled waiter takes nothing from the others`(lane: Lane) async throws {
       let proxy = try Self.proxy()
-      let isAsked = Shared(false)
-      let isFree = Shared(false)
+      let question = Gate()
       let client = lane.client {
         $0.proxy = .proxy(Proxy(proxy.url))
         $0.authenticators[.proxy(proxy.url)] = .ask { _ in
-          isAsked.withLock { $0 = true }
-          for _ in 0..<5000 where !isFree.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+          await question.pass()
           return .user("ada", password: "secret")
         }
       }
       let first = Task { try await client.get("http://a.example/").text }
-      for _ in 0..<5000 where !isAsked.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(2)) }
+      await question.waitForArrivals(1)
       let second = Task { try await client.get("http://b.example/").text }
       #expect(await proxy.waitForRequests(2))
 
       first.cancel()
       await #expect(throws: CancellationError.self) { try await first.value }
-      isFree.withLock { $0 = true }
+      question.open()
 
       #expect(try await second.value == "in")
       #expect(Self.values(proxy) == [nil, nil, Self.basic])

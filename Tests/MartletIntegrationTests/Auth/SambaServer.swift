@@ -2,6 +2,7 @@
   import Foundation
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   extension TestProgram {
@@ -88,16 +89,16 @@
 
           """, to: "smb.conf")
         let log = folder.path("log")
-        let helper = try #require(TestProgram.ntlmAuth.url, "ntlm_auth is not installed, which CI has to do")
+        let helper = try TestProgram.ntlmAuth.path()
         let process = try TestProgram.python.start([
           "-c", SambaServer.program, helper.path, folder.path("smb.conf"), SambaServer.password,
           SambaServer.latinPassword, identity.certificate.path, identity.key.path, log,
         ])
         var ports: Ports?
-        for _ in 0..<1000 where ports == nil && process.isRunning {
+        _ = await becomes(every: .milliseconds(10)) {
           let line = (try? folder.contents("log"))?.split(separator: 0x0A).first
           ports = line.flatMap { try? JSONDecoder().decode(Ports.self, from: $0) }
-          if ports == nil { try await Task.sleep(for: .milliseconds(10)) }
+          return ports != nil || !process.isRunning
         }
         let open = try #require(ports, "the server did not start: \(process.outputSoFar)")
         facts = SambaServer(root: authority.root, ports: open, log: log)
@@ -201,9 +202,9 @@
       """#
   }
 
-  extension Trait where Self == ConditionTrait {
+  extension Trait where Self == Needs {
     /// The test is skipped where Samba's `ntlm_auth` is missing, but not in CI.
-    static var needsSamba: ConditionTrait { .needs(SambaServer.problem) }
+    static var needsSamba: Needs { .needs(.python, .ntlmAuth, .openssl, problem: SambaServer.problem) }
   }
 
   extension Trait where Self == Surroundings<SambaServer> {

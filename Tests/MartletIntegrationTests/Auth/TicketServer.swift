@@ -2,6 +2,7 @@
   import Foundation
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// Apache with `mod_auth_gssapi`, which takes the tickets of a ``KerberosRealm`` over http and over TLS.
@@ -86,9 +87,11 @@
       .first { FileManager.default.fileExists(atPath: $0) }
   }
 
-  extension Trait where Self == ConditionTrait {
+  extension Trait where Self == Needs {
     /// The test is skipped where Kerberos or Apache's module for it is missing, but not in CI.
-    static var needsKerberos: ConditionTrait { .needs(TicketServer.problem) }
+    static var needsKerberos: Needs {
+      .needs(.apache, .openssl, .krb5kdc, .kdb5Util, .kadminLocal, .kinit, problem: TicketServer.problem)
+    }
   }
 
   extension Trait where Self == Surroundings<TicketServer> {
@@ -128,11 +131,7 @@
         "KRB5_CONFIG": realm.configuration, "KRB5RCACHENAME": "file2:\(folder.path("run/replays"))",
       ]
       let process = try TestProgram.apache.start(["-X", "-f", folder.path("apache.conf")], environment: environment)
-      var isOpen = false
-      for _ in 0..<1000 where !isOpen && process.isRunning {
-        isOpen = (try? (RawClient(port: place.port), RawClient(port: place.securePort))) != nil
-        if !isOpen { try await Task.sleep(for: .milliseconds(10)) }
-      }
+      let isOpen = await process.opens(place.port, place.securePort)
       try #require(isOpen, "apache2 did not start: \(process.outputSoFar)")
       facts = TicketServer(
         place: place, ticket: realm.ticket, nothing: realm.nothing, cutOff: realm.cutOff, backend: backend,

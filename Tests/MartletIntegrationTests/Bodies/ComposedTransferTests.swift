@@ -1,12 +1,13 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
   /// Forms and concatenated bodies over sockets.
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(3))) struct ComposedTransferTests {
+  @Suite(.ownThreads, .hangLimit) struct ComposedTransferTests {
     private static func file(_ count: Int, byte: UInt8 = 7) throws -> URL {
       let url = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString).bin")
       try Data(repeating: byte, count: count).write(to: url)
@@ -84,13 +85,14 @@
       #expect(server.requests.allSatisfy { $0.header("Content-Type") == "application/octet-stream" })
     }
 
-    @Test(arguments: Lane.engines)
-    func `200 MB in a form leave memory flat`(lane: Lane) async throws {
+    @Test(.needs(.proc), arguments: Lane.engines)
+    func `a large file in a form leaves memory flat`(lane: Lane) async throws {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [lane] in
         let server = try MockServer(.ok(), options: .init(keepsBodies: false))
         let client = lane.client()
         let small = try Self.file(3_000_000)
-        let file = try Self.sparseFile(200_000_000)
+        let size = Stress.count(60_000_000, full: 200_000_000)
+        let file = try Self.sparseFile(UInt64(size))
         defer {
           try? FileManager.default.removeItem(at: file)
           try? FileManager.default.removeItem(at: small)
@@ -99,8 +101,8 @@
         let more = try await ProcessFacts.peakGrowth {
           _ = try await client.post(RequestTarget(server.url), body: Self.form(file))
         }
-        Figures.note("a form of 200 MB on \(lane): \(more >> 10) KiB more")
-        #expect(server.requests.last?.bodyLength == Self.expected(Data()).count + 200_000_000)
+        Figures.note("a form of \(size / 1_000_000) MB on \(lane): \(more >> 10) KiB more")
+        #expect(server.requests.last?.bodyLength == Self.expected(Data()).count + size)
         #expect(isSanitized || more < 16 << 20)
         server.stop()
       }
@@ -129,27 +131,27 @@
     func `a part that changes its length while it is sent fails, and no request is whole`(
       lane: Lane, change: Int
     ) async throws {
-      let size = 30_000_000
+      let size = 16_000_000
       let file = try Self.file(size)
       defer { try? FileManager.default.removeItem(at: file) }
-      let options = MockServer.Options(
-        keepsBodies: false, onConnect: { _ in .slowReading(bytes: 1 << 20, every: .milliseconds(10)) })
-      let server = try MockServer(.ok(), options: options)
-      defer { server.stop() }
+      let server = try SteppedServer()
       let client = lane.client()
 
-      let upload = Task { try await client.post(RequestTarget(server.url), body: Self.form(file)) }
-      _ = await server.waitForRequests(1)
+      let upload = Task {
+        try await client.post(server.target, body: Self.form(file), options: .expectsContinue(false))
+      }
+      // It does not read on before the file has changed, and has no room for all of it.
+      try await server.request()
       let handle = try FileHandle(forUpdating: file)
       try handle.truncate(atOffset: UInt64(size + change))
       try handle.close()
-      let error = await #expect(throws: HTTPError.self) { try await upload.value }
+      let count = try await server.countToEnd()
+      let error = await #expect(throws: HTTPError.self) { try await upload.joined }
 
       #expect(error?.kind == .file)
       #expect(error?.phase == .sending)
       #expect(error?.message.contains(file.lastPathComponent) == true)
-      #expect(await server.waitForOpenConnections(atMost: 0))
-      #expect(server.requests.allSatisfy { !$0.isComplete })
+      #expect(count < Self.expected(Data()).count + size)
     }
 
     // MARK: Again, and not to the end
@@ -182,14 +184,12 @@
       let file = try Self.sparseFile(2 << 30)
       defer { try? FileManager.default.removeItem(at: file) }
 
-      let start = ContinuousClock.now
       for expects in [false, true] {
         let response = try await lane.client().post(
           RequestTarget(server.url), body: Self.form(file), options: .expectsContinue(expects))
         #expect(response.status == 413 && response.text == "too large")
       }
 
-      #expect(ContinuousClock.now - start < .seconds(20))
       #expect(await server.waitForOpenConnections(atMost: 0))
       #expect(server.requests.allSatisfy { !$0.isComplete && $0.bodyLength < 1 << 30 })
       #expect(server.requests.last?.bodyLength == 0)

@@ -1,12 +1,13 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
   /// Forms as servers read them: with two parsers that are not ours.
-  @Suite(.serialized, .timeLimit(.minutes(2)), .needsFormParsers) struct FormParserTests {
+  @Suite(.needsFormParsers, .hangLimit) struct FormParserTests {
     /// A part, and how it has to be read.
     private struct Entry {
       var name: String

@@ -1,6 +1,7 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -8,7 +9,7 @@ import Testing
 #endif
 
 /// The client's promises with a real server at the other end.
-@Suite struct ClientOverSocketsTests {
+@Suite(.ownThreads, .hangLimit) struct ClientOverSocketsTests {
   @Test func `a failing response keeps 64 KiB of its body and ends the connection`() async throws {
     let part = String(repeating: "A", count: 100_000)
     let server = try MockServer(answering: { _ in
@@ -36,7 +37,7 @@ import Testing
     let client = HTTPClient { $0.errorBodyLimit = 0 }
 
     let error = try await #require(throws: HTTPError.self) {
-      try await client.get("\(raw: server.url)/", options: .timeout(.seconds(20)))
+      try await client.get("\(raw: server.url)/", options: .timeout(.unlimited))
     }
 
     #expect(error.kind == .status)
@@ -103,21 +104,24 @@ import Testing
     #expect(server.requests.map(\.method) == [verb.uppercased()])
   }
 
-  @Test func `the static verbs use the shared client`() async throws {
-    let server = try MockServer(answering: { request in .json(#"{"method":"\#(request.method)"}"#) })
-    defer { server.stop() }
-    struct Seen: Decodable, Sendable { var method: String }
-    let target: RequestTarget = "\(raw: server.url)/"
+  @Test func `the static verbs use the shared client`() async {
+    // The shared client is the process's.
+    await #expect(processExitsWith: .success) {
+      let server = try MockServer(answering: { request in .json(#"{"method":"\#(request.method)"}"#) })
+      defer { server.stop() }
+      struct Seen: Decodable, Sendable { var method: String }
+      let target: RequestTarget = "\(raw: server.url)/"
 
-    let seen = try await [
-      HTTPClient.get(target).json(Seen.self).method, HTTPClient.get(target, as: Seen.self).method,
-      HTTPClient.post(target, body: .text("x"), as: Seen.self).method, HTTPClient.put(target, as: Seen.self).method,
-      HTTPClient.patch(target, as: Seen.self).method, HTTPClient.delete(target, as: Seen.self).method,
-    ]
-    let head = try await HTTPClient.head(target)
+      let seen = try await [
+        HTTPClient.get(target).json(Seen.self).method, HTTPClient.get(target, as: Seen.self).method,
+        HTTPClient.post(target, body: .text("x"), as: Seen.self).method, HTTPClient.put(target, as: Seen.self).method,
+        HTTPClient.patch(target, as: Seen.self).method, HTTPClient.delete(target, as: Seen.self).method,
+      ]
+      let head = try await HTTPClient.head(target)
 
-    #expect(seen == ["GET", "GET", "POST", "PUT", "PATCH", "DELETE"])
-    #expect(head.status == .ok)
+      #expect(seen == ["GET", "GET", "POST", "PUT", "PATCH", "DELETE"])
+      #expect(head.status == .ok)
+    }
   }
 
   @Test func `query and form body are apart, whatever the verb`() async throws {
@@ -299,7 +303,11 @@ import Testing
 
   // S10
   @Test func `a tag and values of the caller's own are told to it, and not to the server`() async throws {
-    let server = try MockServer(answering: { _ in .ok("x").delayed(by: .milliseconds(50)) })
+    let isHeld = Shared(false)
+    let server = try MockServer { _ in
+      await isHeld.wait { !$0 }
+      return .ok("x")
+    }
     defer { server.stop() }
     let seen = EventRecorder<String?>()
     struct Noting: Middleware {
@@ -316,8 +324,10 @@ import Testing
     options[Screen.self] = "value-of-mine"
 
     _ = try await client.post("\(raw: server.url)/a", body: .text("b"))
+    isHeld.withLock { $0 = true }
     let handle = client.start(.post("\(raw: server.url)/a", body: .text("b")), options: options)
     let tagged = client.activity.requests(tagged: "tag-of-mine").map(\.id)
+    isHeld.withLock { $0 = false }
     _ = try await handle.value
 
     #expect(seen.elements == [nil, "value-of-mine"] && tagged == [handle.id])

@@ -1,12 +1,13 @@
 #if os(Linux)
   import Foundation
+  import TestSupport
   import Testing
 
   @testable import Martlet
   @testable import MartletTool
 
   /// Files that do not fit on the disk: in processes of their own, which may make no file longer than so many bytes.
-  @Suite(.timeLimit(.minutes(2))) struct FullDiskTests {
+  @Suite(.ownThreads, .hangLimit) struct FullDiskTests {
     /// Begins a time in which files can grow to some bytes only: the write that goes on beyond that is cut, the next fails.
     static func fill(at bytes: Int) { limit(to: rlim_t(bytes)) }
 

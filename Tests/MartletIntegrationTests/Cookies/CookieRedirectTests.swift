@@ -1,12 +1,13 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
   /// Cookies over real sockets: what goes to whom when a server redirects.
-  @Suite(.timeLimit(.minutes(2))) struct CookieRedirectTests {
+  @Suite(.hangLimit) struct CookieRedirectTests {
     /// Where a request comes from or goes to: a name and the number of a port.
     struct Place: Hashable, Sendable {
       var host: String
@@ -62,8 +63,10 @@
     }
 
     /// Cookies are a host's, whatever its port (RFC 6265bis §8.5); a field set by hand is an origin's.
-    @Test(arguments: Lane.engines)
-    func `nothing crosses: places by status by method by where the cookie came from`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines, [301, 302, 303, 307, 308])
+    func `nothing crosses: places by status by method by where the cookie came from`(
+      lane: Lane, status: Int
+    ) async throws {
       let servers = try Servers()
       let client = Self.client(lane) { _ in }
       for line in ["host=1", "strict=1; SameSite=Strict", "domain=1; Domain=a.example"] {
@@ -71,30 +74,28 @@
       }
       var count = 0
 
-      for status in [301, 302, 303, 307, 308] {
-        for method in [HTTPMethod.get, .head, .post, .put] {
-          for place in Self.places {
-            for hand in [nil, "hand=1"] {
-              count += 1
-              let target = servers.url(Self.start, "/\(status)/\(place.port)/\(place.host)")
-              var request = HTTPRequest(method, target)
-              if method == .post || method == .put { request.body = .text("x") }
-              if let hand { request.headers["cOOkie"] = hand }
+      for method in [HTTPMethod.get, .head, .post, .put] {
+        for place in Self.places {
+          for hand in [nil, "hand=1"] {
+            count += 1
+            let target = servers.url(Self.start, "/\(status)/\(place.port)/\(place.host)")
+            var request = HTTPRequest(method, target)
+            if method == .post || method == .put { request.body = .text("x") }
+            if let hand { request.headers["cOOkie"] = hand }
 
-              let response = try await client.send(request)
+            let response = try await client.send(request)
 
-              let sent = response.finalRequest.headers["Cookie"] ?? ""
-              let wire = servers.all[place.port].requests.last
-              #expect(wire?.path == "/end" && wire?.headers(named: "Cookie") == (sent.isEmpty ? [] : [sent]))
-              let isSafe = response.finalRequest.method.isSafe
-              let expected = Self.expected(at: place, hand, isSafe: isSafe)
-              #expect(sent == expected, "\(status) \(method) to \(place), by hand: \(hand ?? "nothing")")
-            }
+            let sent = response.finalRequest.headers["Cookie"] ?? ""
+            let wire = servers.all[place.port].requests.last
+            #expect(wire?.path == "/end" && wire?.headers(named: "Cookie") == (sent.isEmpty ? [] : [sent]))
+            let isSafe = response.finalRequest.method.isSafe
+            let expected = Self.expected(at: place, hand, isSafe: isSafe)
+            #expect(sent == expected, "\(status) \(method) to \(place), by hand: \(hand ?? "nothing")")
           }
         }
       }
 
-      #expect(servers.ends.count == count && count == 400)
+      #expect(servers.ends.count == count && count == 80)
     }
 
     /// The rules once more, in the words of the standard.

@@ -2,12 +2,13 @@
   import Foundation
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// What a server can do to a program, each answer in a process of its own.
   ///
   /// The bytes are in ``HostileAnswer/all``, and what the system's loader of Linux makes of them stands there too.
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct CrashListTests {
+  @Suite(.ownThreads, .hangLimit) struct CrashListTests {
     @Test(arguments: HostileAnswer.all, Lane.engines)
     func `the engine survives all`(_ answer: HostileAnswer, _ lane: Lane) async {
       await #expect(processExitsWith: .success) { [id = answer.id as String, lane = lane as Lane] in

@@ -1,12 +1,13 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
   /// Where downloads go, and where they come from by detours.
-  @Suite(.timeLimit(.minutes(2))) struct DownloadPlaceTests {
+  @Suite(.hangLimit) struct DownloadPlaceTests {
     private static let bytes = FileServer.bytes(300_000)
 
     // W20

@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import Martlet
+  import TestSupport
 
   @testable import MartletTesting
 
@@ -167,7 +168,10 @@
           return (state.isRunning, state.file.rate)
         }
         if !isRunning { return false }
-        if let rate { usleep(UInt32(count * 1_000_000 / rate)) }
+        guard let rate else { continue }
+        // Not longer than the rate holds.
+        let end = ContinuousClock.now + Duration.seconds(1) * count / rate
+        while ContinuousClock.now < end, state.withLock({ $0.isRunning && $0.file.rate == rate }) { usleep(2_000) }
       }
       return !isCut && head.fields["Content-Length"] != nil && head.fields["Connection"] != "close"
     }
@@ -221,6 +225,8 @@
   extension FileServer {
     /// Bytes that are different everywhere, the same for a seed.
     static func bytes(_ count: Int, seed: UInt64 = 1) -> Data {
+      let made = Self.made.withLock { $0[seed] ?? Data() }
+      if made.count >= count { return made.prefix(count) }
       var data = Data(count: count)
       data.withUnsafeMutableBytes { buffer in
         var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
@@ -231,7 +237,12 @@
           buffer.storeBytes(of: state, toByteOffset: index * 8, as: UInt64.self)
         }
       }
+      // Whatever follows the last whole number is not the same in more bytes.
+      if count % 8 == 0 { Self.made.withLock { [data] in $0[seed] = data } }
       return data
     }
+
+    /// The most that was made for each seed.
+    private static let made = Locked<[UInt64: Data]>([:])
   }
 #endif

@@ -1,17 +1,18 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// The example `Courier`.
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct CourierTests {
+  @Suite(.needs(.shell), .hangLimit) struct CourierTests {
     private static func courier(_ folder: TemporaryFolder, _ url: String?, lines: String) throws -> ToolProcess {
       try folder.write(lines, to: "lines")
       let program = try ToolProcess.built("Courier").path
       // The shell stands for itself: the program takes its place, so that a signal reaches it.
       let command =
         "exec '\(program)' '\(folder.path("queue"))' \(url.map { "'\($0)'" } ?? "") < '\(folder.path("lines"))'"
-      return try ToolProcess(URL(filePath: "/bin/sh"), ["-c", command])
+      return try TestProgram.shell.start(["-c", command])
     }
 
     @Test func `lines that were safe arrive, in order, though the program was killed while the server was stuck`()
@@ -19,7 +20,7 @@
     {
       let isStuck = Shared(true)
       let server = try MockServer { _ in
-        while isStuck.withLock({ $0 }), (try? await Task.sleep(for: .milliseconds(5))) != nil {}
+        await isStuck.wait { !$0 }
         return .ok()
       }
       defer { server.stop() }
@@ -27,7 +28,7 @@
       let killed = try Self.courier(folder, server.url, lines: "one\ntwo\nthree\n")
       #expect(
         await becomes(every: .milliseconds(5)) {
-          killed.outputSoFar.split(separator: "\n").count == 3 && !server.requests.isEmpty
+          killed.outputSoFar.split(separator: "\n").count == 3 && server.requests.first?.text == "one"
         })
       #expect(killed.isRunning)
       killed.send(SIGKILL)

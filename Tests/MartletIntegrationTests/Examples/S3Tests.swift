@@ -2,12 +2,13 @@
   import Foundation
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import S3
 
   /// The example `S3`; the expected signatures are those of Amazon's documentation.
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct S3Tests {
+  @Suite(.hangLimit) struct S3Tests {
     private static let day = Date(timeIntervalSince1970: 1_369_353_600)  // 24 May 2013
     private static let bucket = "examplebucket.s3.amazonaws.com"
     private static let keys = [

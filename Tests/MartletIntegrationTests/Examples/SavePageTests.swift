@@ -1,10 +1,11 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// The example `SavePage`.
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct SavePageTests {
+  @Suite(.hangLimit) struct SavePageTests {
     private static let page = """
       <html><head><meta charset="utf-8"><link rel="icon" href="icon.png">\r
       <LINK href='css/main.css' REL="Alternate Stylesheet"><style>b { background:url(../img/logo.png) }</style>

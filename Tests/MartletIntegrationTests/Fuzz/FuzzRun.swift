@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import Martlet
+  import TestSupport
   import Testing
 
   /// Asks for many mutants, a few at a time; to be run in a process of its own.
@@ -39,7 +40,7 @@
         return scripts.withLock { $0.removeValue(forKey: number) } ?? ByteServer.Script(pieces: [], end: .reset)
       }
       let client = lane.client {
-        $0.timeout = TimeoutPolicy(connect: .seconds(5), idle: .milliseconds(500), total: .seconds(10))
+        $0.timeout = TimeoutPolicy(connect: nil, idle: .milliseconds(500), total: nil)
         $0.options = $0.options.maximumBodyBytes(4 << 20)
         $0.maximumConnectionsPerHost = Self.workers
       }
@@ -70,12 +71,13 @@
       let grown = ProcessFacts.residentBytes - memory
       Figures.note(
         "fuzz \(lane): \(count) mutants in \((ContinuousClock.now - start) / .seconds(1)) s: \(ends); "
-          + "slowest \(Figures.milliseconds(tally.slowest)), \(grown >> 10) KiB more, peak \(Self.peakBytes >> 10) KiB")
+          + "slowest \(Figures.milliseconds(tally.slowest)), \(grown >> 10) KiB more, peak \(ProcessFacts.peakBytes >> 10) KiB"
+      )
       for wrong in tally.wrong.prefix(10) { Issue.record("\(wrong)") }
       #expect(tally.wrong.isEmpty)
-      #expect(tally.slowest < .seconds(15))
+      #expect(!Stress.isOn || isSanitized || tally.slowest < .seconds(15))
       #expect(repeated.withLock { $0 } == 0, "a request was sent twice")
-      #expect(isSanitized || Self.peakBytes - memory < 192 << 20)
+      #expect(isSanitized || ProcessFacts.peakBytes - memory < 192 << 20)
       #expect(await becomes { client.core.entryCount == 0 && server.connectionCount <= Self.workers })
       // The client has not been harmed; the connections that the mutants have left behind may be.
       let good = RecordedResponse.all[0]
@@ -137,7 +139,7 @@
         try await Task.sleep(for: .seconds(1))
         let now = ContinuousClock.now
         let late = tally.withLock { tally in
-          let late = tally.running.filter { now - $0.value > .seconds(20) }.map(\.key)
+          let late = tally.running.filter { now - $0.value > .seconds(45) }.map(\.key)
           for number in late { tally.running[number] = nil }
           return late
         }
@@ -148,12 +150,6 @@
         }
         if !late.isEmpty { client.cancelAll() }
       }
-    }
-
-    private static var peakBytes: Int {
-      let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-      guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }) else { return 0 }
-      return (line.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) } ?? 0) << 10
     }
   }
 #endif

@@ -1,5 +1,6 @@
 #if os(Linux)
   import Foundation
+  import TestSupport
 
   /// A damaged response and how it is sent; the same for the same seed and number.
   struct Mutant: Sendable {

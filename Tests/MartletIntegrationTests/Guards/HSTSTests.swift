@@ -1,11 +1,12 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
-  @Suite(.serialized, .timeLimit(.minutes(2))) struct HSTSTests {
+  @Suite(.hangLimit) struct HSTSTests {
     private static func client(
       _ lane: Lane, _ root: URL, _ store: HSTSStore = .memory,
       _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }

@@ -1,11 +1,12 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
-  @Suite(.timeLimit(.minutes(2))) struct PublicAddressesTests {
+  @Suite(.hangLimit) struct PublicAddressesTests {
     private static func client(
       _ lane: Lane, except exceptions: [String] = [],
       _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
@@ -28,8 +29,9 @@
       #expect(error?.attempts.count == 1)
     }
 
-    @Test(arguments: Lane.engines) func `refuses addresses of this machine in every spelling`(_ lane: Lane) async throws
-    {
+    @Test(.needs(.ipv6), arguments: Lane.engines) func `refuses addresses of this machine in every spelling`(
+      _ lane: Lane
+    ) async throws {
       let server = try MockServer(.ok("secret"))
       let client = Self.client(lane) { $0.retry = .backoff() }
 
@@ -45,7 +47,9 @@
       #expect(server.connectionCount == 0)
     }
 
-    @Test(arguments: Lane.engines) func `refuses the metadata of clouds and private networks`(_ lane: Lane) async {
+    @Test(.needs(.ipv6), arguments: Lane.engines) func `refuses the metadata of clouds and private networks`(
+      _ lane: Lane
+    ) async {
       let client = Self.client(lane)
 
       for (address, use) in [
@@ -69,7 +73,7 @@
       #expect(outer.requests.count == 1 && inner.connectionCount == 0)
     }
 
-    @Test(arguments: Lane.engines)
+    @Test(.needs(.ipv6), arguments: Lane.engines)
     func `refuses a name that stands for an address of this machine by now`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("x"))
       let client = Self.client(lane, except: ["127.0.0.1/32"]) { $0.resolve = ["rebound.example": ["127.0.0.1"]] }
@@ -83,7 +87,9 @@
       #expect(server.connectionCount == 1)
     }
 
-    @Test(arguments: Lane.engines) func `lets exceptions pass, and skips addresses beside them`(_ lane: Lane)
+    @Test(.needs(.ipv6), arguments: Lane.engines) func `lets exceptions pass, and skips addresses beside them`(
+      _ lane: Lane
+    )
       async throws
     {
       let server = try MockServer(.ok("x"))

@@ -1,11 +1,11 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
 /// Exported commands, run by a shell with the real curl, ask a server for the same as the client itself.
-@Suite(.oneAtATime) struct CurlExportTests {
-  private static let curl = TestProgram("curl")
+@Suite(.hangLimit) struct CurlExportTests {
   private static let methods = [
     "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "REPORT", "A'B", "!x", "$p`",
   ]
@@ -67,21 +67,21 @@ import Testing
   }
 
   #if os(Linux)
-    @Test(.needs(curl)) func `a shell and curl send what the client sends, for 500 random requests`() async throws {
+    @Test(.needs(.curl, .shell)) func `a shell and curl send what the client sends, for random requests`() async throws
+    {
       let seed = ProcessInfo.processInfo.environment["MARTLET_SEED"].flatMap { UInt64($0) } ?? 20_252_611
       print("CurlExportTests: seed \(seed)")
       var generator = SeededGenerator(seed: seed)
       let server = try MockServer(.ok("x"))
       let folder = try TemporaryFolder()
       let client = Lane.curl.client { $0.redaction = .revealingSecrets }
-      let shellURL = URL(fileURLWithPath: "/bin/sh")
 
-      for number in 0..<(isSanitized ? 50 : 500) {
+      for number in 0..<(Stress.count(25, full: 500)) {
         let request = try Self.request(number, server, folder, &generator)
         let command = try client.curlCommand(for: request)
         server.forgetRequests()
         _ = try await client.send(request)
-        let result = try await ToolProcess(shellURL, ["-c", "\(command) --silent --output /dev/null"]).end()
+        let result = try await TestProgram.shell.start(["-c", "\(command) --silent --output /dev/null"]).end()
 
         let seen = server.requests
         try #require(result.status == 0 && seen.count == 2, "\(number): \(command) \(result.errors)")
@@ -89,7 +89,8 @@ import Testing
       }
     }
 
-    @Test(.needs(curl)) func `an exported credential and cookie arrive as the client sends them`() async throws {
+    @Test(.needs(.curl, .shell)) func `an exported credential and cookie arrive as the client sends them`() async throws
+    {
       let server = try MockServer(.ok("x"))
       let client = Lane.curl.client { $0.redaction = .revealingSecrets }
       await client.cookies.set(Cookie("sid", "a'b", domain: "127.0.0.1"))
@@ -97,7 +98,7 @@ import Testing
 
       _ = try await client.send(request)
       let command = try client.curlCommand(for: request)
-      let result = try await ToolProcess(URL(fileURLWithPath: "/bin/sh"), ["-c", command]).end()
+      let result = try await TestProgram.shell.start(["-c", command]).end()
 
       #expect(result.text == "x")
       let sent = server.requests.map { [$0.header("Authorization"), $0.header("Cookie")] }

@@ -2,10 +2,11 @@
   import Foundation
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// Logs of real exchanges, over every lane.
-  @Suite struct LogOverSocketsTests {
+  @Suite(.hangLimit) struct LogOverSocketsTests {
     private struct Recorder: Sendable {
       let lines = Shared<[String]>([])
       let sink: LogSink
@@ -49,9 +50,9 @@
       }
     }
 
-    @Test(.oneAtATime, arguments: Lane.engines)
+    @Test(arguments: Lane.engines)
     func `a large body streams through a log without being held`(_ lane: Lane) async throws {
-      let size = isSanitized ? 8 << 20 : 64 << 20
+      let size = Stress.count(4 << 20, full: 64 << 20)
       let server = try MockServer(
         .repeating(Data(repeating: 0x61, count: 1 << 16), count: size >> 16))
       let recorder = Recorder()
@@ -120,18 +121,20 @@
       let proxy = try MockServer(.status(407, headers: ["Proxy-Authenticate": #"Basic realm="r""#]))
       let missing = try MockServer(.status(404, headers: ["Set-Cookie": "a=canary"]))
       let redirecting = try MockServer(.redirect(to: "ftp://canary:canary@127.0.0.1/?token=canary"))
-      let client = HTTPClient {
-        $0.transport = lane.transport
-        $0.retry = .none
-        $0.options.timeout = TimeoutPolicy(idle: .milliseconds(300), total: .seconds(5))
+      let client = lane.client {
+        $0.accepts = .success
+        $0.redirects = .follow
         $0.attemptMiddleware = [LoggingMiddleware([.headers, .auth, .connection], to: recorder.sink)]
         $0.middleware = [LoggingMiddleware(.headers, to: recorder.sink)]
       }
+      let hasty = client.derived {
+        $0.options.timeout = TimeoutPolicy(connect: .milliseconds(200), idle: .milliseconds(200))
+      }
       let proxied = client.derived { $0.proxy = .proxy(Proxy("http://canary:canary@127.0.0.1:\(proxy.port)")) }
       let schemes: [(HTTPClient, String, Int)] = [
-        (client, "http", refused), (client, "http", hanging.port), (client, "http", cut.port),
+        (client, "http", refused), (hasty, "http", hanging.port), (client, "http", cut.port),
         (client, "http", malformed.port), (client, "http", unauthorized.port), (client, "http", redirecting.port),
-        (client, "https", missing.port), (client, "http", missing.port), (proxied, "http", missing.port),
+        (hasty, "https", missing.port), (client, "http", missing.port), (proxied, "http", missing.port),
         (proxied, "https", missing.port),
       ]
 

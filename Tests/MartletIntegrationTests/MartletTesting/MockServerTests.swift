@@ -1,8 +1,9 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
-@Suite(.oneAtATime, .timeLimit(.minutes(3)))
+@Suite(.hangLimit)
 struct MockServerTests {
   @Test func `answers several requests on one connection`() async throws {
     let server = try MockServer(answering: MockResponse.echo)
@@ -81,18 +82,18 @@ struct MockServerTests {
 
     _ = try await onThread { [port = server.port] in
       let client = try RawClient(port: port)
-      try client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: \(32 << 20)\r\n\r\n")
+      try client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: \(8 << 20)\r\n\r\n")
       let block = [UInt8](repeating: 7, count: 1 << 20)
-      for _ in 0..<32 { try client.send(block) }
+      for _ in 0..<8 { try client.send(block) }
       return try client.receive(until: "done")
     }
 
-    #expect(server.requests.first?.bodyLength == 32 << 20)
+    #expect(server.requests.first?.bodyLength == 8 << 20)
     #expect(server.requests.first?.body == Data(repeating: 7, count: 1000))
   }
 
   @Test func `sends a big body without holding it`() async throws {
-    let server = try MockServer(.repeating(Data("0123456789".utf8), count: 5 << 20))
+    let server = try MockServer(.repeating(Data("0123456789".utf8), count: 1 << 20))
 
     let count = try await onThread { [port = server.port] in
       let client = try RawClient(port: port)
@@ -100,7 +101,7 @@ struct MockServerTests {
       return try client.countAll()
     }
 
-    #expect(count == 50 << 20 + "HTTP/1.1 200 OK\r\nContent-Length: 52428800\r\n\r\n".utf8.count)
+    #expect(count == 10 << 20 + "HTTP/1.1 200 OK\r\nContent-Length: 10485760\r\n\r\n".utf8.count)
   }
 
   @Test func `leaves out the body for HEAD and 304`() async throws {
@@ -180,11 +181,13 @@ struct MockServerTests {
     #expect(server.disconnects == 0)
   }
 
-  @Test func `serves 500 connections at once`() async throws {
+  @Test func `serves many connections at once`() async throws {
     let server = try MockServer(answering: { .ok("<\($0.target)>") })
 
+    let count = Stress.count(100, full: 500)
+
     let (opened, answers) = try await onThread { [port = server.port] in
-      let clients = try (0..<500).map { _ in try RawClient(port: port) }
+      let clients = try (0..<count).map { _ in try RawClient(port: port) }
       var answers = 0
       for round in 0..<3 {
         for (index, client) in clients.enumerated() { try client.send(rawGet("/\(round)-\(index)")) }
@@ -196,23 +199,23 @@ struct MockServerTests {
       return (clients.count, answers)
     }
 
-    #expect(opened == 500)
-    #expect(answers == 1500)
-    #expect(server.connectionCount == 500)
+    #expect(opened == count)
+    #expect(answers == 3 * count)
+    #expect(server.connectionCount == count)
     #expect(await server.waitForOpenConnections(atMost: 0))
     #expect(server.disconnects == 0)
   }
 
-  @Test func `keeps up with thousands of small requests`() async throws {
+  @Test func `keeps up with many small requests`() async throws {
     let server = try MockServer(.ok("done"))
-    let start = ContinuousClock.now
+    let count = Stress.count(100, full: 1_000)
 
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<4 {
         group.addTask { [port = server.port] in
           try await onThread {
             let client = try RawClient(port: port)
-            for _ in 0..<1000 {
+            for _ in 0..<count {
               try client.send(rawGet())
               _ = try client.receive(until: "done")
             }
@@ -222,7 +225,6 @@ struct MockServerTests {
       try await group.waitForAll()
     }
 
-    #expect(server.requests.count == 4000)
-    print("4000 requests in \(ContinuousClock.now - start)")
+    #expect(server.requests.count == 4 * count)
   }
 }

@@ -8,7 +8,7 @@ import Foundation
   import Glibc
 #endif
 
-/// A blocking socket that sends and receives exact bytes, with short timeouts.
+/// A blocking socket that sends and receives exact bytes.
 ///
 /// Its functions block, so a test calls it from ``onThread(_:)``.
 final class RawClient {
@@ -22,7 +22,13 @@ final class RawClient {
   private var received: [UInt8] = []
   private(set) var isAtEnd = false
 
-  init(port: Int, timeout seconds: Int = 5) throws {
+  /// Connects.
+  ///
+  /// - Parameters:
+  ///   - port: Of 127.0.0.1.
+  ///   - timeout: In seconds: against hanging, unless a test is about something that never comes.
+  /// - Throws: ``Failure``.
+  init(port: Int, timeout: Double = 55) throws {
     #if canImport(Glibc)
       descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     #else
@@ -30,7 +36,8 @@ final class RawClient {
     #endif
     guard descriptor >= 0 else { throw Failure(call: "socket", code: errno) }
     var limit = timeval()
-    limit.tv_sec = seconds
+    limit.tv_sec = Int(timeout)
+    limit.tv_usec = .init(timeout.truncatingRemainder(dividingBy: 1) * 1_000_000)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     #if canImport(Darwin)

@@ -1,7 +1,8 @@
 import MartletTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.hangLimit)
 struct TestClockTests {
   @Test func `moves to the end of each sleep by itself`() async throws {
     let clock = TestClock()

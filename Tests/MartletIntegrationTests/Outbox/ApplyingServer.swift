@@ -1,5 +1,7 @@
 #if os(Linux)
   import Foundation
+  import MartletTesting
+  import TestSupport
   import Testing
 
   /// A server in a process of its own that applies each `Idempotency-Key` once and keeps a record of it on the disk: it
@@ -11,21 +13,24 @@
 
     init() async throws {
       folder = try TemporaryFolder()
-      (process, port) = try await Self.start(folder, port: 0)
+      // A system gives it to nobody else while the server is down.
+      port = try MockServer.refusedPort()
+      process = try await Self.start(folder, port)
     }
 
-    private static func start(_ folder: TemporaryFolder, port: Int) async throws -> (ToolProcess, Int) {
+    private static func start(_ folder: TemporaryFolder, _ port: Int) async throws -> ToolProcess {
       let process = try TestProgram.python.start(["-u", "-c", program, folder.path("applied"), "\(port)"])
-      #expect(await becomes(every: .milliseconds(2)) { process.outputSoFar.contains("\n") || !process.isRunning })
-      let line = process.outputSoFar.split(separator: "\n").first.map(String.init) ?? ""
-      return (process, try #require(Int(line), "the server has not started: \(line)"))
+      let starts = await becomes(every: .milliseconds(2)) { process.outputSoFar.contains("\n") || !process.isRunning }
+      try #require(
+        starts && process.isRunning, "the server has not started: \(process.outputSoFar)\(process.errorsSoFar)")
+      return process
     }
 
     /// Kills it, and starts it again.
     func crash() async throws {
       process.send(SIGKILL)
       _ = try await process.end()
-      process = try await Self.start(folder, port: port).0
+      process = try await Self.start(folder, port)
     }
 
     /// What was applied, in its order: lane and text.

@@ -2,10 +2,11 @@
   import Foundation
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// Where a client connects to, from where, and in which version.
-  @Suite(.serialized, .timeLimit(.minutes(2))) struct ConnectionChoiceTests {
+  @Suite(.hangLimit) struct ConnectionChoiceTests {
     private func client(_ change: @escaping @Sendable (inout HTTPClient.Configuration) -> Void) -> HTTPClient {
       HTTPProxyTests.client(.none, change)
     }
@@ -62,7 +63,7 @@
       withExtendedLifetime(server) {}
     }
 
-    @Test func `connects from an address or an interface`() async throws {
+    @Test(.needs(.loopbackAliases)) func `connects from an address or an interface`() async throws {
       let server = try MockServer(.ok())
       let address = client { $0.localInterface = "127.0.0.2" }
       let interface = client { $0.localInterface = "lo" }

@@ -2,16 +2,14 @@
   import Foundation
   @testable import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
-  @Suite(.serialized, .timeLimit(.minutes(2))) struct HTTPProxyTests {
+  @Suite(.hangLimit) struct HTTPProxyTests {
     static func client(
       _ proxy: ProxySettings, _ change: @escaping @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
     ) -> HTTPClient {
-      HTTPClient {
-        $0.transport = .curl
-        $0.retry = .none
-        $0.accepts = .any
+      Lane.curl.client {
         $0.proxy = proxy
         change(&$0)
       }
@@ -153,7 +151,7 @@
 
       #expect(response.text == "from the proxy" && response.connection?.remotePort == server.port)
       #expect(server.requests.map(\.target) == ["http://nowhere.example/a"])
-      #expect(await server.waitForOpenConnections(atMost: 0, timeout: .seconds(5)))
+      #expect(await server.waitForOpenConnections(atMost: 0))
     }
 
     @Test func `tells nothing of the request to a proxy that opens a tunnel`() async throws {
@@ -243,8 +241,9 @@
     }
 
     @Test func `counts what goes to different hosts through one proxy apart`() async throws {
+      let gate = Gate()
       let proxy = try MockServer { _ in
-        try? await Task.sleep(for: .milliseconds(200))
+        await gate.pass()
         return .ok()
       }
       let client = Self.client(.proxy(Self.proxy(proxy))) { $0.maximumConnectionsPerHost = 1 }
@@ -253,6 +252,8 @@
         for host in ["a", "b", "c", "d"] {
           group.addTask { _ = try await client.get(RequestTarget("http://\(host).example/")) }
         }
+        await gate.waitForArrivals(4)
+        gate.open()
         try await group.waitForAll()
       }
 
@@ -260,8 +261,9 @@
     }
 
     @Test func `begins all at once what goes to a new host without TLS`() async throws {
+      let gate = Gate()
       let server = try MockServer { _ in
-        try? await Task.sleep(for: .milliseconds(200))
+        await gate.pass()
         return .ok()
       }
       let client = Self.client(.none)
@@ -270,6 +272,8 @@
         for _ in 0..<4 {
           group.addTask { _ = try await client.get(RequestTarget(server.url), options: .coalesces(false)) }
         }
+        await gate.waitForArrivals(4)
+        gate.open()
         try await group.waitForAll()
       }
 

@@ -1,12 +1,13 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct IdleConnectionTests {
-    private func client(lifetime: Duration = .seconds(60)) -> HTTPClient {
+  @Suite(.hangLimit) struct IdleConnectionTests {
+    private func client(lifetime: Duration = .seconds(600)) -> HTTPClient {
       HTTPProxyTests.client(.none) { $0.idleConnectionLifetime = lifetime }
     }
 
@@ -15,19 +16,35 @@
     }
 
     @Test func `closes idle connections when their time has come, and ends the thread`() async throws {
-      let server = try MockServer(.ok("x"))
-      let client = client(lifetime: .seconds(2))
+      let gate = Gate()
+      let server = try MockServer { _ in
+        await gate.pass()
+        return .ok("x")
+      }
+      let client = client(lifetime: .milliseconds(300))
       #expect(try !hasThread(client))
+
+      async let first = client.get(RequestTarget(server.url))
+      await gate.waitForArrivals(1)
+      #expect(try hasThread(client))
+      gate.open()
+      _ = try await first
+
+      #expect(await server.waitForOpenConnections(atMost: 0))
+      #expect(await becomes { (try? hasThread(client)) == false })
+      let second = try await client.get(RequestTarget(server.url))
+      #expect(second.text == "x" && second.connection?.isReused == false)
+    }
+
+    @Test func `keeps a connection until then`() async throws {
+      let server = try MockServer(.ok("x"))
+      let client = client()
 
       _ = try await client.get(RequestTarget(server.url))
       let second = try await client.get(RequestTarget(server.url))
-      #expect(try hasThread(client))
 
-      #expect(second.connection?.isReused == true)
-      #expect(await server.waitForOpenConnections(atMost: 0, timeout: .seconds(20)))
-      #expect(try !hasThread(client))
-      let third = try await client.get(RequestTarget(server.url))
-      #expect(third.text == "x" && third.connection?.isReused == false)
+      #expect(second.connection?.isReused == true && server.connectionCount == 1)
+      #expect(try hasThread(client))
     }
 
     @Test func `uses a connection once if it must not be idle`() async throws {
@@ -37,17 +54,18 @@
       for _ in 0..<3 { _ = try await client.get(RequestTarget(server.url)) }
 
       #expect(server.connectionCount == 3)
-      #expect(await server.waitForOpenConnections(atMost: 0, timeout: .seconds(5)))
+      #expect(await server.waitForOpenConnections(atMost: 0))
     }
 
     @Test func `loses no request while the thread ends and begins`() async throws {
       let server = try MockServer(.ok("x"))
       let client = client(lifetime: .milliseconds(1))
+      let count = Stress.count(60, full: 200)
 
       try await withThrowingTaskGroup { group in
         for _ in 0..<2 {
           group.addTask {
-            for index in 0..<200 {
+            for index in 0..<count {
               #expect(try await client.get(RequestTarget(server.url)).text == "x")
               try await Task.sleep(for: .microseconds(index % 20 * 100))
             }
@@ -56,13 +74,14 @@
         try await group.waitForAll()
       }
 
-      #expect(server.requests.count == 400)
+      #expect(server.requests.count == 2 * count)
     }
 
     @Test func `closes all idle connections when told to, and nothing that is used`() async throws {
       let idle = try MockServer(.ok("x"))
+      let gate = Gate()
       let busy = try MockServer { _ in
-        try? await Task.sleep(for: .milliseconds(1500))
+        await gate.pass()
         return .ok("late")
       }
       let client = client()
@@ -72,13 +91,14 @@
 
       client.closeIdleConnections()
 
-      #expect(await idle.waitForOpenConnections(atMost: 0, timeout: .milliseconds(700)))
+      #expect(await idle.waitForOpenConnections(atMost: 0))
       #expect(busy.openConnections == 1)
+      gate.open()
       #expect(try await response.text == "late")
       #expect(try await client.get(RequestTarget(idle.url)).connection?.isReused == false)
       client.closeIdleConnections()
-      #expect(await idle.waitForOpenConnections(atMost: 0, timeout: .seconds(5)))
-      #expect(await busy.waitForOpenConnections(atMost: 0, timeout: .seconds(5)))
+      #expect(await idle.waitForOpenConnections(atMost: 0))
+      #expect(await busy.waitForOpenConnections(atMost: 0))
       #expect(try await client.get(RequestTarget(idle.url)).text == "x")
       // Nothing to do is fine too.
       self.client().closeIdleConnections()
@@ -106,7 +126,7 @@
       }
 
       #expect(count == size)
-      #expect(await idle.waitForOpenConnections(atMost: 0, timeout: .seconds(5)))
+      #expect(await idle.waitForOpenConnections(atMost: 0))
     }
   }
 #endif

@@ -1,12 +1,13 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
   /// The environment belongs to the whole process: each test is one of its own.
-  @Suite(.serialized, .timeLimit(.minutes(2))) struct ProxyEnvironmentTests {
+  @Suite(.ownThreads, .hangLimit) struct ProxyEnvironmentTests {
     private static func answer(_ settings: ProxySettings, _ variables: [String]) async throws -> String {
       let proxy = try MockServer(.ok("proxy"))
       let origin = try MockServer(.ok("origin"))

@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   extension TestProgram {
@@ -17,40 +18,36 @@
     /// tinyproxy, which asks for credentials if there are some.
     static func http(user: String? = nil, password: String = "") async throws -> ProxyProgram {
       let folder = try TemporaryFolder()
-      let port = try MockServer.refusedPort()
-      try folder.write(
-        """
-        Port \(port)
-        Listen 127.0.0.1
-        Timeout 30
-        MaxClients 50
-        Allow 127.0.0.1
-        LogFile "\(folder.path("log"))"
-        LogLevel Connect
-        \(user.map { "BasicAuth \($0) \(password)" } ?? "")
+      return try await ProxyProgram(.tinyproxy, folder) { port in
+        try folder.write(
+          """
+          Port \(port)
+          Listen 127.0.0.1
+          Timeout 30
+          MaxClients 50
+          Allow 127.0.0.1
+          LogFile "\(folder.path("log"))"
+          LogLevel Connect
+          \(user.map { "BasicAuth \($0) \(password)" } ?? "")
 
-        """, to: "tinyproxy.conf")
-      return try await ProxyProgram(.tinyproxy, ["-d", "-c", folder.path("tinyproxy.conf")], port, folder)
+          """, to: "tinyproxy.conf")
+        return ["-d", "-c", folder.path("tinyproxy.conf")]
+      }
     }
 
     /// microsocks, which asks for credentials if there are some.
     static func socks(user: String? = nil, password: String = "") async throws -> ProxyProgram {
-      let port = try MockServer.refusedPort()
       let credentials = user.map { ["-u", $0, "-P", password] } ?? []
-      return try await ProxyProgram(
-        .microsocks, ["-i", "127.0.0.1", "-p", "\(port)"] + credentials, port, try TemporaryFolder())
+      return try await ProxyProgram(.microsocks, try TemporaryFolder()) { port in
+        ["-i", "127.0.0.1", "-p", "\(port)"] + credentials
+      }
     }
 
-    private init(_ program: TestProgram, _ arguments: [String], _ port: Int, _ folder: TemporaryFolder) async throws {
-      self.port = port
+    private init(
+      _ program: TestProgram, _ folder: TemporaryFolder, _ arguments: (Int) throws -> [String]
+    ) async throws {
       self.folder = folder
-      process = try program.start(arguments)
-      var isOpen = false
-      for _ in 0..<1000 where !isOpen && process.isRunning {
-        isOpen = (try? RawClient(port: port)) != nil
-        if !isOpen { try await Task.sleep(for: .milliseconds(10)) }
-      }
-      try #require(isOpen, "\(program.name) did not start")
+      (process, port) = try await ToolProcess.listening(program.name) { try program.start(try arguments($0)) }
     }
 
     /// The lines of tinyproxy's log that tell of requests.

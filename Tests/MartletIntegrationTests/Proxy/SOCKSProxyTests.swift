@@ -1,9 +1,10 @@
 #if os(Linux)
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
-  @Suite(.serialized, .timeLimit(.minutes(2)), .needs(.microsocks)) struct SOCKSProxyTests {
+  @Suite(.needs(.microsocks), .hangLimit) struct SOCKSProxyTests {
     @Test func `connects through a SOCKS proxy, with and without credentials`() async throws {
       let server = try MockServer(.ok("hello"))
       for (user, password) in [(nil, nil), ("user", "p:ss")] as [(String?, String?)] {

@@ -2,13 +2,14 @@
   import Foundation
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   extension TestProgram {
     static let squid = TestProgram("squid")
   }
 
-  /// squid, which lets ada through, or everybody, depending on the port.
+  /// squid, which lets ada and bob through, or everybody, depending on the port.
   struct SquidProxy: Sendable {
     /// What a port asks for.
     enum Entrance: String, CaseIterable, Sendable {
@@ -83,8 +84,9 @@
         let ports = try [Entrance: Int](
           uniqueKeysWithValues: Entrance.allCases.map { ($0, try MockServer.refusedPort()) })
         // MD5 in the way of Apache, as `htpasswd` would write it.
-        try folder.write("ada:$apr1$martlet1$EZyVhxgK33miPv/KA0VKv/\n", to: "basic")
-        try folder.write("ada:\(SquidProxy.password)\n", to: "digest")
+        let key = "$apr1$martlet1$EZyVhxgK33miPv/KA0VKv/"
+        try folder.write("ada:\(key)\nbob:\(key)\n", to: "basic")
+        try folder.write("ada:\(SquidProxy.password)\nbob:\(SquidProxy.password)\n", to: "digest")
         try folder.write("", to: "own/access.log")
         // It gives up the rights of root, if that is who runs the tests.
         for (path, mode) in [("own", 0o777), ("own/access.log", 0o666)] {
@@ -92,11 +94,7 @@
         }
         try folder.write(SquidProxy.configuration(ports, folder.url.path), to: "squid.conf")
         let process = try TestProgram.squid.start(["-N", "-n", name, "-f", folder.path("squid.conf")])
-        var isOpen = false
-        for _ in 0..<1000 where !isOpen && process.isRunning {
-          isOpen = ports.values.allSatisfy { (try? RawClient(port: $0)) != nil }
-          if !isOpen { try await Task.sleep(for: .milliseconds(10)) }
-        }
+        let isOpen = await process.opens(Array(ports.values))
         let log = String(decoding: (try? folder.contents("own/cache.log")) ?? Data(), as: UTF8.self)
         try #require(isOpen, "squid did not start: \(process.outputSoFar)\(log)")
         facts = SquidProxy(ports: ports, log: folder.path("own/access.log"))
@@ -147,9 +145,9 @@
     }
   }
 
-  extension Trait where Self == ConditionTrait {
+  extension Trait where Self == Needs {
     /// The test is skipped where squid is missing, but not in CI.
-    static var needsSquid: ConditionTrait { .needs(SquidProxy.problem) }
+    static var needsSquid: Needs { .needs(.squid, problem: SquidProxy.problem) }
   }
 
   extension Trait where Self == Surroundings<SquidProxy> {

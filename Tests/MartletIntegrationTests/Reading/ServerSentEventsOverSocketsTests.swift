@@ -1,11 +1,12 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct ServerSentEventsOverSocketsTests {
+  @Suite(.hangLimit) struct ServerSentEventsOverSocketsTests {
     private static let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
     private static func chunk(_ text: String) -> MockResponse.Step {
@@ -32,13 +33,20 @@
       defer { server.stop() }
 
       var ids: [String] = []
-      for try await event in lane.client().serverSentEvents(.get("\(raw: server.url)/events")) {
+      var settings = SSEOptions()
+      settings.minimumPause = .zero
+      for try await event in lane.client().serverSentEvents(.get("\(raw: server.url)/events"), events: settings) {
         #expect(event.data == "event \(event.id)")
         ids.append(event.id)
       }
 
       #expect(ids == (1...last).map(String.init))
-      #expect(server.requests.count == last / 2 + 1)
+      // What was not read before a reset is lost, and asked for again.
+      if case .reset = end {
+        #expect(server.requests.count > last / 2)
+      } else {
+        #expect(server.requests.count == last / 2 + 1)
+      }
     }
 
     @Test(arguments: Lane.engines) func `leaving the loop closes the connection`(lane: Lane) async throws {
@@ -49,7 +57,7 @@
       for try await event in client.serverSentEvents(.get("\(raw: server.url)")) where event.id == "1" { break }
 
       #expect(await server.wait { $0.disconnects == 1 && $0.openConnections == 0 })
-      #expect(client.core.entryCount == 0)
+      await client.waitUntilEmpty()
     }
 
     @Test(arguments: Lane.engines) func `dropping the iterator closes the connection`(lane: Lane) async throws {
@@ -75,7 +83,7 @@
         for try await _ in client.serverSentEvents(.get("\(raw: server.url)")) { seen.withLock { $0 += 1 } }
       }
 
-      #expect(await server.wait { _ in seen.withLock { $0 } == 1 })
+      await seen.wait { $0 == 1 }
       reader.cancel()
 
       await #expect(throws: CancellationError.self) { try await reader.value }
@@ -104,12 +112,28 @@
       })
       defer { server.stop() }
 
+      // Its time passes only when it is told to, and between two connections.
+      let clock = TestClock()
+      let client = lane.client { $0.clock = clock }
       var count = 0
-      let options = RequestOptions.timeout(idle: .milliseconds(200))
-      for try await _ in lane.client().serverSentEvents(.get("\(raw: server.url)"), options: options) { count += 1 }
+      var silence: Task<Void, Never>?
+      let options = RequestOptions.timeout(TimeoutPolicy(idle: .seconds(600), total: nil))
+      for try await _ in client.serverSentEvents(.get("\(raw: server.url)"), options: options) {
+        count += 1
+        let first = client.activity.current.running.first?.id
+        silence = Task {
+          // Once, if nobody is just about to count from then on; never in the second request.
+          while !Task.isCancelled, client.activity.current.running.first?.id == first, server.requests.count == 1 {
+            clock.advance(by: .seconds(700))
+            _ = await server.wait(timeout: .milliseconds(500)) { $0.disconnects == 1 }
+          }
+        }
+      }
+      silence?.cancel()
 
       #expect(count == 1)
-      #expect(server.requests.count == 2 && server.disconnects == 1)
+      #expect(server.requests.count == 2)
+      #expect(await server.wait { $0.disconnects == 1 })
     }
 
     @Test(arguments: Lane.engines) func `a reader that takes its time slows the server down`(lane: Lane) async throws {

@@ -2,12 +2,13 @@
   import Foundation
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// How far a request has come when it is cancelled.
   enum CancelPhase: String, Codable, CaseIterable, Sendable, CustomTestStringConvertible {
     case queued, resolving, connecting, handshaking, sending, waiting, receiving, paused
-    /// Waiting, while 64 others ask another server as fast as they can.
+    /// Waiting, while many others ask another server as fast as they can.
     case loaded
 
     var testDescription: String { rawValue }
@@ -78,18 +79,26 @@
     private static func connecting(_ lane: Lane) async throws -> CancelScene {
       let hole = try BlackHole()
       let client = lane.client()
-      // The engine has descriptors of its own, which come with the first requests, on a slow machine late.
-      var descriptors = -1
-      for _ in 0..<20 where descriptors != ProcessFacts.descriptorCount {
-        descriptors = ProcessFacts.descriptorCount
-        _ = try? await client.get(RequestTarget(hole.url), options: .timeout(connect: .milliseconds(50)))
-        try await Task.sleep(for: .milliseconds(100))
-      }
-      let settled = descriptors
+      // Those that fill its queue.
+      let others = attempts(at: hole.port)
       return CancelScene(
-        client: client, request: .get(RequestTarget(hole.url)),
-        isReached: { _ in ProcessFacts.descriptorCount > settled },
-        isClosed: { ProcessFacts.descriptorCount <= settled }, end: { hole.close() })
+        client: client, request: .get(RequestTarget(hole.url)), isReached: { _ in attempts(at: hole.port) > others },
+        isClosed: { attempts(at: hole.port) <= others }, end: { hole.close() })
+    }
+
+    /// How many sockets of the machine wait for a connection to a port of 127.0.0.1, as `proc(5)` has them.
+    private static func attempts(at port: Int) -> Int {
+      // Foundation reads no more of it than the system gives at once.
+      var table: [UInt8] = []
+      let descriptor = open("/proc/net/tcp", O_RDONLY | O_CLOEXEC)
+      defer { close(descriptor) }
+      var buffer = [UInt8](repeating: 0, count: 1 << 16)
+      while case let count = read(descriptor, &buffer, buffer.count), count > 0 { table += buffer[..<count] }
+      let place = "0100007F:" + String(format: "%04lX", port)
+      return table.split(separator: 0x0A).count { line in
+        let words = line.split(separator: 0x20, maxSplits: 4).map { String(decoding: $0, as: UTF8.self) }
+        return words.count > 3 && words[2] == place && words[3] == "02"
+      }
     }
 
     private static func handshaking(_ lane: Lane) throws -> CancelScene {
@@ -159,7 +168,7 @@
       }
       let load = Task {
         await withTaskGroup(of: Void.self) { group in
-          for _ in 0..<64 {
+          for _ in 0..<Stress.count(16, full: 64) {
             group.addTask {
               var count = 0
               while !Task.isCancelled {
@@ -171,7 +180,7 @@
           }
         }
       }
-      _ = await quick.waitForRequests(64)
+      _ = await quick.waitForRequests(16)
       return try waiting(client) {
         load.cancel()
         await load.value

@@ -2,6 +2,7 @@
   import Foundation
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// Something that goes wrong for real, and the error that it has to be.
@@ -56,12 +57,16 @@
       }
     }
 
+    /// Needs a resolver that says so.
+    static let unknownName = ErrorCause(
+      "an unknown name", .cannotConnect, .connecting, "resolve host", hasReached: false
+    ) {
+      _ = try await $0.get("http://nobody.invalid/", options: .timeout(.unlimited))
+    }
+
     private static let connections: [ErrorCause] = [
       ErrorCause("a refused connection", .cannotConnect, .connecting, "connect to 127.0.0.1", hasReached: false) {
         _ = try await $0.get(RequestTarget("http://127.0.0.1:\(try MockServer.refusedPort())/"))
-      },
-      ErrorCause("an unknown name", .cannotConnect, .connecting, "resolve host", hasReached: false) {
-        _ = try await $0.get("http://nobody.invalid/", options: .timeout(connect: .seconds(60)))
       },
       ErrorCause(
         "a close without an answer", .connectionLost, .waiting, "Empty reply", provoke: answer(.cut)),
@@ -80,9 +85,10 @@
       ErrorCause(
         "a reset in the head", .connectionLost, .waiting, "reset",
         provoke: answer(.text(ok + "X-A: 1\r\n"), .delay(.milliseconds(50)), .reset)),
-      ErrorCause(
-        "a reset in the body", .connectionLost, .receiving, "reset",
-        provoke: answer(.text(ok + "Content-Length: 9\r\n\r\nhello"), .delay(.milliseconds(50)), .reset)),
+      ErrorCause("a reset in the body", .connectionLost, .receiving, "reset") { client in
+        let server = try SteppedServer()
+        try await inTheMiddle(of: client, server) { _ in server.reset() }
+      },
       ErrorCause(
         "a close in the head", .connectionLost, .waiting, "in the head", provoke: answer(.text(ok + "X-A: 1\r\n"), .cut)
       ),
@@ -93,6 +99,24 @@
       defer { server.stop() }
       _ = try await client.get(RequestTarget(server.url))
       _ = try await client.get(RequestTarget(server.url))
+    }
+
+    /// Does something when a part of a body has been read.
+    private static func inTheMiddle(
+      of client: HTTPClient, _ server: SteppedServer, options: RequestOptions = RequestOptions(),
+      _ happens: @Sendable (Task<Void, any Error>) async throws -> Void
+    ) async throws {
+      let hasRead = Shared(false)
+      let task = Task {
+        try await client.stream(.get(server.target), options: options) { response in
+          for try await _ in response.body { hasRead.withLock { $0 = true } }
+        }
+      }
+      try await server.request()
+      try await server.send(ok + "Content-Length: 9\r\n\r\nhello")
+      await hasRead.wait { $0 }
+      try await happens(task)
+      try await task.joined
     }
 
     private static let handshakes: [ErrorCause] = [
@@ -207,10 +231,20 @@
       ErrorCause(
         "no handshake in time", .timedOut, .connecting, "connect limit", hasReached: false,
         provoke: peer(.acceptAndStall, scheme: "https", options: .timeout(connect: .milliseconds(100)))),
-      ErrorCause(
-        "an upload that nobody takes", .timedOut, .sending, "idle limit",
-        provoke: peer(
-          .acceptAndStall, body: .data(Data(count: 64 << 20)), options: .timeout(idle: .milliseconds(200)))),
+      ErrorCause("an upload that nobody takes", .timedOut, .sending, "idle limit") { client in
+        let server = try MockServer(.ok(), options: MockServer.Options(onConnect: { _ in .acceptAndStall }))
+        defer { server.stop() }
+        let clock = TestClock(advancing: .manually)
+        let client = client.derived { $0.clock = clock }
+        let hasSent = Shared(false)
+        let options = RequestOptions.timeout(TimeoutPolicy(idle: .seconds(600), total: nil)).expectsContinue(false)
+          .onProgress { now in hasSent.withLock { $0 = now.sent > 0 } }
+        let task = Task {
+          try await client.put(RequestTarget(server.url), body: .data(Data(count: 64 << 20)), options: options)
+        }
+        await hasSent.wait { $0 }
+        _ = try await clock.pass(.seconds(601), until: task).get()
+      },
       ErrorCause("no answer in time", .timedOut, .waiting, "idle limit") { client in
         let server = try MockServer(.hang)
         _ = try await client.get(RequestTarget(server.url), options: .timeout(idle: .milliseconds(100)))
@@ -220,13 +254,20 @@
         _ = try await client.get(RequestTarget(server.url), options: .timeout(firstByte: .milliseconds(100)))
       },
       ErrorCause("a body that stops", .timedOut, .receiving, "idle limit") { client in
-        let server = try MockServer(.steps([.text(ok + "Content-Length: 9\r\n\r\nhello"), .hang]))
-        _ = try await client.get(RequestTarget(server.url), options: .timeout(idle: .milliseconds(100)))
+        let clock = TestClock(advancing: .manually)
+        let client = client.derived { $0.clock = clock }
+        let options = RequestOptions.timeout(TimeoutPolicy(idle: .seconds(600), total: nil))
+        try await inTheMiddle(of: client, try SteppedServer(), options: options) { task in
+          _ = await clock.pass(.seconds(601), until: task)
+        }
       },
       ErrorCause("a body that takes too long in all", .timedOut, .receiving, "total") { client in
-        let drip = MockResponse.Step.drip(Data(count: 10_000), chunk: 1, every: .milliseconds(10))
-        let server = try MockServer(.steps([.text(ok + "Content-Length: 10000\r\n\r\n"), drip]))
-        _ = try await client.get(RequestTarget(server.url), options: .timeout(.milliseconds(200)))
+        let clock = TestClock(advancing: .manually)
+        let client = client.derived { $0.clock = clock }
+        let options = RequestOptions.timeout(TimeoutPolicy(idle: nil, total: .seconds(600)))
+        try await inTheMiddle(of: client, try SteppedServer(), options: options) { task in
+          _ = await clock.pass(.seconds(601), until: task)
+        }
       },
     ]
   }

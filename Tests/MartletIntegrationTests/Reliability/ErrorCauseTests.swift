@@ -2,12 +2,18 @@
   import Foundation
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// What happens on the wire, and the error that a caller gets for it.
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct ErrorCauseTests {
+  @Suite(.hangLimit) struct ErrorCauseTests {
     @Test(arguments: Lane.engines, ErrorCause.all)
-    func `tells`(_ lane: Lane, _ cause: ErrorCause) async throws {
+    func `tells`(_ lane: Lane, _ cause: ErrorCause) async throws { try await expect(cause, lane) }
+
+    @Test(.needs(.unknownNames), arguments: Lane.engines)
+    func `tells of an unknown name`(_ lane: Lane) async throws { try await expect(.unknownName, lane) }
+
+    private func expect(_ cause: ErrorCause, _ lane: Lane) async throws {
       let client = lane.client()
 
       let error = try #require(await #expect(throws: HTTPError.self) { try await cause.provoke(client) })

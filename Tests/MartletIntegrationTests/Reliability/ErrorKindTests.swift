@@ -1,12 +1,13 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
   /// The kinds of errors, each from a real cause; those of the wire are in ``ErrorCause``.
-  @Suite(.timeLimit(.minutes(2))) struct ErrorKindTests {
+  @Suite(.hangLimit) struct ErrorKindTests {
     struct Failure: Error {}
 
     struct Failing: Middleware {

@@ -2,14 +2,15 @@
   import Foundation
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// A program may exit whatever its requests are doing.
   ///
   /// OpenSSL clears its memory when the process exits: who uses it on another thread at that moment crashes.
-  @Suite(.serialized, .timeLimit(.minutes(2))) struct ExitTests {
+  @Suite(.ownThreads, .hangLimit) struct ExitTests {
     /// Reading the roots of the system takes each client some 20 ms, so that one of many always does.
-    @Test(arguments: Lane.engines, [false, true])
+    @Test(.needs(.openSSL), arguments: Lane.engines, [false, true])
     func `survives an exit while connections are secured`(_ lane: Lane, _ isUsedBefore: Bool) async {
       for pause in [0, 15] {
         await #expect(processExitsWith: .success) {
@@ -40,7 +41,8 @@
     }
 
     /// Threads of clients that are gone give back what OpenSSL keeps for them.
-    @Test(arguments: Lane.engines) func `survives an exit after a client is gone`(_ lane: Lane) async {
+    @Test(.needs(.openSSL), arguments: Lane.engines)
+    func `survives an exit after a client is gone`(_ lane: Lane) async {
       for pause in [0, 300, 1000] {
         await #expect(processExitsWith: .success) { [lane = lane as Lane, pause = pause as Int] in
           useOpenSSL()
@@ -73,7 +75,7 @@
             }
             end.signal()
           }
-          guard end.wait(timeout: .now() + 20) == .success, kind.withLock({ $0 }) == .clientClosed else { _exit(3) }
+          guard end.wait(timeout: .now() + 50) == .success, kind.withLock({ $0 }) == .clientClosed else { _exit(3) }
         }
         let server = try MockServer(.ok("x"))
         #expect(try await client.get(RequestTarget(server.url)).text == "x")
@@ -84,7 +86,7 @@
         }
         // Not a thread that tasks need.
         Thread.detachNewThread { exit(0) }
-        try await Task.sleep(for: .seconds(60))
+        try await Task.sleep(for: .seconds(600))
         _exit(4)
       }
     }
@@ -99,16 +101,15 @@
           lateOutbox.withLock { $0 }?.retryNow()
           usleep(500_000)
         }
-        let server = try MockServer(.ok())
-        server.stop()
+        let refused = try MockServer.refusedPort()
         let outbox = try await lane.client().outbox(at: box)
         lateOutbox.withLock { $0 = outbox }
-        try await outbox.submit(.post(RequestTarget(server.url)))
+        try await outbox.submit(.post(RequestTarget("http://127.0.0.1:\(refused)/")))
         // Until it has failed, and makes a pause.
         #expect(await becomes { outbox.status.pending == 1 && outbox.status.sending == 0 })
         try await Task.sleep(for: .milliseconds(100))
         Thread.detachNewThread { exit(0) }
-        try await Task.sleep(for: .seconds(60))
+        try await Task.sleep(for: .seconds(600))
         _exit(4)
       }
       let outbox = try await lane.client().outbox(at: box)
@@ -129,13 +130,13 @@
         let target = RequestTarget(server.url)
         let options = RequestOptions.onProgress { _ in
           // Who waits for itself takes 5 seconds.
-          DispatchQueue.global().asyncAfter(deadline: .now() + 4) { _exit(3) }
+          if Stress.isOn { DispatchQueue.global().asyncAfter(deadline: .now() + 4) { _exit(3) } }
           client.start(.get(target))
           usleep(50_000)
           exit(0)
         }
         _ = try await client.get(target, options: options)
-        try await Task.sleep(for: .seconds(60))
+        try await Task.sleep(for: .seconds(600))
         _exit(4)
       }
     }
@@ -153,8 +154,7 @@
 
   /// Does what any other library of the program may have done before.
   private func useOpenSSL() {
-    let image = dlopen("libcrypto.so.3", RTLD_NOW) ?? dlopen("libcrypto.so.1.1", RTLD_NOW)
-    guard let image, let symbol = dlsym(image, "OPENSSL_init_crypto") else {
+    guard let image = HostFact.openSSLImage, let symbol = dlsym(image, "OPENSSL_init_crypto") else {
       Issue.record("there is no OpenSSL")
       return
     }

@@ -2,10 +2,11 @@
   import Foundation
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// The table of the article on request safety, row by row.
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct CallerFieldTests {
+  @Suite(.hangLimit) struct CallerFieldTests {
     /// What becomes of a field.
     enum Fate: Sendable {
       case sent([String])

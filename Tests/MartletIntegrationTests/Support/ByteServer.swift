@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import Martlet
+  import TestSupport
 
   @testable import MartletTesting
 

@@ -1,6 +1,7 @@
 #if os(Linux)
   import Foundation
   import Martlet
+  import TestSupport
   import Testing
 
   /// What came of one body, and when.

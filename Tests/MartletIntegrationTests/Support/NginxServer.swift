@@ -1,6 +1,7 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
 /// nginx as one process, with every file of its own in a temporary folder, which is its root.
@@ -17,40 +18,41 @@ struct NginxServer {
   ///   - directives: What else stands in its `server`.
   /// - Throws: What fails in the test, if it does not start.
   init(listening: String = "", files: [String: String] = [:], _ directives: String...) async throws {
-    folder = try TemporaryFolder()
+    let folder = try TemporaryFolder()
     let path = folder.url.path
-    let port = try MockServer.refusedPort()
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
       .map { "\($0)_temp_path \(path)/\($0);" }.joined(separator: " ")
     for (name, text) in files { try folder.write(text, to: name) }
-    try folder.write(
-      """
-      daemon off;
-      master_process off;
-      pid \(path)/nginx.pid;
-      error_log \(path)/error.log;
-      events { worker_connections 256; }
-      http {
-        access_log off;
-        \(temporary)
-        types { text/plain txt; }
-        server {
-          listen 127.0.0.1:\(port) \(listening);
-          root \(path);
-          \(directives.joined(separator: "\n"))
+    let running = try await ToolProcess.listening("nginx") { port in
+      try folder.write(
+        """
+        daemon off;
+        master_process off;
+        pid \(path)/nginx.pid;
+        error_log \(path)/error.log;
+        events { worker_connections 256; }
+        http {
+          access_log off;
+          \(temporary)
+          types { text/plain txt; }
+          server {
+            listen 127.0.0.1:\(port) \(listening);
+            root \(path);
+            \(directives.joined(separator: "\n"))
+          }
         }
-      }
 
-      """, to: "nginx.conf")
-    process = try TestProgram.nginx.start([
-      "-p", path, "-e", folder.path("error.log"), "-c", folder.path("nginx.conf"),
-    ])
-    // The file is written when the port is open.
-    for _ in 0..<1000 where !folder.names.contains("nginx.pid") && process.isRunning {
-      try await Task.sleep(for: .milliseconds(10))
+        """, to: "nginx.conf")
+      return try TestProgram.nginx.start([
+        "-p", path, "-e", folder.path("error.log"), "-c", folder.path("nginx.conf"),
+      ])
+    } isReady: { process, _ in
+      // The file is written when the port is open.
+      await becomes(every: .milliseconds(10)) { folder.names.contains("nginx.pid") || !process.isRunning }
+        && process.isRunning
     }
-    try #require(folder.names.contains("nginx.pid"), "nginx did not start: \(process.outputSoFar)")
-    url = "\(listening.hasPrefix("ssl") ? "https" : "http")://127.0.0.1:\(port)"
+    (self.folder, process) = (folder, running.process)
+    url = "\(listening.hasPrefix("ssl") ? "https" : "http")://127.0.0.1:\(running.port)"
   }
 
   /// The path of a file in its folder.

@@ -1,6 +1,7 @@
 import Foundation
 import MartletTesting
 import RedisStore
+import TestSupport
 import Testing
 
 extension TestProgram {
@@ -28,7 +29,7 @@ struct RedisServer {
         "--port", "\(port)", "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder.url.path,
       ])
       for _ in 0..<1000 where process.isRunning {
-        let connection = RedisConnection(host: "127.0.0.1", port: port)
+        let connection = RedisConnection(host: "127.0.0.1", port: port, patience: .seconds(50))
         if await (try? connection.command("PING")) == .text("PONG"), process.isRunning {
           (self.port, self.connection, self.process) = (port, connection, process)
           return
@@ -45,7 +46,7 @@ struct RedisServer {
   }
 
   /// A store over a connection of its own, as another machine has one.
-  var store: RedisStore { RedisStore(port: port) }
+  var store: RedisStore { RedisStore(port: port, patience: .seconds(50)) }
 
   /// The names of all that is there.
   var keys: [String] {

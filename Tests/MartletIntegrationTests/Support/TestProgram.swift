@@ -1,10 +1,23 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A program of the system that a test talks to.
+///
+/// Only a test that says `.needs(…)` may start it: it is then skipped, by name, where the program is missing.
 struct TestProgram: Sendable {
   static let openssl = TestProgram("openssl")
   static let nginx = TestProgram("nginx")
+  static let curl = TestProgram("curl")
+  static let script = TestProgram("script")
+  static let shell = TestProgram("sh")
+
+  /// The programs that the running test has named.
+  @TaskLocal fileprivate static var named: Set<String> = []
+
+  /// Whether every program counts as not installed, as `MARTLET_BARE=1` has it.
+  private static let isBare = ProcessInfo.processInfo.environment["MARTLET_BARE"] == "1"
+  fileprivate static let mayBeMissing = isBare || ProcessInfo.processInfo.environment["CI"] == nil
 
   let name: String
   /// Where it is installed, if it is.
@@ -12,15 +25,27 @@ struct TestProgram: Sendable {
 
   init(_ name: String) {
     self.name = name
-    url = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"]
-      .map { URL(fileURLWithPath: "\($0)/\(name)") }
-      .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+    let folders = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin", "/bin"]
+    url =
+      Self.isBare
+      ? nil
+      : folders.map { URL(fileURLWithPath: "\($0)/\(name)") }
+        .first { FileManager.default.isExecutableFile(atPath: $0.path) }
   }
 
   /// Starts it.
-  func start(_ arguments: [String], environment: [String: String] = [:]) throws -> ToolProcess {
-    try ToolProcess(
-      try #require(url, "\(name) is not installed, which CI has to do"), arguments, environment: environment)
+  ///
+  /// - Throws: What fails in the test, if the test does not say that it needs the program, or it is not installed.
+  func start(
+    _ arguments: [String], environment: [String: String] = [:], input: FileHandle = .nullDevice
+  ) throws -> ToolProcess {
+    try ToolProcess(try path(), arguments, environment: environment, input: input)
+  }
+
+  /// Where it is, for a test that has named it.
+  func path() throws -> URL {
+    try #require(Self.named.contains(name), "a test that starts \(name) says .needs(…)")
+    return try #require(url, "\(name) is not installed, which CI has to do")
   }
 
   /// Runs it to its end, which has to be a good one.
@@ -30,16 +55,41 @@ struct TestProgram: Sendable {
   }
 }
 
-extension Trait where Self == ConditionTrait {
+/// Skips a test where something is missing that it needs beyond a toolchain and 127.0.0.1, and hands programs out.
+struct Needs: TestTrait, SuiteTrait, TestScoping {
+  fileprivate let programs: [TestProgram]
+  fileprivate let condition: ConditionTrait
+
+  var isRecursive: Bool { true }
+  var comments: [Comment] { condition.comments }
+
+  func prepare(for test: Test) async throws { try await condition.prepare(for: test) }
+
+  func scopeProvider(for test: Test, testCase: Test.Case?) -> Needs? { test.isSuite || testCase != nil ? self : nil }
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+  ) async throws {
+    try await TestProgram.$named.withValue(TestProgram.named.union(programs.map(\.name))) { try await function() }
+  }
+}
+
+extension Trait where Self == Needs {
   /// The test is skipped where one of the programs is missing, but not in CI.
-  static func needs(_ programs: TestProgram...) -> ConditionTrait {
+  ///
+  /// - Parameters:
+  ///   - programs: Those that it starts.
+  ///   - problem: What else is missing, if anything is.
+  /// - Returns: The trait.
+  static func needs(_ programs: TestProgram..., problem: String? = nil) -> Needs {
     let missing = programs.filter { $0.url == nil }.map(\.name).joined(separator: " and ")
-    return needs(missing.isEmpty ? nil : "\(missing) is not installed")
+    let problem = missing.isEmpty ? problem : "\(missing) is not installed"
+    return Needs(
+      programs: programs, condition: .enabled(if: problem == nil || !TestProgram.mayBeMissing, "\(problem ?? "")"))
   }
 
-  /// The test is skipped where there is a problem with what it needs, but not in CI.
-  static func needs(_ problem: String?) -> ConditionTrait {
-    let isCI = ProcessInfo.processInfo.environment["CI"] != nil
-    return .enabled(if: problem == nil || isCI, "\(problem ?? "")")
+  /// The test is skipped where the machine does not have something, in CI too.
+  static func needs(_ fact: HostFact) -> Needs {
+    Needs(programs: [], condition: .enabled("\(fact.missing)") { fact.holds })
   }
 }

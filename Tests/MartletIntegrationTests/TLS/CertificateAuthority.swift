@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A throw-away authority, made with the `openssl` program in a folder that goes with it.
 final class CertificateAuthority {

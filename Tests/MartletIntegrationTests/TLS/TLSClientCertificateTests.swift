@@ -1,9 +1,10 @@
 #if os(Linux)
   import Foundation
   import Martlet
+  import TestSupport
   import Testing
 
-  @Suite(.serialized, .timeLimit(.minutes(2)), .needs(.openssl, .nginx)) struct TLSClientCertificateTests {
+  @Suite(.needs(.openssl, .nginx), .hangLimit) struct TLSClientCertificateTests {
     private typealias Certificate = TLSSettings.ClientCertificate
 
     private func settings(_ authority: CertificateAuthority, _ certificate: Certificate?) -> TLSSettings {

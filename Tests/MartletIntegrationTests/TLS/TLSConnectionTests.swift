@@ -2,13 +2,12 @@
   import Foundation
   import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
-  @Suite(.serialized, .timeLimit(.minutes(2)), .needs(.openssl, .nginx)) struct TLSConnectionTests {
+  @Suite(.needs(.openssl, .nginx), .hangLimit) struct TLSConnectionTests {
     private func client(_ tls: TLSSettings, connections: Int = 6) -> HTTPClient {
-      HTTPClient {
-        $0.transport = .curl
-        $0.retry = .none
+      Lane.curl.client {
         $0.tls = tls
         $0.maximumConnectionsPerHost = connections
       }
@@ -104,7 +103,7 @@
 
     // MARK: Speed
 
-    @Test(.oneAtATime) func `reads the roots once, and not for each connection`() async throws {
+    @Test(.stressOnly) func `reads the roots once, and not for each connection`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(try await authority.identity(), "keepalive_timeout 0;")
       let one = try authority.rootPEM

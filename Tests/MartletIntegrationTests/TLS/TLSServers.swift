@@ -1,5 +1,6 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 /// `openssl s_server`, which answers every request with a page about its connection, and then closes that.
@@ -13,11 +14,11 @@ struct OpenSSLServer {
       ["s_server", "-accept", "127.0.0.1:0", "-www", "-cert", identity.certificate.path, "-key", identity.key.path]
         + options)
     var port: Int?
-    for _ in 0..<1000 where port == nil && process.isRunning {
+    _ = await becomes(every: .milliseconds(5)) {
       // It says so when the port is open.
       let line = process.outputSoFar.split(separator: "\n").first { $0.hasPrefix("ACCEPT 127.0.0.1:") }
       port = line.flatMap { Int($0.dropFirst("ACCEPT 127.0.0.1:".count)) }
-      if port == nil { try await Task.sleep(for: .milliseconds(10)) }
+      return port != nil || !process.isRunning
     }
     let open = try #require(port, "openssl s_server did not start")
     url = "https://127.0.0.1:\(open)"

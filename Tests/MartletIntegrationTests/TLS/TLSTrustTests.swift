@@ -1,18 +1,13 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
-  @Suite(.serialized, .timeLimit(.minutes(2)), .needs(.openssl)) struct TLSTrustTests {
-    static func client(_ tls: TLSSettings, _ transport: any Transport = .curl) -> HTTPClient {
-      HTTPClient {
-        $0.transport = transport
-        $0.retry = .none
-        $0.tls = tls
-      }
-    }
+  @Suite(.needs(.openssl), .hangLimit) struct TLSTrustTests {
+    static func client(_ tls: TLSSettings, _ lane: Lane = .curl) -> HTTPClient { lane.client { $0.tls = tls } }
 
     /// Expects that a request fails in TLS, in libcurl's words.
     static func expectRefusal(
@@ -39,8 +34,8 @@
         .customRoots(pem: authority.root), .customRoots(pem: try authority.rootPEM), .system(adding: authority.root),
         .system(adding: try authority.rootPEM), TLSSettings.insecureTrustAnything,
       ] {
-        for transport: any Transport in [.curl, .urlSession] {
-          let client = Self.client(tls, transport)
+        for lane in Lane.engines {
+          let client = Self.client(tls, lane)
           #expect(try await client.get(RequestTarget(server.url)).status == 200, "\(tls)")
         }
       }

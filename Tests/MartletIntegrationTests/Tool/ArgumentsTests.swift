@@ -1,9 +1,10 @@
 import Martlet
+import TestSupport
 import Testing
 
 @testable import MartletTool
 
-@Suite struct ArgumentsTests {
+@Suite(.hangLimit) struct ArgumentsTests {
   private func request(_ arguments: String...) throws -> RequestCommand {
     let command = try Arguments.parse(arguments)
     guard case .request(let request) = command else {

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import MartletTool
 
-@Suite struct JSONFormatterTests {
+@Suite(.hangLimit) struct JSONFormatterTests {
   @Test func `indents and keeps order, numbers and escapes as they are`() {
     let text = #"{"z":1.0,"a":[1e400,-0,{"b":null,"a":[]}],"é\u00e9":"x\/y","e":{} , "z":true}"#
 

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import MartletTool
 
-@Suite struct OutputFileTests {
+@Suite(.hangLimit) struct OutputFileTests {
   @Test func `the file appears when it is complete`() throws {
     let folder = try TemporaryFolder()
 

@@ -1,10 +1,11 @@
 import Foundation
 import Martlet
+import TestSupport
 import Testing
 
 @testable import MartletTool
 
-@Suite struct PrinterTests {
+@Suite(.hangLimit) struct PrinterTests {
   private func response(_ type: String?, status: HTTPStatus = .ok) -> StreamedResponse {
     var headers = HTTPHeaders()
     headers["Content-Type"] = type

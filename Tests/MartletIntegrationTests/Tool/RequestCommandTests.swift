@@ -1,10 +1,11 @@
 import Foundation
 import Martlet
+import TestSupport
 import Testing
 
 @testable import MartletTool
 
-@Suite struct RequestCommandTests {
+@Suite(.hangLimit) struct RequestCommandTests {
   private func command(_ items: String...) throws -> RequestCommand {
     let command = try Arguments.parse(["http://a.test"] + items)
     guard case .request(let request) = command else { throw UsageError("not a request") }

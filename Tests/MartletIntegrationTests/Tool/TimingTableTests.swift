@@ -1,9 +1,10 @@
 import Martlet
+import TestSupport
 import Testing
 
 @testable import MartletTool
 
-@Suite struct TimingTableTests {
+@Suite(.hangLimit) struct TimingTableTests {
   @Test func `phases stand below each other, and each counts for itself`() {
     var timing = RequestTiming()
     timing.queued = .microseconds(5)

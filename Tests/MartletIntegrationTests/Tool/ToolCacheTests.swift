@@ -1,10 +1,11 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// The tool's cache.
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct ToolCacheTests {
+  @Suite(.hangLimit) struct ToolCacheTests {
     @Test func `keeps responses from one run to the next, says why, lists and removes them`() async throws {
       let server = try MockServer { _ in .ok("hello", headers: ["Cache-Control": "max-age=600"]) }
       let folder = try TemporaryFolder()

@@ -1,17 +1,15 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// `martlet sse`, and the example `Chat`.
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct ToolEventsTests {
+  @Suite(.hangLimit) struct ToolEventsTests {
     private static let headers: KeyValuePairs = ["Content-Type": "text/event-stream"]
 
     private static func waitForOutput(_ text: String, of program: ToolProcess) async {
-      let end = ContinuousClock.now + .seconds(20)
-      while program.outputSoFar != text, program.isRunning, ContinuousClock.now < end {
-        try? await Task.sleep(for: .milliseconds(2))
-      }
+      _ = await becomes(every: .milliseconds(2)) { program.outputSoFar == text || !program.isRunning }
       #expect(program.outputSoFar == text)
     }
 
@@ -61,23 +59,35 @@
       let token = { (text: String) in "data: {\"choices\":[{\"delta\":{\"content\":\"\(text)\"}}]}\n\n" }
       let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
       let first = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n" + token("Because ")
-      let server = try MockServer(
-        .steps([
-          .text(head + first), .delay(.milliseconds(300)), .text(token("it is.") + "data: [DONE]\n\n"), .hang,
-        ]))
-      defer { server.stop() }
+      let server = try SteppedServer()
 
       let chat = try ToolProcess(
-        try ToolProcess.built("Chat"), [server.url("/v1/chat/completions"), "tiny", "Why?"],
+        try ToolProcess.built("Chat"), ["\(server.url)/v1/chat/completions", "tiny", "Why?"],
         environment: ["CHAT_KEY": "sesame"])
+      let request = try await server.request()
+      try await server.send(head + first)
       await Self.waitForOutput("Because ", of: chat)
+      try await server.send(token("it is.") + "data: [DONE]\n\n")
       let result = try await chat.end()
 
       #expect(result.status == 0 && result.text == "Because it is.\n", "\(result.text) \(result.errors)")
+      #expect(request.hasPrefix("POST ") && request.contains("\r\nAuthorization: Bearer sesame\r\n"))
+    }
+
+    @Test func `Chat asks for the tokens as they come`() async throws {
+      let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+      // The connection stays open: what ends the program is the word for the end.
+      let server = try MockServer(.steps([.text(head + "data: [DONE]\n\n"), .hang]))
+      defer { server.stop() }
+
+      let result = try await ToolProcess(
+        try ToolProcess.built("Chat"), [server.url("/v1/chat/completions"), "tiny", "Why?"]
+      ).end()
+
+      #expect(result.status == 0, "\(result.errors)")
       let request = try #require(server.requests.first)
-      #expect(request.method == "POST" && request.header("Authorization") == "Bearer sesame")
+      #expect(request.method == "POST" && server.requests.count == 1)
       #expect(request.text.contains(#""content":"Why?""#) && request.text.contains(#""stream":true"#))
-      #expect(server.requests.count == 1)
     }
 
     @Test func `Chat says what went wrong`() async throws {

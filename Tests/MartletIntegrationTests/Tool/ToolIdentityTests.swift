@@ -1,10 +1,15 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
+  extension TestProgram {
+    fileprivate static let setsid = TestProgram("setsid")
+  }
+
   /// The tool's credentials and cookies.
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct ToolIdentityTests {
+  @Suite(.hangLimit) struct ToolIdentityTests {
     private static let basic = "Basic \(Data("ada:s3cret".utf8).base64EncodedString())"
 
     /// Says yes to ada and `s3cret`, and else asks for Basic.
@@ -43,19 +48,19 @@
       #expect(none.status == 2 && none.errors.contains("none"), "\(none.errors)")
     }
 
-    @Test func `without a terminal nobody can be asked`() async throws {
+    @Test(.needs(.setsid)) func `without a terminal nobody can be asked`() async throws {
       let server = try Self.server()
 
-      let result = try await ToolProcess(
-        URL(fileURLWithPath: "/usr/bin/setsid"), ["-w", try ToolProcess.martlet().path, server.url("/"), "-uada"]
-      )
-      .end()
+      let result = try await TestProgram.setsid.start([
+        "-w", try ToolProcess.martlet().path, server.url("/"), "-uada",
+      ]).end()
 
       #expect(result.status == 3 && result.errors.contains("authenticationFailed"), "\(result.errors)")
       #expect(server.requests.count == 1)
     }
 
-    @Test func `asks on the terminal, unseen, and keeps what was right`() async throws {
+    @Test(.needs(.pseudoTerminals), .needs(.shell, .script))
+    func `asks on the terminal, unseen, and keeps what was right`() async throws {
       let server = try Self.server()
       let folder = try TemporaryFolder()
       let process = try Typing(server.url("/"), "-u", "ada", "--credentials", folder.path("credentials"))
@@ -123,15 +128,15 @@
       keyboard = try #require(FileHandle(forUpdatingAtPath: pipe))
       let words = [try ToolProcess.martlet().path] + arguments
       let line = words.map { "'\($0)'" }.joined(separator: " ")
-      process = try ToolProcess(
-        URL(fileURLWithPath: "/bin/sh"), ["-c", "exec script -qec \"\(line)\" /dev/null < '\(pipe)'"])
+      process = try TestProgram.shell.start(["-c", "exec script -qec \"\(line)\" /dev/null < '\(pipe)'"])
     }
 
     /// Types a line once the tool has asked for the nth time.
     func type(_ text: String, after count: Int) async throws {
-      for _ in 0..<2000 where process.outputSoFar.components(separatedBy: "Password of").count <= count {
-        try await Task.sleep(for: .milliseconds(5))
+      let hasAsked = await becomes(every: .milliseconds(5)) {
+        process.outputSoFar.components(separatedBy: "Password of").count > count
       }
+      try #require(hasAsked)
       keyboard.write(Data("\(text)\n".utf8))
     }
 

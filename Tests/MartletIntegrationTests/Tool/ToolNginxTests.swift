@@ -1,9 +1,10 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 /// The tool against a server that others made.
-@Suite(.oneAtATime, .serialized) struct ToolNginxTests {
+@Suite(.hangLimit) struct ToolNginxTests {
   @Test(.needs(.nginx)) func `prints status, header and body of nginx`() async throws {
     let server = try await NginxServer(files: ["file.txt": "served by nginx\n"])
 

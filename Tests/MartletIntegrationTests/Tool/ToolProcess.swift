@@ -1,7 +1,9 @@
 import Foundation
+import MartletTesting
+import TestSupport
 import Testing
 
-/// A program run by a test: its output goes to files, and it is killed when it takes too long.
+/// A program run by a test: its output goes to files, and it is killed with its last reference.
 final class ToolProcess {
   struct Result {
     let status: Int32
@@ -11,9 +13,9 @@ final class ToolProcess {
     var text: String { String(decoding: output, as: UTF8.self) }
   }
 
-  struct TookTooLong: Error {}
-
   private final class Anchor {}
+
+  private static let starting = NSLock()
 
   private let process = Process()
   private let folder: TemporaryFolder
@@ -42,17 +44,22 @@ final class ToolProcess {
   }
 
   /// Starts a program.
-  init(_ executable: URL, _ arguments: [String], environment: [String: String] = [:]) throws {
+  init(
+    _ executable: URL, _ arguments: [String], environment: [String: String] = [:], input: FileHandle = .nullDevice
+  ) throws {
     folder = try TemporaryFolder()
     process.executableURL = executable
     process.arguments = arguments
     // The proxies of whoever runs the tests cannot reach their servers.
     process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.lowercased().hasSuffix("_proxy") }
       .merging(environment) { $1 }
-    process.standardInput = FileHandle.nullDevice
-    process.standardOutput = try folder.open("output")
-    process.standardError = try folder.open("errors")
-    try process.run()
+    process.standardInput = input
+    process.standardOutput = try FileHandle(forWritingTo: folder.write("", to: "output"))
+    process.standardError = try FileHandle(forWritingTo: folder.write("", to: "errors"))
+    // Foundation hears of a program's end by a descriptor that any other one would inherit that starts meanwhile. Then it
+    // hears of it, and takes it from the system, only at the end of that one, and what waits for other children of this
+    // process, such as exit tests, finds this one again and again.
+    try Self.starting.withLock { try process.run() }
   }
 
   deinit {
@@ -62,52 +69,65 @@ final class ToolProcess {
   /// What it has written up to now.
   var outputSoFar: String { String(decoding: (try? folder.contents("output")) ?? Data(), as: UTF8.self) }
 
+  /// What it has written to its standard error up to now.
+  var errorsSoFar: String { String(decoding: (try? folder.contents("errors")) ?? Data(), as: UTF8.self) }
+
   /// Whether it runs.
   var isRunning: Bool { process.isRunning }
 
   func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-  /// Waits for the end of the program.
-  func end(within limit: Duration = .seconds(30)) async throws -> Result {
-    let deadline = ContinuousClock.now + limit
-    while process.isRunning {
-      guard ContinuousClock.now < deadline else {
-        kill(process.processIdentifier, SIGKILL)
-        throw TookTooLong()
+  /// Waits until it takes connections at all of these ports of 127.0.0.1.
+  ///
+  /// - Returns: Whether it does; not if it has ended.
+  func opens(_ ports: [Int]) async -> Bool {
+    let isOver = await becomes(every: .milliseconds(10)) {
+      guard process.isRunning else { return true }
+      let isOpen = try? await onThread { () throws -> Bool in
+        for port in ports { _ = try RawClient(port: port) }
+        return true
       }
-      try await Task.sleep(for: .milliseconds(5))
+      return isOpen == true
     }
+    return isOver && process.isRunning
+  }
+
+  func opens(_ ports: Int...) async -> Bool { await opens(ports) }
+
+  /// Starts what listens on a port that it is told.
+  ///
+  /// Somebody may take a port between its choice and its use: up to three are tried.
+  ///
+  /// - Parameters:
+  ///   - name: What it is called.
+  ///   - start: Starts it with a port.
+  ///   - isReady: Waits until it can be used, or has ended.
+  /// - Returns: It, and its port.
+  /// - Throws: What fails in the test, if it does not start.
+  static func listening(
+    _ name: String, _ start: (Int) throws -> ToolProcess,
+    isReady: (ToolProcess, Int) async -> Bool = { await $0.opens($1) }
+  ) async throws -> (process: ToolProcess, port: Int) {
+    var output = ""
+    for _ in 0..<3 {
+      let port = try MockServer.refusedPort()
+      let process = try start(port)
+      if await isReady(process, port) { return (process, port) }
+      output = process.outputSoFar + process.errorsSoFar
+    }
+    throw NotStarted(name: name, output: output)
+  }
+
+  struct NotStarted: Error {
+    let name: String
+    let output: String
+  }
+
+  /// Waits for the end of the program.
+  func end() async throws -> Result {
+    while process.isRunning { try await Task.sleep(for: .milliseconds(5)) }
     return Result(
       status: process.terminationStatus, output: try folder.contents("output"),
       errors: String(decoding: try folder.contents("errors"), as: UTF8.self))
-  }
-}
-
-/// A folder that is removed with its last reference.
-final class TemporaryFolder {
-  let url: URL
-
-  init() throws {
-    url = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-tests-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(at: url) }
-
-  var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: url.path))?.sorted() ?? [] }
-
-  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
-
-  func contents(_ name: String) throws -> Data { try Data(contentsOf: url.appendingPathComponent(name)) }
-
-  func write(_ text: String, to name: String) throws {
-    let file = url.appendingPathComponent(name)
-    try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try Data(text.utf8).write(to: file)
-  }
-
-  fileprivate func open(_ name: String) throws -> FileHandle {
-    try write("", to: name)
-    return try FileHandle(forWritingTo: url.appendingPathComponent(name))
   }
 }

@@ -1,18 +1,16 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// What a person sees: `script` of util-linux runs the tool on a pseudo terminal.
-  @Suite(
-    .serialized,
-    .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/script"), "util-linux is not installed"))
-  struct ToolTerminalTests {
+  @Suite(.needs(.script), .needs(.pseudoTerminals), .hangLimit) struct ToolTerminalTests {
     private func shown(_ arguments: String..., environment: [String: String] = [:]) async throws -> String {
       let words = [try ToolProcess.martlet().path] + arguments
       let line = words.map { "'\($0)'" }.joined(separator: " ")
-      let process = try ToolProcess(
-        URL(fileURLWithPath: "/usr/bin/script"), ["-qec", line, "/dev/null"],
+      let process = try TestProgram.script.start(
+        ["-qec", line, "/dev/null"],
         environment: ["TERM": "xterm", "NO_COLOR": ""].merging(environment) { $1 })
       return try await process.end().text.replacingOccurrences(of: "\r\n", with: "\n")
     }

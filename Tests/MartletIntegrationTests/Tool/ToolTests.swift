@@ -1,8 +1,9 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
-@Suite(.oneAtATime, .serialized) struct ToolTests {
+@Suite(.hangLimit) struct ToolTests {
   // MARK: Output
 
   @Test func `a pipe gets the bytes of the body and nothing else`() async throws {
@@ -92,12 +93,11 @@ import Testing
     #expect(folder.names == [])
   }
 
-  @Test func `a reader that goes away ends it quietly`() async throws {
+  @Test(.needs(.shell)) func `a reader that goes away ends it quietly`() async throws {
     let server = try MockServer(.repeating(Data("0123456789".utf8), count: 10_000_000))
     let script = #""$1" "$2" | head -c 5"#
 
-    let process = try ToolProcess(
-      URL(fileURLWithPath: "/bin/sh"), ["-c", script, "sh", try ToolProcess.martlet().path, server.url("/")])
+    let process = try TestProgram.shell.start(["-c", script, "sh", try ToolProcess.martlet().path, server.url("/")])
     let result = try await process.end()
 
     #expect(result.text == "01234" && result.errors.isEmpty)
@@ -106,11 +106,12 @@ import Testing
   @Test func `an interrupt ends it at once, and removes the unfinished file`() async throws {
     let server = try MockServer(.steps([.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"), .hang]))
     let folder = try TemporaryFolder()
-    let tool = try ToolProcess(try ToolProcess.martlet(), [server.url("/"), "-o", folder.path("a")])
-    #expect(await server.waitForRequests(1, timeout: .seconds(20)))
+    let tool = try ToolProcess(
+      try ToolProcess.martlet(), ["--timeout", "600", server.url("/"), "-o", folder.path("a")])
+    #expect(await server.waitForRequests(1))
 
     tool.send(SIGINT)
-    let result = try await tool.end(within: .seconds(10))
+    let result = try await tool.end()
 
     #expect(result.status == 130)
     #expect(folder.names == [])

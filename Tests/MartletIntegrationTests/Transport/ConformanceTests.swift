@@ -1,6 +1,7 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
 /// Why a case cannot pass with the loader that Foundation has on Linux, whatever is built above it.
@@ -35,7 +36,7 @@ private let systemLoaderExclusions: [String: String] = {
   #endif
 }()
 
-@Suite(.oneAtATime, .serialized) struct ConformanceTests {
+@Suite(.hangLimit) struct ConformanceTests {
   /// It sends no body streams, on any system.
   @Test(arguments: TransportConformance.cases(excluding: systemLoaderExclusions).filter { !$0.needsBodyStreams })
   func `URLSession with the system loader`(_ conformance: TransportConformance.Case) async throws {
@@ -43,7 +44,7 @@ private let systemLoaderExclusions: [String: String] = {
   }
 }
 
-@Suite struct TransportConformanceTests {
+@Suite(.hangLimit) struct TransportConformanceTests {
   private static let caseCount = 113
 
   @Test func `has all its cases, each with a name of its own`() {

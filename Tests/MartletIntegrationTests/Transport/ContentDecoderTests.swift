@@ -1,10 +1,11 @@
 #if os(Linux)
   import Foundation
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
-  @Suite struct ContentDecoderTests {
+  @Suite(.hangLimit) struct ContentDecoderTests {
     private typealias Problem = ResponseHeadReader.Problem
 
     private static let text = Data(CodedBodies.text.utf8)

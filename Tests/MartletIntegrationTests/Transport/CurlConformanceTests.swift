@@ -1,10 +1,11 @@
 #if os(Linux)
   @testable import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// No case is left out: what HTTP asks of a transport, libcurl and what is built on it do.
-  @Suite(.oneAtATime, .serialized) struct CurlConformanceTests {
+  @Suite(.hangLimit) struct CurlConformanceTests {
     @Test(arguments: Lane.engines, TransportConformance.cases)
     func `the engine`(_ lane: Lane, _ conformance: TransportConformance.Case) async throws {
       try await conformance.run { lane.transport }

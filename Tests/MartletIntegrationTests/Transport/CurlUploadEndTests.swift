@@ -1,12 +1,13 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
   /// Streamed request bodies that end before the exchange, or are ended by it.
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct CurlUploadEndTests {
+  @Suite(.hangLimit) struct CurlUploadEndTests {
     private let client = HTTPClient {
       $0.transport = .curl
       $0.retry = .none
@@ -54,7 +55,7 @@
     }
 
     @Test func `a source that throws while the server does not read ends the call at once`() async throws {
-      let server = try MockServer(.steps([.delay(.seconds(60))]).withoutReadingBody(pausesReading: true))
+      let server = try MockServer(.steps([.hang]).withoutReadingBody(pausesReading: true))
       defer { server.stop() }
       let isFull = Locked(false)
       let body = HTTPBody.stream { () -> AsyncThrowingStream<Data, any Error> in
@@ -75,7 +76,7 @@
       try await Task.sleep(for: .milliseconds(300))
       #expect(!isFull.withLock { $0 })
       task.cancel()
-      await #expect(throws: CancellationError.self) { try await task.value }
+      await #expect(throws: CancellationError.self) { try await task.joined }
     }
 
     // MARK: Ends
@@ -84,14 +85,12 @@
       let server = try MockServer(.ok())
       let (body, isGone) = UploadPieces.endless()
       let client = client
-      let task = Task { try await client.post(RequestTarget(server.url), body: body) }
+      let task = Task { try await client.post(RequestTarget(server.url), body: body, options: .timeout(.unlimited)) }
       _ = await server.waitForRequests(1)
 
-      let start = ContinuousClock.now
       task.cancel()
-      await #expect(throws: CancellationError.self) { try await task.value }
+      await #expect(throws: CancellationError.self) { try await task.joined }
 
-      #expect(ContinuousClock.now - start < .seconds(1))
       #expect(await server.wait { _ in isGone() })
       #expect(await server.waitForOpenConnections(atMost: 0))
     }
@@ -101,13 +100,11 @@
         let server = try MockServer(.ok(), options: .init(earlyAnswer: { _ in .steps(steps) }))
         let (body, isGone) = UploadPieces.endless()
 
-        let start = ContinuousClock.now
         let error = await #expect(throws: HTTPError.self) {
-          try await client.post(RequestTarget(server.url), body: body)
+          try await client.post(RequestTarget(server.url), body: body, options: .timeout(.unlimited))
         }
 
         #expect(error?.kind == .connectionLost)
-        #expect(ContinuousClock.now - start < .seconds(3))
         #expect(await server.wait { _ in isGone() })
       }
     }
@@ -118,14 +115,14 @@
         let server = try MockServer(.ok(), options: .init(earlyAnswer: { _ in answer }))
         let (waiting, isGone) = UploadPieces.endless()
 
-        let start = ContinuousClock.now
-        let first = try await client.post(RequestTarget(server.url), body: waiting)
+        // The source never ends, and no limit ends it.
+        let options = RequestOptions.timeout(.unlimited)
+        let first = try await client.post(RequestTarget(server.url), body: waiting, options: options)
         let busy = UploadPieces(Data(count: 64 << 10), count: 100_000)
-        let second = try await client.post(RequestTarget(server.url), body: .stream(busy))
+        let second = try await client.post(RequestTarget(server.url), body: .stream(busy), options: options)
 
         #expect(first.status == 413 && second.status == 413)
         #expect(first.text == "too large" && second.text == "too large")
-        #expect(ContinuousClock.now - start < .seconds(5))
         #expect(await server.wait { _ in isGone() })
         let taken = busy.takenCount
         try await Task.sleep(for: .milliseconds(50))

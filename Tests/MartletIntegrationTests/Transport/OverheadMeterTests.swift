@@ -1,9 +1,10 @@
 #if os(Linux)
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
-  @Suite struct OverheadMeterTests {
+  @Suite(.hangLimit) struct OverheadMeterTests {
     @Test func `allows 1 MiB of nothing, and 256 bytes for each of the body`() {
       var meter = OverheadMeter()
       func exceeds(_ body: Int64, _ taken: Int64) -> Bool { meter.isExceeded(body: body, taken: taken) }

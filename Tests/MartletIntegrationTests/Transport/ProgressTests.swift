@@ -1,12 +1,13 @@
 #if os(Linux)
   import Foundation
   import MartletTesting
+  import TestSupport
   import Testing
 
   @testable import Martlet
 
   /// What a transport tells of the progress of a request.
-  @Suite(.oneAtATime, .serialized, .timeLimit(.minutes(2))) struct ProgressTests {
+  @Suite(.hangLimit) struct ProgressTests {
     private static let lanes = Lane.engines
 
     /// A million letters in gzip, in about 0.6 of the bytes.
@@ -90,7 +91,7 @@
       let server = try MockServer(answering: { request in .data(request.body) })
       defer { server.stop() }
       let told = Shared<[TransferProgress]>([])
-      let data = Data(count: 20_000_000)
+      let data = Data(count: 10_000_000)
 
       let start = ContinuousClock.now
       _ = try await lane.client().put(
@@ -104,7 +105,7 @@
       #expect(progress.count == count && progress.last?.isFinished == true)
       #expect(Double(count) <= time / .milliseconds(50) + 2, "\(count) in \(time)")
       Self.expectRising(progress)
-      #expect(progress.last?.sent == 20_000_000 && progress.last?.received == 20_000_000)
+      #expect(progress.last?.sent == 10_000_000 && progress.last?.received == 10_000_000)
       #expect(progress.first { $0.received > 0 && !$0.isFinished }.map { $0.fraction ?? 0 >= 0.9 } ?? true)
     }
 

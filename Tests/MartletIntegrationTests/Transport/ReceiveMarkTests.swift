@@ -3,10 +3,11 @@
   import Glibc
   @testable import Martlet
   import MartletTesting
+  import TestSupport
   import Testing
 
   /// Large bodies that come fast, for which sockets wake the loop only when much has come.
-  @Suite(.timeLimit(.minutes(2))) struct ReceiveMarkTests {
+  @Suite(.hangLimit) struct ReceiveMarkTests {
     private static let block = Data((0..<65_536).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
 
     /// Answers with so many blocks, then `rest`, then what is said.
@@ -25,7 +26,7 @@
         $0.transport = EagerTransport(lane: lane, raises: raises)
         $0.retry = .none
         $0.cache = ResponseCache.none
-        $0.timeout.idle = .seconds(20)
+        $0.timeout.idle = .seconds(600)
       }
     }
 
@@ -96,12 +97,12 @@
       let client = Self.client(lane, raises)
 
       // Whether a turn brings much, the machine decides.
-      for number in 0..<200 where number < 5 || raises.count.withLock({ $0 }) == 0 {
+      for number in 0..<(isSanitized ? 5 : 200) where number < 5 || raises.count.withLock({ $0 }) == 0 {
         let body = try await client.get(RequestTarget(server.url("/large"))).body
         #expect(body.count == 48 * Self.block.count + 7)
         #expect(String(decoding: body.suffix(7), as: UTF8.self) == "the end")
       }
-      #expect(raises.count.withLock { $0 } > 0)
+      #expect(isSanitized || raises.count.withLock { $0 } > 0)
       #expect(server.connectionCount == 1)
     }
   }

@@ -1,11 +1,12 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 extension URLSessionTests {
-  @Suite struct CancellationTests {
+  @Suite(.hangLimit) struct CancellationTests {
     private enum Peer: CaseIterable, CustomTestStringConvertible {
       case fast, slow, redirecting, streaming, challenging
 
@@ -34,28 +35,27 @@ extension URLSessionTests {
     func `ends a request at once`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.hang)
       let client = client(loader)
-      let task = Task { try await client.get(RequestTarget(server.url)) }
+      let task = Task { try await client.get(RequestTarget(server.url), options: .timeout(.unlimited)) }
       _ = await server.waitForRequests(1)
 
-      let start = ContinuousClock.now
       task.cancel()
       let result = await task.result
 
       #expect(throws: CancellationError.self) { try result.get() }
-      #expect(ContinuousClock.now - start < .seconds(5))
       #expect(await server.waitForOpenConnections(atMost: 0))
     }
 
     /// Cancelling at the wrong moment crashes the loader of Linux, or leaves it hanging.
     @Test(arguments: Peer.allCases, URLSessionTests.loaders)
-    private func `survives a thousand cancellations`(_ peer: Peer, _ loader: URLSessionTransport.Loader) async throws {
+    private func `survives many cancellations`(_ peer: Peer, _ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(peer.response)
       let client = client(loader)
       var generator = SystemRandomNumberGenerator()
+      let count = Stress.count(60, full: 1_000)
 
       let ends = await withTaskGroup(of: Bool.self) { group in
         var ends = 0
-        for number in 0..<1_000 {
+        for number in 0..<count {
           if number >= 20, await group.next() != nil { ends += 1 }
           let delay = Duration.microseconds(Int.random(in: 0..<20_000, using: &generator))
           group.addTask {
@@ -70,7 +70,7 @@ extension URLSessionTests {
         return ends
       }
 
-      #expect(ends == 1_000)
+      #expect(ends == count)
       let after = try MockServer(.ok("alive"))
       #expect(try await client.get(RequestTarget(after.url)).text == "alive")
     }
@@ -80,8 +80,8 @@ extension URLSessionTests {
       let server = try MockServer(.hang)
       let client = client(loader)
 
-      let handles = (0..<200).map { _ in client.start(.get(RequestTarget(server.url))) }
-      _ = await server.waitForRequests(16)
+      let handles = (0..<200).map { _ in client.start(.get(RequestTarget(server.url)), options: .coalesces(false)) }
+      #expect(await server.waitForRequests(16))
       client.cancelAll()
       for handle in handles { await #expect(throws: CancellationError.self) { try await handle.value } }
 

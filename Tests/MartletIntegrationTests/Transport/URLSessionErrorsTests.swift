@@ -1,11 +1,12 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 extension URLSessionTests {
-  @Suite struct ErrorsTests {
+  @Suite(.hangLimit) struct ErrorsTests {
     private let client = HTTPClient {
       $0.transport = .urlSession(loader: .system)
       $0.retry = .none
@@ -29,8 +30,10 @@ extension URLSessionTests {
       #expect(error?.message.contains("\n") == false)
     }
 
-    @Test func `knows a name that nobody has`() async throws {
-      let error = await #expect(throws: HTTPError.self) { try await client.get("http://nobody.invalid/") }
+    @Test(.needs(.unknownNames)) func `knows a name that nobody has`() async throws {
+      let error = await #expect(throws: HTTPError.self) {
+        try await client.get("http://nobody.invalid/", options: .timeout(.unlimited))
+      }
 
       #expect(error?.kind == .cannotConnect)
     }
@@ -49,12 +52,33 @@ extension URLSessionTests {
 
     @Test(arguments: [
       [MockResponse.Step.text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .cut],
-      [.text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .delay(.milliseconds(30)), .reset],
       [.text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), .cut],
       [.text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhello"), .cut],
     ])
     func `knows a body that breaks off`(_ steps: [MockResponse.Step]) async throws {
       let error = try await failure(.steps(steps))
+
+      #expect(error?.kind == .connectionLost)
+      #expect(error?.phase == .receiving)
+      #expect(error?.mayBeStaleConnection == false)
+    }
+
+    @Test func `knows a body that is reset`() async throws {
+      let server = try SteppedServer()
+      let hasRead = Shared(false)
+      let task = Task {
+        try await client.stream(.get(server.target)) { response in
+          for try await _ in response.body { hasRead.withLock { $0 = true } }
+        }
+      }
+
+      try await server.request()
+      // More than the loader keeps back at first.
+      try await server.send(
+        "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + String(repeating: "hello", count: 4_000))
+      await hasRead.wait { $0 }
+      server.reset()
+      let error = await #expect(throws: HTTPError.self) { try await task.joined }
 
       #expect(error?.kind == .connectionLost)
       #expect(error?.phase == .receiving)

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite struct URLSessionResponseFieldsTests {
+@Suite(.hangLimit) struct URLSessionResponseFieldsTests {
   @Test(arguments: [
     ("", []), ("a=1", ["a=1"]), ("a=1, b=2", ["a=1", "b=2"]),
     ("a=1; Path=/, b=2; Secure", ["a=1; Path=/", "b=2; Secure"]),

@@ -1,11 +1,12 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 extension URLSessionTests {
-  @Suite struct TransportTests {
+  @Suite(.hangLimit) struct TransportTests {
     private func client(_ loader: URLSessionTransport.Loader) -> HTTPClient {
       HTTPClient {
         $0.transport = .urlSession(loader: loader)
@@ -219,7 +220,11 @@ extension URLSessionTests {
 
     @Test(arguments: URLSessionTests.loaders)
     func `says that it waits for a connection`(_ loader: URLSessionTransport.Loader) async throws {
-      let server = try MockServer(.ok().delayed(by: .milliseconds(100)))
+      let gate = Gate()
+      let server = try MockServer { _ in
+        await gate.pass()
+        return .ok()
+      }
       let client = HTTPClient {
         $0.transport = .urlSession(loader: loader)
         $0.maximumConnectionsPerHost = 1
@@ -231,7 +236,10 @@ extension URLSessionTests {
       let second = client.start(.get(RequestTarget(server.url)))
       var sawWait = false
       for await event in second.events {
-        if case .waiting(.connectionSlot) = event { sawWait = true }
+        guard case .waiting(.connectionSlot) = event else { continue }
+        sawWait = true
+        try await Task.sleep(for: .milliseconds(30))
+        gate.open()
       }
 
       #expect(sawWait)
@@ -284,11 +292,12 @@ extension URLSessionTests {
 
     @Test(arguments: URLSessionTests.loaders)
     func `reads a whole body that is larger than what may pile up`(_ loader: URLSessionTransport.Loader) async throws {
-      let server = try MockServer(.repeating(Data(count: 1 << 16), count: 1 << 11))
+      let size = Stress.count(80 << 20, full: 128 << 20)
+      let server = try MockServer(.repeating(Data(count: 1 << 16), count: size >> 16))
 
       let response = try await client(loader).get(RequestTarget(server.url), options: .maximumBodyBytes(1 << 28))
 
-      #expect(response.body.count == 1 << 27)
+      #expect(response.body.count == size)
     }
 
     @Test(arguments: URLSessionTests.loaders)

@@ -1,23 +1,15 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.oneAtATime, .timeLimit(.minutes(3))) struct ActivityMonitorTests {
+@Suite(.hangLimit) struct ActivityMonitorTests {
   struct Broken: Error, Equatable {}
 
-  private static func client(
-    _ clock: TestClock, retry: RetryPolicy = .none, _ transport: StubTransport
-  ) -> HTTPClient {
-    Forge.client(transport) {
-      $0.clock = clock
-      $0.retry = retry
-    }
-  }
-
   private static func client(_ transport: StubTransport) -> HTTPClient {
-    client(TestClock(advancing: .manually), transport)
+    HTTPClient.stubbed(transport, clock: TestClock(advancing: .manually)) { $0.retry = .none }
   }
 
   // MARK: The state now
@@ -38,7 +30,7 @@ import Testing
         switch request.url?.path() {
         case "/bad": return .status(500)
         case "/slow":
-          await gate.wait()
+          await gate.pass()
           return .text("late")
         default: return .text("x")
         }
@@ -56,7 +48,7 @@ import Testing
     let counts: [Int] = [totals.started, totals.succeeded, totals.failed, totals.cancelled]
     #expect(counts == [6, 2, 2, 1])
     #expect(client.activity.current.running.count == 1)
-    await gate.open()
+    gate.open()
     await client.activity.waitUntilIdle()
     #expect(client.activity.current.totals.succeeded == 3)
   }
@@ -64,7 +56,10 @@ import Testing
   @Test func `shows a pause as waiting, with its reason, and not as use of the network`() async throws {
     let clock = TestClock(advancing: .manually)
     let transport = StubTransport(script: [.status(503), .text("x")])
-    let client = Self.client(clock, retry: .custom { attempt, _ in attempt < 2 ? .seconds(3) : nil }, transport)
+    let client = HTTPClient.stubbed(transport, clock: clock) {
+      $0.timeout = .unlimited
+      $0.retry = .custom { attempt, _ in attempt < 2 ? .seconds(3) : nil }
+    }
 
     let handle = client.start(.get("/"))
     await clock.waitForSleepers(1)
@@ -84,13 +79,12 @@ import Testing
   // S116
   @Test func `has exact rates in both directions, which decay to nothing`() async throws {
     let clock = TestClock(advancing: .manually)
-    let client = Self.client(
-      clock,
+    let client = HTTPClient.stubbed(
       StubTransport(withContext: { _, context in
         context.didSend(100, of: 100)
         context.didReceive(1000)
         return .text("x")
-      }))
+      }), clock: clock)
     var rates: [[Double]] = []
 
     for _ in 0..<5 {
@@ -145,22 +139,22 @@ import Testing
     let gates = [Gate(), Gate()]
     let client = Self.client(
       StubTransport { _ in
-        await gates[0].wait()
+        await gates[0].pass()
         return .text("x")
       })
     let done = Log<String>()
     let handle = client.start(.get("/"))
-    let foreign = Task { await client.activity.adopt("foreign") { await gates[1].wait() } }
-    await eventually("both run") { client.activity.current.adopted == ["foreign"] }
+    let foreign = Task { await client.activity.adopt("foreign") { await gates[1].pass() } }
+    await client.wait { client.activity.current.adopted == ["foreign"] }
     let waiting = Task {
       await client.activity.waitUntilIdle()
       done.add("idle")
     }
 
-    await gates[0].open()
+    gates[0].open()
     _ = try await handle.value
     done.add("request")
-    await gates[1].open()
+    gates[1].open()
     await foreign.value
     await waiting.value
 
@@ -169,7 +163,7 @@ import Testing
   }
 
   @Test func `a cancelled task waits no longer`() async {
-    let client = Self.client(StubTransport { _ in try await Forge.hang() })
+    let client = Self.client(StubTransport { _ in try await untilCancelled() })
     let handle = client.start(.get("/"))
     let waiting = Task { await client.activity.waitUntilIdle() }
 
@@ -183,11 +177,12 @@ import Testing
   // MARK: The registry
 
   // C12
-  @Test(arguments: [1, 2, 3]) func `two thousand requests that end in any order leave nothing`(seed: UInt64) async {
+  @Test(arguments: [1, 2, 3]) func `requests that end in any order leave nothing`(seed: UInt64) async {
     var generator = SeededGenerator(seed: seed)
     let board = Board()
+    let count = Stress.count(600, full: 2000)
     let client = Self.client(StubTransport { try await board.answer(to: Forge.number($0)) })
-    let handles = (0..<2000).map { client.start(Forge.GetItem(number: $0)) }
+    let handles = (0..<count).map { client.start(Forge.GetItem(number: $0)) }
     var ends: [(Int, End)] = []
     for index in handles.indices { ends.append((index, End.allCases.randomElement(using: &generator) ?? .finish)) }
     let started = client.activity.current.byHost["example.test"]
@@ -203,7 +198,7 @@ import Testing
     await withTaskGroup(of: Void.self) { group in
       for part in 0..<4 {
         group.addTask {
-          for (index, end) in shuffled[(part * 500)..<(part * 500 + 500)] { act(index, end) }
+          for (index, end) in shuffled[(part * count / 4)..<((part + 1) * count / 4)] { act(index, end) }
         }
       }
     }
@@ -212,8 +207,8 @@ import Testing
     for index in handles.indices { board.resolve(index, .failure(Broken())) }
 
     let now = client.activity.current
-    #expect(started == 2000)
-    #expect(client.core.entryCount == 0)
+    #expect(started == count)
+    await client.waitUntilEmpty()
     #expect(now.running.isEmpty && now.waiting.isEmpty && now.byHost.isEmpty)
     let expected: [Int] = End.allCases.map { kind in ends.count { $0.1 == kind } }
     let counts: [Int] = [now.totals.succeeded, now.totals.failed, now.totals.cancelled]

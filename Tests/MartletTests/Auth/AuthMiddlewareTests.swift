@@ -1,10 +1,11 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite struct AuthMiddlewareTests {
+@Suite(.hangLimit) struct AuthMiddlewareTests {
   private static let basic = #"Basic realm="b""#
 
   private static func client(
@@ -115,9 +116,9 @@ import Testing
     stale: String
   ) async throws {
     let counts = Log<String>()
-    let nonce = Setting("one")
+    let nonce = Shared("one")
     let transport = StubTransport { request in
-      let nonce = nonce.withLock { $0 }
+      let nonce = nonce.value
       let isIn = AuthServer.checkDigest(request, user: "u", password: "p", nonce: nonce, counts: counts)
       return isIn ? .text("in") : AuthServer.refusal(AuthServer.digest(nonce: nonce, stale))
     }
@@ -141,14 +142,14 @@ import Testing
 
   @Test func `counts the uses of a new nonce for all who are told of it together`() async throws {
     let counts = Log<String>()
-    let nonce = Setting("one")
-    let late = Setting(0)
+    let nonce = Shared("one")
+    let late = Shared(0)
     let transport = StubTransport { request in
-      let nonce = nonce.withLock { $0 }
+      let nonce = nonce.value
       if AuthServer.checkDigest(request, user: "u", password: "p", nonce: nonce, counts: counts) { return .text("in") }
       if nonce == "two" {
         late.withLock { $0 += 1 }
-        for _ in 0..<5000 where late.withLock({ $0 < 10 }) { try await Task.sleep(for: .milliseconds(1)) }
+        await late.wait { $0 >= 10 }
       }
       return AuthServer.refusal(AuthServer.digest(nonce: nonce, ", stale=true"))
     }
@@ -179,7 +180,7 @@ import Testing
   }
 
   @Test func `does not go round with a nonce that is always old`() async throws {
-    let number = Setting(0)
+    let number = Shared(0)
     let transport = StubTransport { _ in
       let nonce = number.withLock {
         $0 += 1
@@ -197,9 +198,9 @@ import Testing
 
   @Test func `does not fall back to something weaker`() async throws {
     let counts = Log<String>()
-    let isTrue = Setting(true)
+    let isTrue = Shared(true)
     let transport = StubTransport { request in
-      guard isTrue.withLock({ $0 }) else { return AuthServer.refusal(#"Basic realm="d""#) }
+      guard isTrue.value else { return AuthServer.refusal(#"Basic realm="d""#) }
       let isIn = AuthServer.checkDigest(request, user: "u", password: "p", nonce: "n", counts: counts)
       return isIn ? .text("in") : AuthServer.refusal(AuthServer.digest(nonce: "n"))
     }
@@ -231,7 +232,7 @@ import Testing
       let isIn = AuthServer.checkDigest(request, user: "u", password: "p", nonce: "n", counts: counts)
       return isIn ? .text("in") : AuthServer.refusal(AuthServer.digest(nonce: "n"))
     }
-    let client = HTTPClient { $0.transport = transport }
+    let client = HTTPClient.onTestClock { $0.transport = transport }
 
     try await client.get("http://u:p@a.test/1")
     let second = try await client.get("http://u:p@a.test/2")
@@ -270,7 +271,7 @@ import Testing
       default: .text("x")
       }
     }
-    let client = HTTPClient { $0.transport = transport }
+    let client = HTTPClient.onTestClock { $0.transport = transport }
 
     try await client.get("http://a.test/", options: .credential(.token("t")))
 
@@ -280,7 +281,7 @@ import Testing
   @Test func `binds the credential of a client to its base URL`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = Self.client(transport) { $0.options.credential = .token("t") }
-    let loose = HTTPClient {
+    let loose = HTTPClient.onTestClock {
       $0.transport = transport
       $0.options.credential = .token("t")
     }
@@ -317,45 +318,47 @@ import Testing
     #expect(first.isSentInClear && !first.isProxy)
   }
 
+  /// Sends requests at the same time, and lets the question be answered when all of them wait for that.
+  private static func statuses(_ count: Int, _ client: HTTPClient, _ question: Gate) async throws -> [HTTPStatus] {
+    try await withThrowingTaskGroup { group in
+      for _ in 0..<count { group.addTask { try await client.get("/").status } }
+      await client.wait(until: { client.activity.current.waiting.count { $0.reason == .credential } == count })
+      question.open()
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+  }
+
   @Test func `asks once for twenty requests`() async throws {
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: Self.basic)
-    let questions = Log<String>()
+    let question = Gate()
     let client = Self.client(
       transport,
       .ask { _ in
-        questions.add("?")
-        await eventually("all refused") { transport.requests.count == 20 }
+        await question.pass()
         return .user("u", password: "p")
       })
 
-    let statuses = try await withThrowingTaskGroup { group in
-      for _ in 0..<20 { group.addTask { try await client.get("/").status } }
-      return try await group.reduce(into: [HTTPStatus]()) { $0.append($1) }
-    }
+    let statuses = try await Self.statuses(20, client, question)
 
     #expect(statuses.count == 20 && statuses.allSatisfy { $0 == .ok })
-    #expect(questions.elements.count == 1)
+    #expect(question.arrivals == 1)
     #expect(transport.requests.count == 40)
   }
 
   @Test func `delivers the refusal to all if the question is given up`() async throws {
     let transport = AuthServer.accepting(challenge: Self.basic)
-    let questions = Log<String>()
+    let question = Gate()
     let client = Self.client(
       transport,
       .ask { _ in
-        questions.add("?")
-        await eventually("all refused") { transport.requests.count == 5 }
+        await question.pass()
         return nil
       })
 
-    let statuses = try await withThrowingTaskGroup { group in
-      for _ in 0..<5 { group.addTask { try await client.get("/").status } }
-      return try await group.reduce(into: [HTTPStatus]()) { $0.append($1) }
-    }
+    let statuses = try await Self.statuses(5, client, question)
 
     #expect(statuses.allSatisfy { $0 == .unauthorized } && statuses.count == 5)
-    #expect(questions.elements.count == 1)
+    #expect(question.arrivals == 1)
     #expect(transport.requests.count == 5)
   }
 
@@ -418,7 +421,7 @@ import Testing
   }
 
   @Test func `ends with a realm that always changes`() async throws {
-    let number = Setting(0)
+    let number = Shared(0)
     let transport = StubTransport { _ in
       let realm = number.withLock {
         $0 += 1
@@ -458,7 +461,7 @@ import Testing
   // MARK: What it costs
 
   @Test func `is not there without credentials`() throws {
-    let plain = HTTPClient { $0.transport = .stub { _ in .text("x") } }
+    let plain = HTTPClient.onTestClock { $0.transport = .stub { _ in .text("x") } }
     let keeping = plain.derived { $0.credentialStore = .memory }
     let configured = plain.derived { $0.authenticators[.origin("http://a.test")] = .bearer("t") }
     func hasStage(_ client: HTTPClient, _ target: RequestTarget) throws -> Bool {

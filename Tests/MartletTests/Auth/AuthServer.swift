@@ -1,5 +1,6 @@
 import Foundation
 import MartletTesting
+import TestSupport
 
 @testable import Martlet
 
@@ -48,13 +49,4 @@ enum AuthServer {
 extension StubTransport {
   /// What each request had in `Authorization`.
   var authorizations: [String?] { requests.map { $0.headers["Authorization"] } }
-}
-
-/// A value that a test changes while its server reads it.
-final class Setting<Value: Sendable>: Sendable {
-  private let value: Locked<Value>
-
-  init(_ value: Value) { self.value = Locked(value) }
-
-  func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result { value.withLock { body(&$0) } }
 }

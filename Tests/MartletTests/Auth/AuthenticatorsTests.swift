@@ -1,10 +1,11 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite struct AuthenticatorsTests {
+@Suite(.hangLimit) struct AuthenticatorsTests {
   @Test(arguments: [
     (OriginPattern.origin("https://a.test"), ["https://a.test", "https://A.test:443"]),
     (.origin("HTTPS://A.test:443/path?q"), ["https://a.test"]),
@@ -31,7 +32,7 @@ import Testing
     "*", "*.com", "api.*", "*.*.test", "a*.test", "", "a.test:444", "a.test/x", "u@a.test", "*.", "a b",
   ])
   func `refuses a pattern that means too much`(pattern: String) async throws {
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in .text("x") }
       $0.authenticators[.host(pattern)] = .ask { _ in nil }
     }
@@ -45,7 +46,7 @@ import Testing
     OriginPattern.proxy(""), .proxy("proxy.test"), .proxy("ftp://proxy.test"), .proxy("socks5://proxy.test"),
     .proxy("http://u:p@proxy.test"), .proxy("http://proxy.test/x"),
   ]) func `refuses what is no proxy that could ask`(place: OriginPattern) async throws {
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in .text("x") }
       $0.authenticators[place] = .ask { _ in nil }
     }
@@ -79,7 +80,7 @@ import Testing
       TokenAuthenticator.oauth2 { _ in nil },
     ]
     for authenticator in authenticators {
-      let client = HTTPClient {
+      let client = HTTPClient.onTestClock {
         $0.transport = .stub { _ in .text("x") }
         $0.authenticators[.everywhere] = authenticator
       }
@@ -93,7 +94,7 @@ import Testing
   @Test func `uses the most exact place`() async throws {
     let transport = StubTransport { _ in AuthServer.refusal(#"Basic realm="b""#) }
     let asked = Log<String>()
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.accepts = .any
       $0.authenticators[.everywhere] = .ask {
@@ -129,7 +130,7 @@ import Testing
 
   @Test func `stay with a derived client, until they are set again`() async throws {
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.baseURL = "http://a.test"
       $0.authenticators[.baseURL] = .basic(user: "u", password: "p")
@@ -146,7 +147,7 @@ import Testing
   @Test func `forget with their client who was signed in`() async throws {
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
     let questions = Log<String>()
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.baseURL = "http://a.test"
       $0.accepts = .any

@@ -1,11 +1,12 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// Nothing that a program prints by accident has a secret in it.
-@Suite struct CredentialSecrecyTests {
+@Suite(.hangLimit) struct CredentialSecrecyTests {
   private static let canaries = ["canaryuser", "canarypass", "canarytoken", "canaryrefresh"]
 
   private static func shows(_ value: Any) -> [String] {
@@ -47,7 +48,7 @@ import Testing
   }
 
   @Test func `a client that has sent them shows none`() async throws {
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in AuthServer.refusal(#"Basic realm="r""#) }
       Self.configure(&$0)
     }
@@ -63,7 +64,7 @@ import Testing
 
   @Test func `errors of a refresh say what failed without its words`() async throws {
     struct Leaky: Error, CustomStringConvertible { var description: String { "canarytoken" } }
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in AuthServer.refusal("Bearer") }
       $0.baseURL = "http://a.test"
       $0.authenticators[.baseURL] = .oauth2(.token("canarytoken")) { _ in throw Leaky() }

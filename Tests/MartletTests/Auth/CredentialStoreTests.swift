@@ -1,10 +1,11 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite struct CredentialStoreTests {
+@Suite(.hangLimit) struct CredentialStoreTests {
   private static let space = ProtectionSpace(scheme: "https", host: "a.test", port: 443, realm: "r\"\n\t{}")
 
   private final class Folder: Sendable {
@@ -93,13 +94,12 @@ import Testing
   }
 
   @Test func `reads plain files only, and waits for nothing else`() throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let pipe = folder.appending(path: "pipe").path
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let pipe = folder.url.appending(path: "pipe").path
     try #require(mkfifo(pipe, 0o600) == 0)
 
-    for path in [pipe, folder.path, "/dev/zero"] {
+    for path in [pipe, folder.url.path, "/dev/zero"] {
       let error = #expect(throws: HTTPError.self) { try PrivateFile.read(path, limit: 10) }
       #expect(error?.kind == .file && error?.message.contains("is not a plain file") == true, "\(path)")
     }
@@ -110,7 +110,7 @@ import Testing
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
     let questions = Log<String>()
     func client(_ asks: Bool) -> HTTPClient {
-      HTTPClient {
+      HTTPClient.onTestClock {
         $0.transport = transport
         $0.baseURL = "http://a.test"
         $0.credentialStore = .file(folder.file)
@@ -136,7 +136,7 @@ import Testing
     await store.set(.user("u", password: "old"), for: space)
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
     let rejected = Log<String?>()
-    let asking = HTTPClient {
+    let asking = HTTPClient.onTestClock {
       $0.transport = transport
       $0.baseURL = "http://a.test"
       $0.credentialStore = store
@@ -159,7 +159,7 @@ import Testing
     let store = MemoryCredentialStore()
     let transport = AuthServer.accepting("Bearer new", challenge: "Bearer")
     func client() -> HTTPClient {
-      HTTPClient {
+      HTTPClient.onTestClock {
         $0.transport = transport
         $0.credentialStore = store
         $0.authenticators[.host("*.a.test")] = .oauth2(.token("old")) { _ in .token("new", refreshToken: "r") }

@@ -1,14 +1,15 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.oneAtATime) struct TokenAuthenticatorTests {
+@Suite(.hangLimit) struct TokenAuthenticatorTests {
   private static let challenge = #"Bearer realm="api", error="invalid_token""#
 
   /// Accepts one token; `/token` needs none.
-  private static func server(_ valid: Setting<String>, _ challenge: String? = TokenAuthenticatorTests.challenge)
+  private static func server(_ valid: Shared<String>, _ challenge: String? = TokenAuthenticatorTests.challenge)
     -> StubTransport
   {
     StubTransport { request in
@@ -16,25 +17,25 @@ import Testing
         #expect(request.headers["Authorization"] == nil)
         return .text("new")
       }
-      let isIn = request.headers["Authorization"] == "Bearer \(valid.withLock { $0 })"
+      let isIn = request.headers["Authorization"] == "Bearer \(valid.value)"
       return isIn ? .text("in") : AuthServer.refusal(challenge)
     }
   }
 
   /// Accepts `new`, and refuses nobody before so many have been sent.
   private static func server(refusingWhenAreThere count: Int) -> StubTransport {
-    let arrived = Setting(0)
+    let arrived = Shared(0)
     return StubTransport { request in
       if request.headers["Authorization"] == "Bearer new" { return .text("in") }
       arrived.withLock { $0 += 1 }
-      await eventually("all are there") { arrived.withLock { $0 } >= count }
+      await arrived.wait { $0 >= count }
       return AuthServer.refusal(challenge)
     }
   }
 
   private static func client(
     _ transport: any Transport, _ token: Credential? = .token("old"), refreshLimit: Duration = .seconds(30),
-    clock: any Clock<Duration> = ContinuousClock(), refresh: @escaping TokenAuthenticator.Refresh
+    clock: TestClock = TestClock(advancing: .manually), refresh: @escaping TokenAuthenticator.Refresh
   ) -> HTTPClient {
     HTTPClient {
       $0.transport = transport
@@ -53,6 +54,11 @@ import Testing
       }
       return await group.reduce(into: []) { $0.append($1) }
     }
+  }
+
+  /// Waits until so many requests wait for a token.
+  private static func waitForWaiting(_ count: Int, _ client: HTTPClient) async {
+    await client.wait(until: { client.activity.current.waiting.count { $0.reason == .credential } == count })
   }
 
   @Test func `refreshes once for a hundred refusals`() async throws {
@@ -91,20 +97,18 @@ import Testing
   }
 
   @Test func `sends nothing with a token that is being replaced`() async throws {
-    let transport = Self.server(Setting("new"))
-    let refreshes = Log<String>()
-    let isReady = Setting(false)
+    let transport = Self.server(Shared("new"))
+    let refreshes = Gate()
     let client = Self.client(transport) { _ in
-      refreshes.add("?")
-      await eventually("ready") { isReady.withLock { $0 } }
+      await refreshes.pass()
       return .token("new")
     }
     async let first = client.get("/1")
-    await eventually("asked") { refreshes.elements.count == 1 }
+    await refreshes.waitForArrivals(1)
 
     let second = client.start(.get("/2"))
-    await eventually("waiting") { client.activity.current.waiting.map(\.reason) == [.credential, .credential] }
-    isReady.withLock { $0 = true }
+    await Self.waitForWaiting(2, client)
+    refreshes.open()
     let statuses = [try await first.status, try await second.value.status]
 
     #expect(statuses == [.ok, .ok])
@@ -113,7 +117,7 @@ import Testing
 
   @Test func `tries a refresh that failed again for the next request`() async throws {
     struct Broken: Error {}
-    let transport = Self.server(Setting("new"))
+    let transport = Self.server(Shared("new"))
     let refreshes = Log<String>()
     let client = Self.client(transport) { _ in
       refreshes.add("?")
@@ -128,16 +132,16 @@ import Testing
   }
 
   @Test func `does not refresh for a refusal of a token that was replaced meanwhile`() async throws {
-    let valid = Setting("old")
-    let gate = Setting(false)
+    let valid = Shared("old")
+    let gate = Gate()
     let refreshes = Log<String>()
     let transport = StubTransport { request in
       let field = request.headers["Authorization"]
       if request.url?.path() == "/slow", field == "Bearer old" {
-        await eventually("refreshed") { gate.withLock { $0 } }
+        await gate.pass()
         return AuthServer.refusal(Self.challenge)
       }
-      return field == "Bearer \(valid.withLock { $0 })" ? .text("in") : AuthServer.refusal(Self.challenge)
+      return field == "Bearer \(valid.value)" ? .text("in") : AuthServer.refusal(Self.challenge)
     }
     let client = Self.client(transport) { _ in
       refreshes.add("?")
@@ -145,10 +149,10 @@ import Testing
     }
 
     async let slow = client.get("/slow")
-    await eventually("the slow one is under way") { transport.requests.count == 1 }
+    await gate.waitForArrivals(1)
     valid.withLock { $0 = "new" }
     let quick = try await client.get("/quick")
-    gate.withLock { $0 = true }
+    gate.open()
     let late = try await slow
 
     #expect(quick.status == .ok && late.status == .ok)
@@ -160,7 +164,7 @@ import Testing
   func `takes every 401 for a refusal`(
     challenge: String?
   ) async throws {
-    let transport = Self.server(Setting("new"), challenge)
+    let transport = Self.server(Shared("new"), challenge)
     let client = Self.client(transport) { _ in .token("new") }
 
     let response = try await client.get("/")
@@ -169,8 +173,8 @@ import Testing
   }
 
   @Test func `sends a request twice at most`() async throws {
-    let transport = Self.server(Setting("none"))
-    let count = Setting(0)
+    let transport = Self.server(Shared("none"))
+    let count = Shared(0)
     let client = Self.client(transport) { _ in
       let number = count.withLock {
         $0 += 1
@@ -187,7 +191,7 @@ import Testing
 
   @Test func `replaces a token that has expired before it sends it`() async throws {
     let now = Date(timeIntervalSince1970: 1000)
-    let transport = Self.server(Setting("new"))
+    let transport = Self.server(Shared("new"))
     let refreshes = Log<String?>()
     let client = Self.client(transport, .token("old", expires: now + 9)) { old in
       refreshes.add(old?.token)
@@ -203,7 +207,7 @@ import Testing
   }
 
   @Test func `signs in when a server asks`() async throws {
-    let transport = Self.server(Setting("new"))
+    let transport = Self.server(Shared("new"))
     let client = Self.client(transport, nil) { old in
       #expect(old == nil)
       return .token("new")
@@ -216,10 +220,10 @@ import Testing
   }
 
   @Test func `lets the refresh use the same client`() async throws {
-    let transport = Self.server(Setting("new"))
-    let box = Setting<HTTPClient?>(nil)
+    let transport = Self.server(Shared("new"))
+    let box = Shared<HTTPClient?>(nil)
     let client = Self.client(transport) { _ in
-      let client = box.withLock { $0 }
+      let client = box.value
       return .token(try await client?.post("/token").text ?? "none")
     }
     box.withLock { $0 = client }
@@ -232,48 +236,42 @@ import Testing
   }
 
   @Test func `goes on with the refresh when the request that began it is cancelled`() async throws {
-    let transport = Self.server(Setting("new"))
-    let isReady = Setting(false)
-    let refreshes = Log<String>()
+    let transport = Self.server(Shared("new"))
+    let refreshes = Gate()
     let client = Self.client(transport) { _ in
-      refreshes.add("?")
-      await eventually("ready") { isReady.withLock { $0 } }
+      await refreshes.pass()
       try Task.checkCancellation()
       return .token("new")
     }
     let first = Task { try await client.get("/1") }
-    await eventually("asked") { refreshes.elements.count == 1 }
+    await refreshes.waitForArrivals(1)
     let second = Task { try await client.get("/2") }
+    await Self.waitForWaiting(2, client)
 
     first.cancel()
     await #expect(throws: CancellationError.self) { try await first.value }
-    isReady.withLock { $0 = true }
+    refreshes.open()
     let response = try await second.value
 
-    #expect(response.status == .ok && refreshes.elements.count == 1)
+    #expect(response.status == .ok && refreshes.arrivals == 1)
   }
 
   @Test func `gives a refresh a limit of its own`() async throws {
     let clock = TestClock(advancing: .manually)
-    let transport = Self.server(Setting("new"))
-    let refreshes = Log<String>()
+    let transport = Self.server(Shared("new"))
+    let refreshes = Gate()
     let client = Self.client(transport, refreshLimit: .seconds(20), clock: clock) { _ in
-      refreshes.add("?")
       // One that does not listen.
-      await withCheckedContinuation { continuation in
-        Task {
-          try? await Task.sleep(for: .milliseconds(300))
-          continuation.resume()
-        }
-      }
+      await refreshes.wait()
       return .token("new")
     }
     let waiting = Task { try await client.get("/") }
-    await eventually("asked") { refreshes.elements.count == 1 }
+    await refreshes.waitForArrivals(1)
 
-    await clock.waitForSleepers(2)
+    await clock.wait(forSleepers: 2)
     clock.advance(by: .seconds(21))
     let error = await #expect(throws: HTTPError.self) { try await waiting.value }
+    refreshes.open()
 
     #expect(error?.kind == .authenticationFailed)
     #expect(error?.message.contains("20.0 s") == true, "\(error?.message ?? "")")
@@ -281,31 +279,29 @@ import Testing
 
   @Test func `ends the wait with the call's own limit`() async throws {
     let clock = TestClock(advancing: .manually)
-    let transport = Self.server(Setting("new"))
-    let refreshes = Log<String>()
-    let isReady = Setting(false)
+    let transport = Self.server(Shared("new"))
+    let refreshes = Gate()
     let client = Self.client(transport, clock: clock) { _ in
-      refreshes.add("?")
-      await eventually("ready") { isReady.withLock { $0 } }
+      await refreshes.pass()
       return .token("new")
     }
     let waiting = Task { try await client.get("/", options: .timeout(.seconds(5))) }
-    await eventually("asked") { refreshes.elements.count == 1 }
+    await refreshes.waitForArrivals(1)
 
-    await clock.waitForSleepers(2)
+    await clock.wait(forSleepers: 2)
     clock.advance(by: .seconds(6))
     let error = await #expect(throws: HTTPError.self) { try await waiting.value }
-    isReady.withLock { $0 = true }
+    refreshes.open()
     let next = try await client.get("/")
 
     #expect(error?.kind == .timedOut)
-    #expect(next.status == .ok && refreshes.elements.count == 1)
+    #expect(next.status == .ok && refreshes.arrivals == 1)
   }
 
   @Test func `has one token for all hosts of a pattern`() async throws {
-    let transport = Self.server(Setting("new"))
+    let transport = Self.server(Shared("new"))
     let refreshes = Log<String>()
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.authenticators[.host("*.example.test")] = .oauth2(.token("old")) { _ in
         refreshes.add("?")
@@ -336,17 +332,17 @@ import Testing
   }
 
   @Test func `does not come back from requests that were under way at the sign-out`() async throws {
-    let isReady = Setting(false)
+    let gate = Gate()
     let transport = StubTransport { request in
-      if request.url?.path() == "/slow" { await eventually("ready") { isReady.withLock { $0 } } }
+      if request.url?.path() == "/slow" { await gate.pass() }
       return .text("x")
     }
     let client = Self.client(transport) { _ in nil }
     async let slow = client.get("/slow")
-    await eventually("under way") { transport.requests.count == 1 }
+    await gate.waitForArrivals(1)
 
     try await client.signOut()
-    isReady.withLock { $0 = true }
+    gate.open()
     _ = try await slow
     try await client.get("/2")
 
@@ -354,20 +350,18 @@ import Testing
   }
 
   @Test func `ends its wait when the user signs out`() async throws {
-    let transport = Self.server(Setting("new"))
-    let refreshes = Log<String>()
-    let isReady = Setting(false)
+    let transport = Self.server(Shared("new"))
+    let refreshes = Gate()
     let client = Self.client(transport) { _ in
-      refreshes.add("?")
-      await eventually("ready") { isReady.withLock { $0 } }
+      await refreshes.wait()
       return .token("new")
     }
     let waiting = Task { try await client.get("/") }
-    await eventually("asked") { refreshes.elements.count == 1 }
+    await refreshes.waitForArrivals(1)
 
     try await client.signOut()
     let error = await #expect(throws: HTTPError.self) { try await waiting.value }
-    isReady.withLock { $0 = true }
+    refreshes.open()
 
     #expect(error?.kind == .authenticationFailed)
   }

@@ -1,11 +1,12 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// Services that give a token for a name and a key, and want it in a field of their own.
-@Suite(.timeLimit(.minutes(2))) struct TokenHeaderTests {
+@Suite(.hangLimit) struct TokenHeaderTests {
   /// Puts the token where the service looks for it.
   private struct AuthToken: Middleware {
     func intercept(
@@ -67,8 +68,8 @@ import Testing
     let service = Service()
     let transport = StubTransport { try service.answer($0) }
     let signIns = Log<Int>()
-    let signIn = HTTPClient { $0.transport = transport }
-    let client = HTTPClient {
+    let signIn = HTTPClient.onTestClock { $0.transport = transport }
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.baseURL = "https://storage.test/v1/"
       $0.cache = ResponseCache.none

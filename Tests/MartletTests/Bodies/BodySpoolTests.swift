@@ -1,18 +1,18 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.timeLimit(.minutes(3))) struct BodySpoolTests {
+@Suite(.hangLimit) struct BodySpoolTests {
   private struct Broken: Error {}
 
   /// A folder for one test.
   private static func withFolder<R>(_ work: (URL) async throws -> R) async throws -> R {
-    let url = FileManager.default.temporaryDirectory.appending(path: "martlet-spool-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: url) }
-    return try await work(url)
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    return try await work(folder.url)
   }
 
   private static func names(_ folder: URL) -> [String] {
@@ -28,7 +28,7 @@ import Testing
   }
 
   private static func client(_ transport: StubTransport) -> HTTPClient {
-    HTTPClient {
+    HTTPClient.onTestClock {
       $0.transport = transport
       $0.retry = .custom { attempt, _ in attempt < 3 ? .zero : nil }
     }
@@ -119,50 +119,68 @@ import Testing
   @Test func `cancelling ends the reading, and half a body is never sent`() async throws {
     try await Self.withFolder { folder in
       let transport = StubTransport { _ in .text("x") }
-      let asked = Locked(0)
-      let isGone = Locked(false)
+      let asked = Shared(0)
       let body = HTTPBody.stream {
-        // Ends, as many sequences do, when its task is cancelled.
         AsyncStream<Data>(unfolding: {
-          let isFirst = asked.withLock { count in
+          let number = asked.withLock { count in
             count += 1
-            return count == 1
+            return count
           }
-          if isFirst { return Data("half".utf8) }
-          try? await Task.sleep(for: .seconds(60))
-          isGone.withLock { $0 = true }
-          return nil
+          switch number {
+          case 1: return Data("half".utf8)
+          // Ends, as many sequences do, when its task is cancelled.
+          case 2:
+            _ = try? await untilCancelled()
+            return nil
+          case 3: return Data("the whole".utf8)
+          default: return nil
+          }
         })
       }.spooled(in: folder)
       let client = Self.client(transport)
       let task = Task { try await client.post("http://example.test/", body: body) }
-      await eventually("half of it was read") { asked.withLock { $0 } == 2 }
+      await asked.wait { $0 == 2 }
 
       task.cancel()
       await #expect(throws: CancellationError.self) { try await task.value }
-
-      await eventually("the source is gone") { isGone.withLock { $0 } }
-      try await Task.sleep(for: .milliseconds(20))
       #expect(body.length == nil)
       #expect(transport.requests.isEmpty)
+      #expect(Self.names(folder).isEmpty)
+
+      // Waits for the end of the first reading, and reads it anew.
+      _ = try await client.post("http://example.test/", body: body)
+      #expect(transport.requests.map { $0.body?.length } == [9])
       #expect(Self.names(folder).isEmpty)
     }
   }
 
   @Test func `a total limit applies while it is read`() async throws {
-    let body = HTTPBody.stream(AsyncStream<Data> { _ in }).spooled()
-
-    let error = try await #require(throws: HTTPError.self) {
-      try await HTTPClient { $0.transport = .stub { _ in .text("x") } }
-        .post("http://example.test/", body: body, options: .timeout(.milliseconds(50)))
+    let clock = TestClock(advancing: .manually)
+    let asked = Log<Int>()
+    let body = HTTPBody.stream(
+      AsyncStream<Data>(unfolding: {
+        asked.add(1)
+        _ = try? await untilCancelled()
+        return nil
+      })
+    ).spooled()
+    let client = HTTPClient {
+      $0.transport = .stub { _ in .text("x") }
+      $0.clock = clock
     }
+    let handle = client.start(.post("http://example.test/", body: body), options: .timeout(.seconds(50)))
+    await asked.wait(for: 1)
+    await clock.wait(forSleepers: 1)
 
+    clock.advance(by: .seconds(50))
+
+    let error = try await #require(throws: HTTPError.self) { try await handle.value }
     #expect(error.kind == .timedOut)
   }
 
   @Test func `a folder that cannot be written is named`() async throws {
     let error = try await #require(throws: HTTPError.self) {
-      try await HTTPClient { $0.transport = .stub { _ in .text("x") } }
+      try await HTTPClient.onTestClock { $0.transport = .stub { _ in .text("x") } }
         .post("http://example.test/", body: Self.stream("x").spooled(in: URL(filePath: "/nonexistent/martlet")))
     }
 

@@ -1,10 +1,11 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.timeLimit(.minutes(3))) struct MultipartFormTests {
+@Suite(.hangLimit) struct MultipartFormTests {
   /// The bytes as they would be sent.
   private static func text(_ form: MultipartForm, boundary: String? = "b") async throws -> String {
     String(decoding: try await sent(.multipart(form, boundary: boundary)).data, as: UTF8.self)
@@ -13,7 +14,7 @@ import Testing
   /// What arrives at a stub.
   private static func sent(_ body: HTTPBody) async throws -> (data: Data, type: String?) {
     let transport = StubTransport { _ in .text("x") }
-    _ = try await HTTPClient { $0.transport = transport }.post("http://example.test/", body: body)
+    _ = try await HTTPClient.onTestClock { $0.transport = transport }.post("http://example.test/", body: body)
     let request = try #require(transport.requests.first)
     guard case .data(let data)? = request.body?.content else { throw HTTPError(.decoding, "no data") }
     return (data, request.headers["Content-Type"])
@@ -22,7 +23,7 @@ import Testing
   /// Sends what must be refused before anything is sent.
   private static func refusal(_ body: HTTPBody) async throws -> HTTPError {
     let transport = StubTransport { _ in .text("x") }
-    let client = HTTPClient { $0.transport = transport }
+    let client = HTTPClient.onTestClock { $0.transport = transport }
 
     let error = try await #require(throws: HTTPError.self) {
       try await client.post("http://example.test/", body: body)
@@ -42,9 +43,9 @@ import Testing
   // MARK: Bytes
 
   @Test func `writes fields, data and files byte by byte`() async throws {
-    let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString).html")
-    try Data("<p>".utf8).write(to: file)
-    defer { try? FileManager.default.removeItem(at: file) }
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let file = try folder.write(Data("<p>".utf8), to: "page.html")
     let form = Self.form {
       $0.add("Ben", for: "first_name")
       $0.add(Data([0, 255]), for: "raw", filename: "a.png")
@@ -143,9 +144,9 @@ import Testing
   // MARK: Types
 
   @Test func `takes the type from the extension of the filename`() async throws {
-    let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString).JPEG")
-    try Data("x".utf8).write(to: file)
-    defer { try? FileManager.default.removeItem(at: file) }
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let file = try folder.write(Data("x".utf8), to: "picture.JPEG")
 
     let text = try await Self.text(
       Self.form {

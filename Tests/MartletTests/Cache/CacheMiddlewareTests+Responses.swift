@@ -1,5 +1,6 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
@@ -19,7 +20,7 @@ extension CacheMiddlewareTests {
       "http://a.test/x", onStart: { calls.append("start") }, onSuccess: { calls.append("\($0.source)") },
       onError: { _ in calls.append("error") })
 
-    await eventually("all is delivered") { client.core.entryCount == 0 }
+    await client.waitUntilEmpty()
     #expect(calls == ["start", age == 0 ? "cache" : "revalidated"])
   }
 

@@ -1,5 +1,6 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
@@ -7,77 +8,109 @@ import Testing
 extension CacheMiddlewareTests {
   // MARK: One exchange for many
 
+  /// A client whose clock tells who waits for the response to somebody else's request: nobody else sleeps.
+  private func client(_ transport: StubTransport, _ clock: TestClock) -> HTTPClient {
+    client(transport) {
+      $0.clock = clock
+      $0.timeout = .unlimited
+    }
+  }
+
+  /// Answers once a gate is open, with what is fresh for a minute.
+  private static func transport(_ gate: Gate) -> StubTransport {
+    StubTransport { _ in
+      await gate.pass()
+      try Task.checkCancellation()
+      return .text("x", headers: ["Cache-Control": "max-age=60"])
+    }
+  }
+
+  private static func get(_ client: HTTPClient) -> Task<HTTPResponse, any Error> {
+    Task { try await client.get("http://a.test/x") }
+  }
+
   @Test func `the same GET under way is waited for`() async throws {
-    let gate = AsyncStream.makeStream(of: Void.self)
-    let transport = StubTransport { _ in
-      for await _ in gate.stream { break }
-      return .status(.ok, headers: ["Cache-Control": "max-age=60"], body: Data("x".utf8))
-    }
-    let client = client(transport)
+    let (gate, clock) = (Gate(), TestClock(advancing: .manually))
+    let transport = Self.transport(gate)
+    let client = client(transport, clock)
 
-    try await withThrowingTaskGroup(of: HTTPResponse.self) { group in
-      for _ in 0..<20 { group.addTask { try await client.get("http://a.test/x") } }
-      try await Task.sleep(for: .milliseconds(100))
-      gate.continuation.yield()
-      for try await response in group { #expect(response.text == "x") }
-    }
+    let all = (0..<20).map { _ in Self.get(client) }
+    await clock.wait(forSleepers: 19)
+    gate.open()
 
+    for one in all { #expect(try await one.value.text == "x") }
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `who leaves leaves alone`() async throws {
-    let gate = AsyncStream.makeStream(of: Void.self)
-    let transport = StubTransport { _ in
-      for await _ in gate.stream { break }
-      try Task.checkCancellation()
-      return .status(.ok, headers: ["Cache-Control": "max-age=60"], body: Data("x".utf8))
-    }
-    let client = client(transport)
+  @Test func `who has waited too long asks for itself`() async throws {
+    let (gate, clock) = (Gate(), TestClock(advancing: .manually))
+    let transport = Self.transport(gate)
+    let client = client(transport, clock)
 
-    let leader = Task { try await client.get("http://a.test/x") }
-    try await Task.sleep(for: .milliseconds(50))
-    let others = (0..<5).map { _ in Task { try await client.get("http://a.test/x") } }
-    try await Task.sleep(for: .milliseconds(50))
+    let all = (0..<3).map { _ in Self.get(client) }
+    await clock.wait(forSleepers: 2)
+    clock.advance(by: .seconds(10))
+    await gate.waitForArrivals(3)
+    gate.open()
+
+    for one in all { #expect(try await one.value.text == "x") }
+    #expect(transport.requests.count == 3)
+  }
+
+  @Test func `who leaves leaves alone`() async throws {
+    let (gate, clock) = (Gate(), TestClock(advancing: .manually))
+    let transport = Self.transport(gate)
+    let client = client(transport, clock)
+
+    let leader = Self.get(client)
+    await gate.waitForArrivals(1)
+    let others = (0..<5).map { _ in Self.get(client) }
+    await clock.wait(forSleepers: 5)
     others[4].cancel()
     leader.cancel()
     await #expect(throws: CancellationError.self) { try await leader.value }
     await #expect(throws: CancellationError.self) { try await others[4].value }
-    try await Task.sleep(for: .milliseconds(50))
-    gate.continuation.finish()
+    await gate.waitForArrivals(2)
+    gate.open()
 
     for other in others[..<4] { #expect(try await other.value.text == "x") }
     #expect(transport.requests.count == 2)
   }
 
   @Test func `what cannot be shared is asked for by each, and not waited for again`() async throws {
+    let (gates, clock) = ([Gate(), Gate()], TestClock(advancing: .manually))
+    let round = Shared(0)
     let transport = StubTransport { _ in
-      try await Task.sleep(for: .milliseconds(30))
+      await gates[round.value].pass()
       return .text("x")
     }
-    let client = client(transport)
+    let client = client(transport, clock)
 
-    for _ in 0..<2 {
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for _ in 0..<8 { group.addTask { _ = try await client.get("http://a.test/x") } }
-        try await group.waitForAll()
-      }
-    }
+    let first = (0..<8).map { _ in Self.get(client) }
+    await clock.wait(forSleepers: 7)
+    #expect(transport.requests.count == 1)
+    gates[0].open()
+    for one in first { _ = try await one.value }
+    #expect(transport.requests.count == 8)
 
+    round.withLock { $0 = 1 }
+    let second = (0..<8).map { _ in Self.get(client) }
+    await gates[1].waitForArrivals(8)
+    gates[1].open()
+    for one in second { _ = try await one.value }
     #expect(transport.requests.count == 16)
   }
 
   @Test func `coalescing can be switched off`() async throws {
-    let transport = StubTransport { _ in
-      try await Task.sleep(for: .milliseconds(30))
-      return .status(.ok, headers: ["Cache-Control": "max-age=60"], body: Data("x".utf8))
-    }
+    let gate = Gate()
+    let transport = Self.transport(gate)
     let client = client(transport) { $0.options.coalesces = false }
 
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for _ in 0..<8 { group.addTask { _ = try await client.get("http://a.test/x") } }
-      try await group.waitForAll()
-    }
+    let all = (0..<8).map { _ in Self.get(client) }
+    await gate.waitForArrivals(8)
+    gate.open()
 
+    for one in all { _ = try await one.value }
     #expect(transport.requests.count == 8)
   }
 

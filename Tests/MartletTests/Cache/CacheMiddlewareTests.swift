@@ -1,12 +1,13 @@
 import Foundation
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// The cache in the pipeline, over a stub and with a date of the test's.
-@Suite struct CacheMiddlewareTests {
+@Suite(.hangLimit) struct CacheMiddlewareTests {
   /// A date that a test moves.
   final class Day: Sendable {
     private let seconds = Mutex(1_700_000_000.0)
@@ -41,7 +42,7 @@ import Testing
   func client(
     _ transport: StubTransport, _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
   ) -> HTTPClient {
-    HTTPClient { [day] in
+    HTTPClient.onTestClock { [day] in
       $0.transport = transport
       $0.now = { day.now }
       change(&$0)
@@ -69,7 +70,13 @@ import Testing
 
   @Test func `what was asked about keeps nothing of its client`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""], confirms: true)
-    var client: HTTPClient? = client(transport)
+    let isGone = Shared(false)
+    var client: HTTPClient? = client(transport) { [day, signal = ReleaseSignal { isGone.withLock { $0 = true } }] in
+      $0.now = {
+        _ = signal
+        return day.now
+      }
+    }
     weak let core = client?.core
 
     _ = try await client?.get("http://a.test/x")
@@ -78,7 +85,8 @@ import Testing
     client = nil
 
     #expect(second?.source == .revalidated)
-    await eventually("the client is gone") { core == nil }
+    await isGone.wait { $0 }
+    #expect(core == nil)
   }
 
   @Test func `a stale response is asked about, and a 304 makes it fresh again`() async throws {

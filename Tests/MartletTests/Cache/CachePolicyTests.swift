@@ -1,9 +1,10 @@
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite struct CachePolicyTests {
+@Suite(.hangLimit) struct CachePolicyTests {
   private static let modes: [CachePolicy] = [.revalidateWhenStale, .alwaysRevalidate, .preferCached, .onlyCached]
 
   @Test func `each of the 512 sets is valid or says what contradicts itself`() {
@@ -27,7 +28,7 @@ import Testing
 
   @Test func `a contradiction is an error before anything is sent, and names both sides`() async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = HTTPClient { $0.transport = transport }
+    let client = HTTPClient.onTestClock { $0.transport = transport }
 
     let error = try await #require(throws: HTTPError.self) {
       try await client.get("http://a.test/", options: .cache([.onlyCached, .neverRead]))
@@ -42,7 +43,8 @@ import Testing
     let transport = StubTransport { _ in .text("x") }
 
     let error = try await #require(throws: HTTPError.self) {
-      try await HTTPClient { $0.transport = transport }.get("http://a.test/", options: .cacheFor(.seconds(-1)))
+      try await HTTPClient.onTestClock { $0.transport = transport }.get(
+        "http://a.test/", options: .cacheFor(.seconds(-1)))
     }
 
     #expect(error.kind == .invalidRequest && transport.requests.isEmpty)

@@ -1,12 +1,13 @@
 import Foundation
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// A store of the program's own behind the cache.
-@Suite(.oneAtATime, .timeLimit(.minutes(3))) struct CacheStoreTests {
+@Suite(.hangLimit) struct CacheStoreTests {
   /// The smallest store there is.
   final class Dictionary: CacheStore {
     let contents = Mutex<[String: Data]>([:])
@@ -19,33 +20,15 @@ import Testing
 
   /// A store of which each function waits until it is let go, whether its task is cancelled or not.
   final class Hanging: CacheStore {
-    private let waiting = Mutex<[CheckedContinuation<Void, Never>]?>([])
-
-    private func hang() async {
-      await withCheckedContinuation { continuation in
-        let isOver = waiting.withLock { waiting in
-          waiting?.append(continuation)
-          return waiting == nil
-        }
-        if isOver { continuation.resume() }
-      }
-    }
-
-    func letGo() {
-      let all = waiting.withLock { waiting in
-        defer { waiting = nil }
-        return waiting ?? []
-      }
-      for continuation in all { continuation.resume() }
-    }
+    let gate = Gate()
 
     func data(for key: String) async -> Data? {
-      await hang()
+      await gate.wait()
       return nil
     }
-    func store(_ data: Data, for key: String) async { await hang() }
-    func remove(_ key: String) async { await hang() }
-    func removeAll() async { await hang() }
+    func store(_ data: Data, for key: String) async { await gate.wait() }
+    func remove(_ key: String) async { await gate.wait() }
+    func removeAll() async { await gate.wait() }
   }
 
   struct Failing: CacheStore {
@@ -63,10 +46,15 @@ import Testing
     func removeAll() throws { throw Full() }
   }
 
-  private func client(_ store: any CacheStore, _ transport: StubTransport) -> HTTPClient {
+  private func client(
+    _ store: any CacheStore, _ transport: StubTransport, _ clock: TestClock = TestClock(advancing: .manually)
+  ) -> HTTPClient {
     HTTPClient {
       $0.transport = transport
       $0.cache = .store(store)
+      $0.clock = clock
+      $0.timeout = .unlimited
+      $0.now = { FreshnessTests.start }
     }
   }
 
@@ -119,20 +107,31 @@ import Testing
 
   @Test func `one that hangs holds a request up, but not for long`() async throws {
     let (store, transport) = (Hanging(), transport())
-    defer { store.letGo() }
-    let client = client(store, transport)
+    defer { store.gate.open() }
+    let clock = TestClock(advancing: .manually)
+    let client = client(store, transport, clock)
 
-    let start = ContinuousClock.now
     let handle = client.start(.get("http://a.test/x"))
+    await store.gate.waitForArrivals(1)
+    await clock.wait(forSleepers: 1)
+    clock.advance(by: .milliseconds(1999))
+    await letOthersRun()
+    #expect(handle.isAlive && transport.requests.isEmpty)
+    clock.advance(by: .milliseconds(1))
     var reasons: [String] = []
     for await event in handle.events { if case .notCached(let reason) = event { reasons.append(reason) } }
     let response = try await handle.value
-    let time = start.duration(to: .now)
 
     #expect(response.source == .network && response.text == "body ")
     #expect(reasons == ["the store of the cache did not answer lately"])
-    // One call of two seconds; then the store is left alone.
-    #expect(.seconds(2) <= time && time < .seconds(15))
+    // It is left alone for five seconds, and then asked again.
+    clock.advance(by: .milliseconds(4999))
+    #expect(try await client.get("http://a.test/x").source == .network)
+    #expect(store.gate.arrivals == 1)
+    clock.advance(by: .milliseconds(1))
+    let later = client.start(.get("http://a.test/x"))
+    await store.gate.waitForArrivals(2)
+    later.cancel()
   }
 
   @Test(arguments: [true, false])

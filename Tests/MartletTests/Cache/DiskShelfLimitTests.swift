@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Martlet
@@ -84,13 +85,13 @@ import Testing
 
   @Test func `several that know nothing of each other keep the limit together`() throws {
     let folder = try ShelfFolder()
-    let limit: Int64 = 2_000_000
+    let limit = Int64(Stress.count(500_000, full: 2_000_000))
     let shelves = [folder.shelf(limit: limit), folder.shelf(limit: limit)]
     var most = 0
 
-    for number in 0..<1_200 {
+    for number in 0..<Stress.count(300, full: 1_200) {
       try shelves[number % 2].store(.sample(body: Data(count: 5_000)), Self.key(number))
-      guard number % 50 == 49 else { continue }
+      guard number % 25 == 24 else { continue }
       most = max(
         most, try folder.files.reduce(0) { $0 + (try ShelfFolder.attribute("\(folder.store)/\($1)", .size) ?? 0) })
     }

@@ -16,6 +16,7 @@ final class ShelfFolder: Sendable {
   /// Where the shelves are: a folder that does not exist at first.
   var store: String { path + "/store" }
 
+  /// A shelf there; by default the time is that of the file system, which dates what is being written.
   func shelf(limit: Int64 = 64 << 20, at date: Date = Date()) -> DiskShelf {
     DiskShelf(path: store, limit: limit) { date }
   }
@@ -64,7 +65,7 @@ extension CacheRecord {
       selectors: ["accept": "text/html", "accept-language": ""], identity: "digest",
       requestTime: Date(timeIntervalSinceReferenceDate: 1.1),
       responseTime: Date(timeIntervalSinceReferenceDate: -2e300),
-      bodyLength: Int64(body.count), part: CacheEntry.Part(first: 3, last: .max, complete: 7))
+      bodyLength: Int64(body.count), part: CacheEntry.Part(first: 3, last: .max - 1, complete: .max))
     entry.programLifetime = 0.1
     return CacheRecord(
       index: CacheIndex(generation: .max, selections: [["accept", "cookie"], [], ["ä"]]), entry: entry,

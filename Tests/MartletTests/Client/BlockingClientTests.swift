@@ -1,11 +1,12 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// Waiting on a thread, for code without `async`.
-@Suite(.timeLimit(.minutes(2))) struct BlockingClientTests {
+@Suite(.hangLimit) struct BlockingClientTests {
   private struct GetNumber: Endpoint {
     typealias Output = Int
     var target: RequestTarget { "http://example.test/number" }
@@ -13,21 +14,19 @@ import Testing
 
   /// Runs something on a plain thread and waits for what it returns.
   private static func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-    let results = Log<Result<Value, any Error>>()
-    Thread.detachNewThread { results.add(Result { try work() }) }
-    await eventually("the thread has its result") { !results.elements.isEmpty }
-    return try #require(results.elements.first).get()
+    try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
+    }
   }
 
   // S2
   @Test func `a thread waits for the response, and hears of progress meanwhile`() async throws {
     let progress = Log<Int64>()
-    let client = HTTPClient {
-      $0.transport = StubTransport(withContext: { _, context in
+    let client = HTTPClient.stubbed(
+      StubTransport(withContext: { _, context in
         context.didReceive(2, of: 2)
         return .json("42")
-      })
-    }
+      }))
 
     let (text, number) = try await Self.onThread {
       let request = HTTPRequest.get("http://example.test/number")
@@ -37,29 +36,32 @@ import Testing
 
     #expect(text == "42" && number == 42)
     #expect(progress.elements.last == 2)
-    #expect(client.core.entryCount == 0)
+    await client.waitUntilEmpty()
   }
 
   // S2
   @Test func `its wait ends with a limit, with cancelAll and with an error`() async throws {
-    let client = HTTPClient {
-      $0.transport = StubTransport { request in
+    let clock = TestClock(advancing: .manually)
+    let client = HTTPClient.stubbed(
+      StubTransport { request in
         if request.url?.path() == "/missing" { return .status(404) }
-        try await Task.sleep(for: .seconds(600))
-        return .text("late")
-      }
-    }
+        try await untilCancelled()
+      }, clock: clock
+    ) { $0.timeout = .unlimited }
 
-    let late = await #expect(throws: HTTPError.self) {
+    let limited = Task {
       try await Self.onThread {
-        try client.blocking.send(.get("http://example.test/"), options: .timeout(.milliseconds(20))).status
+        try client.blocking.send(.get("http://example.test/"), options: .timeout(.seconds(20))).status
       }
     }
+    await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(20))
+    let late = await #expect(throws: HTTPError.self) { try await limited.value }
     let missing = await #expect(throws: HTTPError.self) {
       try await Self.onThread { try client.blocking.send(.get("http://example.test/missing")).status }
     }
     let cancelled = Task { try await Self.onThread { try client.blocking.send(.get("http://example.test/")).status } }
-    await eventually("it runs") { client.activity.current.running.count == 1 }
+    await client.wait { client.activity.current.running.count == 1 }
     client.cancelAll()
 
     #expect(late?.kind == .timedOut && missing?.kind == .status)
@@ -72,7 +74,7 @@ import Testing
     #expect(BlockingClient.problem(isMainThread: true, isInTask: false)?.contains("the main thread") == true)
     #expect(BlockingClient.problem(isMainThread: true, isInTask: true)?.contains("all tasks share") == true)
 
-    let client = HTTPClient { $0.transport = .stub { _ in .text("x") } }
+    let client = HTTPClient.stubbed(.text("x"))
     let error = await #expect(throws: HTTPError.self) {
       try await Task.detached { try client.blocking.send(.get("http://example.test/")) }.value
     }

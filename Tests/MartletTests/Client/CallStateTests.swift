@@ -1,15 +1,23 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// What a handle says of its request while it runs.
-@Suite(.oneAtATime, .timeLimit(.minutes(2))) struct CallStateTests {
+@Suite(.hangLimit) struct CallStateTests {
   /// What is to happen to a request.
   private struct Plan {
+    enum Cancel {
+      /// When the server has it.
+      case atServer
+      /// By another task, after so many turns.
+      case after(Int)
+    }
+
     var answers: [StubResponse] = []
-    var yieldsBeforeCancel: Int?
+    var cancel: Cancel?
 
     init(_ generator: inout SeededGenerator) {
       for _ in 0..<Int.random(in: 0...2, using: &generator) {
@@ -17,40 +25,50 @@ import Testing
       }
       if Bool.random(using: &generator) { answers.append(.redirect(to: "/next")) }
       answers.append(Bool.random(using: &generator) ? .text("x") : .status(404))
-      if Bool.random(using: &generator) { yieldsBeforeCancel = Int.random(in: 0...60, using: &generator) }
+      if Bool.random(using: &generator) {
+        let turns = Int.random(in: 0...60, using: &generator)
+        cancel = turns < 20 ? .atServer : .after(turns)
+      }
     }
   }
 
   // S19
   @Test(arguments: 0..<4) func `a state only goes on, ends once and is what the events tell`(block: Int) async throws {
     var ends: Set<String> = []
-    for seed in (block * 1000)..<(block * 1000 + (isSanitized ? 25 : 250)) {
+    for seed in (block * 1000)..<(block * 1000 + Stress.count(60, full: 250)) {
       var generator = SeededGenerator(seed: UInt64(seed))
       let plan = Plan(&generator)
-      let client = HTTPClient {
-        $0.transport = StubTransport(script: plan.answers)
-        $0.clock = TestClock()
+      let gate = Gate()
+      let asked = Shared(0)
+      let transport = StubTransport { _ in
+        if case .atServer = plan.cancel { await gate.pass() }
+        let number = asked.withLock { count in
+          defer { count += 1 }
+          return count
+        }
+        return plan.answers[min(number, plan.answers.count - 1)]
+      }
+      let client = HTTPClient.stubbed(transport) {
         $0.retry = .backoff(attempts: 5)
         $0.cache = ResponseCache.none
       }
-      let handle = client.start(.get("http://example.test/"))
-      let canceller = plan.yieldsBeforeCancel.map { count in
+      let handle = client.start(.get("/"))
+      let canceller = plan.cancel.map { cancel in
         Task {
-          for _ in 0..<count { await Task.yield() }
+          switch cancel {
+          case .atServer: await gate.waitForArrivals(1)
+          case .after(let turns): for _ in 0..<turns { await Task.yield() }
+          }
           handle.cancel()
         }
       }
 
-      let watcher = Task {
-        var seen: [String] = []
-        while seen.last?.hasPrefix("ended") != true {
-          let name = Self.name(handle.state)
-          if name != seen.last { seen.append(name) }
-          await Task.yield()
-        }
-        return seen
+      var seen: [String] = []
+      await client.wait {
+        let name = Self.name(handle.state)
+        if name != seen.last { seen.append(name) }
+        return name.hasPrefix("ended")
       }
-      let seen = await watcher.value
       _ = try? await handle.value
       await canceller?.value
       // Nothing that comes later is another end.

@@ -1,13 +1,14 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
-@Suite struct HTTPClientTests {
+@Suite(.hangLimit) struct HTTPClientTests {
   struct User: Codable, Equatable, Sendable { var id: Int; var name: String }
 
   @Test func `decodes the JSON of a response`() async throws {
-    let client = HTTPClient { $0.transport = .stub { _ in .json(#"{"id":1,"name":"Ada"}"#) } }
+    let client = HTTPClient.stubbed(.json(#"{"id":1,"name":"Ada"}"#))
 
     let user = try await client.get("http://example.test/users/1", as: User.self)
 
@@ -17,6 +18,7 @@ import Testing
   @Test func `sends each verb with what belongs to it`() async throws {
     let transport = StubTransport { request in .text(request.method.rawValue) }
     let client = HTTPClient {
+      $0.clock = TestClock()
       $0.transport = transport
       $0.baseURL = "http://example.test/api"
     }
@@ -38,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: [200, 204, 304, 399]) func `takes statuses below 400 as a success`(status: Int) async throws {
-    let client = HTTPClient { $0.transport = .stub { _ in .status(HTTPStatus(rawValue: status)) } }
+    let client = HTTPClient.stubbed(.status(HTTPStatus(rawValue: status)))
 
     let response = try await client.get("http://example.test/")
 
@@ -47,6 +49,7 @@ import Testing
 
   @Test(arguments: [400, 404, 500, 599]) func `throws other statuses with their body`(status: Int) async throws {
     let client = HTTPClient {
+      $0.clock = TestClock()
       $0.transport = .stub { _ in .json(#"{"id":7,"name":"problem"}"#, status: HTTPStatus(rawValue: status)) }
     }
 
@@ -59,7 +62,7 @@ import Testing
 
   @Test func `keeps as much of an error's body as asked`() async throws {
     let big = Data(repeating: 65, count: 1 << 20)
-    let client = HTTPClient { $0.transport = .stub { _ in .status(500, body: big) } }
+    let client = HTTPClient.stubbed(.status(500, body: big))
 
     let kept = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/") }
     let none = try await #require(throws: HTTPError.self) {
@@ -71,7 +74,7 @@ import Testing
   }
 
   @Test func `lets a closure judge the whole response`() async throws {
-    let client = HTTPClient { $0.transport = .stub { _ in .json(#"{"ok":false}"#) } }
+    let client = HTTPClient.stubbed(.json(#"{"ok":false}"#))
 
     let error = try await #require(throws: HTTPError.self) {
       try await client.get("http://example.test/", options: .accepts(.when { !$0.text.contains("false") }))
@@ -81,7 +84,7 @@ import Testing
   }
 
   @Test func `refuses a body over the limit`() async throws {
-    let client = HTTPClient { $0.transport = .stub { _ in .status(200, body: Data(count: 1001)) } }
+    let client = HTTPClient.stubbed(.status(200, body: Data(count: 1001)))
 
     let error = try await #require(throws: HTTPError.self) {
       try await client.get("http://example.test/", options: .maximumBodyBytes(1000))
@@ -91,7 +94,7 @@ import Testing
   }
 
   @Test func `does not enter the closure of a stream for a failing status`() async throws {
-    let client = HTTPClient { $0.transport = .stub { _ in .text("no", status: 500) } }
+    let client = HTTPClient.stubbed(.text("no", status: 500))
 
     let error = try await #require(throws: HTTPError.self) {
       try await client.stream(.get("http://example.test/")) { _ in Issue.record("entered") }
@@ -103,6 +106,7 @@ import Testing
   @Test func `streams pieces as they come`() async throws {
     let pieces = Log<Int>()
     let client = HTTPClient {
+      $0.clock = TestClock()
       $0.transport = .stub { _ in
         let source = Counter()
         return .streamed {
@@ -128,10 +132,11 @@ import Testing
   @Test func `changes of the configuration affect later requests only`() async throws {
     let gate = Gate()
     let transport = StubTransport { request in
-      if request.url?.path() == "/first" { await gate.wait() }
+      if request.url?.path() == "/first" { await gate.pass() }
       return .text(request.headers["X-Version"] ?? "")
     }
     let client = HTTPClient {
+      $0.clock = TestClock()
       $0.transport = transport
       $0.headers["X-Version"] = "1"
     }
@@ -139,7 +144,7 @@ import Testing
     let first = client.start(.get("http://example.test/first"))
     await client.update { $0.headers["X-Version"] = "2" }
     let second = try await client.get("http://example.test/second").text
-    await gate.open()
+    gate.open()
 
     #expect(second == "2")
     #expect(try await first.value.text == "1")
@@ -147,7 +152,7 @@ import Testing
 
   @Test func `a derived client has its own policies and the same transport`() async throws {
     let transport = StubTransport { request in .text(request.headers["X-A"] ?? "none") }
-    let client = HTTPClient { $0.transport = transport }
+    let client = HTTPClient.stubbed(transport)
     let derived = client.derived { $0.headers["X-A"] = "derived" }
 
     #expect(try await client.get("http://example.test/").text == "none")
@@ -156,7 +161,7 @@ import Testing
   }
 
   @Test func `takes no request after drain`() async throws {
-    let client = HTTPClient { $0.transport = .stub { _ in .text("x") } }
+    let client = HTTPClient.stubbed(.text("x"))
     await client.drain()
 
     let error = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/") }
@@ -165,15 +170,17 @@ import Testing
   }
 
   @Test func `drain waits for what runs and cancels it after its timeout`() async throws {
-    let client = HTTPClient {
-      $0.transport = .stub { _ in
-        try await Task.sleep(for: .seconds(60))
-        return .text("x")
-      }
+    let clock = TestClock(advancing: .manually)
+    let client = HTTPClient.stubbed(StubTransport { _ in try await untilCancelled() }, clock: clock) {
+      $0.timeout = .unlimited
     }
-    let handle = client.start(.get("http://example.test/"))
+    let handle = client.start(.get("/"))
 
-    await client.drain(timeout: .milliseconds(50))
+    let draining = Task { await client.drain(timeout: .seconds(50)) }
+    await clock.waitForSleepers(1)
+    #expect(handle.isAlive)
+    clock.advance(by: .seconds(50))
+    await draining.value
 
     await #expect(throws: CancellationError.self) { try await handle.value }
     #expect(client.activity.current.totals.cancelled == 1)
@@ -185,22 +192,5 @@ actor Counter {
   func next() -> Int {
     count += 1
     return count
-  }
-}
-
-/// Holds tasks until it is opened.
-actor Gate {
-  private var isOpen = false
-  private var waiters: [CheckedContinuation<Void, Never>] = []
-
-  func wait() async {
-    if isOpen { return }
-    await withCheckedContinuation { waiters.append($0) }
-  }
-
-  func open() {
-    isOpen = true
-    for waiter in waiters { waiter.resume() }
-    waiters = []
   }
 }

@@ -1,40 +1,43 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
 /// The table of lifetimes: who keeps a request alive, and what ends it.
-@Suite struct LifetimeTests {
-  /// A transport that never answers, and counts how many of its exchanges were ended.
-  private static func hanging(_ ended: Log<String> = Log()) -> StubTransport {
-    StubTransport { request in
-      do { try await Task.sleep(for: .seconds(600)) } catch {
-        ended.add(request.url?.path() ?? "")
-        throw error
-      }
-      return .text("late")
-    }
+@Suite(.hangLimit) struct LifetimeTests {
+  /// A client whose server never answers; tells which exchanges begin, and which are ended.
+  private static func hanging(begun: Log<String> = Log(), ended: Log<String> = Log()) -> HTTPClient {
+    HTTPClient.stubbed(
+      StubTransport { request in
+        let path = request.url?.path() ?? ""
+        begun.add(path)
+        defer { ended.add(path) }
+        try await untilCancelled()
+      })
   }
 
   @Test func `cancelling the task cancels an awaited request`() async throws {
-    let ended = Log<String>()
-    let client = HTTPClient { $0.transport = Self.hanging(ended) }
-    let task = Task { try await client.get("http://example.test/a") }
-    await eventually("it runs") { client.activity.current.running.count == 1 }
+    let (begun, ended) = (Log<String>(), Log<String>())
+    let client = Self.hanging(begun: begun, ended: ended)
+    let task = Task { try await client.get("/a") }
+    await begun.wait(for: 1)
+    #expect(client.activity.current.running.count == 1)
 
     task.cancel()
 
     await #expect(throws: CancellationError.self) { try await task.value }
-    await eventually("the exchange ended") { ended.elements == ["/a"] }
+    await ended.wait(for: 1)
+    #expect(ended.elements == ["/a"])
     #expect(client.activity.current.running.isEmpty)
   }
 
   @Test func `a task that is cancelled already sends nothing`() async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = HTTPClient { $0.transport = transport }
+    let client = HTTPClient.stubbed(transport)
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
-      return try await client.get("http://example.test/")
+      return try await client.get("/")
     }
 
     await #expect(throws: CancellationError.self) { try await task.value }
@@ -42,12 +45,12 @@ import Testing
   }
 
   @Test func `cancelAll ends awaited, managed and scoped requests`() async throws {
-    let client = HTTPClient { $0.transport = Self.hanging() }
-    let task = Task { try await client.get("http://example.test/awaited") }
-    let managed = client.start(.get("http://example.test/managed"))
+    let client = Self.hanging()
+    let task = Task { try await client.get("/awaited") }
+    let managed = client.start(.get("/managed"))
     let scope = RequestScope(client: client)
-    let scoped = scope.start(.get("http://example.test/scoped"))
-    await eventually("all run") { client.activity.current.running.count == 3 }
+    let scoped = scope.start(.get("/scoped"))
+    await client.wait { client.activity.current.running.count == 3 }
 
     let count = client.cancelAll()
 
@@ -61,53 +64,51 @@ import Testing
   @Test func `a managed request outlives its handle and its client`() async throws {
     let gate = Gate()
     let done = Log<String>()
-    var client: HTTPClient? = HTTPClient {
-      $0.transport = .stub { request in
-        await gate.wait()
+    var client: HTTPClient? = HTTPClient.stubbed(
+      StubTransport { request in
+        await gate.pass()
         done.add(request.url?.path() ?? "")
         return .text("x")
-      }
-    }
+      })
 
-    client?.start(.get("http://example.test/a"))
+    client?.start(.get("/a"))
     client = nil
-    await gate.open()
+    gate.open()
 
-    await eventually("it was sent") { done.elements == ["/a"] }
+    await done.wait(for: 1)
+    #expect(done.elements == ["/a"])
   }
 
   @Test func `a waiter that is cancelled leaves a managed request alone`() async throws {
     let gate = Gate()
-    let client = HTTPClient {
-      $0.transport = .stub { _ in
-        await gate.wait()
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in
+        await gate.pass()
         return .text("x")
-      }
-    }
-    let handle = client.start(.get("http://example.test/"))
+      })
+    let handle = client.start(.get("/"))
     let waiter = Task { try await handle.value }
 
     waiter.cancel()
     await #expect(throws: CancellationError.self) { try await waiter.value }
     #expect(handle.isAlive)
-    await gate.open()
+    gate.open()
 
     #expect(try await handle.value.text == "x")
   }
 
   @Test func `any number of tasks wait for one value`() async throws {
     let gate = Gate()
-    let client = HTTPClient {
-      $0.transport = .stub { _ in
-        await gate.wait()
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in
+        await gate.pass()
         return .text("x")
-      }
-    }
-    let handle = client.start(.get("http://example.test/"))
+      })
+    let handle = client.start(.get("/"))
 
     let count = await withTaskGroup(of: String?.self) { group in
       for _ in 0..<50 { group.addTask { try? await handle.value.text } }
-      await gate.open()
+      gate.open()
       return await group.reduce(0) { $0 + ($1 == "x" ? 1 : 0) }
     }
 
@@ -115,12 +116,11 @@ import Testing
   }
 
   @Test func `a scope that goes away cancels what it started and what it adopted`() async throws {
-    let ended = Log<String>()
-    let client = HTTPClient { $0.transport = Self.hanging(ended) }
-    let adopted = client.start(.get("http://example.test/adopted"))
-    let other = client.start(.get("http://example.test/other"))
+    let client = Self.hanging()
+    let adopted = client.start(.get("/adopted"))
+    let other = client.start(.get("/other"))
     var scope: RequestScope? = RequestScope(client: client)
-    let started = scope?.start(.get("http://example.test/started"))
+    let started = scope?.start(.get("/started"))
     scope?.adopt(adopted)
 
     scope = nil
@@ -132,26 +132,25 @@ import Testing
   }
 
   @Test func `a request replaces the one with the same key`() async throws {
-    let client = HTTPClient {
-      $0.transport = .stub { request in
-        if request.url?.path() == "/1" { try await Task.sleep(for: .seconds(600)) }
+    let client = HTTPClient.stubbed(
+      StubTransport { request in
+        if request.url?.path() == "/1" { try await untilCancelled() }
         return .text("second")
-      }
-    }
+      })
     let scope = RequestScope(client: client)
 
-    let first = scope.start(.get("http://example.test/1"), replacing: "search")
-    let second = scope.start(.get("http://example.test/2"), replacing: "search")
+    let first = scope.start(.get("/1"), replacing: "search")
+    let second = scope.start(.get("/2"), replacing: "search")
 
     await #expect(throws: CancellationError.self) { try await first.value }
     #expect(try await second.value.text == "second")
-    await eventually("the scope is empty") { scope.count == 0 }
+    #expect(scope.count == 0)
   }
 
   @Test func `withRequestScope ends what still runs`() async throws {
-    let client = HTTPClient { $0.transport = Self.hanging() }
+    let client = Self.hanging()
 
-    let handle = await withRequestScope(client: client) { $0.start(.get("http://example.test/")) }
+    let handle = await withRequestScope(client: client) { $0.start(.get("/")) }
 
     await #expect(throws: CancellationError.self) { try await handle.value }
   }
@@ -172,10 +171,10 @@ import Testing
   }
 
   @MainActor @Test func `an owner that goes away ends its requests and hears nothing`() async throws {
-    let client = HTTPClient { $0.transport = Self.hanging() }
+    let client = Self.hanging()
     var model: Model? = Model(client)
     weak let reference = model
-    let handle = model?.load("http://example.test/")
+    let handle = model?.load("/")
 
     model = nil
 
@@ -184,21 +183,19 @@ import Testing
   }
 
   @MainActor @Test func `an owner that stays is called on its actor`() async throws {
-    let client = HTTPClient { $0.transport = .stub { _ in .text("x") } }
+    let client = HTTPClient.stubbed(.text("x"))
     let model = Model(client)
 
-    _ = try await model.load("http://example.test/").value
+    _ = try await model.load("/").value
 
-    await eventually("called") { model.texts == ["x"] }
+    await client.waitUntilEmpty()
+    #expect(model.texts == ["x"])
     #expect(model.errors.isEmpty)
   }
 
   @Test func `a handle tells its state, its requests and its response`() async throws {
-    let client = HTTPClient {
-      $0.transport = .stub { _ in .text("x") }
-      $0.headers["X-Default"] = "1"
-    }
-    let handle = client.start(.get("http://example.test/a", query: ["q": "1"]))
+    let client = HTTPClient.stubbed(.text("x")) { $0.headers["X-Default"] = "1" }
+    let handle = client.start(.get("/a", query: ["q": "1"]))
     let response = try await handle.value
 
     #expect(!handle.isAlive)
@@ -213,8 +210,8 @@ import Testing
   }
 
   @Test func `a handle's events begin with the start and end with the end, for every listener`() async throws {
-    let client = HTTPClient { $0.transport = .stub { _ in .text("x") } }
-    let handle = client.start(.get("http://example.test/"))
+    let client = HTTPClient.stubbed(.text("x"))
+    let handle = client.start(.get("/"))
     var early: [String] = []
     for await event in handle.events { early.append(name(event)) }
     var late: [String] = []
@@ -226,11 +223,8 @@ import Testing
 
   @Test func `retry repeats a request under a new number`() async throws {
     let transport = StubTransport(failing: 1, with: .connectionLost, then: .text("again"))
-    let client = HTTPClient {
-      $0.transport = transport
-      $0.retry = .none
-    }
-    let first = client.start(.post("http://example.test/a", body: .text("b")), options: .tag("t"))
+    let client = HTTPClient.stubbed(transport) { $0.retry = .none }
+    let first = client.start(.post("/a", body: .text("b")), options: .tag("t"))
     await #expect(throws: HTTPError.self) { try await first.value }
 
     let second = first.retry()
@@ -244,12 +238,12 @@ import Testing
 
   @Test func `the repetition of a request in a scope ends with the scope`() async throws {
     let transport = StubTransport { request in
-      if request.headers["X-Once"] == nil { try await Task.sleep(for: .seconds(600)) }
+      if request.headers["X-Once"] == nil { try await untilCancelled() }
       return .status(500)
     }
-    let client = HTTPClient { $0.transport = transport }
+    let client = HTTPClient.stubbed(transport)
     var scope: RequestScope? = RequestScope(client: client)
-    let first = scope?.start(.get("http://example.test/"))
+    let first = scope?.start(.get("/"))
     first?.cancel()
     let second = first?.retry()
     #expect(second?.isAlive == true)

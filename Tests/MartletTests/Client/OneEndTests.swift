@@ -1,102 +1,182 @@
 import Foundation
-import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
+@testable import Martlet
+
 /// Every call ends once, whatever comes together.
-@Suite(.oneAtATime, .serialized) struct OneEndTests {
-  /// What happens to one request in one round, in random order and from several tasks.
+@Suite(.hangLimit) struct OneEndTests {
+  /// What happens to the calls of one round, in random order and from several tasks.
   enum Action: CaseIterable, Sendable {
     case finish, fail, cancel, cancelAll, timeout, endScope, dropClient, dropHandle
   }
 
-  struct Outcome: Sendable {
-    var results = 0
-    var callbacks = 0
-    var callbacksAfterCancel = 0
-    var entries = 0
+  /// What a call came to.
+  enum End: Sendable { case succeeded, failed, cancelled }
+
+  /// What is heard of the three calls of one round: one is awaited, one has callbacks, one is of a scope.
+  private struct Heard: Sendable {
+    let awaited = Log<End>()
+    let scoped = Log<End>()
+    let scopedEvents = Log<End>()
+    let managedEvents = Log<End>()
+    let callbacks = Log<End>()
+    let callbacksAfterCancel = Log<End>()
+    /// Those of the first four that will hear nothing more.
+    let done = Log<Bool>()
+    /// The calls that nothing works on any more, so that nothing can end them again.
+    let released = Log<Bool>()
+
+    /// Options by which the release of a call is heard.
+    func options() -> RequestOptions {
+      let signal = ReleaseSignal { [released] in released.add(true) }
+      return .onProgress { _ in withExtendedLifetime(signal) {} }
+    }
+
+    func follow(_ events: AsyncStream<RequestEvent>, _ log: Log<End>) {
+      Task {
+        for await case .ended(let end) in events {
+          switch end {
+          case .succeeded: log.add(.succeeded)
+          case .failed: log.add(.failed)
+          case .cancelled: log.add(.cancelled)
+          }
+        }
+        done.add(true)
+      }
+    }
+
+    func wait(_ log: Log<End>, for value: @escaping @Sendable () async throws -> HTTPResponse) {
+      Task {
+        do {
+          _ = try await value()
+          log.add(.succeeded)
+        } catch {
+          log.add(error is CancellationError ? .cancelled : .failed)
+        }
+        done.add(true)
+      }
+    }
   }
 
-  @Test(arguments: 0..<10) func `ten thousand random interleavings end each request once`(block: Int) async throws {
-    for seed in (block * 1000)..<(block * 1000 + (isSanitized ? 100 : 1000)) {
-      let outcome = await round(UInt64(seed))
-      let isRight =
-        outcome.results == 3 && outcome.callbacks <= 1 && outcome.callbacksAfterCancel == 0 && outcome.entries == 0
-      if !isRight {
-        Issue.record("seed \(seed): \(outcome)")
+  @Test(arguments: 0..<10) func `random interleavings end each call once`(block: Int) async throws {
+    let count = Stress.count(500, full: 10_000) / 10
+    for seed in block * count..<(block + 1) * count {
+      let faults = await Self.faults(UInt64(seed))
+      guard faults.isEmpty else {
+        Issue.record("seed \(seed): \(faults)")
         return
       }
     }
   }
 
-  private func round(_ seed: UInt64) async -> Outcome {
+  /// Plays one round, and returns what was wrong with it.
+  private static func faults(_ seed: UInt64) async -> [String] {
     var generator = SeededGenerator(seed: seed)
-    let clock = TestClock(advancing: .manually)
-    let answer = Answer()
-    var client: HTTPClient? = HTTPClient {
-      $0.clock = clock
-      $0.retry = .none
-      $0.transport = .stub { _ in try await answer.value() }
-      $0.timeout = TimeoutPolicy(connect: nil, idle: nil, firstByte: nil, total: .seconds(100))
-    }
-    guard let core = client?.core else { return Outcome() }
-    let callbacks = Log<String>()
-    let probe = CallbackActor(callbacks)
-    let scope = RequestScope(client: client ?? .shared)
-    // Unmanaged, managed with callbacks, scoped: one of each.
-    let awaited = Task { [client] in try await client?.get("http://example.test/awaited") }
-    let managed = await probe.start(client ?? .shared)
-    let scoped = scope.start(.get("http://example.test/scoped"))
+    let actions = Array(Action.allCases.shuffled(using: &generator).prefix(Int.random(in: 1...4, using: &generator)))
+    let heard = Heard()
+    let core = await play(actions, inParallel: Bool.random(using: &generator), heard)
+    await heard.done.wait(for: 4)
+    await heard.released.wait(for: 3)
+    await core.waitUntilEmpty()
 
-    let actions = Action.allCases.shuffled(using: &generator).prefix(Int.random(in: 1...4, using: &generator))
-    let inParallel = Bool.random(using: &generator)
-    let dropsClient = actions.contains(.dropClient)
-    if dropsClient { client = nil }
-    await withTaskGroup(of: Void.self) { group in
-      for action in actions {
-        let run: @Sendable () async -> Void = {
-          switch action {
-          case .finish: answer.resolve(.success(.text("x")))
-          case .fail: answer.resolve(.failure(HTTPError(.protocolViolation, "stubbed")))
-          case .cancel: await probe.cancel(managed)
-          case .cancelAll: core.cancel()
-          case .timeout: clock.advance(by: .seconds(101))
-          case .endScope: scope.cancelAll()
-          case .dropClient, .dropHandle: break
-          }
-        }
-        if inParallel { group.addTask { await run() } } else { await run() }
-      }
-    }
-    // Whatever is still open comes to its end now.
-    answer.resolve(.success(.text("end")))
-    var outcome = Outcome()
-    _ = await awaited.result
-    outcome.results += 1
-    _ = try? await managed.value
-    outcome.results += 1
-    _ = try? await scoped.value
-    outcome.results += 1
-    for _ in 0..<50 where core.entryCount > 0 { await Task.yield() }
-    for _ in 0..<2_000 where core.entryCount > 0 { try? await Task.sleep(for: .milliseconds(1)) }
-    outcome.entries = core.entryCount
-    outcome.callbacks = callbacks.elements.count
-    outcome.callbacksAfterCancel = await probe.late
-    return outcome
+    let (managed, scoped, awaited) = (heard.managedEvents.elements, heard.scoped.elements, heard.awaited.elements)
+    let ends = managed + scoped + awaited
+    let totals = core.snapshot().totals
+    let callbacks = heard.callbacks.elements
+    var faults: [String] = []
+    func expect(_ isRight: Bool, _ what: String) { if !isRight { faults.append(what) } }
+
+    expect(heard.done.count == 4 && heard.released.count == 3, "not all came to their end")
+    expect([managed.count, scoped.count, awaited.count] == [1, 1, 1], "ends \(managed) \(scoped) \(awaited)")
+    expect(heard.scopedEvents.elements == scoped, "events \(heard.scopedEvents.elements), but \(scoped)")
+    // The client counts the ends by itself.
+    let counted = [totals.started, totals.succeeded, totals.failed, totals.cancelled]
+    let told = [3] + [End.succeeded, .failed, .cancelled].map { end in ends.count { $0 == end } }
+    expect(counted == told, "counted \(counted), told \(told)")
+    expect(core.entryCount == 0, "\(core.entryCount) are left")
+    // The end is called back, but for a cancellation; nothing is, once somebody has cancelled.
+    let isSilent = managed == [.cancelled]
+    let maySilence = actions.contains(.cancel) || actions.contains(.cancelAll)
+    expect(callbacks == (isSilent ? [] : managed) || maySilence && callbacks.isEmpty, "callbacks \(callbacks)")
+    expect(heard.callbacksAfterCancel.count == 0, "callbacks after a cancel")
+    return faults
   }
 
-  /// Starts a request in block style and counts what comes after its own cancel.
-  actor CallbackActor {
-    private let log: Log<String>
+  /// Starts the calls, does all to them, and lets them end.
+  private static func play(_ actions: [Action], inParallel: Bool, _ heard: Heard) async -> ClientCore {
+    let program = await Program(heard)
+    await withTaskGroup(of: Void.self) { group in
+      for action in actions {
+        if inParallel { group.addTask { await program.run(action) } } else { await program.run(action) }
+      }
+    }
+    program.answer(.success(.text("end")))
+    return program.core
+  }
+
+  /// Starts the calls, and keeps what they belong to until it lets go of it.
+  private final class Program: Sendable {
+    let core: ClientCore
+    private let clock = TestClock(advancing: .manually)
+    private let board = Board()
+    private let screen: Screen
+    private let client: Shared<HTTPClient?>
+    private let scope: Shared<RequestScope?>
+    private let handle: Shared<RequestHandle<HTTPResponse>?>
+
+    init(_ heard: Heard) async {
+      let client = HTTPClient.stubbed(
+        StubTransport { [board] in try await board.answer(to: Forge.number($0)) }, clock: clock
+      ) {
+        $0.retry = .none
+        $0.timeout = TimeoutPolicy(connect: nil, idle: nil, firstByte: nil, total: .seconds(100))
+      }
+      core = client.core
+      screen = Screen(heard)
+      heard.wait(heard.awaited) { [core] in
+        try await core.send(.get("/0"), options: heard.options()) { response, _ in response }
+      }
+      let managed = await screen.start(.get("/1"), client, heard.options())
+      heard.follow(managed.events, heard.managedEvents)
+      let scope = RequestScope(client: client)
+      let scoped = scope.start(.get("/2"), options: heard.options())
+      heard.follow(scoped.events, heard.scopedEvents)
+      heard.wait(heard.scoped) { try await scoped.value }
+      self.client = Shared(client)
+      self.scope = Shared(scope)
+      handle = Shared(managed)
+    }
+
+    /// The answer to what has none yet.
+    func answer(_ result: Result<StubResponse, any Error>) { for number in 0..<3 { board.resolve(number, result) } }
+
+    func run(_ action: Action) async {
+      switch action {
+      case .finish: answer(.success(.text("x")))
+      case .fail: answer(.failure(HTTPError(.protocolViolation, "stubbed")))
+      case .cancel: if let handle = handle.value { await screen.cancel(handle) }
+      case .cancelAll: core.cancel()
+      case .timeout: clock.advance(by: .seconds(101))
+      case .endScope: scope.withLock { $0?.cancelAll() }
+      case .dropClient: client.withLock { $0 = nil }
+      case .dropHandle: handle.withLock { $0 = nil }
+      }
+    }
+  }
+
+  /// Whose callbacks are counted, and among them those after its own cancel.
+  private actor Screen {
+    private let heard: Heard
     private var isCancelled = false
-    private(set) var late = 0
 
-    init(_ log: Log<String>) { self.log = log }
+    init(_ heard: Heard) { self.heard = heard }
 
-    func start(_ client: HTTPClient) -> RequestHandle<HTTPResponse> {
+    func start(_ request: HTTPRequest, _ client: HTTPClient, _ options: RequestOptions) -> RequestHandle<HTTPResponse> {
       client.get(
-        "http://example.test/managed", onSuccess: { _ in self.called("success") },
-        onError: { _ in self.called("error") })
+        request.target, options: options, onSuccess: { _ in self.called(.succeeded) },
+        onError: { _ in self.called(.failed) })
     }
 
     func cancel(_ handle: RequestHandle<HTTPResponse>) {
@@ -104,39 +184,9 @@ import Testing
       isCancelled = true
     }
 
-    private func called(_ what: String) {
-      log.add(what)
-      if isCancelled { late += 1 }
-    }
-  }
-
-  /// One answer for all requests of a round.
-  final class Answer: Sendable {
-    private struct State {
-      var result: Result<StubResponse, any Error>?
-      var waiters: [CheckedContinuation<StubResponse, any Error>] = []
-    }
-
-    private let state = Locked(State())
-
-    func resolve(_ result: Result<StubResponse, any Error>) {
-      let waiters = state.withLock { state in
-        guard state.result == nil else { return [CheckedContinuation<StubResponse, any Error>]() }
-        state.result = result
-        defer { state.waiters = [] }
-        return state.waiters
-      }
-      for waiter in waiters { waiter.resume(with: result) }
-    }
-
-    func value() async throws -> StubResponse {
-      try await withCheckedThrowingContinuation { continuation in
-        let result = state.withLock { state in
-          if state.result == nil { state.waiters.append(continuation) }
-          return state.result
-        }
-        if let result { continuation.resume(with: result) }
-      }
+    private func called(_ end: End) {
+      heard.callbacks.add(end)
+      if isCancelled { heard.callbacksAfterCancel.add(end) }
     }
   }
 }

@@ -1,11 +1,12 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// The levels: global default < client < scope < endpoint < request, field by field.
-@Suite struct OptionsTests {
+@Suite(.hangLimit) struct OptionsTests {
   enum Level: Int, CaseIterable, Sendable { case global, client, scope, endpoint, request }
 
   /// A field, with two values that can be told apart.
@@ -84,22 +85,20 @@ import Testing
       Field(
         testDescription: "onProgress",
         set: { options, number in
-          options.onProgress = {
-            reported.withLock { $0 = number }; _ = $0
-          }
+          options.onProgress = { _ in reported?.add(number) }
         },
         get: { options in
-          reported.withLock { $0 = 0 }
-          options.onProgress?(TransferProgress())
-          return reported.withLock { $0 }
+          let log = Log<Int>()
+          $reported.withValue(log) { options.onProgress?(TransferProgress()) }
+          return log.elements.last ?? 0
         }),
       Field(testDescription: "own key", set: { $0[OwnKey.self] = $1 }, get: { $0[OwnKey.self] ?? 0 }),
     ]
     + limit("connect", \.connect, \.connect) + limit("idle", \.idle, \.idle)
     + limit("firstByte", \.firstByte, \.firstByte) + limit("total", \.total, \.total)
 
-  /// What the progress closure of the last look was.
-  private static let reported = Locked(0)
+  /// Where a progress closure says which one it is.
+  @TaskLocal private static var reported: Log<Int>?
 
   struct Probe: Endpoint {
     typealias Output = String
@@ -138,25 +137,22 @@ import Testing
     return try #require(seen.elements.first)
   }
 
-  @Test func `a higher level wins, and what it leaves out is inherited`() async throws {
-    for field in Self.fields {
-      for lower in Level.allCases {
-        for upper in Level.allCases where upper.rawValue > lower.rawValue {
-          for (low, high) in [(1, 2), (2, 1)] {
-            var lowerOptions = RequestOptions()
-            var upperOptions = RequestOptions()
-            field.set(&lowerOptions, low)
-            field.set(&upperOptions, high)
+  @Test(arguments: fields) func `a higher level wins, and what it leaves out is inherited`(field: Field) async throws {
+    for lower in Level.allCases {
+      for upper in Level.allCases where upper.rawValue > lower.rawValue {
+        for (low, high) in [(1, 2), (2, 1)] {
+          var lowerOptions = RequestOptions()
+          var upperOptions = RequestOptions()
+          field.set(&lowerOptions, low)
+          field.set(&upperOptions, high)
 
-            let both = try await Self.arrived([lower: lowerOptions, upper: upperOptions])
-            let inherited = try await Self.arrived([lower: lowerOptions, upper: RequestOptions()])
-            let own = try await Self.arrived([lower: RequestOptions(), upper: upperOptions])
+          let both = try await Self.arrived([lower: lowerOptions, upper: upperOptions])
+          let inherited = try await Self.arrived([lower: lowerOptions, upper: RequestOptions()])
+          let own = try await Self.arrived([lower: RequestOptions(), upper: upperOptions])
 
-            let name = field.testDescription
-            #expect(field.get(both) == high, "\(name): \(upper) over \(lower)")
-            #expect(field.get(inherited) == low, "\(name): \(upper) inherits from \(lower)")
-            #expect(field.get(own) == high, "\(name): \(upper) alone")
-          }
+          #expect(field.get(both) == high, "\(upper) over \(lower)")
+          #expect(field.get(inherited) == low, "\(upper) inherits from \(lower)")
+          #expect(field.get(own) == high, "\(upper) alone")
         }
       }
     }
@@ -231,12 +227,12 @@ import Testing
       seen.add(context.options[GlobalKey.self])
       return .text("x")
     })
-    let before = HTTPClient { $0.transport = transport }
+    let before = HTTPClient.stubbed(transport)
     // A key that only this test knows: other tests make clients at the same time.
     HTTPClient.Configuration.default.options[GlobalKey.self] = "global"
-    let after = HTTPClient { $0.transport = transport }
+    let after = HTTPClient.stubbed(transport)
     HTTPClient.Configuration.default.options[GlobalKey.self] = nil
-    let last = HTTPClient { $0.transport = transport }
+    let last = HTTPClient.stubbed(transport)
 
     for client in [before, after, last] { _ = try await client.get("http://example.test/") }
 
@@ -247,18 +243,19 @@ import Testing
     let gate = Gate()
     let sent = Log<String?>()
     let client = HTTPClient {
+      $0.clock = TestClock()
       $0.options.tag = "old"
       $0.transport = StubTransport(withContext: { _, context in
         sent.add(context.options.tag)
-        await gate.wait()
+        await gate.pass()
         return .text("x")
       })
     }
     let first = client.start(.get("http://example.test/"))
-    await eventually("sent") { sent.elements.count == 1 }
+    await sent.wait(for: 1)
 
     await client.update { $0.options.tag = "new" }
-    await gate.open()
+    gate.open()
     _ = try await first.value
     _ = try await client.get("http://example.test/")
 
@@ -271,7 +268,7 @@ import Testing
     let transport = StubTransport { _ in .text("x") }
 
     let error = try await #require(throws: HTTPError.self) {
-      try await HTTPClient { $0.transport = transport }.get("http://example.test/", options: options)
+      try await HTTPClient.stubbed(transport).get("http://example.test/", options: options)
     }
 
     #expect(error.kind == .invalidRequest)

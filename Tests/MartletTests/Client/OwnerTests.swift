@@ -1,11 +1,12 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// Callbacks that belong to an object, which may go at any time.
-@Suite(.timeLimit(.minutes(2))) struct OwnerTests {
+@Suite(.hangLimit) struct OwnerTests {
   private final class Owner: Sendable {
     let number: Int
     init(_ number: Int) { self.number = number }
@@ -14,12 +15,11 @@ import Testing
   // S8, S17
   @Test func `an owner that goes away while its request runs is not kept, and hears nothing`() async throws {
     let gate = Gate()
-    let client = HTTPClient {
-      $0.transport = .stub { request in
-        await gate.wait()
+    let client = HTTPClient.stubbed(
+      StubTransport { request in
+        await gate.pass()
         return request.url?.path() == "/bad" ? .status(500) : .text("x")
-      }
-    }
+      })
     // It belongs to somebody who stays.
     let scope = RequestScope(client: client)
     let calls = Log<Int>()
@@ -34,37 +34,36 @@ import Testing
             onError: { owner, _ in calls.add(-owner.number) }))
       }
     }
-    await eventually("both run") { client.activity.current.running.count == 2 }
+    await gate.waitForArrivals(2)
 
     owner = nil
 
     #expect(reference == nil)
-    await gate.open()
+    gate.open()
     #expect(try await handles[0].value.text == "x")
     await #expect(throws: HTTPError.self) { try await handles[1].value }
-    await eventually("delivered") { client.core.entryCount == 0 }
+    await client.waitUntilEmpty()
     #expect(calls.elements.isEmpty)
   }
 
   // S17, S134: testSetDelegate
   @Test func `owners come and go while requests run, and each that stays is called once`() async throws {
-    let client = HTTPClient {
-      $0.cache = ResponseCache.none
-      $0.timeout = .unlimited
-      $0.transport = .stub { _ in
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in
         await Task.yield()
         return .text("x")
       }
-    }
+    ) { $0.cache = ResponseCache.none }
     let scope = RequestScope(client: client)
     let calls = Log<Int>()
+    let count = Stress.count(50, full: 250)
 
     let kept = await withTaskGroup(of: [Owner].self) { group in
       for task in 0..<8 {
         group.addTask {
           var kept: [Owner] = []
-          for index in 0..<250 {
-            let owner = Owner(task * 250 + index)
+          for index in 0..<count {
+            let owner = Owner(task * count + index)
             scope.start(
               .get("http://example.test/"), for: owner, onSuccess: { owner, _ in calls.add(owner.number) })
             if index.isMultiple(of: 2) { kept.append(owner) }
@@ -75,10 +74,10 @@ import Testing
       }
       return await group.reduce(into: []) { $0 += $1 }
     }
-    await eventually("all is delivered") { client.core.entryCount == 0 }
+    await client.waitUntilEmpty()
 
     let counts = Dictionary(calls.elements.map { ($0, 1) }, uniquingKeysWith: +)
-    #expect(kept.count == 1000 && kept.allSatisfy { counts[$0.number] == 1 })
+    #expect(kept.count == 4 * count && kept.allSatisfy { counts[$0.number] == 1 })
     #expect(counts.values.allSatisfy { $0 == 1 })
   }
 }

@@ -1,11 +1,12 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// Whatever a client was used for, nothing keeps it when that is over and nobody has it any more.
-@Suite(.timeLimit(.minutes(2))) struct ReleaseTests {
+@Suite(.hangLimit) struct ReleaseTests {
   /// A use of a client, to its end.
   struct Use: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -30,9 +31,9 @@ import Testing
     Use("a stored response that is confirmed") { client in for _ in 0..<3 { _ = try await client.get("/stale") } },
     Use("questions about a stored response, whose first asker leaves at any moment") { client in
       _ = try await client.get("/slowly")
-      for number in 0..<100 {
+      for number in 0..<Stress.count(50, full: 500) {
         let tasks = (0..<4).map { _ in Task { try await client.get("/slowly") } }
-        try await Task.sleep(for: .microseconds(number * 20))
+        for _ in 0..<number % 50 { await Task.yield() }
         tasks[0].cancel()
         for task in tasks.dropFirst() { #expect(try await task.value.text == "stale") }
         _ = try? await tasks[0].value
@@ -65,11 +66,18 @@ import Testing
     },
     Use("a task that is cancelled") { client in
       let task = Task { try await client.get("/hang") }
-      try await Task.sleep(for: .milliseconds(5))
+      await client.wait { client.activity.current.running.count == 1 }
       task.cancel()
       _ = try? await task.value
     },
-    Use("a limit that has passed") { _ = try? await $0.get("/hang", options: .timeout(.milliseconds(20))) },
+    Use("a limit that has passed") { client in
+      let clock = try #require(client.configuration.clock as? TestClock)
+      let task = Task { try await client.get("/hang", options: .timeout(.seconds(20))) }
+      await client.wait { client.activity.current.running.count == 1 }
+      clock.advance(by: .seconds(20))
+      let error = await #expect(throws: HTTPError.self) { try await task.value }
+      #expect(error?.kind == .timedOut)
+    },
     Use("a scope") { client in _ = await withRequestScope(client: client) { $0.start(.get("/hang")) } },
     Use("a download") { client in
       let file = try await client.download("/text")
@@ -86,9 +94,11 @@ import Testing
     Use("a derived client") { _ = try await $0.derived { $0.headers["X"] = "y" }.get("/text") },
   ]
 
-  private static func transport() -> StubTransport {
+  /// A server of everything above, which holds a signal.
+  private static func transport(_ signal: ReleaseSignal) -> StubTransport {
     let failures = Locked(0)
     return StubTransport { request in
+      defer { withExtendedLifetime(signal) {} }
       switch request.url?.path {
       case "/missing": return .text("", status: .notFound)
       case "/busy": return .text("", status: .serviceUnavailable)
@@ -99,7 +109,7 @@ import Testing
         return .text("", status: .unauthorized, headers: ["WWW-Authenticate": "Basic realm=\"a\""])
       case "/fresh": return .text("fresh", headers: ["Cache-Control": "max-age=600"])
       case "/stale", "/slowly":
-        if request.url?.path == "/slowly" { try? await Task.sleep(for: .milliseconds(1)) }
+        if request.url?.path == "/slowly" { for _ in 0..<20 { await Task.yield() } }
         let fields: HTTPHeaders = ["Cache-Control": "max-age=0, stale-while-revalidate=600", "ETag": "\"1\""]
         if request.headers.contains("If-None-Match") { return .status(.notModified, headers: fields) }
         return .text("stale", headers: fields)
@@ -117,7 +127,7 @@ import Testing
         return .streamed { rest.withLock { $0.popLast() } }
       case "/events": return .text("data: a\n\ndata: b\n\n", headers: ["Content-Type": "text/event-stream"])
       case "/hang":
-        try? await Task.sleep(for: .seconds(60))
+        _ = try? await untilCancelled()
         return .text("late")
       default: return .text("text")
       }
@@ -125,10 +135,8 @@ import Testing
   }
 
   @Test(arguments: uses) func `a client is gone after`(_ use: Use) async throws {
-    let transport = Self.transport()
-    var client: HTTPClient? = HTTPClient {
-      $0.transport = transport
-      $0.baseURL = "http://a.test/"
+    let isReleased = Gate()
+    var client: HTTPClient? = HTTPClient.stubbed(Self.transport(ReleaseSignal { isReleased.open() })) {
       $0.authenticators[.baseURL] = .ask { _ in .user("u", password: "p") }
     }
     weak let core = client?.core
@@ -136,6 +144,7 @@ import Testing
     if let client { try await use.run(client) }
     client = nil
 
-    await eventually("the client is gone") { core == nil }
+    await isReleased.pass()
+    #expect(core == nil)
   }
 }

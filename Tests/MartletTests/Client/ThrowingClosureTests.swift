@@ -1,11 +1,12 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// Whatever the program's own code throws is an error of its request, and of nothing else.
-@Suite(.timeLimit(.minutes(2))) struct ThrowingClosureTests {
+@Suite(.hangLimit) struct ThrowingClosureTests {
   struct Own: Error {}
 
   private struct Failing: Middleware {
@@ -66,19 +67,22 @@ import Testing
       testDescription: "an endpoint that recovers", run: { _ = try await $0.send(Broken(target: "/missing")) }),
   ]
 
-  private static let transport = StubTransport { request in
-    switch request.url?.path() {
-    case "/redirect": .redirect(to: "/x")
-    case "/locked": .status(.unauthorized)
-    case "/missing": .status(404)
-    case "/json": .json("1")
-    default: .text("x")
+  private static var transport: StubTransport {
+    StubTransport { request in
+      switch request.url?.path() {
+      case "/redirect": .redirect(to: "/x")
+      case "/locked": .status(.unauthorized)
+      case "/missing": .status(404)
+      case "/json": .json("1")
+      default: .text("x")
+      }
     }
   }
 
   // S21
   @Test(arguments: places) func `is the error of one request`(_ place: Place) async throws {
     let client = HTTPClient {
+      $0.clock = TestClock()
       $0.transport = Self.transport
       $0.baseURL = "http://example.test"
       place.configure(&$0)
@@ -91,7 +95,7 @@ import Testing
     } else {
       #expect(error is Own, "\(error)")
     }
-    #expect(client.core.entryCount == 0)
+    await client.waitUntilEmpty()
     // The program goes on, and so does its client.
     let other = client.derived {
       $0.transport = Self.transport
@@ -105,6 +109,7 @@ import Testing
   // S21
   @MainActor @Test func `is of kind middleware in callbacks, with the error underneath`() async throws {
     let client = HTTPClient {
+      $0.clock = TestClock()
       $0.transport = Self.transport
       $0.middleware = [Failing()]
     }
@@ -112,7 +117,7 @@ import Testing
 
     client.get("http://example.test/x", onSuccess: { _ in Issue.record("success") }, onError: { errors.append($0) })
 
-    await eventually("called") { !errors.isEmpty }
+    await client.waitUntilEmpty()
     #expect(errors.map(\.kind) == [.middleware] && errors.first?.underlying is Own)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
@@ -21,8 +22,7 @@ import Testing
   static func client(
     _ transport: StubTransport, _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
   ) -> HTTPClient {
-    HTTPClient {
-      $0.transport = transport
+    HTTPClient.stubbed(transport) {
       $0.redirects.allowsDowngrade = true
       configure(&$0)
     }
@@ -178,9 +178,9 @@ import Testing
       .status(503, headers: ["Set-Cookie": "node=2", "Retry-After": "0"]), .text("x"),
     ])
     let client = HTTPClient {
+      $0.clock = TestClock()
       $0.transport = transport
       $0.retry = .backoff()
-      $0.clock = TestClock()
     }
 
     _ = try await client.get("http://a.test/")
@@ -190,7 +190,7 @@ import Testing
 
   @Test func `looks at 50 lines of a response`() async throws {
     let lines = (0..<100).map { HTTPHeaders.Field(name: "Set-Cookie", value: "c\($0)=1") }
-    let client = HTTPClient { $0.transport = .stub { _ in .status(.ok, headers: HTTPHeaders(lines)) } }
+    let client = HTTPClient.stubbed(.status(.ok, headers: HTTPHeaders(lines)))
 
     let response = try await client.get("http://a.test/")
 
@@ -205,7 +205,7 @@ import Testing
       "set-cookie": "b=2; Expires=Sun, 06 Nov 1994 08:49:37 GMT",
       "SET-COOKIE": "c=3, d=4",
     ]
-    let client = HTTPClient { $0.transport = .stub { _ in .status(404, headers: headers) } }
+    let client = HTTPClient.stubbed(.status(404, headers: headers))
 
     let response = try await client.get("http://a.test/", options: .accepts(.any))
 

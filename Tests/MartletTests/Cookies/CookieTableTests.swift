@@ -58,6 +58,27 @@ import Testing
     #expect(try bench.sent(to: "http://x.test/on") == "a=1")
   }
 
+  /// RFC 6265bis §5.8.3.
+  @Test func `sends what came at one time in the order in which it came`() throws {
+    var table = CookieTable()
+    let url = try AbsoluteURL.parse("http://www.x.test/")
+    let names = ["c", "a", "d", "b"]
+    for (name, domain) in zip(names, ["; Domain=x.test", "", "; Domain=www.x.test", ""]) {
+      let line = try #require(SetCookie("\(name)=1\(domain)", now: Self.start))
+      table.receive(line, from: url, now: Self.start)
+    }
+    // Another jar, which reads what this one has saved.
+    var other = CookieTable()
+    for cookie in table.inOrder(Self.start) { other.put(cookie, now: Self.start) }
+    let again = try #require(SetCookie("c=2; Domain=x.test", now: Self.start))
+    table.receive(again, from: url, now: Self.start)
+
+    let own = table.select(for: url, .same, now: Self.start)
+    let restored = other.select(for: url, .same, now: Self.start)
+    #expect(own.map(\.name) == names)
+    #expect(restored.map(\.name) == names)
+  }
+
   @Test func `tells cookies apart by name, domain, path and whom they are for`() throws {
     var bench = Bench()
     try bench.receive("a=host", from: "http://x.test/")
@@ -172,7 +193,7 @@ import Testing
 
   @Test func `keeps 3,000 cookies in all, and drops the one that was not used for longest`() throws {
     var bench = Bench()
-    for number in 0..<3_000 { try bench.receive("a=\(number)", from: "http://h\(number).test/") }
+    for number in 0..<3_000 { try bench.receive("a=\(number)", from: "https://h\(number).test/") }
     _ = try bench.sent(to: "http://h0.test/")
 
     try bench.receive("a=new", from: "http://new.test/")

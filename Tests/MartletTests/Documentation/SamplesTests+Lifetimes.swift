@@ -1,6 +1,7 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
 /// The articles about many requests, and about what stands around them.
@@ -44,11 +45,13 @@ extension SamplesTests {
   }
 
   @MainActor @Test func `is called back on the main actor`() async {
+    let client = Self.client(.text("new"))
     let model = NewsModel()
 
-    model.load(Self.client(.text("new")))
+    model.load(client)
 
-    await eventually("called back") { model.news == "new" }
+    await client.waitUntilEmpty()
+    #expect(model.news == "new")
     #expect(model.isBusy)
     #expect(model.failure == nil)
   }
@@ -67,18 +70,20 @@ extension SamplesTests {
   }
 
   @MainActor @Test func `passes the owner to a callback`() async {
-    let model = SearchModel(client: Self.client(.text("found")))
+    let client = Self.client(.text("found"))
+    let model = SearchModel(client: client)
 
     model.search(for: "s")
     model.search(for: "sw")
 
-    await eventually("the newest one wins") { model.results == "found" }
+    await client.waitUntilEmpty()
+    #expect(model.results == "found")
   }
 
   @Test func `ends requests with a function`() async throws {
     let client = Self.client(
       StubTransport { request in
-        if request.url?.path() == "/slow" { try await Task.sleep(for: .seconds(60)) }
+        if request.url?.path() == "/slow" { try await untilCancelled() }
         return .text("fast")
       })
 
@@ -129,8 +134,8 @@ extension SamplesTests {
     var target: RequestTarget { "/articles/1" }
   }
 
-  private static let repos = StubTransport { request in
-    .json(#"{"name":"\#(request.url?.lastPathComponent ?? "")","stars":3}"#)
+  private static var repos: StubTransport {
+    StubTransport { request in .json(#"{"name":"\#(request.url?.lastPathComponent ?? "")","stars":3}"#) }
   }
 
   @Test func `sends an endpoint`() async throws {
@@ -173,11 +178,7 @@ extension SamplesTests {
   }
 
   @Test func `ends requests by type`() async throws {
-    let client = Self.client(
-      StubTransport { _ in
-        try await Task.sleep(for: .seconds(60))
-        return .text("late")
-      })
+    let client = Self.client(StubTransport { _ in try await untilCancelled() })
     let handle = client.start(GetRepo(owner: "apple", name: "swift"))
 
     if client.activity.isInUse(GetRepo.self) { client.cancelAll(of: GetRepo.self) }
@@ -202,7 +203,13 @@ extension SamplesTests {
     #expect(client.activity.current.totals.succeeded == 1)
   }
 
-  @MainActor final class Lamp { var isOn: Bool? }
+  @MainActor final class Lamp {
+    let shown = Shared<Bool?>(nil)
+    var isOn: Bool {
+      get { shown.value == true }
+      set { shown.withLock { $0 = newValue } }
+    }
+  }
 
   @MainActor @Test func `shows an indicator`() async {
     let client = Self.client(.text("x"))
@@ -211,7 +218,7 @@ extension SamplesTests {
     let watcher = Task {
       for await isOn in client.activity.indicator(hideAfter: .milliseconds(250)) { lamp.isOn = isOn }
     }
-    await eventually("shown") { lamp.isOn == false }
+    await lamp.shown.wait { $0 == false }
     watcher.cancel()
     await watcher.value
   }

@@ -1,13 +1,14 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
 /// The code of the articles in `Martlet.docc`, compiled and run.
 ///
 /// The first test compares the articles with the files of this folder line by line, so that neither can change without
 /// the other.
-@Suite struct SamplesTests {
+@Suite(.hangLimit) struct SamplesTests {
   struct User: Codable, Equatable, Sendable {
     var id: Int
     var name: String
@@ -24,6 +25,7 @@ import Testing
       $0.transport = transport
       $0.baseURL = "http://example.test"
       $0.clock = TestClock()
+      $0.now = { Date(timeIntervalSince1970: 1_700_000_000) }
     }
   }
 
@@ -223,7 +225,9 @@ import Testing
 
   // MARK: Redirects
 
-  private static let moved = StubTransport(routes: ["GET /old": .redirect(to: "/new"), "GET /new": .text("new")])
+  private static var moved: StubTransport {
+    StubTransport(routes: ["GET /old": .redirect(to: "/new"), "GET /new": .text("new")])
+  }
 
   @Test func `follows redirects`() async throws {
     let client = Self.client(Self.moved)

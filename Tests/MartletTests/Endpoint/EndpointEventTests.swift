@@ -1,12 +1,13 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
 // W24
-@Suite(.timeLimit(.minutes(3))) struct EndpointEventTests {
+@Suite(.hangLimit) struct EndpointEventTests {
   private static func client() -> HTTPClient {
-    Forge.client(
+    HTTPClient.stubbed(
       StubTransport { request in
         switch request.url?.path() {
         case "/user": .json(#"{"id":1}"#)
@@ -73,20 +74,20 @@ import Testing
 
   @Test func `does not tell of cancelled requests`() async throws {
     let gate = Gate()
-    let client = Forge.client(
+    let client = HTTPClient.stubbed(
       StubTransport { request in
-        await gate.wait()
+        await gate.pass()
         return .text(request.url?.lastPathComponent ?? "")
       })
     var events = client.events(of: Forge.GetItem.self).makeAsyncIterator()
     let cancelled = client.start(Forge.GetItem(number: 1))
     let awaited = Task { try await client.send(Forge.GetItem(number: 2)) }
-    await eventually("both run") { client.activity.current.running.count == 2 }
+    await client.wait { client.activity.current.running.count == 2 }
 
     cancelled.cancel()
     awaited.cancel()
     _ = try? await awaited.value
-    await gate.open()
+    gate.open()
     _ = try await client.send(Forge.GetItem(number: 3))
 
     #expect(await Self.text(events.next()) == "3")
@@ -94,18 +95,18 @@ import Testing
 
   @Test func `a listener whose task is cancelled ends`() async throws {
     let client = Self.client()
+    let events = client.events(of: Forge.GetItem.self)
     let seen = Log<String>()
     let listening = Task {
-      for await event in client.events(of: Forge.GetItem.self) { seen.add(Self.text(event)) }
+      for await event in events { seen.add(Self.text(event)) }
       return "ended"
     }
-    await eventually("it listens") {
-      _ = try? await client.send(Forge.GetItem(number: 1))
-      return !seen.elements.isEmpty
-    }
+    _ = try await client.send(Forge.GetItem(number: 1))
+    await seen.wait(for: 1)
 
     listening.cancel()
 
     #expect(await listening.value == "ended")
+    #expect(seen.elements == ["1"])
   }
 }

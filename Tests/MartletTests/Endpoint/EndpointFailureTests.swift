@@ -1,15 +1,16 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
 /// What an endpoint makes of responses and errors it does not want.
-@Suite(.timeLimit(.minutes(3))) struct EndpointFailureTests {
+@Suite(.hangLimit) struct EndpointFailureTests {
   struct Refusal: Error, Equatable { var reason: String }
 
   // W8
   @Test func `a body of another shape is a decoding error with what is underneath`() async throws {
-    let client = Forge.client(StubTransport { _ in .json(#"{"id":"secret"}"#) })
+    let client = HTTPClient.stubbed(StubTransport { _ in .json(#"{"id":"secret"}"#) })
 
     let error = try await #require(throws: HTTPError.self) { try await client.send(Forge.GetUser()) }
 
@@ -29,7 +30,7 @@ import Testing
         try JSONDecoder().decode([String: Int].self, from: response.body)["id"] ?? 0
       }
     }
-    let client = Forge.client(StubTransport { _ in .json(#"{"id":"secret"}"#) })
+    let client = HTTPClient.stubbed(StubTransport { _ in .json(#"{"id":"secret"}"#) })
 
     let error = try await #require(throws: HTTPError.self) { try await client.send(Wrapped()) }
     let managed = try await #require(throws: HTTPError.self) { try await client.start(Wrapped()).value }
@@ -53,7 +54,7 @@ import Testing
 
   // W8, N22
   @Test func `what the endpoint throws itself passes unchanged`() async throws {
-    let client = Forge.client(StubTransport { _ in .json(#"{"ok":false}"#) })
+    let client = HTTPClient.stubbed(StubTransport { _ in .json(#"{"ok":false}"#) })
 
     await #expect(throws: Refusal(reason: "validate")) { try await client.send(Picky(failsInValidate: true)) }
     await #expect(throws: Refusal(reason: "decode")) { try await client.send(Picky(failsInValidate: false)) }
@@ -71,7 +72,7 @@ import Testing
         return nil
       }
     }
-    let client = Forge.client(StubTransport(script: [.status(404), .json(#"{"id":1}"#), .status(500)]))
+    let client = HTTPClient.stubbed(StubTransport(script: [.status(404), .json(#"{"id":1}"#), .status(500)]))
 
     let missing = try await client.send(Find())
     let found = try await client.start(Find()).value
@@ -92,7 +93,7 @@ import Testing
         throw Refusal(reason: error.decoded(as: Forge.Item.self)?.name ?? "\(error.kind)")
       }
     }
-    let client = Forge.client(
+    let client = HTTPClient.stubbed(
       StubTransport(script: [
         .json(#"{"name":"too many"}"#, status: 429), .failure(HTTPError(.cannotConnect, "refused")), .text("[]"),
       ]))
@@ -110,7 +111,7 @@ import Testing
       func recover(from error: HTTPError) throws -> String { "\(error.kind)" }
     }
     let transport = StubTransport { _ in .text("x") }
-    let client = Forge.client(transport)
+    let client = HTTPClient.stubbed(transport)
 
     #expect(try await client.send(Broken()) == "invalidRequest")
     #expect(try await client.start(Broken()).value == "invalidRequest")
@@ -129,10 +130,10 @@ import Testing
       }
     }
     let log = Log<String>()
-    let client = Forge.client(StubTransport { _ in try await Forge.hang() })
+    let client = HTTPClient.stubbed(StubTransport { _ in try await untilCancelled() })
     let awaited = Task { try await client.send(Stubborn(log: log)) }
     let managed = client.start(Stubborn(log: log))
-    await eventually("both run") { client.activity.current.running.count == 2 }
+    await client.wait { client.activity.current.running.count == 2 }
 
     client.cancelAll()
 
@@ -150,7 +151,7 @@ import Testing
       default: .json(#"{"data":{"name":"no"}}"#, status: 422)
       }
     }
-    let client = Forge.client(transport)
+    let client = HTTPClient.stubbed(transport)
 
     let user = try await client.send(SharedUser())
     let item = try await client.send(SharedItem(name: "a b"))

@@ -2,16 +2,17 @@ import Dispatch
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct EndpointTests {
+@Suite(.hangLimit) struct EndpointTests {
   // MARK: What is sent
 
   // W1, W2, W14
   @Test func `three lines are an endpoint`() async throws {
     let transport = StubTransport { _ in .json(#"{"id":7}"#) }
 
-    let user = try await Forge.client(transport).send(Forge.GetUser())
+    let user = try await HTTPClient.stubbed(transport).send(Forge.GetUser())
 
     #expect(user == Forge.User(id: 7))
     #expect(transport.requests.map(\.method) == [.get])
@@ -30,7 +31,7 @@ import Testing
     }
     let transport = StubTransport { _ in .text("found") }
 
-    let text = try await Forge.client(transport) { $0.headers["Accept"] = "*/*" }.send(Find())
+    let text = try await HTTPClient.stubbed(transport) { $0.headers["Accept"] = "*/*" }.send(Find())
 
     let request = try #require(transport.requests.first)
     #expect(text == "found")
@@ -55,7 +56,7 @@ import Testing
     }
     let transport = StubTransport { _ in .text("") }
 
-    _ = try await Forge.client(transport).send(Signed())
+    _ = try await HTTPClient.stubbed(transport).send(Signed())
 
     let request = try #require(transport.requests.first)
     #expect(request.method == .put)
@@ -74,7 +75,7 @@ import Testing
     }
     let transport = StubTransport { _ in .text("") }
 
-    _ = try await Forge.client(transport).send(Send(method: HTTPMethod(rawValue: name)))
+    _ = try await HTTPClient.stubbed(transport).send(Send(method: HTTPMethod(rawValue: name)))
 
     #expect(transport.requests.first?.method.rawValue == name)
     #expect(transport.requests.first?.body == .json(["a": 1]))
@@ -92,7 +93,7 @@ import Testing
       tags.add(context.options.tag)
       return .text("no", status: 500)
     })
-    let client = Forge.client(transport) { $0.options.tag = "client" }
+    let client = HTTPClient.stubbed(transport) { $0.options.tag = "client" }
 
     _ = try await client.send(Tagged())
     let text = try await client.send(Tagged(), options: .tag("call"))
@@ -121,7 +122,7 @@ import Testing
       typealias Output = HTTPResponse
       var target: RequestTarget { "/" }
     }
-    let client = Forge.client(StubTransport { _ in .text(#""é""#, status: 201) })
+    let client = HTTPClient.stubbed(StubTransport { _ in .text(#""é""#, status: 201) })
 
     #expect(try await client.send(Bytes()) == Data(#""é""#.utf8))
     #expect(try await client.send(Words()) == #""é""#)
@@ -134,7 +135,8 @@ import Testing
   @MainActor @Test func `decodes off the main actor`() async throws {
     struct Watched: Endpoint {
       typealias Output = String
-      let isMainFree: Log<Bool>
+      let mainQueue: DispatchSpecificKey<Bool>
+      let isOnMainQueue: Log<Bool>
       var target: RequestTarget { "/" }
       func validate(_ response: HTTPResponse) throws { look() }
       func decode(_ response: HTTPResponse) throws -> String {
@@ -142,22 +144,23 @@ import Testing
         return response.text
       }
 
-      /// The main actor can only do something meanwhile if this does not run on it.
-      private func look() {
-        let semaphore = DispatchSemaphore(value: 0)
-        Task { @MainActor in semaphore.signal() }
-        isMainFree.add(semaphore.wait(timeout: .now() + 5) == .success)
-      }
+      /// The main actor runs on the main queue, and nothing else does.
+      func look() { isOnMainQueue.add(DispatchQueue.getSpecific(key: mainQueue) == true) }
     }
     let log = Log<Bool>()
-    let client = Forge.client(StubTransport { _ in .text("x") })
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") })
 
-    _ = try await client.send(Watched(isMainFree: log))
-    _ = try await client.start(Watched(isMainFree: log)).value
-    _ = try await client.all([Watched(isMainFree: log)])
-    for await _ in client.results([Watched(isMainFree: log)]) {}
+    let mainQueue = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: mainQueue, value: true)
+    let endpoint = Watched(mainQueue: mainQueue, isOnMainQueue: log)
 
-    #expect(log.elements == Array(repeating: true, count: 8))
+    endpoint.look()
+    _ = try await client.send(endpoint)
+    _ = try await client.start(endpoint).value
+    _ = try await client.all([endpoint])
+    for await _ in client.results([endpoint]) {}
+
+    #expect(log.elements == [true] + Array(repeating: false, count: 8))
   }
 
   struct Dated: Endpoint {
@@ -177,7 +180,7 @@ import Testing
 
   // W15
   @Test func `takes the decoder of the endpoint, else that of the client`() async throws {
-    let client = Forge.client(StubTransport { _ in .json(#"{"date":1000}"#) }) {
+    let client = HTTPClient.stubbed(StubTransport { _ in .json(#"{"date":1000}"#) }) {
       $0.decoder = Dated.decoder(.millisecondsSince1970)
     }
 
@@ -195,7 +198,7 @@ import Testing
       numbers.add(context.id)
       return numbers.elements.count == 1 ? .status(503) : .text("x")
     })
-    let client = Forge.client(transport) {
+    let client = HTTPClient.stubbed(transport) {
       $0.retry = .custom { _, outcome in outcome.status == 503 ? .zero : nil }
     }
 
@@ -228,7 +231,7 @@ import Testing
         return pieces.elements.count < 3 ? Data("x".utf8) : nil
       }
     }
-    let client = Forge.client(transport) {
+    let client = HTTPClient.stubbed(transport) {
       $0.clock = clock
       $0.retry = .custom { attempt, _ in attempt < 2 ? .milliseconds(100) : nil }
     }
@@ -257,7 +260,7 @@ import Testing
       for _ in 0..<4 { context.didReceive(25, of: length) }
       return .text("x")
     })
-    let client = Forge.client(transport) { $0.clock = TestClock(advancing: .manually) }
+    let client = HTTPClient.stubbed(transport) { $0.clock = TestClock(advancing: .manually) }
     let known = Log<TransferProgress>()
     let unknown = Log<TransferProgress>()
 

@@ -1,10 +1,11 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
 /// `all` and `results`: several requests of one type.
-@Suite(.timeLimit(.minutes(3))) struct ManyEndpointsTests {
+@Suite(.hangLimit) struct ManyEndpointsTests {
   private static func items(_ count: Int) -> [Forge.GetItem] { (0..<count).map { Forge.GetItem(number: $0) } }
 
   /// Answers the highest numbers first.
@@ -12,14 +13,14 @@ import Testing
     let gates = (0..<count).map { _ in Gate() }
     return StubTransport { request in
       let number = Forge.number(request)
-      if number < count - 1 { await gates[number + 1].wait() }
-      await gates[number].open()
+      if number < count - 1 { await gates[number + 1].pass() }
+      gates[number].open()
       return .text("\(number)")
     }
   }
 
   @Test func `all keeps the order of the endpoints, whichever is first`() async throws {
-    let client = Forge.client(Self.backwards(8))
+    let client = HTTPClient.stubbed(Self.backwards(8))
 
     let texts = try await client.all(Self.items(8), limit: 8)
 
@@ -28,7 +29,7 @@ import Testing
 
   @Test func `none makes no request`() async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = Forge.client(transport)
+    let client = HTTPClient.stubbed(transport)
 
     let texts = try await client.all([Forge.GetItem]())
     for await _ in client.results([Forge.GetItem]()) { Issue.record("a result of nothing") }
@@ -40,32 +41,30 @@ import Testing
   @Test(arguments: [(9, 3), (2, 5), (4, 1), (3, 0)])
   func `all has no more requests at a time than its limit`(count: Int, limit: Int) async throws {
     let crowd = Crowd()
-    let gate = Gate()
-    let client = Forge.client(
+    let client = HTTPClient.stubbed(
       StubTransport { _ in
-        await crowd.enter()
-        await gate.wait()
-        await crowd.leave()
+        await crowd.pass()
         return .text("x")
       })
     let most = min(count, max(1, limit))
 
     let asking = Task { try await client.all(Self.items(count), limit: limit) }
-    await eventually("the limit is reached") { await crowd.count == most }
-    await gate.open()
+    await crowd.waitForArrivals(most)
+    await letOthersRun()
+    crowd.open()
     let texts = try await asking.value
 
     #expect(texts.count == count)
-    #expect(await crowd.most == most)
+    #expect(crowd.most == most)
   }
 
   @Test func `the first failure of all cancels the others`() async throws {
     let entered = Log<Int>()
-    let client = Forge.client(
+    let client = HTTPClient.stubbed(
       StubTransport { request in
         entered.add(Forge.number(request))
-        guard Forge.number(request) == 2 else { return try await Forge.hang() }
-        while entered.elements.count < 4 { await Task.yield() }
+        guard Forge.number(request) == 2 else { try await untilCancelled() }
+        await entered.wait(for: 4)
         return .status(500)
       })
 
@@ -78,9 +77,9 @@ import Testing
   }
 
   @Test func `cancelling the task cancels all`() async throws {
-    let client = Forge.client(StubTransport { _ in try await Forge.hang() })
+    let client = HTTPClient.stubbed(StubTransport { _ in try await untilCancelled() })
     let asking = Task { try await client.all(Self.items(3)) }
-    await eventually("they run") { client.activity.current.running.count == 3 }
+    await client.wait { client.activity.current.running.count == 3 }
 
     asking.cancel()
 
@@ -89,7 +88,7 @@ import Testing
   }
 
   @Test func `results succeed or fail each by itself`() async throws {
-    let client = Forge.client(
+    let client = HTTPClient.stubbed(
       StubTransport { request in
         let number = Forge.number(request)
         return number.isMultiple(of: 3) ? .status(500) : .text("\(number)")
@@ -105,41 +104,38 @@ import Testing
   }
 
   @Test func `results come as they are ready`() async {
-    let client = Forge.client(Self.backwards(5))
+    let gates = (0..<5).map { _ in Gate() }
+    let client = HTTPClient.stubbed(
+      StubTransport { request in
+        await gates[Forge.number(request)].pass()
+        return .text("x")
+      })
     var order: [Int] = []
 
-    for await (index, _) in client.results(Self.items(5), limit: 5) { order.append(index) }
+    gates[4].open()
+    for await (index, _) in client.results(Self.items(5), limit: 5) {
+      order.append(index)
+      if index > 0 { gates[index - 1].open() }
+    }
 
-    #expect(order.sorted() == [0, 1, 2, 3, 4])
-    #expect(order.last == 0 || order.first != 0)
+    #expect(order == [4, 3, 2, 1, 0])
   }
 
   @Test func `leaving the loop over results cancels the rest and starts no more`() async {
     let transport = StubTransport { request in
-      Forge.number(request) == 0 ? .text("first") : try await Forge.hang()
+      guard Forge.number(request) == 0 else { try await untilCancelled() }
+      return .text("first")
     }
-    let client = Forge.client(transport)
+    let client = HTTPClient.stubbed(transport)
 
     for await (index, _) in client.results(Self.items(20), limit: 4) {
       #expect(index == 0)
       break
     }
 
-    await eventually("nothing runs") { client.activity.current.byHost.isEmpty }
+    await client.waitUntilEmpty()
+    #expect(client.activity.current.byHost.isEmpty)
     #expect(client.activity.current.totals.succeeded == 1)
     #expect(transport.requests.count <= 5)
   }
-}
-
-/// Counts who is there at the same time.
-private actor Crowd {
-  private(set) var count = 0
-  private(set) var most = 0
-
-  func enter() {
-    count += 1
-    most = max(most, count)
-  }
-
-  func leave() { count -= 1 }
 }

@@ -1,9 +1,10 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct PagedEndpointTests {
+@Suite(.hangLimit) struct PagedEndpointTests {
   struct Page: Codable, Equatable, Sendable { var items: [Int] }
 
   struct GetPages: PagedEndpoint {
@@ -40,7 +41,7 @@ import Testing
     let transport = Self.transport(pages: 4)
     var items: [Int] = []
 
-    for try await page in Forge.client(transport).pages(of: GetPages()) { items += page.items }
+    for try await page in HTTPClient.stubbed(transport).pages(of: GetPages()) { items += page.items }
 
     #expect(items == [1, 2, 3, 4])
     #expect(transport.requests.count == 4)
@@ -48,12 +49,12 @@ import Testing
 
   @Test func `asks for a page only when the one before was taken`() async throws {
     let transport = Self.transport(pages: 4)
-    let pages = Forge.client(transport).pages(of: GetPages())
+    let pages = HTTPClient.stubbed(transport).pages(of: GetPages())
     #expect(transport.requests.isEmpty)
 
     var iterator = pages.makeAsyncIterator()
     _ = try await iterator.next()
-    for _ in 0..<100 { await Task.yield() }
+    await letOthersRun()
     let afterFirst = transport.requests.count
     _ = try await iterator.next()
 
@@ -64,14 +65,14 @@ import Testing
   @Test func `leaving the loop asks for nothing more`() async throws {
     let transport = Self.transport(pages: 4)
 
-    for try await page in Forge.client(transport).pages(of: GetPages()) where page.items == [2] { break }
+    for try await page in HTTPClient.stubbed(transport).pages(of: GetPages()) where page.items == [2] { break }
 
     #expect(transport.requests.count == 2)
   }
 
   @Test func `an error ends the pages`() async throws {
     let transport = Self.transport(pages: 4, [2: { .status(500) }])
-    let client = Forge.client(transport)
+    let client = HTTPClient.stubbed(transport)
     let seen = Log<Page?>()
 
     let error = await #expect(throws: HTTPError.self) {
@@ -92,20 +93,21 @@ import Testing
     let transport = Self.transport(pages: 4, [2: { .status(404) }])
     var pages: [Page] = []
 
-    for try await page in Forge.client(transport).pages(of: GetPages(recoversFrom: .notFound)) { pages.append(page) }
+    for try await page in HTTPClient.stubbed(transport).pages(of: GetPages(recoversFrom: .notFound)) {
+      pages.append(page)
+    }
 
     #expect(pages == [Page(items: [1]), Page(items: [])])
   }
 
   @Test func `cancelling the task cancels the request of the page`() async throws {
-    let client = Forge.client(Self.transport(pages: 4, [2: { try await Forge.hang() }]))
+    let client = HTTPClient.stubbed(Self.transport(pages: 4, [2: { try await untilCancelled() }]))
     let seen = Log<Page>()
     let reading = Task {
       for try await page in client.pages(of: GetPages()) { seen.add(page) }
     }
-    await eventually("the second page is asked for") {
-      !seen.elements.isEmpty && client.activity.isInUse(GetPages.self)
-    }
+    // The second page is asked for.
+    await client.wait { !seen.elements.isEmpty && client.activity.isInUse(GetPages.self) }
 
     reading.cancel()
 

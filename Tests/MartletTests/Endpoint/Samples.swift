@@ -30,17 +30,6 @@ enum Forge {
     var target: RequestTarget { "/list" }
   }
 
-  static func client(
-    _ transport: StubTransport, _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
-  ) -> HTTPClient {
-    HTTPClient {
-      $0.transport = transport
-      $0.baseURL = "http://example.test"
-      $0.timeout = .unlimited
-      change(&$0)
-    }
-  }
-
   /// Never answers; ends when it is cancelled.
   static func hang() async throws -> StubResponse {
     let (stream, continuation) = AsyncStream<Never>.makeStream()

@@ -137,6 +137,7 @@ import Testing
 
   @Test func `errors and snapshots show what the client's redaction shows`() async throws {
     let client = HTTPClient {
+      $0.clock = TestClock()
       $0.transport = StubTransport { _ in .status(404) }
       $0.redaction = .standard.masking(queryItems: ["email"])
     }

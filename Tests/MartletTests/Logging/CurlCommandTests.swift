@@ -1,5 +1,6 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
@@ -127,7 +128,7 @@ import Testing
 
   @Test func `a command is one line that a terminal shows as it is`() throws {
     var generator = SeededGenerator(seed: 40)
-    for _ in 0..<2_000 {
+    for _ in 0..<Stress.count(1_000, full: 20_000) {
       var request = HTTPRequest.post(
         "http://a.test/", query: ["q": HostileText.random(upTo: 12, using: &generator)],
         body: .text(HostileText.random(upTo: 12, using: &generator)))

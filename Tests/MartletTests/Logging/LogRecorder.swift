@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import TestSupport
 
 /// A sink that keeps its lines.
 struct LogRecorder: Sendable {
@@ -19,6 +20,9 @@ struct LogRecorder: Sendable {
       return log.elements
     }
   }
+
+  /// Waits until a condition on the lines holds.
+  func wait(until isTrue: ([String]) -> Bool) async { await log.wait(until: isTrue) }
 
   /// The lines with `N` for the number of the call and `T` for times.
   var golden: [String] {

@@ -31,4 +31,19 @@ import Testing
 
     #expect(LogText.field(field, .standard) == "A\\n: " + String(repeating: "x", count: 1_024) + "…")
   }
+
+  @Test(arguments: ["Link", "Location"]) func `what is cut shows no secret`(_ name: String) {
+    let long = String(repeating: "canary", count: 1_000)
+
+    for (value, shown) in [
+      ("http://u:\(long)@a.test/x", "http://a.test/x"), ("http://\(long)/:@\(long)@a.test/", nil),
+      ("http://a.test/?token=\(long)&a=\(long)", "http://a.test/?token=***"),
+    ] {
+      let line = LogText.field(HTTPHeaders.Field(name: name, value: value), .standard)
+      if let shown { #expect(line == "\(name): \(shown)") }
+      #expect(line.utf8.count <= name.utf8.count + 2 + 1_024 + 3)
+    }
+    let field = HTTPHeaders.Field(name: name, value: "http://a.test/?a=" + String(repeating: "é", count: 2_000))
+    #expect(LogText.field(field, .standard).hasSuffix("é…"))
+  }
 }

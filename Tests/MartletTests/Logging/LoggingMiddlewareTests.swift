@@ -1,16 +1,15 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite struct LoggingMiddlewareTests {
+@Suite(.hangLimit) struct LoggingMiddlewareTests {
   private static func client(
     _ logging: LoggingMiddleware, isPerCall: Bool = false, _ transport: StubTransport
   ) -> HTTPClient {
-    HTTPClient {
-      $0.transport = transport
-      $0.clock = TestClock()
+    HTTPClient.stubbed(transport) {
       $0.userAgent = "test"
       $0.retry = .none
       if isPerCall { $0.middleware = [logging] } else { $0.attemptMiddleware = [logging] }
@@ -189,7 +188,7 @@ import Testing
       _ = try await iterator.next()
     }
 
-    await eventually("the end is logged") { await recorder.lines.contains { $0.contains(" = ") } }
+    await recorder.wait { $0.contains { $0.contains(" = ") } }
     #expect(await recorder.golden.suffix(2) == ["N-0-1 <| abc", "N-0-1 = 3 bytes in T, not read to the end"])
   }
 
@@ -235,11 +234,11 @@ import Testing
 
   // MARK: Sinks
 
-  @Test(.oneAtATime) func `a sink that blocks holds no request up, and says what it has missed`() async throws {
+  @Test func `a sink that blocks holds no request up, and says what it has missed`() async throws {
     let log = Log<String>()
     let gate = DispatchSemaphore(value: 0)
     let isOpen = Locked(false)
-    let isBlocked = Locked(false)
+    let isBlocked = Shared(false)
     let sink = LogSink { line in
       isBlocked.withLock { $0 = true }
       if !isOpen.withLock({ $0 }) { gate.wait() }
@@ -248,7 +247,7 @@ import Testing
     let client = Self.client(LoggingMiddleware(to: sink), StubTransport { _ in .text("x") })
 
     try await client.get("http://a.test/")
-    await eventually("the sink blocks") { isBlocked.withLock { $0 } }
+    await isBlocked.wait { $0 }
     for number in 0..<20_000 { sink.write("\(number)") }
     try await client.get("http://a.test/")
     #expect(log.elements.isEmpty)

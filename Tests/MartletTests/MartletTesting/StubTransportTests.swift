@@ -1,13 +1,13 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
-@Suite struct StubTransportTests {
-  private func client(_ transport: StubTransport, retry: RetryPolicy = .none) -> HTTPClient {
-    HTTPClient {
-      $0.transport = transport
-      $0.retry = retry
+@Suite(.hangLimit) struct StubTransportTests {
+  private func client(_ transport: StubTransport) -> HTTPClient {
+    HTTPClient.stubbed(transport) {
+      $0.retry = .none
       $0.accepts = .any
     }
   }
@@ -21,6 +21,27 @@ import Testing
     #expect(response.status == .ok)
     #expect(transport.requests.map { $0.url?.absoluteString } == ["http://example.test/user"])
     #expect(transport.requests.first?.headers["User-Agent"]?.hasPrefix("Martlet/") == true)
+  }
+
+  @Test func `requests have the query that was asked`() async throws {
+    let asked = Log<Query>()
+    let transport = StubTransport { request in
+      asked.add(request.query)
+      return .text("ok")
+    }
+    let client = client(transport)
+
+    let response = try await client.get("/search?page=2#top", query: ["q": "a b&c", "tag": ["x", "y"]])
+    _ = try await client.get("/search?q=a:b+c", query: ["page": 1])
+    _ = try await client.get("/search?")
+
+    let first = try #require(transport.requests.first)
+    #expect(first.query == ["page": 2, "q": "a b&c", "tag": ["x", "y"]])
+    #expect("\(first.target)" == "http://example.test/search")
+    #expect(first.url == response.request.url && response.url.query() == "page=2&q=a%20b%26c&tag=x&tag=y")
+    // What is written in another way stays as it is.
+    #expect(transport.requests.map { $0.url?.query() } == [response.url.query(), "q=a:b+c&page=1", ""])
+    #expect(transport.requests.map(\.query) == asked.elements && asked.elements.dropFirst().allSatisfy(\.isEmpty))
   }
 
   @Test func `shows the context to a closure that wants it`() async throws {
@@ -123,11 +144,11 @@ import Testing
   }
 
   @Test func `streams pieces until there are none`() async throws {
-    let pieces = EventRecorder<Int>()
+    let pieces = Log<Int>()
     let transport = StubTransport { _ in
       .streamed(headers: ["X-A": "1"]) {
-        let count = pieces.elements.count
-        pieces.record(count)
+        let count = pieces.count
+        pieces.add(count)
         return count < 3 ? Data("\(count)".utf8) : nil
       }
     }
@@ -146,16 +167,15 @@ import Testing
   }
 
   @Test func `lets a call be cancelled while its closure waits`() async {
-    let entered = EventRecorder<Bool>()
+    let entered = Log<Bool>()
     let client = client(
       StubTransport { _ in
-        entered.record(true)
-        try await Task.sleep(for: .seconds(60))
-        return .status(200)
+        entered.add(true)
+        try await untilCancelled()
       })
 
     let task = Task { try await client.get("http://example.test/") }
-    #expect(await entered.wait(for: 1))
+    await entered.wait(for: 1)
     task.cancel()
 
     await #expect(throws: CancellationError.self) { try await task.value }

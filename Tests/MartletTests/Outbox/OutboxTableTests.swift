@@ -1,16 +1,18 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 @Suite struct OutboxTableTests {
+  private let date = Date(timeIntervalSince1970: 5)
   private var place: Int64 = 0
 
   private mutating func entry(_ key: String? = nil, host: String = "a") -> OutboxEntry {
     place += 100
     return OutboxEntry(
       id: UUID(), key: key, host: host, bodyLength: nil, span: (place - 100)..<place, turn: place,
-      submittedAt: Date())
+      submittedAt: date)
   }
 
   private static func table(_ total: Int = 100, perHost: Int = 100) -> OutboxTable {
@@ -36,9 +38,9 @@ import Testing
     var table = Self.table()
     let (one, two) = (entry("k"), entry("k"))
     for entry in [one, two] { table.apply(.submitted(entry)) }
-    table.apply(.died(one.id, .init(date: Date(), reason: "x")))
+    table.apply(.died(one.id, .init(date: date, reason: "x")))
     #expect(table.dead == 1 && table.pending == 1)
-    table.apply(.revived(one.id, at: Date(), turn: 1000))
+    table.apply(.revived(one.id, at: date, turn: 1000))
 
     #expect(table.dead == 0 && table.pending == 2)
     #expect(table.start(now: .zero).map(\.id) == [two.id])

@@ -1,10 +1,11 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite struct CollectMiddlewareTests {
+@Suite(.hangLimit) struct CollectMiddlewareTests {
   /// A body in pieces, and how many were asked for.
   private static func response(
     _ status: HTTPStatus, headers: HTTPHeaders = [:], pieces: Int, of size: Int = 10, asked: Log<Int> = Log()
@@ -16,7 +17,7 @@ import Testing
   }
 
   private static func client(_ response: StubResponse) -> HTTPClient {
-    HTTPClient {
+    HTTPClient.onTestClock {
       $0.transport = .stub { _ in response }
       $0.retry = .none
     }
@@ -67,7 +68,7 @@ import Testing
 
   @Test func `reads a little of a redirect's body only`() async throws {
     let asked = Log<Int>()
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = .stub { request in
         request.url?.path() == "/a"
           ? Self.response(302, headers: ["Location": "/b"], pieces: 1000, of: 1 << 10, asked: asked) : .text("x")

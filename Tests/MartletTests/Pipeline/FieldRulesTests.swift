@@ -1,11 +1,12 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// What a caller may set of the fields that steer a connection, and how much of everything.
-@Suite struct FieldRulesTests {
+@Suite(.hangLimit) struct FieldRulesTests {
   private static func problem(_ headers: HTTPHeaders) -> String? {
     do {
       try FieldRules.check(headers)
@@ -76,7 +77,7 @@ import Testing
 
   @Test func `measures a URL with its query`() async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = HTTPClient { $0.transport = transport }
+    let client = HTTPClient.onTestClock { $0.transport = transport }
     let start = "http://example.test/?a="
     let rest = String(repeating: "s", count: (64 << 10) - start.utf8.count)
 
@@ -101,7 +102,7 @@ import Testing
       }
     }
     let transport = StubTransport { _ in .text("x") }
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.attemptMiddleware = [Adding()]
     }

@@ -1,11 +1,12 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// The stages and their order (Docs/Decisions/0003).
-@Suite(.oneAtATime) struct PipelineTests {
+@Suite(.hangLimit) struct PipelineTests {
   /// Notes what passes, down and up.
   private struct Noting: Middleware {
     let name: String
@@ -32,7 +33,7 @@ import Testing
     let transport = StubTransport(script: [
       .failure(HTTPError(.connectionLost, "lost")), .redirect(to: "/b"), .text("x"),
     ])
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.middleware = [Noting(name: "outer", log: log), Noting(name: "inner", log: log)]
       $0.attemptMiddleware = [Noting(name: "attempt", log: log), Noting(name: "wire", log: log)]
@@ -55,7 +56,7 @@ import Testing
 
   @Test func `has its stages in this order`() throws {
     let log = Log<String>()
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in .text("x") }
       $0.middleware = [Noting(name: "call", log: log)]
       $0.attemptMiddleware = [Noting(name: "attempt", log: log)]
@@ -74,7 +75,7 @@ import Testing
   }
 
   @Test func `leaves out what is off`() throws {
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in .text("x") }
       $0.cache = ResponseCache.none
     }
@@ -100,7 +101,7 @@ import Testing
 
   @Test func `lets middleware change the request and the response`() async throws {
     let transport = StubTransport { request in .text(request.headers["X-A"] ?? "none") }
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.middleware = [
         Custom { request, _, next in
@@ -127,7 +128,7 @@ import Testing
       let own = Custom { request, _, _ in
         StreamedResponse(status: 200, body: ResponseBody(Data("own".utf8)), request: request)
       }
-      let client = HTTPClient {
+      let client = HTTPClient.onTestClock {
         $0.transport = transport
         if isAttempt { $0.attemptMiddleware = [own] } else { $0.middleware = [own] }
       }
@@ -140,7 +141,7 @@ import Testing
 
   @Test func `lets middleware send twice`() async throws {
     let transport = StubTransport(script: [.status(401), .text("x")])
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.middleware = [
         Custom { request, _, next in
@@ -164,7 +165,7 @@ import Testing
     struct Own: Error, Equatable { var number: Int }
     for isAttempt in [false, true] {
       let failing = Custom { _, _, _ in throw Own(number: 7) }
-      let client = HTTPClient {
+      let client = HTTPClient.onTestClock {
         $0.transport = .stub { _ in .text("x") }
         $0.retry = .backoff()
         if isAttempt { $0.attemptMiddleware = [failing] } else { $0.middleware = [failing] }
@@ -183,7 +184,7 @@ import Testing
       tags.add(context.options.tag)
       return try await next(request)
     }
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = StubTransport(script: [.redirect(to: "/b"), .text("x")])
       $0.middleware = [noting]
       $0.attemptMiddleware = [noting]
@@ -204,6 +205,8 @@ import Testing
 
   private static func crowded() -> HTTPClient {
     HTTPClient {
+      $0.clock = TestClock()
+      $0.random = { 0.5 }
       $0.transport = .stub { request in
         switch (request.url?.path().utf8.count ?? 0) % 4 {
         case 0: .text("x")
@@ -216,21 +219,23 @@ import Testing
     }
   }
 
-  @Test func `leaves nothing behind after ten thousand calls in a row`() async throws {
+  private static let crowd = Stress.count(500, full: 10_000)
+
+  @Test func `leaves nothing behind after many calls in a row`() async throws {
     let client = Self.crowded()
 
-    for number in 0..<10_000 { _ = try? await client.send(Self.request(number)) }
+    for number in 0..<Self.crowd { _ = try? await client.send(Self.request(number)) }
 
     #expect(client.core.entryCount == 0)
-    #expect(client.activity.current.totals.started == 10_000)
-    #expect(client.activity.current.totals.succeeded + client.activity.current.totals.failed == 10_000)
+    #expect(client.activity.current.totals.started == Self.crowd)
+    #expect(client.activity.current.totals.succeeded + client.activity.current.totals.failed == Self.crowd)
   }
 
-  @Test func `leaves nothing behind after ten thousand calls at the same time`() async throws {
+  @Test func `leaves nothing behind after many calls at the same time`() async throws {
     let client = Self.crowded()
 
     await withTaskGroup(of: Void.self) { group in
-      for number in 0..<10_000 {
+      for number in 0..<Self.crowd {
         group.addTask {
           let request = Self.request(number)
           if number % 3 == 0 {
@@ -242,8 +247,8 @@ import Testing
       }
     }
 
-    await eventually("all are gone") { client.core.entryCount == 0 }
+    await client.waitUntilEmpty()
     #expect(client.core.watchdog.count == 0)
-    #expect(client.activity.current.totals.started == 10_000)
+    #expect(client.activity.current.totals.started == Self.crowd)
   }
 }

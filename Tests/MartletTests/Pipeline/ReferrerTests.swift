@@ -1,15 +1,16 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// Where a request comes from is the caller's to tell, and never more than that.
-@Suite struct ReferrerTests {
+@Suite(.hangLimit) struct ReferrerTests {
   @Test func `is never told unasked`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/b"), .redirect(to: "http://b.test/"), .text("x")])
 
-    _ = try await HTTPClient { $0.transport = transport }.get("http://u:p@a.test/secret?token=1#f")
+    _ = try await HTTPClient.onTestClock { $0.transport = transport }.get("http://u:p@a.test/secret?token=1#f")
 
     #expect(transport.requests.count == 3)
     #expect(transport.requests.allSatisfy { !$0.headers.contains("Referer") })
@@ -27,7 +28,8 @@ import Testing
   {
     let transport = StubTransport { _ in .text("x") }
 
-    _ = try await HTTPClient { $0.transport = transport }.get("https://h.test/", headers: ["referer": value])
+    _ = try await HTTPClient.onTestClock { $0.transport = transport }.get(
+      "https://h.test/", headers: ["referer": value])
 
     #expect(transport.requests.first?.headers["Referer"] == sent)
   }
@@ -39,7 +41,7 @@ import Testing
     let transport = StubTransport { _ in .text("x") }
 
     let error = try await #require(throws: HTTPError.self) {
-      try await HTTPClient { $0.transport = transport }.get("https://h.test/", headers: ["Referer": value])
+      try await HTTPClient.onTestClock { $0.transport = transport }.get("https://h.test/", headers: ["Referer": value])
     }
 
     #expect(error.kind == .invalidRequest)
@@ -49,7 +51,7 @@ import Testing
 
   @Test func `of https is not told to http`() async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.headers["Referer"] = "https://a.test/x"
     }
@@ -75,7 +77,7 @@ import Testing
     ] as [(String, String, String, String?)])
   func `tells less after a redirect`(from: String, to: String, value: String, sent: String?) async throws {
     let transport = StubTransport(script: [.redirect(to: to), .text("x")])
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.redirects.allowsDowngrade = true
     }
@@ -88,7 +90,7 @@ import Testing
   @Test func `stays modest if the redirect is replaced, unless it is set anew`() async throws {
     for anew in [nil, "https://r.test/new#f"] as [String?] {
       let transport = StubTransport(script: [.redirect(to: "/2"), .text("x")])
-      let client = HTTPClient {
+      let client = HTTPClient.onTestClock {
         $0.transport = transport
         $0.redirects = .ask { hop in
           var next = hop.request

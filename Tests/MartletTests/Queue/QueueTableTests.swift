@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Martlet
@@ -43,6 +44,28 @@ import Testing
     }
     try table.add(RequestID(number: 9), host: "a", priority: 0, after: [ids[0]])
     #expect(table.start() == RequestID(number: 9))
+  }
+
+  @Test func `remembers the last ones that ended, and no more`() throws {
+    var table = QueueTable(.concurrent(1))
+    let most = QueueTable.maximumOutcomes
+    let ids = Self.ids(2 * most + 5)
+    for id in ids {
+      try table.add(id, host: "a", priority: 0, after: [])
+      #expect(table.start() == id)
+      _ = table.end(id, succeeded: id != ids[ids.count - 2])
+    }
+
+    #expect(table.outcomeCount == most && table.count == 0)
+    let next = RequestID(number: UInt64(ids.count + 1))
+    #expect(throws: QueueTable.Problem.unknown(ids[most + 4])) {
+      try table.add(next, host: "a", priority: 0, after: [ids[most + 4]])
+    }
+    #expect(throws: QueueTable.Problem.failed(ids[ids.count - 2])) {
+      try table.add(next, host: "a", priority: 0, after: [ids[ids.count - 2]])
+    }
+    try table.add(next, host: "a", priority: 0, after: [ids[most + 5], ids[ids.count - 1]])
+    #expect(table.start() == next)
   }
 
   @Test func `refuses that two wait for each other, over any number of others`() throws {

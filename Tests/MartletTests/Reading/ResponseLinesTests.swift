@@ -1,10 +1,11 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.timeLimit(.minutes(3))) struct ResponseLinesTests {
+@Suite(.hangLimit) struct ResponseLinesTests {
   /// A body that comes in the given pieces.
   static func body(_ pieces: [Data]) -> ResponseBody {
     let rest = Locked(pieces)
@@ -87,7 +88,8 @@ import Testing
 
   private static func points(_ text: String) async throws -> [Point] {
     let transport = StubTransport { _ in .text(text) }
-    return try await HTTPClient { $0.transport = transport }.stream(.get("http://example.test/")) { response in
+    let client = HTTPClient.onTestClock { $0.transport = transport }
+    return try await client.stream(.get("http://example.test/")) { response in
       var points: [Point] = []
       for try await point in response.jsonLines(as: Point.self) { points.append(point) }
       return points
@@ -113,7 +115,7 @@ import Testing
     struct Moment: Decodable, Sendable { var at: Date }
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .secondsSince1970
-    let client = HTTPClient { [decoder] in
+    let client = HTTPClient.onTestClock { [decoder] in
       $0.transport = StubTransport { _ in .text(#"{"at":60}"#) }
       $0.decoder = decoder
     }
@@ -130,7 +132,7 @@ import Testing
   // MARK: Text
 
   @Test func `reads text by its charset, up to a limit`() async throws {
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = StubTransport { _ in
         .status(.ok, headers: ["Content-Type": "text/plain; charset=iso-8859-15"], body: Data([0xA4, 0x31]))
       }

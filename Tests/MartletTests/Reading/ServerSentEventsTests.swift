@@ -1,10 +1,11 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.timeLimit(.minutes(3))) struct ServerSentEventsTests {
+@Suite(.hangLimit) struct ServerSentEventsTests {
   private static let request = HTTPRequest.get("http://example.test/events")
 
   private static func client(
@@ -43,7 +44,8 @@ import Testing
 
     #expect(texts == ["a"])
     let headers = try #require(transport.requests.first?.headers)
-    #expect(headers["Accept"] == "text/event-stream" && headers["Cache-Control"] == "no-store")
+    #expect(headers["Accept"] == "text/event-stream" && headers["Cache-Control"] == "no-cache")
+    #expect(headers["Pragma"] == "no-cache")
     #expect(headers["Last-Event-ID"] == nil)
   }
 
@@ -51,19 +53,21 @@ import Testing
     let transport = Self.answers()
     var request = Self.request
     request.headers["Accept"] = "application/json, text/event-stream"
-    request.headers["Cache-Control"] = "no-cache"
+    request.headers["Cache-Control"] = "max-age=0"
+    request.headers["Pragma"] = "x"
 
     _ = try await Self.texts(Self.client(transport).serverSentEvents(request))
 
     let headers = try #require(transport.requests.first?.headers)
-    #expect(headers["Accept"] == request.headers["Accept"] && headers["Cache-Control"] == "no-cache")
+    #expect(headers["Accept"] == request.headers["Accept"] && headers["Cache-Control"] == "max-age=0")
+    #expect(headers["Pragma"] == "x")
   }
 
   @Test func `connects again after the pause that the server asks for, and says which event was the last`() async throws
   {
     let clock = TestClock()
     let transport = Self.answers(
-      Self.stream("id: 1\ndata: a\n\nid: 2\ndata: lost"), Self.stream("retry: 500\nid: zwei ü\ndata: b\n\n"),
+      Self.stream("id: 1\ndata: a\n\nid: 2\ndata: lost"), Self.stream("retry: 1500\nid: zwei ü\ndata: b\n\n"),
       Self.stream("data: c\n\nid\n\n"))
     let client = Self.client(transport, clock)
 
@@ -71,7 +75,7 @@ import Testing
     for try await event in client.serverSentEvents(Self.request) { ids.append(event.id) }
 
     #expect(ids == ["1", "zwei ü", "zwei ü"])
-    #expect(clock.sleeps == [.seconds(3), .milliseconds(500), .milliseconds(500)])
+    #expect(clock.sleeps == [.seconds(3), .milliseconds(1500), .milliseconds(1500)])
     #expect(transport.requests.map { $0.headers["Last-Event-ID"] } == [nil, "1", "zwei ü", nil])
     #expect(client.activity.current.totals.succeeded == 4 && client.activity.current.running.isEmpty)
   }
@@ -149,6 +153,39 @@ import Testing
 
     let seconds = clock.sleeps.map { ($0 / .seconds(1)).rounded() }
     #expect(seconds == [3, 3, 6, 12, 3])
+  }
+
+  @Test func `a server that asks for no pause gets one, which grows until a connection lasts`() async throws {
+    let clock = TestClock()
+    let number = Shared(0)
+    let transport = StubTransport { _ in
+      let count = number.withLock { number in
+        defer { number += 1 }
+        return number
+      }
+      // The sixth one lasts, and the one after it as well, but brings nothing.
+      if count == 5 || count == 6 { clock.advance(by: .seconds(60)) }
+      if count == 8 { return .status(.noContent) }
+      return Self.stream(count == 6 ? "retry: 0\n\n" : "retry: 0\ndata: \(count)\n\n")
+    }
+
+    let events = Self.client(transport, clock, random: 0.999_999).serverSentEvents(Self.request)
+    #expect(try await Self.texts(events) == ["0", "1", "2", "3", "4", "5", "7"])
+
+    let seconds = clock.sleeps.map { ($0 / .seconds(1)).rounded() }
+    #expect(seconds == [1, 1, 2, 4, 8, 1, 1, 2])
+  }
+
+  @Test func `the shortest pause can be none`() async throws {
+    let clock = TestClock()
+    let script = Array(repeating: Self.stream("retry: 0\ndata: a\n\n"), count: 5) + [.status(.noContent)]
+    var settings = SSEOptions()
+    settings.minimumPause = .zero
+
+    let events = Self.client(StubTransport(script: script), clock).serverSentEvents(Self.request, events: settings)
+    #expect(try await Self.texts(events).count == 5)
+
+    #expect(clock.sleeps.allSatisfy { $0 == .zero })
   }
 
   @Test(arguments: [500, 404, 401, 429])
@@ -249,14 +286,20 @@ import Testing
   // MARK: The end
 
   @Test func `a total limit is for all connections together`() async throws {
-    let clock = TestClock()
+    let clock = TestClock(advancing: .manually)
     let transport = StubTransport { _ in Self.stream("data: a\n\n") }
     let client = Self.client(transport, clock)
+    let reader = Task { try await Self.texts(client.serverSentEvents(Self.request, options: .timeout(.seconds(10)))) }
 
-    let error = try await Self.error(client.serverSentEvents(Self.request, options: .timeout(.seconds(10))))
+    // The limit, and the pause of three seconds.
+    for step in [3, 3, 3, 1] {
+      await clock.wait(forSleepers: 2)
+      clock.advance(by: .seconds(step))
+    }
 
+    let error = await #expect(throws: HTTPError.self) { try await reader.value }
     #expect(error?.kind == .timedOut)
-    #expect((3...5).contains(transport.requests.count), "\(transport.requests.count)")
+    #expect(transport.requests.count == 4)
   }
 
   @Test func `cancelling all ends it in a pause`() async throws {
@@ -264,12 +307,12 @@ import Testing
     let client = Self.client(StubTransport { _ in Self.stream("data: a\n\n") }, clock)
     let reader = Task { try await Self.texts(client.serverSentEvents(Self.request)) }
 
-    #expect(await clock.waitForSleepers(1))
+    await clock.wait(forSleepers: 1)
     #expect(client.activity.current.waiting.count == 1)
     client.cancelAll()
 
     await #expect(throws: CancellationError.self) { try await reader.value }
-    #expect(client.core.entryCount == 0)
+    await client.waitUntilEmpty()
   }
 
   @Test func `cancelling the task ends it in a pause`() async throws {
@@ -277,11 +320,11 @@ import Testing
     let client = Self.client(StubTransport { _ in Self.stream("data: a\n\n") }, clock)
     let reader = Task { try await Self.texts(client.serverSentEvents(Self.request)) }
 
-    #expect(await clock.waitForSleepers(1))
+    await clock.wait(forSleepers: 1)
     reader.cancel()
 
     await #expect(throws: CancellationError.self) { try await reader.value }
-    #expect(client.core.entryCount == 0)
+    await client.waitUntilEmpty()
   }
 
   @Test func `leaving the loop ends the call at once`() async throws {
@@ -293,7 +336,7 @@ import Testing
       if event.data == "a" { break }
     }
 
-    #expect(client.core.entryCount == 0)
+    await client.waitUntilEmpty()
     #expect(client.activity.current.totals.cancelled == 1)
   }
 

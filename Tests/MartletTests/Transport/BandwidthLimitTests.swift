@@ -1,9 +1,10 @@
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite struct BandwidthLimitTests {
+@Suite(.hangLimit) struct BandwidthLimitTests {
   private static let second: Int64 = 1_000_000
 
   // MARK: Rates, on a clock that the test moves
@@ -153,7 +154,7 @@ import Testing
     _ down: Int?, _ up: Int?, _ text: String
   ) async {
     let transport = StubTransport { _ in .text("x") }
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.bandwidth = .limit(down: down, up: up)
     }
@@ -183,7 +184,7 @@ import Testing
   }
 
   @Test func `the system's loader says that it has no limit`() async {
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = .urlSession(loader: .system)
       $0.bandwidth = .limit(up: 1024)
     }

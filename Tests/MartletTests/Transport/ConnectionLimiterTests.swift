@@ -1,20 +1,10 @@
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite struct ConnectionLimiterTests {
+@Suite(.hangLimit) struct ConnectionLimiterTests {
   private struct Ended: Error {}
-
-  /// A value that several tasks change.
-  private final class Shared<Value: Sendable>: Sendable {
-    private let state: Locked<Value>
-
-    init(_ value: Value) { state = Locked(value) }
-
-    var value: Value { state.withLock { $0 } }
-
-    func change(_ change: (inout Value) -> Void) { state.withLock { change(&$0) } }
-  }
 
   private static let a = Origin(scheme: "http", host: "a.test", port: 80)
   private static let b = Origin(scheme: "http", host: "b.test", port: 80)
@@ -35,31 +25,35 @@ import Testing
 
   @Test func `serves one origin in the order of arrival`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 10)
-    let order = Shared<[Int]>([])
+    let order = Log<Int>()
+    let waiting = Log<Int>()
     let first = try await limiter.acquire(for: Self.a, abort: AbortSource())
 
     var tasks: [Task<Void, any Error>] = []
     for number in 0..<20 {
       tasks.append(
         Task {
-          let slot = try await limiter.acquire(for: Self.a, abort: AbortSource())
-          order.change { $0.append(number) }
+          let slot = try await limiter.acquire(for: Self.a, abort: AbortSource()) { waiting.add(number) }
+          order.add(number)
           slot.release()
         })
-      await until { limiter.counts.waiting == number + 1 }
+      await waiting.wait(for: number + 1)
     }
     first.release()
     for task in tasks { try await task.value }
 
-    #expect(order.value == Array(0..<20))
+    #expect(order.elements == Array(0..<20))
     #expect(limiter.counts == (0, 0))
   }
 
   @Test func `lets one origin wait without holding up another`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 2)
     let held = try await limiter.acquire(for: Self.a, abort: AbortSource())
-    let waiting = Task { try await limiter.acquire(for: Self.a, abort: AbortSource()) }
-    await until { limiter.counts.waiting == 1 }
+    let isWaiting = Shared(false)
+    let waiting = Task {
+      try await limiter.acquire(for: Self.a, abort: AbortSource()) { isWaiting.withLock { $0 = true } }
+    }
+    await isWaiting.wait { $0 }
 
     let other = try await limiter.acquire(for: Self.b, abort: AbortSource()) { Issue.record("waited") }
 
@@ -71,33 +65,36 @@ import Testing
 
   @Test func `serves the longest wait of all origins when the total is reached`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 5, total: 1)
-    let order = Shared<[String]>([])
+    let order = Log<String>()
+    let waiting = Log<Int>()
     let held = try await limiter.acquire(for: Self.a, abort: AbortSource())
 
     var tasks: [Task<Void, any Error>] = []
     for (index, origin) in [Self.a, Self.b, Self.b, Self.a, Self.b].enumerated() {
       tasks.append(
         Task {
-          let slot = try await limiter.acquire(for: origin, abort: AbortSource())
-          order.change { $0.append("\(index) \(origin.host)") }
+          let slot = try await limiter.acquire(for: origin, abort: AbortSource()) { waiting.add(index) }
+          order.add("\(index) \(origin.host)")
           slot.release()
         })
-      await until { limiter.counts.waiting == index + 1 }
+      await waiting.wait(for: index + 1)
     }
     held.release()
     for task in tasks { try await task.value }
 
-    #expect(order.value == ["0 a.test", "1 b.test", "2 b.test", "3 a.test", "4 b.test"])
+    #expect(order.elements == ["0 a.test", "1 b.test", "2 b.test", "3 a.test", "4 b.test"])
   }
 
   @Test func `ends a wait that is aborted, and serves the next`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 1)
     let held = try await limiter.acquire(for: Self.a, abort: AbortSource())
     let source = AbortSource()
-    let aborted = Task { try await limiter.acquire(for: Self.a, abort: source) }
-    await until { limiter.counts.waiting == 1 }
-    let next = Task { try await limiter.acquire(for: Self.a, abort: AbortSource()) }
-    await until { limiter.counts.waiting == 2 }
+    let waiting = Log<Int>()
+    let aborted = Task { try await limiter.acquire(for: Self.a, abort: source) { waiting.add(1) } }
+    await waiting.wait(for: 1)
+    let next = Task { try await limiter.acquire(for: Self.a, abort: AbortSource()) { waiting.add(2) } }
+    await waiting.wait(for: 2)
+    #expect(limiter.counts == (1, 2))
 
     source.abort(Ended())
 
@@ -137,16 +134,16 @@ import Testing
     let most = Shared((now: 0, most: 0))
 
     await withTaskGroup(of: Void.self) { group in
-      for number in 0..<2_000 {
+      for number in 0..<Stress.count(500, full: 2_000) {
         let source = AbortSource()
         group.addTask {
           guard let slot = try? await limiter.acquire(for: origins[number % 4], abort: source) else { return }
-          most.change {
+          most.withLock {
             $0.now += 1
             $0.most = max($0.most, $0.now)
           }
           await Task.yield()
-          most.change { $0.now -= 1 }
+          most.withLock { $0.now -= 1 }
           slot.release()
         }
         if number % 3 == 0 { group.addTask { source.abort(Ended()) } }
@@ -155,9 +152,5 @@ import Testing
 
     #expect(limiter.counts == (0, 0))
     #expect(most.value.most <= 5)
-  }
-
-  private func until(_ condition: () -> Bool) async {
-    while !condition() { await Task.yield() }
   }
 }

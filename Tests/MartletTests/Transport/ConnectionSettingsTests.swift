@@ -1,9 +1,10 @@
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite struct ConnectionSettingsTests {
+@Suite(.hangLimit) struct ConnectionSettingsTests {
   struct Mistake: Sendable, CustomStringConvertible {
     let name: String
     let value: String
@@ -45,7 +46,7 @@ import Testing
   @Test(arguments: mistakes)
   func `refuses what cannot be right, by its name and value, before anything is sent`(_ mistake: Mistake) async {
     let transport = StubTransport { _ in .text("x") }
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       mistake.make(&$0)
     }

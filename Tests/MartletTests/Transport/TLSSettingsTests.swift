@@ -1,10 +1,11 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite struct TLSSettingsTests {
+@Suite(.hangLimit) struct TLSSettingsTests {
   /// A transport that remembers what it was prepared for.
   private final class Recorder: Transport {
     let seen = Locked<[TLSSettings]>([])
@@ -95,7 +96,7 @@ import Testing
   @Test(arguments: invalid)
   func `refuses every request before it is sent`(_ tls: TLSSettings, _ words: String) async {
     let transport = StubTransport(script: [.text("ok")])
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.tls = tls
     }
@@ -126,8 +127,9 @@ import Testing
   }
 
   @Test func `reads a file once, when it is named`() throws {
-    let file = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString).pem")
-    try Self.certificate.write(to: file)
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    let file = try folder.write(Self.certificate, to: "roots.pem")
     let settings = TLSSettings.customRoots(pem: file)
     try FileManager.default.removeItem(at: file)
 
@@ -138,7 +140,7 @@ import Testing
 
   @Test func `makes a new transport of each change`() async {
     let transport = Recorder()
-    let client = HTTPClient { $0.transport = transport }
+    let client = HTTPClient.onTestClock { $0.transport = transport }
     #expect(transport.seen.withLock { $0 } == [.system])
 
     await client.update { $0.headers["X-A"] = "1" }

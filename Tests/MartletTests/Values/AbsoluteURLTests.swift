@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.oneAtATime) struct AbsoluteURLTests {
+@Suite struct AbsoluteURLTests {
   @Test(arguments: [
     ("http://a.com", "http://a.com/"),
     ("HTTP://A.COM:80", "http://a.com/"),

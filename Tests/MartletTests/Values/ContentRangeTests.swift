@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Martlet
@@ -32,7 +33,7 @@ import Testing
 
   @Test func `survives damage`() {
     var random = SeededGenerator(seed: 14)
-    for _ in 0..<20_000 {
+    for _ in 0..<Stress.count(4_000, full: 20_000) {
       guard let part = ContentRange(random.damagedText(of: ["bytes 0-499/1234", "bytes 5-6/*", "bytes */7"])) else {
         continue
       }

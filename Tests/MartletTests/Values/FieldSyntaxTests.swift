@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.oneAtATime) struct FieldSyntaxTests {
+@Suite struct FieldSyntaxTests {
   /// Text of one octet, which is UTF-8 only below 0x80.
   private static func text(with octet: UInt8) -> String? {
     octet < 0x80 ? String(decoding: [octet], as: UTF8.self) : nil
@@ -126,7 +127,7 @@ import Testing
     var random = SeededGenerator(seed: 5)
     let samples = [#"a, "b,c" , d"#, #"W/"1", "2\",3",,"#]
 
-    for _ in 0..<20_000 {
+    for _ in 0..<Stress.count(4_000, full: 20_000) {
       for member in FieldSyntax.listMembers(of: random.damagedText(of: samples)) {
         #expect(!member.isEmpty)
         #expect(FieldSyntax.listMembers(of: member).map { Array($0.utf8) } == [Array(member.utf8)])

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.oneAtATime) struct FormEncoderTests {
+@Suite struct FormEncoderTests {
   @Test func `writes fields as browsers do`() {
     var query: Query = ["a b": "c+d*-._~", "é": "&=%\r\n'()!", "": "x", "tag": ["1", "2"]]
     query.append("bare")

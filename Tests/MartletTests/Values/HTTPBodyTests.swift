@@ -1,9 +1,10 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct HTTPBodyTests {
+@Suite(.hangLimit) struct HTTPBodyTests {
   private static func client(_ transport: StubTransport) -> HTTPClient { HTTPClient { $0.transport = transport } }
 
   /// Sends a body that must be refused before anything is sent.
@@ -190,7 +191,7 @@ import Testing
 
   @Test func `is refused for a HEAD`() async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = HTTPClient { $0.transport = transport }
+    let client = HTTPClient.onTestClock { $0.transport = transport }
     let request = HTTPRequest(.head, "http://example.test/", body: .text("x"))
 
     let error = try await #require(throws: HTTPError.self) { try await client.send(request) }

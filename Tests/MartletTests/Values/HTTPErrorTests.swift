@@ -1,10 +1,11 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.timeLimit(.minutes(3))) struct HTTPErrorTests {
+@Suite(.hangLimit) struct HTTPErrorTests {
   private static let secrets = ["hunter2", "abc123", "top-secret", "body text"]
 
   private static func client(_ clock: TestClock, _ transport: some Transport) -> HTTPClient {
@@ -38,6 +39,7 @@ import Testing
       error.description
         == "status: GET https://example.test/a/b?token=***&page=2: 503 Service Unavailable (after 2 attempts, 130.0 ms)"
     )
+    #expect(error.localizedDescription == error.description)
     #expect(error.method == .get)
     #expect(error.redactedURL == "https://example.test/a/b?token=***&page=2")
     #expect(
@@ -186,11 +188,11 @@ import Testing
   // MARK: Cancellation
 
   @Test func `cancellation is never an HTTPError`() async {
-    let client = Self.client(TestClock(), StubTransport { _ in try await Forge.hang() })
+    let client = Self.client(TestClock(), StubTransport { _ in try await untilCancelled() })
     let awaited = Task { try await client.get("http://example.test/") }
     let streamed = Task { try await client.stream(.get("http://example.test/")) { $0.status } }
     let managed = client.start(.get("http://example.test/"))
-    await eventually("all run") { client.activity.current.running.count == 3 }
+    await client.wait(until: { client.activity.current.running.count == 3 })
 
     awaited.cancel()
     streamed.cancel()

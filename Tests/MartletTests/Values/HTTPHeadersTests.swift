@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.oneAtATime) struct HTTPHeadersTests {
+@Suite struct HTTPHeadersTests {
   @Test func `finds fields whatever the case of their names`() {
     let headers: HTTPHeaders = ["Content-Type": "text/html", "X-A": "1", "x-a": "2"]
 

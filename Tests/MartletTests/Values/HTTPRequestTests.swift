@@ -1,9 +1,10 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
-@Suite struct HTTPRequestTests {
+@Suite(.hangLimit) struct HTTPRequestTests {
   @Test func `has a factory for each verb`() {
     let requests: [HTTPRequest] = [
       .get("/a", query: ["q": 1], headers: ["X": "1"]), .head("/a", query: ["q": 1], headers: ["X": "1"]),
@@ -51,9 +52,9 @@ import Testing
     let transport = StubTransport { _ in .text("x") }
 
     let error = try await #require(throws: HTTPError.self) {
-      try await HTTPClient { $0.transport = transport }.get("mysite.com/api")
+      try await HTTPClient.onTestClock { $0.transport = transport }.get("mysite.com/api")
     }
-    _ = try await HTTPClient {
+    _ = try await HTTPClient.onTestClock {
       $0.transport = transport
       $0.baseURL = "https://example.test/v1"
     }.get("mysite.com/api")
@@ -73,7 +74,7 @@ import Testing
 
   @Test func `one value can be sent many times at once`() async throws {
     let transport = StubTransport { _ in .text("x") }
-    let client = HTTPClient { $0.transport = transport }
+    let client = HTTPClient.onTestClock { $0.transport = transport }
     let request = HTTPRequest.put("http://example.test/", body: .text("b"))
 
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,9 +1,10 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct HTTPResponseTests {
+@Suite(.hangLimit) struct HTTPResponseTests {
   // MARK: Text
 
   struct Sample: Sendable, CustomTestStringConvertible {
@@ -83,7 +84,7 @@ import Testing
     struct Snake: Decodable { var userName: String }
     let snake = JSONDecoder()
     snake.keyDecodingStrategy = .convertFromSnakeCase
-    let plain = HTTPClient { $0.transport = .stub { _ in .json(#"{"user_name":"a"}"#) } }
+    let plain = HTTPClient.onTestClock { $0.transport = .stub { _ in .json(#"{"user_name":"a"}"#) } }
     let converting = plain.derived { [snake] in $0.decoder = snake }
 
     let ofClient = try await converting.get("http://example.test/").json(Snake.self)
@@ -108,7 +109,7 @@ import Testing
         return try await next(request)
       }
     }
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.baseURL = "http://example.test/api"
       $0.attemptMiddleware = [Marking()]
       $0.transport = .stub { request in
@@ -143,7 +144,7 @@ import Testing
     let headers: HTTPHeaders = [
       "Set-Cookie": "a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "X-A": "1", "set-cookie": "b=2",
     ]
-    let client = HTTPClient { $0.transport = .stub { _ in .status(200, headers: headers) } }
+    let client = HTTPClient.onTestClock { $0.transport = .stub { _ in .status(200, headers: headers) } }
 
     let response = try await client.get("http://example.test/")
 

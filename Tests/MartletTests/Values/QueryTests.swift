@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Martlet
@@ -7,7 +8,7 @@ private enum Sort: String, QueryValue {
   case newest
 }
 
-@Suite(.oneAtATime) struct QueryTests {
+@Suite struct QueryTests {
   @Test func `takes a dictionary literal of many types, in order`() throws {
     let text = "a b"
     let none: String? = nil

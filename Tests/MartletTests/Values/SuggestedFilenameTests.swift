@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite struct SuggestedFilenameTests {
+@Suite(.hangLimit) struct SuggestedFilenameTests {
   private static func suggested(_ disposition: String?, url: RequestTarget = "http://h.test/") -> String? {
     var response = HTTPResponse(status: .ok, request: .get(url))
     if let disposition { response.headers["Content-Disposition"] = disposition }
@@ -118,7 +119,7 @@ import Testing
       "CON.x",
     ]
     var count = 0
-    let texts = isSanitized ? 500 : 10_000
+    let texts = Stress.count(500, full: isSanitized ? 500 : 10_000)
     for number in 0..<texts {
       let text = number % 2 == 0 ? HostileText.random(upTo: 40, using: &random) : random.damagedText(of: samples)
       let names = [

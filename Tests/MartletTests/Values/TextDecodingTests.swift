@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.oneAtATime) struct TextDecodingTests {
+@Suite struct TextDecodingTests {
   private func decode(_ octets: [UInt8], _ charset: String? = nil) -> (
     text: String, encodingName: String, note: String?
   ) {

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.oneAtATime) struct URLResolutionTests {
+@Suite struct URLResolutionTests {
   @Test(arguments: [
     // RFC 3986 §5.4.1
     ("//g", "http://g/"), ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"),
@@ -70,7 +71,7 @@ import Testing
   @Test func `survives random references`() throws {
     let base = try AbsoluteURL.parse("https://a.test:8443/b/c?d")
     var generator = SeededGenerator(seed: 54)
-    for _ in 0..<10_000 {
+    for _ in 0..<Stress.count(3_000, full: 10_000) {
       let text = HostileText.random(upTo: 10, using: &generator)
       guard let url = try? base.resolving(text) else { continue }
 

@@ -174,6 +174,10 @@ enum CacheRecordCoding {
     if parts.contains(.part) {
       entry.part = CacheEntry.Part(first: try reader.number(), last: try reader.number())
       if parts.contains(.complete) { entry.part?.complete = try reader.number() }
+      // As `Content-Range` has it, so that its ends can be added to.
+      guard let part = entry.part, 0 <= part.first, part.first <= part.last, part.last < part.complete ?? .max else {
+        throw RecordReader.Malformed()
+      }
     }
     if parts.contains(.lifetime) { entry.programLifetime = try reader.double() }
     for _ in 0..<(try reader.count(ofAtLeast: 8)) {

@@ -3,7 +3,7 @@
 /// Numbers have their lowest byte first:
 ///
 ///      0   8  the magic
-///      8   4  the version, 1
+///      8   4  the version, 2
 ///     12   4  the length of the head
 ///     16   8  the length of the body
 ///     24   8  the checksum of the head
@@ -17,7 +17,7 @@ struct CacheRecordHeader: Equatable {
   static let maximumHeadLength = 16 << 20
   /// The first byte is no text and no UTF-8, the last ones suffer if somebody translates the ends of lines.
   private static let magic: UInt64 = 0x0A0D_6568_6361_4D8A
-  private static let version: UInt32 = 1
+  private static let version: UInt32 = 2
 
   var headLength: Int
   var bodyLength: Int64

@@ -18,7 +18,6 @@ struct RedirectMiddleware: Stage {
     var context = context
     // What it was sent as: below, it may have been made an https one.
     var request = settings.upgraded(request)
-    var seen: Set<Place> = [Place(request)]
     while Redirection.isRedirect(response.status) {
       let step = Redirection.step(
         status: response.status, headers: response.headers, request: request, policy: policy,
@@ -32,9 +31,6 @@ struct RedirectMiddleware: Stage {
           throw try await error(.tooManyRedirects, message, response, request, context)
         }
         guard let following = try await decide(proposed, request, response, context, policy) else { return response }
-        guard seen.insert(Place(following)).inserted else {
-          throw try await error(.tooManyRedirects, "a loop of redirects", response, request, context)
-        }
         // A file that was there for the hop before may be gone.
         if following.body != nil { _ = try RequestGate.checkAgain(following, settings: settings) }
         record(response.status, from: request, to: following, context.call)
@@ -44,17 +40,6 @@ struct RedirectMiddleware: Stage {
       response = try await next(request, context)
     }
     return response
-  }
-
-  /// What a loop comes back to.
-  private struct Place: Hashable {
-    let method: HTTPMethod
-    let target: RequestTarget
-
-    init(_ request: HTTPRequest) {
-      method = request.method
-      target = request.target
-    }
   }
 
   /// Asks the program, if its policy wants to be asked; `nil` delivers the response.

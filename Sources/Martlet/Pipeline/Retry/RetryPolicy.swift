@@ -49,7 +49,9 @@ public struct RetryPolicy: Sendable {
 
   /// One immediate repetition when a connection turns out dead before a byte of the response came; nothing else.
   ///
-  /// That is what happens when a server closes an idle connection at the moment it is used again.
+  /// That is what happens when a server closes an idle connection at the moment it is used again. What an HTTP/2 server
+  /// says that it has not processed (RFC 9113 §8.7) is repeated too, whatever the method, up to ten times: by this policy
+  /// and all others but ``none``.
   public static let standard = RetryPolicy(rule: .standard, maximumAttempts: 2)
 
   /// Repetitions after a timeout, at once.
@@ -116,6 +118,9 @@ public struct RetryPolicy: Sendable {
     case .timeouts, .backoff, .custom: true
     }
   }
+
+  /// Whether what a server has refused unread is sent again.
+  var repeatsRefusals: Bool { if case .none = rule { false } else { true } }
 
   /// The pause before the next attempt, or `nil` to give up.
   ///

@@ -22,9 +22,18 @@ final class Watchdog: Sendable {
   private static let grain = Duration.milliseconds(5)
 
   private let timeline: Timeline
+  private let changes: ChangeSignal
   private let state = Locked(State())
 
-  init(_ timeline: Timeline) { self.timeline = timeline }
+  /// Creates a watchdog that watches nothing.
+  ///
+  /// - Parameters:
+  ///   - timeline: The time of the limits.
+  ///   - changes: Told whenever something is watched no longer.
+  init(_ timeline: Timeline, changes: ChangeSignal = ChangeSignal()) {
+    self.timeline = timeline
+    self.changes = changes
+  }
 
   deinit { state.withLock { $0.pump }?.cancel() }
 
@@ -42,6 +51,7 @@ final class Watchdog: Sendable {
   func forget(_ object: any Watched) {
     let removed = state.withLock { $0.watched.removeValue(forKey: ObjectIdentifier(object)) }
     _ = removed
+    changes.signal()
   }
 
   /// The number of things that are watched.
@@ -93,6 +103,7 @@ final class Watchdog: Sendable {
           state.watched[id] = nil
         }
       }
+      if next == nil { changes.signal() }
     }
     moveTimer()
   }

@@ -15,6 +15,8 @@
       var isReused = false
       /// Whether libcurl wanted to send the request once more.
       var wasRepeated = false
+      /// Whether the server has refused the request unread.
+      var wasRefused = false
       /// How a proxy refused to connect, if it did.
       var refusal: Refusal?
       /// Whether a proxy has answered to CONNECT.
@@ -30,6 +32,10 @@
     }
 
     static func map(code: CInt, text: String, _ situation: Situation) -> HTTPError {
+      if situation.wasRepeated, situation.wasRefused {
+        let message = "the server refused the request unread, and takes no more on this connection"
+        return made(.connectionLost, message, .waiting, reached: false, isStale: true)
+      }
       if situation.wasRepeated {
         // Whatever became of the second try: it was the first that may have arrived.
         return made(
@@ -87,6 +93,8 @@
       case 28: .timedOut  // OPERATION_TIMEDOUT
       // SSL_CONNECT_ERROR, PEER_FAILED_VERIFICATION, and what else is wrong with certificates
       case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 82, 83, 90, 91, 98: .tls
+      // HTTP2, without a word: the server has ended the connection, with GOAWAY.
+      case 16 where text.isEmpty: hasConnected ? .connectionLost : .cannotConnect
       // PARTIAL_FILE, GOT_NOTHING, SEND_ERROR, RECV_ERROR, SEND_FAIL_REWIND, SSL_SHUTDOWN_FAILED, HTTP2_STREAM, HTTP3
       case 18, 52, 55, 56, 65, 80, 92, 95:
         // Chunks that are malformed, and a refused client certificate, are reported by a read.

@@ -23,6 +23,10 @@
     @exclusivity(unchecked) private var lastConnection: ConnectionInfo?
     @exclusivity(unchecked) private var waitsForSharing = false
     @exclusivity(unchecked) private var lists: [UnsafeMutableRawPointer] = []
+    /// The connection that the transfer was sent on, by its addresses; `nil` where it has none.
+    @exclusivity(unchecked) private(set) var connectionName: UInt64?
+    /// What OpenSSL knows of a connection that the transfer has made.
+    @exclusivity(unchecked) private(set) var tls: UnsafeMutableRawPointer?
 
     init?(_ loop: CurlLoop) {
       guard let easy = martlet_easy_new() else { return nil }
@@ -45,6 +49,9 @@
 
     /// Whether the transfer uses a connection that has served before.
     var isReused: Bool { martlet_easy_connection_count(easy) == 0 }
+
+    /// Whether the connection of the transfer speaks HTTP/2, as far as its TLS tells.
+    var isHTTP2: Bool { martlet_easy_tls(easy).map { martlet_tls_is_http2($0) } ?? false }
 
     /// Sets up the handle for a transfer.
     ///
@@ -129,6 +136,19 @@
       return true
     }
 
+    /// Takes lines of a head or of trailers: one, or before libcurl 8.7 all those that came while the transfer was paused.
+    func received(_ lines: UnsafeBufferPointer<UInt8>) -> Bool {
+      var rest = lines
+      while let base = rest.baseAddress, !rest.isEmpty {
+        let end = memchr(base, 0x0A, rest.count).map { UnsafeRawPointer($0) - UnsafeRawPointer(base) + 1 } ?? rest.count
+        let line = UnsafeBufferPointer(rebasing: rest[..<end])
+        if CurlLibrary.needsGuard { guardNext(after: line) }
+        guard transfer?.receivedLine(line, self) == true else { return false }
+        rest = UnsafeBufferPointer(rebasing: rest[end...])
+      }
+      return true
+    }
+
     /// Guards the line after a status line; to be called with each line.
     func guardNext(after line: UnsafeBufferPointer<UInt8>) {
       // No field has a slash in its name.
@@ -151,10 +171,48 @@
       return refusal == nil
     }
 
+    /// The transfer is about to be sent, from one address to another.
+    func willSend(to remote: UnsafePointer<CChar>?, _ port: CInt, from local: UnsafePointer<CChar>?, _ localPort: CInt)
+      -> Bool
+    {
+      guard let transfer, transfer.willSend() else { return false }
+      if port > 0, localPort > 0, let remote, let local {
+        var hasher = Hasher()
+        hasher.combine(bytes: UnsafeRawBufferPointer(start: remote, count: strlen(remote)))
+        hasher.combine(port)
+        hasher.combine(bytes: UnsafeRawBufferPointer(start: local, count: strlen(local)))
+        hasher.combine(localPort)
+        let name = UInt64(bitPattern: Int64(hasher.finalize()))
+        connectionName = name
+        loop.uses(transfer, name)
+      }
+      return true
+    }
+
+    /// The socket of the connection that the transfer leaves to others, once it is over.
+    var keptSocket: CInt? {
+      let socket = martlet_easy_kept_socket(easy)
+      return socket < 0 ? nil : socket
+    }
+
+    /// Notes what is to be known of the connection when the transfer is over and has it no more.
+    func noteConnection() {
+      // TLS within that to a proxy does not read from the socket itself.
+      guard let transfer, transfer.wire.origin.scheme == "https", transfer.route?.proxy?.scheme != .https, !isReused
+      else { return }
+      tls = martlet_easy_tls(easy)
+    }
+
+    /// Has the end of TLS be noted, which is to be the end of the body.
+    ///
+    /// - Returns: The number to ask for it by; 0 without TLS, and where nobody cares or can tell.
+    func watchEnd() -> UInt { loop.tls.needsEnd ? martlet_easy_tls(easy).map { martlet_tls_watch_end($0) } ?? 0 : 0 }
+
     /// Forgets the transfer.
     func release() {
       transfer?.handle = nil
       transfer = nil
+      (connectionName, tls) = (nil, nil)
       if isGuarded {
         isGuarded = false
         _ = martlet_easy_guard(easy, false)
@@ -238,11 +296,9 @@
     private static let easy = martlet_curl_callbacks(
       head: { bytes, size, count, pointer in
         guard let pointer else { return failed }
-        let handle = handle(pointer)
         let length = size &* count
-        let line = UnsafeRawBufferPointer(start: bytes, count: length).bindMemory(to: UInt8.self)
-        if CurlLibrary.needsGuard { handle.guardNext(after: line) }
-        return handle.transfer?.receivedLine(line, handle) == true ? length : failed
+        let lines = UnsafeRawBufferPointer(start: bytes, count: length).bindMemory(to: UInt8.self)
+        return handle(pointer).received(lines) ? length : failed
       },
       body: { bytes, size, count, pointer in
         guard let pointer else { return failed }
@@ -266,18 +322,19 @@
       },
       seek: { pointer, offset, origin in
         guard let pointer, offset == 0, origin == 0 else { return 1 }  // CURL_SEEKFUNC_FAIL
-        return handle(pointer).transfer?.canRewind == true ? 0 : 1
+        let handle = handle(pointer)
+        return handle.transfer?.canRewind(handle) == true ? 0 : 1
       },
-      ready: { pointer, _, _, _, _ in
+      ready: { pointer, remote, local, port, localPort in
         guard let pointer else { return 1 }  // CURL_PREREQFUNC_ABORT
-        return handle(pointer).transfer?.willSend() == true ? 0 : 1
+        return handle(pointer).willSend(to: remote, port, from: local, localPort) ? 0 : 1
       },
       opened: { pointer, socket, _ in
         guard let pointer else { return 1 }  // CURL_SOCKOPT_ERROR
         let handle = handle(pointer)
         handle.loop.opened(socket)
         // No connection for sending a request once more.
-        return handle.transfer?.mayConnect == false ? 1 : 0
+        return handle.transfer?.sends.mayConnect(handle) == false ? 1 : 0
       },
       opening: { pointer, _, address in
         guard let pointer, let address, handle(pointer).mayConnect(to: address) else { return -1 }  // CURL_SOCKET_BAD

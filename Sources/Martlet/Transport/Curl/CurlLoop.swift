@@ -16,7 +16,7 @@
       var easy: UnsafeMutableRawPointer?
     }
 
-    private static let maximumEvents = 64
+    static let maximumEvents = 64
     private static let maximumFree = 256
     private static let longestSleep: Int64 = 5_000_000
     /// How long what comes fast may wait for more, in microseconds.
@@ -46,50 +46,22 @@
     @exclusivity(unchecked) private var throttled: [CurlTransfer] = []
     @exclusivity(unchecked) private var throttleTime: Int64?
     @exclusivity(unchecked) private var marks: ReceiveMarks
+    @exclusivity(unchecked) private var resting = RestingConnections()
     @exclusivity(unchecked) private var isClosing = false
     /// Whether idle connections are to be closed.
     @exclusivity(unchecked) private var isClosingIdle = false
     /// Since when there is nothing in flight.
     @exclusivity(unchecked) private var idleSince: Int64?
-
     /// How many transfers have a body whose coding has to be watched.
     @exclusivity(unchecked) var metered = 0
-
     /// Until when the thread waits, if nothing happens.
     @exclusivity(unchecked) private var sleepsUntil: Int64?
-
     @exclusivity(unchecked) private var answer: AwaitedAnswer
-
-    /// The body of the thread.
-    static func run(_ mailbox: CurlMailbox) {
-      let poll = martlet_poll_new(mailbox.wake)
-      guard poll >= 0 else { return mailbox.refuseAll() }
-      defer { martlet_close(poll) }
-      let isThere = mailbox.withLoop { loop in
-        loop = CurlLoop(mailbox, poll)
-        return loop != nil
-      }
-      guard isThere else { return mailbox.refuseAll() }
-      var events = [martlet_event](repeating: martlet_event(), count: Self.maximumEvents)
-      var count = 0
-      while true {
-        let wait = mailbox.withLoop { loop in
-          let wait = loop?.turn(events.prefix(count))
-          if wait == nil {
-            loop?.close()
-            loop = nil
-          }
-          return wait
-        }
-        guard let wait else { return }
-        count = Int(martlet_poll_wait(poll, &events, CInt(Self.maximumEvents), wait))
-      }
-    }
 
     /// What is set on each handle.
     var connections: CurlConnectionSettings { mailbox.settings }
 
-    private init?(_ mailbox: CurlMailbox, _ poll: CInt) {
+    init?(_ mailbox: CurlMailbox, _ poll: CInt) {
       self.mailbox = mailbox
       self.poll = poll
       (answer, marks) = (AwaitedAnswer(mailbox.settings.answerPace), mailbox.settings.receiveMarks)
@@ -103,7 +75,7 @@
     /// Does what there is to do.
     ///
     /// - Returns: How long to wait for the next event in milliseconds; `nil` if there is nothing to wait for.
-    private func turn(_ events: ArraySlice<martlet_event>) -> CInt? {
+    func turn(_ events: ArraySlice<martlet_event>) -> CInt? {
       guard let multi else { return nil }
       mailbox.awoke()
       // It is here itself now.
@@ -195,7 +167,7 @@
       return true
     }
 
-    private func close() {
+    func close() {
       // Freed before the multi handle, whose connections call back once more.
       free = []
       handles = [:]
@@ -288,8 +260,20 @@
 
     /// Tells libcurl which directions still have to wait; the other ones go on.
     private func goOn(with transfer: CurlTransfer) {
-      guard let handle = transfer.handle else { return }
-      _ = martlet_easy_pause(handle.easy, transfer.isPaused, transfer.holdsUpload)
+      guard let handle = transfer.handle, let multi else { return }
+      // What is refused of what libcurl has kept meanwhile, it tells nobody but us. BAD_FUNCTION_ARGUMENT: there is no
+      // connection, not yet or not any more.
+      let code = martlet_easy_pause(handle.easy, transfer.isPaused, transfer.holdsUpload)
+      guard code != 0, code != 43, transfer.handle === handle else { return }
+      end(handle, CurlTransfer.Result(code: code, text: handle.error, isReused: handle.isReused), multi)
+    }
+
+    /// Ends a transfer that libcurl would not end.
+    private func end(_ handle: CurlHandle, _ result: CurlTransfer.Result, _ multi: UnsafeMutableRawPointer) {
+      guard let transfer = handle.transfer else { return }
+      recycle(handle, multi)
+      if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
+      transfer.release()
     }
 
     /// Has a transfer wait for its turn, in microseconds from now.
@@ -334,6 +318,7 @@
       guard !transfer.isEnded else { return transfer.release() }
       guard transfer.isReady() else { return held[ObjectIdentifier(transfer)] = transfer }
       if !held.isEmpty { held[ObjectIdentifier(transfer)] = nil }
+      for socket in resting.takeSpoiled() { giveUp(socket) }
       // A proxy's answer to CONNECT cannot be guarded, so there a used handle will not do.
       let needsNew = CurlLibrary.needsGuard && transfer.route?.proxy != nil
       while true {
@@ -372,7 +357,14 @@
     /// What libcurl leaves in a handle whose transfer failed or was given up is not ours to know: it is used no more.
     private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
       // Before another transfer gets the connection.
-      if let transfer = handle.transfer { marks.forget(transfer) }
+      if let transfer = handle.transfer {
+        marks.forget(transfer)
+        let isReusable = isClean && transfer.isAlone
+        let spoiled = handle.connectionName.flatMap {
+          resting.end($0, of: transfer, socket: isReusable ? handle.keptSocket : nil, tls: handle.tls)
+        }
+        if let spoiled { giveUp(spoiled) }
+      }
       _ = martlet_multi_remove(multi, handle.easy)
       if let transfer = handle.transfer, transfer.throttle != nil { endThrottling(transfer) }
       if handle.transfer?.overhead != nil { metered -= 1 }
@@ -380,6 +372,16 @@
       handle.release()
       running -= 1
       if isClean && free.count < Self.maximumFree { free.append(handle) } else { handles[handle.easy] = nil }
+    }
+
+    /// A transfer is about to send on a connection.
+    func uses(_ transfer: CurlTransfer, _ connection: UInt64) { resting.use(connection, by: transfer) }
+
+    /// Ends a connection that libcurl takes for an idle one; it sees the end before it uses it again.
+    private func giveUp(_ socket: CInt) {
+      martlet_poll_forget(poll, socket)
+      watches[socket]?.registered = 0
+      martlet_replace_with_end(socket)
     }
 
     /// The head of the transfer has come; it is handed over at the end of the turn, perhaps with the whole body.
@@ -430,7 +432,7 @@
     private func act(on event: martlet_event, _ multi: UnsafeMutableRawPointer) {
       guard let watch = watches[event.socket] else { return }
       guard watch.wanted != 0 else {
-        // An idle connection that was closed, or said something unasked: libcurl sees that before it uses it again.
+        if let isSpoiled = resting.check(event.socket) { return isSpoiled ? giveUp(event.socket) : () }
         martlet_poll_forget(poll, event.socket)
         watches[event.socket]?.registered = 0
         return endWaiting(for: watch.easy, multi)
@@ -447,10 +449,7 @@
       guard let found = easy.flatMap({ handles[$0] }), let transfer = found.transfer,
         transfer.holdsUpload, !transfer.isPaused
       else { return }
-      let result = transfer.resultOfClose(isReused: found.isReused)
-      recycle(found, multi)
-      if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
-      transfer.release()
+      end(found, transfer.resultOfClose(isReused: found.isReused), multi)
     }
 
     func setTimer(_ milliseconds: Int) {
@@ -493,6 +492,7 @@
     func closed(_ socket: CInt) {
       watches[socket] = nil
       marks.closed(socket)
+      resting.closed(socket)
       // The next one may have its number.
       if socket == answer.socket { _ = answer.takeSocket() }
     }

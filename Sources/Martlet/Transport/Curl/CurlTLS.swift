@@ -21,6 +21,8 @@
     private let version: Int
     private let roots: MemoryFile?
     private let pins: String?
+    /// Whether the end of a connection ends a body only if TLS was ended first.
+    let needsEnd: Bool
     private let identity: Identity?
     /// Before 8.10 each handle has sessions of its own, which the next transfer need not get.
     private let sessions: UnsafeMutableRawPointer
@@ -31,6 +33,7 @@
       // CURL_SSLVERSION_TLSv1_2 and CURL_SSLVERSION_TLSv1_3: both are the oldest version that is spoken.
       version = settings.minimumVersion == .v1_2 ? 6 : 7
       pins = settings.normalizedPins?.joined(separator: ";")
+      needsEnd = !settings.allowsMissingCloseNotify
       switch settings.trust {
       case .system, .anything: roots = nil
       case .only, .systemAnd:

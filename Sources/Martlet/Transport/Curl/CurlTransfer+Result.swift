@@ -8,6 +8,13 @@
       var refusal: CurlErrors.Refusal?
     }
 
+    /// Whether the request's body can be sent from its beginning once more.
+    func canRewind(_ handle: CurlHandle) -> Bool {
+      if upload?.isAtStart ?? true { return true }
+      sends.wantsMore(handle)
+      return false
+    }
+
     /// libcurl's limit of the connection phase in milliseconds, a little after ours, so that ours is the one that counts.
     ///
     /// libcurl has 5 minutes otherwise, and tries the next address of a host after a part of its limit.

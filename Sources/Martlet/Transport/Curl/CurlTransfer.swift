@@ -1,4 +1,5 @@
 #if os(Linux)
+  import CMartletShim
   import Foundation
   import Synchronization
 
@@ -58,7 +59,7 @@
     @exclusivity(unchecked) private var body: CurlBody?
     @exclusivity(unchecked) private var expected: Int64?
     /// Whether nothing else comes on its connection.
-    @exclusivity(unchecked) private var isAlone = false
+    @exclusivity(unchecked) private(set) var isAlone = false
     /// How much is still to come of the body, if that is known, as fast as the network brings it.
     var rest: Int64? { isAlone && throttle == nil ? expected.map { $0 - received } : nil }
     /// What libcurl waits for.
@@ -70,8 +71,10 @@
     @exclusivity(unchecked) private var unreported = 0
     @exclusivity(unchecked) private var isExpectationRefused = false
     @exclusivity(unchecked) private(set) var overhead: OverheadMeter?
-    @exclusivity(unchecked) private var sendCount = 0
+    @exclusivity(unchecked) var sends = CurlSends()
     @exclusivity(unchecked) private var problem: HTTPError?
+    /// What the end of TLS is known by, which the end of the body has to be; 0 if it has an end of its own.
+    @exclusivity(unchecked) private var endOfTLS: UInt = 0
     /// What became of its host's addresses, where they are checked.
     @exclusivity(unchecked) var addresses = CurlAddressCheck()
 
@@ -188,17 +191,14 @@
 
     // MARK: The request
 
-    /// Whether a connection may be made: only for sending the first time.
-    var mayConnect: Bool { sendCount == 0 }
-
     /// The request is about to be sent.
     ///
     /// libcurl sends again what a connection took that had served before, whatever the method, if it ended without an
     /// answer. Whether that is right is for the stages above to say, which know more. A handshake goes on after a 401.
     func willSend() -> Bool {
-      sendCount += 1
-      if sendCount > 1 {
-        guard undecided != nil, sendCount <= Handshake.maximumRequests else { return false }
+      sends.begin(handle, isNextStep: undecided != nil)
+      if sends.count > 1 {
+        guard undecided != nil, sends.count <= Handshake.maximumRequests else { return false }
         undecided = nil
         reader = ResponseHeadReader()
       }
@@ -207,8 +207,6 @@
       context.exchange.enter(wire.hasBody ? .sending : .waiting)
       return true
     }
-
-    var canRewind: Bool { upload?.isAtStart ?? true }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> CurlUpload.Piece {
       guard let upload else { return .bytes(0) }
@@ -267,7 +265,7 @@
 
     func receivedLine(_ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle) -> Bool {
       // Nothing was asked of the server yet.
-      if sendCount == 0, let route, route.proxy != nil {
+      if sends.count == 0, let route, route.proxy != nil {
         connectAnswer = connectAnswer ?? CurlConnectAnswer()
         return connectAnswer?.read(line, handle, route, context.proxyExchange) ?? false
       }
@@ -301,6 +299,8 @@
         let isDecoded = head.status != 206 && context.call.options.decompression == .automatic
         let codings = isDecoded && head.framing.hasContentCoding ? headers.values(of: "Content-Encoding") : []
         if !codings.isEmpty { decoder = try ContentDecoder(codings) }
+        let endsWithConnection = expected == nil && !head.framing.hasTransferCoding && head.version.hasPrefix("1.")
+        if endsWithConnection, let handle { endOfTLS = handle.watchEnd() }
         if decoder != nil {
           headers.remove("Content-Encoding")
           headers.remove("Content-Length")
@@ -313,6 +313,7 @@
         overhead = OverheadMeter()
       }
       isAlone = head.version.hasPrefix("1.")
+      handle?.noteConnection()
       context.exchange.didReceiveHead(HTTPStatus(rawValue: head.status), arrival.timing)
       let body = CurlBody(expected: expected, decoder: decoder, source: self)
       let isOpen = state.withLock { state in
@@ -434,6 +435,9 @@
     /// - Returns: Whether bytes still wait for the reader.
     func completed(_ result: Result) -> Bool {
       endTurn(isLast: true)
+      if endOfTLS != 0, result.code == 0, problem == nil, !martlet_tls_has_ended(endOfTLS) {
+        problem = HTTPError(.connectionLost, "the body ended with its connection, and TLS did not", phase: .receiving)
+      }
       if let undecided {
         // ABORTED_BY_CALLBACK and COULDNT_CONNECT stand for the second connection that it does not get.
         if [0, 42, 7].contains(result.code) { return decide(undecided) }
@@ -446,10 +450,11 @@
       }
       if result.code != 0 || problem != nil {
         let situation = CurlErrors.Situation(
-          phase: context.exchange.phase, hasConnected: sendCount > 0, hasMoved: reader.hasBytes,
-          hasHead: body != nil, isReused: result.isReused, wasRepeated: sendCount > 0 && wantsRepetition(result),
+          phase: context.exchange.phase, hasConnected: sends.count > 0, hasMoved: reader.hasBytes,
+          hasHead: body != nil, isReused: result.isReused,
+          wasRepeated: !reader.hasBytes && sends.wasRepeated(result), wasRefused: sends.wasRefused,
           refusal: result.refusal, hasProxyAnswer: connectAnswer != nil)
-        let refusal = sendCount == 0 ? addresses.error(for: wire.origin.host) : nil
+        let refusal = sends.count == 0 ? addresses.error(for: wire.origin.host) : nil
         var error = problem ?? refusal ?? CurlErrors.map(code: result.code, text: result.text, situation)
         // The connection of a handshake is new, though not for libcurl.
         if route?.handshake != nil { error.mayBeStaleConnection = false }
@@ -480,13 +485,6 @@
       deliverHead()
       if let problem { fail(problem) } else if let body, end() != nil { body.stream.finish() }
       return false
-    }
-
-    /// Whether libcurl has tried to send the request once more.
-    private func wantsRepetition(_ result: Result) -> Bool {
-      guard !reader.hasBytes else { return false }
-      // ABORTED_BY_CALLBACK, by `willSend` or by the making of a socket; COULDNT_CONNECT, by the latter.
-      return sendCount > 1 || result.code == 42 || result.code == 7
     }
 
     private func finish(_ body: CurlBody) {

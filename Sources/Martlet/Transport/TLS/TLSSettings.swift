@@ -47,6 +47,13 @@ public struct TLSSettings: Sendable, Hashable {
   /// What the client shows to servers that ask who it is; nothing by default.
   public var clientCertificate: ClientCertificate?
 
+  /// Whether a body that only the end of its connection ends is whole where the server closes without a `close_notify`;
+  /// `false` by default.
+  ///
+  /// Such a body has neither `Content-Length` nor chunks, and anybody on the way could cut it (RFC 9112 §9.8), so it is
+  /// ``HTTPError/Kind/connectionLost``. For servers that never close properly.
+  public var allowsMissingCloseNotify = false
+
   private init(_ trust: Trust) { self.trust = trust }
 
   // MARK: Trust
@@ -97,9 +104,6 @@ public struct TLSSettings: Sendable, Hashable {
 
   // MARK: Checks
 
-  /// Whether certificates and names of servers are checked, so that what they say can be believed.
-  var checksServers: Bool { trust != .anything }
-
   /// What is wrong with it.
   var problem: InvalidInput? {
     switch trust {
@@ -142,6 +146,7 @@ extension TLSSettings: CustomStringConvertible, CustomDebugStringConvertible, Cu
     }
     if let pins { parts.append(pins.count == 1 ? "1 pin" : "\(pins.count) pins") }
     parts.append("TLS \(minimumVersion.rawValue) or later")
+    if allowsMissingCloseNotify { parts.append("without close_notify") }
     if let clientCertificate { parts.append("client certificate (\(clientCertificate))") }
     return parts.joined(separator: ", ")
   }

@@ -1,16 +1,17 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// Redirects that the program decides on.
-@Suite struct RedirectAskTests {
+@Suite(.hangLimit) struct RedirectAskTests {
   private static func client(
     _ transport: StubTransport, allowingDowngrade: Bool = false,
     _ decide: @escaping @Sendable (RedirectPolicy.Hop) async throws -> RedirectPolicy.Decision
   ) -> HTTPClient {
-    HTTPClient {
+    HTTPClient.onTestClock {
       $0.transport = transport
       $0.redirects = .ask(decide)
       $0.redirects.allowsDowngrade = allowingDowngrade
@@ -149,46 +150,42 @@ import Testing
 
   @Test func `end by cancellation while the program does not answer`() async throws {
     let gate = Gate()
-    let asked = Log<Int>()
-    let client = Self.client(StubTransport { _ in .redirect(to: "/b") }) { hop in
-      asked.add(hop.count)
+    let client = Self.client(StubTransport { _ in .redirect(to: "/b") }) { _ in
       await gate.wait()
       return .follow
     }
     let task = Task { try await client.get("http://example.test/a") }
-    await eventually("asked") { asked.elements.count == 1 }
+    await gate.waitForArrivals(1)
 
     task.cancel()
 
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(client.core.entryCount == 0)
-    await gate.open()
+    gate.open()
   }
 
   @Test func `end by the total limit while the program does not answer`() async throws {
     let clock = TestClock(advancing: .manually)
     let gate = Gate()
-    let asked = Log<Int>()
     let client = HTTPClient {
       $0.clock = clock
       $0.timeout = TimeoutPolicy(connect: nil, idle: nil, total: .seconds(10))
       $0.transport = .stub { _ in .redirect(to: "/b") }
-      $0.redirects = .ask { hop in
-        asked.add(hop.count)
+      $0.redirects = .ask { _ in
         await gate.wait()
         return .follow
       }
     }
     let task = Task { try await client.get("http://example.test/a") }
-    await eventually("asked") { asked.elements.count == 1 }
-    await clock.waitForSleepers(1)
+    await gate.waitForArrivals(1)
+    await clock.wait(forSleepers: 1)
 
     clock.advance(by: .seconds(10))
 
     let error = try await #require(throws: HTTPError.self) { try await task.value }
     #expect(error.kind == .timedOut)
     #expect(error.elapsed == .seconds(10))
-    await gate.open()
+    gate.open()
   }
 }
 

@@ -1,11 +1,12 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 /// Credentials belong to one origin: scheme, host and port (RFC 9110 §15.4).
-@Suite struct RedirectCredentialsTests {
+@Suite(.hangLimit) struct RedirectCredentialsTests {
   static let names = ["authorization", "COOKIE", "Proxy-authorization", "Cookie2", "WWW-Authenticate"]
 
   static let secrets: HTTPHeaders = [
@@ -40,7 +41,7 @@ import Testing
     ("http://127.0.0.1/", "http://[::1]/x", false),
   ]) func `go to their origin only`(from: String, location: String, isKept: Bool) async throws {
     let transport = StubTransport(script: [.redirect(to: location, status: 307), .text("x")])
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.redirects.allowsDowngrade = true
     }
@@ -56,7 +57,7 @@ import Testing
     let transport = StubTransport(script: [
       .redirect(to: "http://b.test/1"), .redirect(to: "http://a.test/2"), .redirect(to: "http://a.test/3"), .text("x"),
     ])
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.headers["Authorization"] = "the client's"
     }
@@ -69,7 +70,7 @@ import Testing
 
   @Test func `of the URL stay with its origin`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/x"), .redirect(to: "http://b.test/"), .text("x")])
-    let client = HTTPClient { $0.transport = transport }
+    let client = HTTPClient.onTestClock { $0.transport = transport }
 
     let response = try await client.get("http://user:word@a.test/")
 
@@ -81,7 +82,7 @@ import Testing
   @Test(arguments: ["http://user:word@a.test/x", "http://user:word@b.test/x", "//user:word@b.test/x"])
   func `of a location are not used`(location: String) async throws {
     let transport = StubTransport(script: [.redirect(to: location), .text("x")])
-    let client = HTTPClient { $0.transport = transport }
+    let client = HTTPClient.onTestClock { $0.transport = transport }
 
     let response = try await client.get("http://a.test/")
 
@@ -93,7 +94,9 @@ import Testing
   }
 
   @Test func `of a refused location are not told`() async throws {
-    let client = HTTPClient { $0.transport = .stub { _ in .redirect(to: "http://user:word@a.test/?t=word") } }
+    let client = HTTPClient.onTestClock {
+      $0.transport = .stub { _ in .redirect(to: "http://user:word@a.test/?t=word") }
+    }
 
     let error = try await #require(throws: HTTPError.self) { try await client.get("https://a.test/") }
 
@@ -112,7 +115,7 @@ import Testing
       }
     }
     let transport = StubTransport(script: [.redirect(to: "http://b.test/"), .text("x")])
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.middleware = [Signing()]
     }

@@ -1,10 +1,11 @@
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.oneAtATime) struct RetryBudgetTests {
+@Suite(.hangLimit) struct RetryBudgetTests {
   /// How many repetitions can be had at one moment.
   private func available(_ budget: RetryBudget, at time: Duration) -> Int {
     var count = 0
@@ -93,6 +94,7 @@ import Testing
     let transport = StubTransport { _ in .status(503) }
     let client = HTTPClient {
       $0.transport = transport
+      $0.clock = TestClock(advancing: .manually)
       $0.retry = .backoff(attempts: 3)
       $0.random = { 0 }
     }
@@ -133,7 +135,7 @@ import Testing
 
   @Test func `does not bound the repetition of a stale connection`() async throws {
     let transport = StubTransport { _ in .failure(HTTPError(.connectionLost, "stale")) }
-    let client = HTTPClient { $0.transport = transport }
+    let client = HTTPClient.onTestClock { $0.transport = transport }
 
     for _ in 0..<100 { _ = try? await client.get("http://example.test/") }
 

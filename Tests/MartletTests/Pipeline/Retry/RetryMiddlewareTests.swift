@@ -1,10 +1,11 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite struct RetryMiddlewareTests {
+@Suite(.hangLimit) struct RetryMiddlewareTests {
   private static func client(
     _ transport: StubTransport, _ policy: RetryPolicy, clock: TestClock = TestClock(), random: Double = 0.5
   ) -> HTTPClient {
@@ -156,7 +157,7 @@ import Testing
       ) async throws -> StreamedResponse { try await next(request.with(method: .post)) }
     }
     let transport = StubTransport { _ in .failure(HTTPError(.connectionLost, "lost")) }
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.attemptMiddleware = [Posting()]
     }
@@ -198,9 +199,9 @@ import Testing
 
   /// A body that ends in an error after its first piece.
   private static func breaking() -> StubResponse {
-    let counter = Counter()
+    let pieces = Locked([Data("half".utf8)])
     return .streamed {
-      if await counter.next() == 1 { return Data("half".utf8) }
+      if let piece = pieces.withLock({ $0.popLast() }) { return piece }
       throw HTTPError(.connectionLost, "broke off", phase: .receiving)
     }
   }
@@ -216,7 +217,7 @@ import Testing
       }
     }
     let transport = StubTransport { _ in .text("x") }
-    let client = HTTPClient {
+    let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.retry = .custom { _, _ in .zero }
       $0.attemptMiddleware = [Failing()]
@@ -253,7 +254,7 @@ import Testing
     let clock = TestClock(advancing: .manually)
     let client = Self.client(StubTransport { _ in .status(503) }, .backoff(), clock: clock)
     let handle = client.start(.get("http://example.test/"), options: .timeout(nil))
-    await clock.waitForSleepers(1)
+    await clock.wait(forSleepers: 1)
     guard case .waiting(.retryPause(let pause)) = handle.state else {
       Issue.record("not waiting")
       return
@@ -264,14 +265,35 @@ import Testing
     await #expect(throws: CancellationError.self) { try await handle.value }
     #expect(pause == .milliseconds(100))
     #expect(clock.sleeps.isEmpty)
-    await eventually("nobody sleeps") { clock.sleeperCount == 0 }
+    await clock.wait { $0.sleeperCount == 0 }
+  }
+
+  @Test(arguments: [(3, true, 4), (3, false, 1), (.max, true, 12)])
+  func `sends again what a server has refused unread`(refusals: Int, isOn: Bool, sends: Int) async throws {
+    let count = Shared(0)
+    let transport = StubTransport { _ in
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      guard number <= refusals else { return .text("x") }
+      var error = HTTPError(.connectionLost, "refused", phase: .waiting)
+      error.mayHaveReachedServer = false
+      throw error
+    }
+    let client = Self.client(transport, isOn ? .standard : .none)
+
+    let response = try? await client.post("http://example.test/", body: .text("x"))
+
+    #expect(response?.text == (sends == 4 ? "x" : nil))
+    #expect(transport.requests.count == sends)
   }
 
   @Test func `ends a pause at once when its task is cancelled`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = Self.client(StubTransport { _ in .status(503) }, .backoff(), clock: clock)
     let task = Task { try await client.get("http://example.test/", options: .timeout(nil)) }
-    await clock.waitForSleepers(1)
+    await clock.wait(forSleepers: 1)
 
     task.cancel()
 

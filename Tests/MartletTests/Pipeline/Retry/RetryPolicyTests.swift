@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.oneAtATime) struct RetryPolicyTests {
+@Suite struct RetryPolicyTests {
   static let get = HTTPRequest.get("http://example.test/")
   static let post = HTTPRequest.post("http://example.test/", body: .text("t"))
   static let keyedPost = HTTPRequest.post(

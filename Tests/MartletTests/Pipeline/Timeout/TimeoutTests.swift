@@ -1,10 +1,11 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite struct TimeoutTests {
+@Suite(.hangLimit) struct TimeoutTests {
   /// One limit, where it applies, and what its error says.
   struct Limit: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -53,7 +54,8 @@ import Testing
       phase: .connecting, text: "total limit of 7.0 s", enter: { $0.exchange.enter(.connecting) }),
   ]
 
-  @Test(arguments: limits) func `ends a call at its limit and not before`(limit: Limit) async throws {
+  @Test(arguments: limits, [1, 10])
+  func `ends a call at its limit and not before`(limit: Limit, rest: Int) async throws {
     let clock = TestClock(advancing: .manually)
     let entered = Log<Int>()
     let client = HTTPClient {
@@ -62,39 +64,35 @@ import Testing
       $0.transport = StubTransport(withContext: { _, context in
         limit.enter(context)
         entered.add(1)
-        try await Task.sleep(for: .seconds(600))
-        return .text("never")
+        try await untilCancelled()
       })
     }
     let handle = client.start(.get("http://example.test/a?token=secret"))
-    await eventually("entered") { entered.elements.count == 1 }
-    await clock.waitForSleepers(1)
+    await entered.wait(for: 1)
+    await clock.wait(forSleepers: 1)
 
-    clock.advance(by: .milliseconds(6999))
-    await clock.waitForSleepers(1)
-    for _ in 0..<100 { await Task.yield() }
+    clock.advance(by: .milliseconds(7000 - rest))
+    await clock.wait(forSleepers: 1)
+    await letOthersRun()
     #expect(handle.isAlive)
-    clock.advance(by: .milliseconds(1))
-    // A limit that was looked at too early by a hair is looked at again a little later.
-    for _ in 0..<100 where handle.isAlive { try await Task.sleep(for: .milliseconds(1)) }
-    if handle.isAlive { clock.advance(by: .milliseconds(5)) }
+    // A limit that is 5 ms away or less is looked at too early, and then 5 ms later.
+    let end = rest > 5 ? 7000 : 7005
+    clock.advance(by: .milliseconds(end - 7000 + rest))
 
     let error = try await #require(throws: HTTPError.self) { try await handle.value }
-    let elapsed = try #require(error.elapsed)
     #expect(error.kind == .timedOut && error.isTimeout)
     #expect(error.phase == limit.phase)
-    #expect(elapsed >= .seconds(7) && elapsed <= .milliseconds(7010))
+    #expect(error.elapsed == .milliseconds(end))
     #expect(error.description.contains(limit.text))
     #expect(error.description.contains("while \(limit.phase.rawValue)"))
     #expect(error.description.contains("GET http://example.test/a"))
     #expect(error.description.hasSuffix("7.0 s)") || error.description.hasSuffix("7.01 s)"))
     #expect(!error.description.contains("secret"))
-    await eventually("nothing is watched") { client.core.entryCount == 0 }
+    await client.waitUntilEmpty()
   }
 
   @Test(arguments: [0, 1, 2, 3]) func `has no limit where none is set`(index: Int) async throws {
     let clock = TestClock(advancing: .manually)
-    let entered = Log<Int>()
     let gate = Gate()
     let client = HTTPClient {
       $0.clock = clock
@@ -106,17 +104,16 @@ import Testing
         case 2: context.didSend(10, of: 10)
         default: break
         }
-        entered.add(1)
-        await gate.wait()
+        await gate.pass()
         return .text("late")
       })
     }
     let handle = client.start(.get("http://example.test/"))
-    await eventually("entered") { entered.elements.count == 1 }
+    await gate.waitForArrivals(1)
 
     clock.advance(by: .seconds(1_000_000))
     #expect(client.core.watchdog.count == 0)
-    await gate.open()
+    gate.open()
 
     #expect(try await handle.value.text == "late")
   }
@@ -159,15 +156,15 @@ import Testing
     let handle = client.start(.get("http://example.test/"))
     for number in 1...5 {
       pieces.add(10)
-      await eventually("asked again") { pieces.asked.elements.count == number + 1 }
-      await clock.waitForSleepers(1)
+      await pieces.asked.wait(for: number + 1)
+      await clock.wait(forSleepers: 1)
       clock.advance(by: .seconds(20))
-      await clock.waitForSleepers(1)
+      await clock.wait(forSleepers: 1)
     }
     #expect(handle.isAlive)
 
     clock.advance(by: .milliseconds(9_900))
-    await clock.waitForSleepers(1)
+    await clock.wait(forSleepers: 1)
     #expect(handle.isAlive)
     clock.advance(by: .milliseconds(100))
 
@@ -175,7 +172,7 @@ import Testing
     #expect(error.kind == .timedOut)
     #expect(error.phase == .receiving)
     #expect(error.elapsed == .seconds(110))
-    await eventually("nothing is watched") { client.core.entryCount == 0 }
+    await client.waitUntilEmpty()
   }
 
   @Test func `ends a body at the total limit, however fast it comes`() async throws {
@@ -189,10 +186,10 @@ import Testing
     let handle = client.start(.get("http://example.test/"))
     for number in 1...6 {
       pieces.add(10)
-      await eventually("asked again") { pieces.asked.elements.count == number + 1 }
-      await clock.waitForSleepers(1)
+      await pieces.asked.wait(for: number + 1)
+      await clock.wait(forSleepers: 1)
       clock.advance(by: .seconds(10))
-      if number < 6 { await clock.waitForSleepers(1) }
+      if number < 6 { await clock.wait(forSleepers: 1) }
     }
 
     let error = try await #require(throws: HTTPError.self) { try await handle.value }
@@ -210,14 +207,13 @@ import Testing
       $0.timeout = TimeoutPolicy(connect: nil, idle: .seconds(10), total: nil)
       $0.transport = StubTransport(withContext: { _, context in
         attempts.add(context.attempt)
-        try await Task.sleep(for: .seconds(600))
-        return .text("never")
+        try await untilCancelled()
       })
     }
     let handle = client.start(.get("http://example.test/"))
     for number in 1...3 {
-      await eventually("sent") { attempts.elements.count == number }
-      await clock.waitForSleepers(1)
+      await attempts.wait(for: number)
+      await clock.wait(forSleepers: 1)
       clock.advance(by: .seconds(10))
     }
 
@@ -262,7 +258,7 @@ import Testing
     let names = ["connect", "idle", "firstByte", "total"]
 
     for (name, policy) in zip(names, Self.policies(limit)) {
-      let client = HTTPClient { $0.transport = transport }
+      let client = HTTPClient.onTestClock { $0.transport = transport }
       let error = try await #require(throws: HTTPError.self) {
         try await client.get("http://example.test/", options: .timeout(policy))
       }
@@ -294,12 +290,10 @@ import Testing
 
   private struct Stubborn: Middleware {
     let gate: Gate
-    let entered: Log<Int>
 
     func intercept(
       _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
     ) async throws -> StreamedResponse {
-      entered.add(1)
       await gate.wait()
       return try await next(request)
     }
@@ -312,22 +306,19 @@ import Testing
   func `is not kept waiting by code that ignores cancellation`(place: Place, way: Way) async throws {
     let clock = TestClock(advancing: .manually)
     let gate = Gate()
-    let entered = Log<Int>()
-    let stubborn = Stubborn(gate: gate, entered: entered)
+    let stubborn = Stubborn(gate: gate)
     let client = HTTPClient {
       $0.clock = clock
       $0.retry = .none
       switch place {
       case .transport:
         $0.transport = .stub { _ in
-          entered.add(1)
           await gate.wait()
           return .text("late")
         }
       case .body:
         $0.transport = .stub { _ in
           .streamed {
-            entered.add(1)
             await gate.wait()
             return nil
           }
@@ -352,50 +343,41 @@ import Testing
         }
       }
     }
-    await eventually("entered") { entered.elements.count == 1 }
-    await clock.waitForSleepers(1)
+    await gate.waitForArrivals(1)
+    await clock.wait(forSleepers: 1)
 
     clock.advance(by: .seconds(5))
 
-    let rescues = Log<Int>()
-    let opener = Task {
-      // Only for the case that nothing else ends the wait.
-      try await Task.sleep(for: .seconds(3))
-      rescues.add(1)
-      await gate.open()
-    }
     let error = try await #require(throws: HTTPError.self) { try await task.value }
-    opener.cancel()
     #expect(error.kind == .timedOut)
-    #expect(rescues.elements.isEmpty)
+    #expect(gate.waitingCount == 1)
     #expect(client.core.calls.isEmpty)
-    await gate.open()
-    await eventually("nothing is watched") { client.core.entryCount == 0 }
+    gate.open()
+    await client.waitUntilEmpty()
   }
 
   @Test func `watches nothing that reports after its end`() async throws {
     let clock = TestClock(advancing: .manually)
     let gate = Gate()
-    let reported = Log<Int>()
+    let reported = Shared(false)
     let client = HTTPClient {
       $0.clock = clock
       $0.transport = StubTransport(withContext: { _, context in
-        reported.add(0)
         await gate.wait()
         context.didSend(1, of: 10)
         context.exchange.enter(.waiting)
-        reported.add(1)
+        reported.withLock { $0 = true }
         return .text("late")
       })
     }
     let handle = client.start(.get("http://example.test/"))
-    await eventually("sent") { reported.elements.count == 1 }
+    await gate.waitForArrivals(1)
 
     handle.cancel()
     await #expect(throws: CancellationError.self) { try await handle.value }
-    await gate.open()
-    await eventually("reported") { reported.elements.count == 2 }
+    gate.open()
+    await reported.wait { $0 }
 
-    await eventually("nothing is watched") { client.core.entryCount == 0 }
+    await client.waitUntilEmpty()
   }
 }

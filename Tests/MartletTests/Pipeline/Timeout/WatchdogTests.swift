@@ -1,9 +1,10 @@
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
 
-@Suite(.oneAtATime) struct WatchdogTests {
+@Suite(.hangLimit) struct WatchdogTests {
   /// Looks at one limit after the other and notes when.
   private final class Probe: Watched {
     let name: Int
@@ -35,21 +36,23 @@ import Testing
 
   private let clock = TestClock(advancing: .manually)
   private let log = Log<Look>()
+  private let changes = ChangeSignal()
   private let watchdog: Watchdog
 
-  init() { watchdog = Watchdog(Timeline(clock)) }
+  init() { watchdog = Watchdog(Timeline(clock), changes: changes) }
 
   private func watch(_ name: Int, _ limits: [Duration]) {
     guard let first = limits.first else { return }
     watchdog.watch(Probe(name, limits, log), next: first)
   }
 
-  /// Moves the time, and waits until the timer is set again, if there is anything to wait for.
-  private func advance(by duration: Duration, expecting count: Int) async {
-    await clock.waitForSleepers(1)
+  /// Moves the time, and waits until so many looks are noted, and the timer is set again if anything is left.
+  private func advance(by duration: Duration, expecting count: Int, leaving left: Int) async {
+    await clock.wait(forSleepers: 1)
     clock.advance(by: duration)
-    await eventually("looked") { log.elements.count >= count }
-    if watchdog.count > 0 { await clock.waitForSleepers(1) }
+    await log.wait(for: count)
+    await changes.wait { watchdog.count == left }
+    if left > 0 { await clock.wait(forSleepers: 1) }
   }
 
   @Test func `looks at each limit at its time, whatever the order they came in`() async {
@@ -57,13 +60,13 @@ import Testing
     watch(1, [.seconds(1)])
     watch(2, [.seconds(2)])
 
-    await advance(by: .milliseconds(999), expecting: 0)
+    await advance(by: .milliseconds(999), expecting: 0, leaving: 3)
     #expect(log.elements.isEmpty)
-    await advance(by: .milliseconds(1), expecting: 1)
-    await advance(by: .milliseconds(999), expecting: 1)
+    await advance(by: .milliseconds(1), expecting: 1, leaving: 2)
+    await advance(by: .milliseconds(999), expecting: 1, leaving: 2)
     #expect(log.elements == [Look(name: 1, time: .seconds(1))])
-    await advance(by: .milliseconds(1), expecting: 2)
-    await advance(by: .seconds(1), expecting: 3)
+    await advance(by: .milliseconds(1), expecting: 2, leaving: 1)
+    await advance(by: .seconds(1), expecting: 3, leaving: 0)
 
     #expect(log.elements.map(\.name) == [1, 2, 3])
     #expect(log.elements.map(\.time) == [.seconds(1), .seconds(2), .seconds(3)])
@@ -73,11 +76,10 @@ import Testing
   @Test func `looks at an object again for its next limit`() async {
     watch(1, [.seconds(1), .seconds(5)])
 
-    await advance(by: .seconds(1), expecting: 1)
-    #expect(watchdog.count == 1)
-    await advance(by: .milliseconds(3999), expecting: 1)
+    await advance(by: .seconds(1), expecting: 1, leaving: 1)
+    await advance(by: .milliseconds(3999), expecting: 1, leaving: 1)
     #expect(log.elements.count == 1)
-    await advance(by: .milliseconds(1), expecting: 2)
+    await advance(by: .milliseconds(1), expecting: 2, leaving: 0)
 
     #expect(log.elements.map(\.time) == [.seconds(1), .seconds(5)])
     #expect(watchdog.count == 0)
@@ -91,10 +93,10 @@ import Testing
     watchdog.forget(removed)
     #expect(watchdog.count == 1)
 
-    await clock.waitForSleepers(1)
+    await clock.wait(forSleepers: 1)
     clock.advance(by: .seconds(1))
-    await clock.waitForSleepers(1)
-    await advance(by: .seconds(1), expecting: 1)
+    await clock.wait(forSleepers: 1)
+    await advance(by: .seconds(1), expecting: 1, leaving: 0)
 
     #expect(log.elements == [Look(name: 2, time: .seconds(2))])
   }
@@ -116,12 +118,12 @@ import Testing
     var watchdog: Watchdog? = Watchdog(Timeline(clock))
     weak let reference = watchdog
     watchdog?.watch(Probe(1, [.seconds(1000)], log), next: .seconds(1000))
-    await clock.waitForSleepers(1)
+    await clock.wait(forSleepers: 1)
 
     watchdog = nil
 
     #expect(reference == nil)
-    await eventually("nobody sleeps") { clock.sleeperCount == 0 }
+    #expect(clock.sleeperCount == 0)
   }
 
   @Test func `watches many objects with one timer`() async {
@@ -129,11 +131,13 @@ import Testing
     let times = (0..<2000).map { _ in Int.random(in: 1...1000, using: &generator) }
     for (name, time) in times.enumerated() { watch(name, [.milliseconds(time * 10)]) }
     #expect(watchdog.count == 2000)
-    await clock.waitForSleepers(1)
+    await clock.wait(forSleepers: 1)
     #expect(clock.sleeperCount == 1)
 
     for step in 1...10 {
-      await advance(by: .seconds(1), expecting: times.count { $0 <= step * 100 })
+      let count = times.count { $0 <= step * 100 }
+      await advance(by: .seconds(1), expecting: count, leaving: times.count - count)
+      #expect(log.count == count)
     }
 
     #expect(Set(log.elements.map(\.name)).count == 2000)
@@ -144,6 +148,7 @@ import Testing
   @Test func `does not lose a limit that is set while it looks`() async {
     let watchdog = watchdog
     let isFirst = Locked(true)
+    let looks = Log<Int>()
     let probe = Probe(1, [.seconds(2), .seconds(50)], log) { probe in
       // As when an exchange enters its next phase on another thread.
       let isFirst = isFirst.withLock { first in
@@ -151,19 +156,20 @@ import Testing
         return first
       }
       if isFirst { watchdog.watch(probe, next: .seconds(2)) }
+      looks.add(1)
     }
     watchdog.watch(probe, next: .seconds(1))
     let ending = Probe(2, [], log) { probe in
       if watchdog.count > 0 { watchdog.watch(probe, next: .seconds(60)) }
+      looks.add(2)
     }
     watchdog.watch(ending, next: .seconds(1))
 
-    await clock.waitForSleepers(1)
+    await clock.wait(forSleepers: 1)
     clock.advance(by: .seconds(1))
-    await eventually("looked") { isFirst.withLock { !$0 } }
-    await clock.waitForSleepers(1)
+    await looks.wait(for: 2)
     #expect(watchdog.count == 2)
-    await advance(by: .seconds(1), expecting: 1)
+    await advance(by: .seconds(1), expecting: 1, leaving: 2)
 
     #expect(log.elements == [Look(name: 1, time: .seconds(2))])
   }
@@ -172,11 +178,8 @@ import Testing
     watch(1, [.seconds(Int.max)])
     watch(2, [.seconds(1)])
 
-    await advance(by: .seconds(1), expecting: 1)
-    for _ in 0..<3 {
-      clock.advance(by: .seconds(400 * 86_400))
-      await clock.waitForSleepers(1)
-    }
+    await advance(by: .seconds(1), expecting: 1, leaving: 1)
+    for _ in 0..<3 { await advance(by: .seconds(400 * 86_400), expecting: 1, leaving: 1) }
 
     #expect(log.elements.map(\.name) == [2])
     #expect(watchdog.count == 1)
@@ -186,7 +189,7 @@ import Testing
     watch(1, [.seconds(-5)])
     watch(2, [.zero])
 
-    await eventually("looked") { log.elements.count == 2 }
-    #expect(watchdog.count == 0)
+    await changes.wait { watchdog.count == 0 }
+    #expect(log.elements.count == 2)
   }
 }

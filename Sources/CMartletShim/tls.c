@@ -1,0 +1,115 @@
+#include "CMartletShim.h"
+
+#if defined(__linux__)
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { kWantRead = 2, kAlert = 21, kCloseNotify = 0, kSetMessageArgument = 16, kNoted = 256 };
+
+typedef void message_callback(int, int, int, const void *, size_t, void *, void *);
+
+static struct {
+  void (*protocol)(const void *, const unsigned char **, unsigned *);
+  void (*set_messages)(void *, message_callback *);
+  long (*control)(void *, int, long, void *);
+  int (*pending)(const void *);
+  int (*peek)(void *, void *, int);
+  int (*error)(const void *, int);
+  void *(*reader)(const void *);
+  void *(*writer)(const void *);
+  void (*set_reader)(void *, void *);
+  void (*set_writer)(void *, void *);
+  void *(*new_socket)(int, int);
+  int (*keep)(void *);
+  void (*clear_errors)(void);
+} ssl;
+static bool is_usable;
+
+void martlet_tls_open(void *image, const char *name) {
+  if (!name || strstr(name, "OpenSSL/") == NULL) return;
+  const struct {
+    const char *name;
+    void **place;
+  } symbols[] = {
+      {"SSL_get0_alpn_selected", (void **)&ssl.protocol},
+      {"SSL_set_msg_callback", (void **)&ssl.set_messages},
+      {"SSL_ctrl", (void **)&ssl.control},
+      {"SSL_pending", (void **)&ssl.pending},
+      {"SSL_peek", (void **)&ssl.peek},
+      {"SSL_get_error", (void **)&ssl.error},
+      {"SSL_get_rbio", (void **)&ssl.reader},
+      {"SSL_get_wbio", (void **)&ssl.writer},
+      {"SSL_set0_rbio", (void **)&ssl.set_reader},
+      {"SSL_set0_wbio", (void **)&ssl.set_writer},
+      {"BIO_new_socket", (void **)&ssl.new_socket},
+      {"BIO_up_ref", (void **)&ssl.keep},
+      {"ERR_clear_error", (void **)&ssl.clear_errors},
+  };
+  for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+    *symbols[i].place = dlsym(image, symbols[i].name);
+    if (!*symbols[i].place) return;
+  }
+  is_usable = true;
+}
+
+bool martlet_tls_is_http2(void *tls) {
+  const unsigned char *name = NULL;
+  unsigned length = 0;
+  if (is_usable) ssl.protocol(tls, &name, &length);
+  return length == 2 && memcmp(name, "h2", 2) == 0;
+}
+
+// The numbers of connections whose ends were read last, on each thread: a connection may be freed right after its end, so
+// nothing of it can be asked later.
+static _Thread_local uintptr_t ended[kNoted];
+static _Thread_local unsigned next_ended;
+static atomic_uintptr_t numbers;
+
+static void heard(
+    int is_written, int protocol, int type, const void *bytes, size_t count, void *tls, void *number) {
+  if (is_written || type != kAlert || count != 2 || ((const unsigned char *)bytes)[1] != kCloseNotify) return;
+  ended[next_ended++ % kNoted] = (uintptr_t)number;
+}
+
+uintptr_t martlet_tls_watch_end(void *tls) {
+  if (!is_usable) return 0;
+  uintptr_t number = atomic_fetch_add(&numbers, 1) + 1;
+  ssl.set_messages(tls, heard);
+  ssl.control(tls, kSetMessageArgument, 0, (void *)number);
+  return number;
+}
+
+bool martlet_tls_has_ended(uintptr_t number) {
+  for (size_t i = 0; i < kNoted; i++) {
+    if (ended[i] == number) return true;
+  }
+  return false;
+}
+
+bool martlet_tls_has_read(void *tls) { return is_usable && ssl.pending(tls) > 0; }
+
+bool martlet_tls_is_quiet(void *tls, int socket) {
+  if (!is_usable || ssl.pending(tls) > 0) return false;
+  // libcurl's own way to the socket needs a transfer, and there is none.
+  void *own = ssl.new_socket(socket, 0);
+  if (!own) return false;
+  void *reader = ssl.reader(tls), *writer = ssl.writer(tls);
+  // Three of it for the two places: what is put there is freed when the next one is.
+  ssl.keep(reader);
+  ssl.keep(writer);
+  ssl.keep(own);
+  ssl.set_reader(tls, own);
+  ssl.set_writer(tls, own);
+  ssl.clear_errors();
+  char byte;
+  int count = ssl.peek(tls, &byte, 1);
+  bool is_quiet = count <= 0 && ssl.error(tls, count) == kWantRead;
+  ssl.clear_errors();
+  ssl.set_reader(tls, reader);
+  ssl.set_writer(tls, writer);
+  return is_quiet;
+}
+
+#endif

@@ -1,0 +1,39 @@
+#if os(Linux)
+  /// How often the request of one transfer was sent, and whether libcurl wanted to send it once more by itself.
+  struct CurlSends {
+    private(set) var count = 0
+    /// Whether the server has refused the request unread (RFC 9113 §8.7), so that it can be repeated whatever it asks for.
+    private(set) var wasRefused = false
+    private var isReused = false
+    private var isHTTP2 = false
+
+    /// The request is about to be sent on the connection of a handle, perhaps as the next step of a handshake.
+    mutating func begin(_ handle: CurlHandle?, isNextStep: Bool) {
+      if count > 0 && !isNextStep { noteRepetition(handle) }
+      count += 1
+      isReused = isNextStep || handle?.isReused ?? true
+      isHTTP2 = isReused && !isNextStep && handle?.isHTTP2 == true
+    }
+
+    /// Whether a connection may be made: only for sending the first time.
+    mutating func mayConnect(_ handle: CurlHandle) -> Bool {
+      wantsMore(handle)
+      return count == 0
+    }
+
+    /// libcurl begins what leads to sending the request, perhaps once more.
+    mutating func wantsMore(_ handle: CurlHandle) { if count > 0 { noteRepetition(handle) } }
+
+    /// Whether libcurl has wanted to send the request once more.
+    func wasRepeated(_ result: CurlTransfer.Result) -> Bool {
+      // ABORTED_BY_CALLBACK, by the second beginning or by the making of a socket; COULDNT_CONNECT, by the latter;
+      // SEND_FAIL_REWIND.
+      count > 1 || count == 1 && [42, 7, 65].contains(result.code)
+    }
+
+    /// On a new connection libcurl repeats what was refused only, and otherwise says what became of the connection.
+    private mutating func noteRepetition(_ handle: CurlHandle?) {
+      if count == 1, !wasRefused { wasRefused = !isReused || isHTTP2 && handle?.error.isEmpty == true }
+    }
+  }
+#endif

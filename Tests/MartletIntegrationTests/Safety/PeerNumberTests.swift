@@ -1,0 +1,92 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  /// What a server announces, whatever it sends: the right answer or an error, and no memory for a promise.
+  @Suite(.hangLimit) struct PeerNumberTests {
+    private static let numbers = [
+      "0", "-1", "2147483648", "9007199254740992", "9223372036854775807", "18446744073709551616",
+      "1000000000000000000000000000000",
+    ]
+
+    /// Two bytes and an announcement, which a `HEAD` gets as well; of a part if one is asked for.
+    private static func server(_ number: String) throws -> MockServer {
+      try MockServer { request in
+        let status =
+          request.header("Range") == nil ? "200 OK" : "206 Partial Content\r\nContent-Range: bytes 0-1/\(number)"
+        let head = "HTTP/1.1 \(status)\r\nETag: \"1\"\r\nContent-Length: \(number)\r\n\r\n"
+        return .raw(request.method == "HEAD" ? head : head + "ok")
+      }
+    }
+
+    private static func expectTruth<Value>(
+      _ number: String, _ body: () async throws -> Value
+    ) async -> Value? {
+      do { return try await body() } catch {
+        let kind = (error as? HTTPError)?.kind
+        let kinds: [HTTPError.Kind] = [.connectionLost, .protocolViolation, .bodyTooLarge, .file]
+        #expect(kind.map { kinds.contains($0) } == true, "\(number): \(error)")
+        return nil
+      }
+    }
+
+    @Test(arguments: Lane.engines, numbers)
+    func `lengths of bodies, streams and downloads`(lane: Lane, number: String) async throws {
+      let server = try Self.server(number)
+      defer { server.stop() }
+      let folder = try TemporaryFolder()
+      let client = lane.client { $0.options.maximumBodyBytes = .max }
+      let url = RequestTarget(server.url("/a"))
+      let right = number == "0" ? "" : nil
+
+      let whole = await Self.expectTruth(number) { try await client.get(url).text }
+      let streamed = await Self.expectTruth(number) { try await client.stream(.get(url)) { try await $0.text } }
+      var files: [Int64?] = []
+      for segments in [1, 3] {
+        var options = DownloadOptions()
+        options.segments = segments
+        let file = folder.url.appending(path: "\(segments)")
+        files.append(
+          await Self.expectTruth(number) { try await client.download(url, to: file, download: options).byteCount })
+      }
+
+      #expect(whole == right && streamed == right)
+      #expect(files.allSatisfy { $0 == nil || $0 == 0 })
+    }
+
+    @Test(arguments: Lane.engines)
+    func `lengths of a queue that asks for them`(lane: Lane) async throws {
+      let servers = try (Self.numbers + Self.numbers).map { try Self.server($0) }
+      defer { for server in servers { server.stop() } }
+      let queue = RequestQueue(client: lane.client(), progress: .accurate)
+      for server in servers { queue.add(.get(RequestTarget(server.url("/a")))) }
+
+      let summary = await queue.finish()
+
+      #expect(summary.ended == servers.count && summary.succeeded == 2)
+      #expect(queue.status.fraction == 1)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a body that is announced as too large is an error before its first byte`(lane: Lane) async throws {
+      let server = try MockServer(.steps([.text("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n"), .hang]))
+      defer { server.stop() }
+      let client = lane.client {
+        $0.options.maximumBodyBytes = 1000
+        $0.timeout = .unlimited
+      }
+
+      let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
+      let streamed = await #expect(throws: HTTPError.self) {
+        try await client.stream(.get(RequestTarget(server.url))) { try await $0.body.collect(upTo: 1000) }
+      }
+
+      #expect(error?.kind == .bodyTooLarge && streamed?.kind == .bodyTooLarge)
+      #expect(await server.waitForOpenConnections(atMost: 0))
+      #expect(try await client.head(RequestTarget(server.url)).headers["Content-Length"] == "1001")
+    }
+  }
+#endif

@@ -1,0 +1,191 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  /// Memory, threads and descriptors of the engine on libcurl, on both ways to it, each in a process of its own.
+  @Suite(.ownThreads, .needs(.proc), .hangLimit) struct CurlLoadTests {
+    @Test(arguments: Lane.engines)
+    func `a reader that sleeps slows the server down, and memory stays flat`(_ lane: Lane) async {
+      await #expect(processExitsWith: .success) { [lane = lane as Lane] in
+        // 1 TiB: what is read of it is for the reader to say.
+        let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 1 << 20))
+        let client = HTTPClient { $0.transport = lane.transport }
+        let growth = try await client.stream(.get(RequestTarget(server.url))) { response in
+          var received = 0
+          var sleeps = 0
+          var first = 0
+          for try await piece in response.body {
+            received += piece.count
+            sleeps += 1
+            if received < 64 << 20 { first = ProcessFacts.residentBytes }
+            if received >= Stress.count(128 << 20, full: 1 << 30) { break }
+            if sleeps % 16 == 0 { try await Task.sleep(for: .milliseconds(1)) }
+          }
+          return ProcessFacts.residentBytes - first
+        }
+        #expect(growth < 16 << 20, "\(growth)")
+        server.stop()
+      }
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a reader that stops is not filled up`(_ lane: Lane) async {
+      await #expect(processExitsWith: .success) { [lane = lane as Lane] in
+        let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 1 << 10))
+        let client = HTTPClient { $0.transport = lane.transport }
+        let before = ProcessFacts.residentBytes
+        try await client.stream(.get(RequestTarget(server.url))) { response in
+          var pieces = response.body.makeAsyncIterator()
+          _ = try await pieces.next()
+          try await Task.sleep(for: .seconds(1))
+          #expect(isSanitized || ProcessFacts.residentBytes - before < 16 << 20)
+          // It goes on where it stopped.
+          var count = 0
+          while count < 16 << 20, let piece = try await pieces.next() { count += piece.count }
+          #expect(count >= 16 << 20)
+        }
+        server.stop()
+      }
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a coded body that swells is decoded as it is read`(_ lane: Lane) async {
+      await #expect(processExitsWith: .success) { [lane = lane as Lane] in
+        let members = CodedBodies.repeated(CodedBodies.gzipOfMartlets, 1000)
+        let server = try MockServer(
+          .repeating(members, count: Stress.count(4, full: 40), headers: ["Content-Encoding": "gzip"]))
+        let client = HTTPClient { $0.transport = lane.transport }
+        let before = ProcessFacts.residentBytes
+        let count = try await client.stream(.get(RequestTarget(server.url))) { response in
+          var count = 0
+          for try await piece in response.body {
+            count += piece.count
+            if count < 1 << 20 { try await Task.sleep(for: .milliseconds(20)) }
+          }
+          return count
+        }
+        #expect(count == Stress.count(6_400_000, full: 64_000_000))
+        #expect(isSanitized || ProcessFacts.residentBytes - before < 16 << 20)
+        server.stop()
+      }
+    }
+
+    @Test(arguments: Lane.engines)
+    func `requests, half of them cancelled at random moments, leave nothing and end`(_ lane: Lane) async {
+      let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        [lane = lane as Lane] in
+        // The parent's descriptors may have been inherited.
+        let descriptors = ProcessFacts.descriptorCount
+        let server = try MockServer { (request: RecordedRequest) in
+          if request.path == "/slow" { try? await Task.sleep(for: .milliseconds(15)) }
+          return .ok("hello")
+        }
+        let client = HTTPClient {
+          $0.transport = lane.transport
+          $0.maximumConnectionsPerHost = 16
+        }
+        _ = await Facts.run(Stress.count(400, full: 2_000), client, server)
+        let memory = ProcessFacts.residentBytes
+
+        let count = Stress.count(800, full: 10_000)
+        let answers = await Facts.run(count, client, server)
+
+        // What a failure was about is seen only through the child's standard error.
+        let facts =
+          "descriptors \(descriptors) \(ProcessFacts.descriptorCount), bytes more \(ProcessFacts.residentBytes - memory), \(answers)"
+        FileHandle.standardError.write(Data(facts.utf8))
+        #expect(answers.right + answers.cancelled == count)
+        #expect(answers.wrong.isEmpty, "\(answers.wrong.first ?? "")")
+        #expect(answers.right > count / 3)
+        #expect(answers.cancelled > 0)
+        #expect(await becomes { client.core.entryCount == 0 })
+        #expect(client.activity.current.totals.failed == 0)
+        #expect(await server.waitForOpenConnections(atMost: 16))
+        #expect(ProcessFacts.descriptorCount < descriptors + 32 + 24)
+        #expect(isSanitized || ProcessFacts.residentBytes - memory < 16 << 20)
+        server.stop()
+      }
+      if let child, child.exitStatus != .exitCode(EXIT_SUCCESS) {
+        Issue.record("\(String(decoding: child.standardErrorContent, as: UTF8.self))")
+      }
+    }
+
+    @Test(arguments: Lane.engines)
+    func `threads and descriptors go with their clients`(_ lane: Lane) async {
+      await #expect(processExitsWith: .success) { [lane = lane as Lane] in
+        let server = try MockServer(.ok("hello"))
+        func use(_ count: Int) async throws {
+          for _ in 0..<count {
+            let client = HTTPClient { $0.transport = lane.transport }
+            #expect(try await client.get(RequestTarget(server.url)).text == "hello")
+            #expect(ProcessFacts.engineThreadCount >= 1)
+          }
+        }
+        try await use(5)
+        #expect(await becomes { ProcessFacts.engineThreadCount == 0 })
+        #expect(await server.waitForOpenConnections(atMost: 0))
+        let descriptors = ProcessFacts.descriptorCount
+
+        try await use(Stress.count(10, full: 50))
+
+        #expect(await becomes { ProcessFacts.engineThreadCount == 0 })
+        #expect(await server.waitForOpenConnections(atMost: 0))
+        #expect(ProcessFacts.descriptorCount <= descriptors + 2)
+        server.stop()
+      }
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a body is read to its end after its client is gone`(_ lane: Lane) async throws {
+      let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 8))
+      defer { server.stop() }
+      var client: HTTPClient? = HTTPClient { $0.transport = lane.transport }
+      let target = RequestTarget(server.url)
+      let task = try #require(client.map { client in Task { try await client.send(.get(target)) } })
+      client = nil
+
+      #expect(try await task.value.body.count == 8 << 20)
+    }
+  }
+
+  private enum Facts {
+    struct Answers: Sendable {
+      var right = 0
+      var cancelled = 0
+      var wrong: [String] = []
+    }
+
+    /// Sends requests, a hundred at a time, and cancels every second one after 0 to 10 ms.
+    static func run(_ count: Int, _ client: HTTPClient, _ server: MockServer) async -> Answers {
+      var answers = Answers()
+      for _ in 0..<(count / 100) {
+        server.forgetRequests()
+        await withTaskGroup(of: Result<String, any Error>.self) { group in
+          for number in 0..<100 {
+            group.addTask {
+              let path = number % 10 == 0 ? "/slow" : "/fast"
+              let task = Task { try await client.get("\(raw: server.url)\(raw: path)").text }
+              if number % 2 == 1 {
+                try? await Task.sleep(for: .microseconds(Int.random(in: 0...10_000)))
+                task.cancel()
+              }
+              return await task.result
+            }
+          }
+          for await result in group {
+            switch result {
+            case .success("hello"): answers.right += 1
+            case .failure(is CancellationError): answers.cancelled += 1
+            case .success(let text): answers.wrong.append(text)
+            case .failure(let error): answers.wrong.append("\(error)")
+            }
+          }
+        }
+      }
+      return answers
+    }
+  }
+#endif

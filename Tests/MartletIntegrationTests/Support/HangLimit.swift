@@ -1,0 +1,12 @@
+import TestSupport
+import Testing
+
+extension Trait where Self == TimeLimitTrait {
+  /// The one limit of a test, which is there against hanging: no test depends on how fast a machine is.
+  static var hangLimit: TimeLimitTrait { .timeLimit(.minutes(Stress.isOn || isSanitized ? 20 : 1)) }
+}
+
+extension Trait where Self == ConditionTrait {
+  /// The test measures, or takes long: it runs with `MARTLET_STRESS=1` only.
+  static var stressOnly: ConditionTrait { .enabled(if: Stress.isOn, "MARTLET_STRESS=1 is not set") }
+}

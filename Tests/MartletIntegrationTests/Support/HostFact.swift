@@ -1,0 +1,82 @@
+import Foundation
+import Martlet
+import TestSupport
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Something that most machines have, and that some tests need.
+struct HostFact: Sendable {
+  /// A loopback address of IPv6.
+  static let ipv6 = HostFact("there is no [::1]") { canBind("::1") }
+  /// More addresses of the loopback interface than 127.0.0.1.
+  static let loopbackAliases = HostFact("there is no 127.0.0.2") { canBind("127.0.0.2") }
+  /// A resolver that knows of no name under `invalid` (RFC 6761 §6.4), and says so within some seconds.
+  static let unknownNames = HostFact("names that do not exist are not said to be unknown") { missesUnknownName }
+  /// The library that the engine's TLS comes from, in a version that tests know.
+  static let openSSL = HostFact("there is no libcrypto of OpenSSL 1.1 or 3") { openSSLImage != nil }
+  /// What Linux tells of a process.
+  static let proc = HostFact("there is no /proc") { FileManager.default.fileExists(atPath: "/proc/self/fd") }
+
+  /// Terminals for programs that want one.
+  static let pseudoTerminals = HostFact("there are no pseudo terminals") {
+    let descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+    guard descriptor >= 0 else { return false }
+    close(descriptor)
+    return true
+  }
+
+  private static let isBare = ProcessInfo.processInfo.environment["MARTLET_BARE"] == "1"
+
+  let missing: String
+  private let check: @Sendable () -> Bool
+
+  /// Whether the machine has it; nothing is there with `MARTLET_BARE=1`.
+  var holds: Bool { !Self.isBare && check() }
+
+  private init(_ missing: String, _ check: @escaping @Sendable () -> Bool) {
+    self.missing = missing
+    self.check = check
+  }
+
+  /// Looks once.
+  private static let missesUnknownName: Bool = {
+    let isUnknown = Shared(false)
+    let end = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      var found: UnsafeMutablePointer<addrinfo>?
+      let code = getaddrinfo("martlet.invalid", "80", nil, &found)
+      if code == 0 { freeaddrinfo(found) }
+      isUnknown.withLock { $0 = code != 0 }
+      end.signal()
+    }
+    return end.wait(timeout: .now() + 5) == .success && isUnknown.value
+  }()
+
+  /// The library, opened.
+  static var openSSLImage: UnsafeMutableRawPointer? {
+    dlopen("libcrypto.so.3", RTLD_NOW) ?? dlopen("libcrypto.so.1.1", RTLD_NOW)
+  }
+
+  private static func canBind(_ address: String) -> Bool {
+    var hints = addrinfo()
+    hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE
+    #if canImport(Glibc)
+      hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    #else
+      hints.ai_socktype = SOCK_STREAM
+    #endif
+    var found: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(address, "0", &hints, &found) == 0, let found else { return false }
+    defer { freeaddrinfo(found) }
+    let descriptor = socket(found.pointee.ai_family, found.pointee.ai_socktype, 0)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    return bind(descriptor, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0
+  }
+}

@@ -1,0 +1,121 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import TestSupport
+
+  @testable import MartletTesting
+
+  /// A server of one connection at a time whose every step a test decides: for what happens in an order, and not at a
+  /// time.
+  final class SteppedServer: Sendable {
+    struct Ended: Error {}
+
+    private struct State {
+      var connection: Int32?
+      /// What came after the last head.
+      var rest = Data()
+    }
+
+    let port: Int
+    private let listener: Int32
+    private let state = Locked(State())
+
+    /// Listens on a free port.
+    ///
+    /// - Throws: ``MockServerError`` if the system refuses a socket.
+    init() throws {
+      let bound = try Sockets.listen(backlog: 16)
+      (listener, port) = (bound.socket, bound.port)
+      // What waits here has been sent by somebody who does not know yet that nobody reads it.
+      var size: Int32 = 64 << 10
+      setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    deinit {
+      close()
+      Sockets.close(listener)
+    }
+
+    var url: String { "http://127.0.0.1:\(port)" }
+    var target: RequestTarget { RequestTarget(url) }
+
+    /// Takes the next connection, closes the last one, and reads the head of a request.
+    @discardableResult
+    func request() async throws -> String {
+      close()
+      while true {
+        if case .connection(let socket) = Sockets.acceptNext(listener) {
+          state.withLock { $0 = State(connection: socket) }
+          break
+        }
+        try await Task.sleep(for: .milliseconds(1))
+      }
+      var bytes = Data()
+      while true {
+        if let end = bytes.firstRange(of: Data("\r\n\r\n".utf8)) {
+          let rest = Data(bytes[end.upperBound...])
+          state.withLock { $0.rest = rest }
+          return String(decoding: bytes[..<end.lowerBound], as: UTF8.self)
+        }
+        guard let piece = try await receive() else { throw Ended() }
+        bytes += piece
+      }
+    }
+
+    func send(_ text: String) async throws { try await send(Data(text.utf8)) }
+
+    /// Sends all of it, or fails if the client is gone.
+    func send(_ data: Data) async throws {
+      var rest = data
+      while !rest.isEmpty {
+        guard let socket = state.withLock({ $0.connection }) else { throw Ended() }
+        switch rest.withUnsafeBytes({ Sockets.send(socket, $0) }) {
+        case .moved(let count): rest = Data(rest.dropFirst(count))
+        case .wouldBlock: try await Task.sleep(for: .milliseconds(1))
+        case .closed: throw Ended()
+        }
+      }
+    }
+
+    /// Reads what comes after the head until the connection ends.
+    ///
+    /// - Returns: How many bytes that were.
+    func countToEnd() async throws -> Int {
+      var count = state.withLock { $0.rest.count }
+      while let piece = try await receive() { count += piece.count }
+      return count
+    }
+
+    /// Waits until the client has closed the connection.
+    func waitForEnd() async throws { _ = try await countToEnd() }
+
+    func close() {
+      let socket = state.withLock { state in
+        defer { state.connection = nil }
+        return state.connection
+      }
+      if let socket { Sockets.close(socket) }
+    }
+
+    func reset() {
+      let socket = state.withLock { state in
+        defer { state.connection = nil }
+        return state.connection
+      }
+      if let socket { Sockets.reset(socket) }
+    }
+
+    /// What has come, or `nil` at the end.
+    private func receive() async throws -> Data? {
+      while true {
+        guard let socket = state.withLock({ $0.connection }) else { return nil }
+        var data = Data(count: 64 << 10)
+        switch data.withUnsafeMutableBytes({ Sockets.receive(socket, into: $0) }) {
+        case .moved(let count): return data.prefix(count)
+        case .wouldBlock: try await Task.sleep(for: .milliseconds(1))
+        case .closed: return nil
+        }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,237 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  /// What the engine's loop keeps of transfers and connections, and for how long.
+  @Suite(.hangLimit) struct CurlLoopTests {
+    private func client(lifetime: Duration = .seconds(3600)) -> HTTPClient {
+      Lane.curl.client {
+        $0.idleConnectionLifetime = lifetime
+        $0.timeout = .unlimited
+      }
+    }
+
+    private func hasThread(_ client: HTTPClient) throws -> Bool {
+      try #require(client.core.settings.transport as? CurlLoader).hasThread
+    }
+
+    // MARK: What is over
+
+    @Test func `keeps nothing of a request that is over`() async throws {
+      let server = try MockServer(.ok())
+      let client = client()
+      let isGone = Shared(false)
+      func send() async throws {
+        let signal = ReleaseSignal { isGone.withLock { $0 = true } }
+        let body = HTTPBody.stream { () -> UploadPieces in
+          _ = signal
+          return UploadPieces(Data("x".utf8), count: 1)
+        }
+        #expect(try await client.post(RequestTarget(server.url), body: body).status == .ok)
+      }
+
+      try await send()
+
+      await isGone.wait { $0 }
+      #expect(try hasThread(client))
+    }
+
+    /// A mebibyte in a few bytes, so that all of it has come before its reader has room for it.
+    private func swelling() throws -> MockServer {
+      let coded = try Deflater.gzip(Data(count: 1 << 20))
+      return try MockServer(.data(coded, headers: ["Content-Encoding": "gzip"]))
+    }
+
+    @Test func `a body that was decoded after its transfer had ended does not keep the thread`() async throws {
+      let server = try swelling()
+      let client = client(lifetime: .milliseconds(1))
+
+      let count = try await client.stream(.get(RequestTarget(server.url))) { response in
+        var count = 0
+        for try await piece in response.body { count += piece.count }
+        return count
+      }
+
+      #expect(count == 1 << 20)
+      #expect(await becomes { (try? hasThread(client)) == false })
+    }
+
+    @Test func `a body that nobody decodes any more does not keep it, either`() async throws {
+      let server = try swelling()
+      let client = client(lifetime: .milliseconds(1))
+
+      let status = try await client.stream(.get(RequestTarget(server.url))) { $0.status }
+
+      #expect(status == .ok)
+      #expect(await becomes { (try? hasThread(client)) == false })
+    }
+
+    @Test func `nor does a stream without bytes that never ends`() async throws {
+      let server = try MockServer(.ok())
+      let client = client(lifetime: .milliseconds(1))
+      let isAsked = Shared(false)
+      let silent = AsyncStream<Data> {
+        isAsked.withLock { $0 = true }
+        _ = try? await untilCancelled()
+        return nil
+      }
+      let task = Task { try await client.post(RequestTarget(server.url), body: .stream(silent, length: 0)) }
+      await isAsked.wait { $0 }
+
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+
+      #expect(await becomes { (try? hasThread(client)) == false })
+      #expect(server.requests.isEmpty)
+    }
+
+    @Test func `connections are closed as soon as their client has gone`() async throws {
+      let server = try MockServer(.ok("x"))
+      func send() async throws {
+        let client = client()
+        #expect(try await client.get(RequestTarget(server.url)).text == "x")
+        #expect(server.openConnections == 1)
+      }
+
+      try await send()
+
+      #expect(await server.waitForOpenConnections(atMost: 0))
+    }
+
+    // MARK: Others' connections
+
+    @Test func `the end of a connection is no end for an upload that goes over another one`() async throws {
+      let first = try MockServer(.ok("x"))
+      let second = try MockServer(answering: MockResponse.echo)
+      let client = client()
+      #expect(try await client.get(RequestTarget(first.url)).text == "x")
+      let (pieces, source) = AsyncStream.makeStream(of: Data.self)
+      source.yield(Data("begin ".utf8))
+      async let response = client.post(RequestTarget(second.url), body: .stream(pieces))
+      #expect(await second.wait { $0.openConnections == 1 })
+
+      first.stop()
+      source.yield(Data("end".utf8))
+      source.finish()
+
+      #expect(try await response.text == "begin end")
+    }
+
+    // MARK: Answers before the end of the request
+
+    @Test func `an answer that is whole is one, though its server closes before the end of the upload`() async throws {
+      let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwhole"
+      let server = try MockServer(
+        .ok(), options: .init(earlyAnswer: { _ in .steps([.text(answer), .delay(.milliseconds(50)), .cut]) }))
+      let (body, isGone) = UploadPieces.endless()
+
+      let response = try await client().post(RequestTarget(server.url), body: body)
+
+      #expect(response.text == "whole")
+      #expect(await becomes { isGone() })
+    }
+
+    @Test(arguments: ["Content-Length: 6\r\n\r\nwhole", "Transfer-Encoding: chunked\r\n\r\n5\r\nwhole\r\n"])
+    func `an answer that is cut before the end of the upload is an error`(answer: String) async throws {
+      let text = "HTTP/1.1 200 OK\r\n" + answer
+      let server = try MockServer(
+        .ok(), options: .init(earlyAnswer: { _ in .steps([.text(text), .delay(.milliseconds(50)), .cut]) }))
+      let (body, isGone) = UploadPieces.endless()
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await client().post(RequestTarget(server.url), body: body)
+      }
+
+      #expect(error?.kind == .connectionLost)
+      #expect(await becomes { isGone() })
+    }
+
+    @Test func `a refusal ends the upload, also where its server keeps the connection open`() async throws {
+      let answer = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 9\r\n\r\ntoo large"
+      let server = try MockServer(.ok(), options: .init(earlyAnswer: { _ in .steps([.text(answer), .hang]) }))
+      defer { server.stop() }
+      let (body, isGone) = UploadPieces.endless()
+
+      let response = try await client().post(RequestTarget(server.url), body: body)
+
+      #expect(response.status == 413 && response.text == "too large")
+      #expect(await becomes { isGone() })
+    }
+
+    @Test func `what one connection loses is not sent over another one`() async throws {
+      let arrivals = Shared(0)
+      let server = try MockServer { request in
+        guard request.method == "GET" else { return .steps([.cut]) }
+        // Each on a connection of its own.
+        arrivals.withLock { $0 += 1 }
+        await arrivals.wait { $0 == 2 }
+        return .ok("x")
+      }
+      let client = client()
+      async let first = client.get(RequestTarget(server.url))
+      async let second = client.get(RequestTarget(server.url))
+      #expect(try await first.text == "x")
+      #expect(try await second.text == "x")
+      #expect(server.connectionCount == 2)
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await client.send(HTTPRequest(.post, RequestTarget(server.url)))
+      }
+
+      #expect(error?.kind == .connectionLost)
+      #expect(server.requests.filter { $0.method == "POST" }.count == 1)
+    }
+
+    // MARK: Turns
+
+    @Test func `an upload waits for its turns, until its time is over`() async throws {
+      let server = try MockServer(.ok())
+      let clock = TestClock(advancing: .manually)
+      let client = Lane.curl.client {
+        $0.clock = clock
+        $0.bandwidth = .limit(up: 2_000)
+        $0.timeout = TimeoutPolicy(idle: nil, total: .seconds(600))
+      }
+      let task = Task { try await client.post(RequestTarget(server.url), body: .data(Data(count: 1_000_000))) }
+      let budget = client.core.settings.configuration.bandwidthBudget
+      #expect(await becomes { budget?.up?.waiterCount == 1 })
+
+      let end = await clock.pass(.seconds(601), until: task)
+      let error = #expect(throws: HTTPError.self) { try end.get() }
+
+      #expect(error?.kind == .timedOut && error?.phase == .sending)
+      #expect(server.requests.allSatisfy { !$0.isComplete })
+    }
+
+    // MARK: Handles
+
+    @Test func `a handle sends the fields of each request, whatever the method of the one before`() async throws {
+      let server = try MockServer(.ok("x"))
+      let client = client()
+      for method in [HTTPMethod.get, .head, .get, .delete, .head, .post, .get] {
+        _ = try await client.send(HTTPRequest(method, RequestTarget(server.url), headers: ["X-Own": "a"]))
+      }
+
+      #expect(server.requests.map { $0.header("X-Own") } == [String?](repeating: "a", count: 7))
+      #expect(Set(server.requests.map { $0.header("User-Agent") }).count == 1)
+      #expect(server.requests.allSatisfy { $0.header("Host") == "127.0.0.1:\(server.port)" })
+      #expect(server.connectionCount == 1)
+    }
+
+    @Test func `a handle sends the same fields again when it is set up anew`() async throws {
+      let server = try MockServer(.ok("x"))
+      let client = client()
+      for _ in 0..<3 {
+        _ = try await client.get(RequestTarget(server.url), options: .httpVersion(.http1_1))
+      }
+
+      #expect(Set(server.requests.map { $0.headers.map { "\($0.name): \($0.value)" } }).count == 1)
+      #expect(server.requests.allSatisfy { $0.header("Accept-Encoding") != nil })
+      #expect(server.connectionCount == 1)
+    }
+  }
+#endif

@@ -1,0 +1,71 @@
+#if os(Linux)
+  import Foundation
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  /// Trailers that come while the reader has enough: libcurl before 8.7 keeps them, and hands them on in one piece.
+  @Suite(.hangLimit) struct PausedTrailerTests {
+    /// Bytes that gzip cannot make less of.
+    private static let body: Data = {
+      var generator = SeededGenerator(seed: 13)
+      return Data((0..<300_000).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+    }()
+
+    private static func answer(_ trailers: [String]) throws -> Data {
+      var answer = Data("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
+      var rest = try Deflater.gzip(body)[...]
+      while !rest.isEmpty {
+        let chunk = rest.prefix(20_000)
+        rest = rest.dropFirst(chunk.count)
+        answer += Data("\(String(chunk.count, radix: 16))\r\n".utf8) + chunk + Data("\r\n".utf8)
+      }
+      return answer + Data(("0\r\n" + trailers.map { $0 + "\r\n" }.joined() + "\r\n").utf8)
+    }
+
+    private static func serve(_ trailers: [String]) async throws -> SteppedServer {
+      let server = try SteppedServer()
+      let answer = try answer(trailers)
+      Task {
+        try await server.request()
+        try await server.send(answer)
+      }
+      return server
+    }
+
+    @Test(arguments: Lane.engines) func `are read one by one`(_ lane: Lane) async throws {
+      let server = try await Self.serve(["X-One: 1", "X-Two: 2", "X-Three: 3"])
+      let client = lane.client()
+
+      #expect(try await client.get(server.target).body == Self.body)
+    }
+
+    @Test(arguments: Lane.engines) func `do not stop a reader that takes its time`(_ lane: Lane) async throws {
+      let server = try await Self.serve(["X-One: 1", "X-Two: 2"])
+
+      let count = try await lane.client().stream(.get(server.target)) { response in
+        // Until there is more than it has room for.
+        try await Task.sleep(for: .milliseconds(200))
+        var count = 0
+        for try await piece in response.body { count += piece.count }
+        return count
+      }
+
+      #expect(count == Self.body.count)
+    }
+
+    @Test(arguments: Lane.engines) func `what is wrong with them ends the transfer`(_ lane: Lane) async throws {
+      let server = try await Self.serve(["X-One: 1", "X-Two: \0"])
+
+      let error = try await #require(throws: HTTPError.self) {
+        try await lane.client().stream(.get(server.target)) { response in
+          try await Task.sleep(for: .milliseconds(200))
+          for try await _ in response.body {}
+        }
+      }
+
+      #expect(error.kind == .protocolViolation, "\(error)")
+    }
+  }
+#endif

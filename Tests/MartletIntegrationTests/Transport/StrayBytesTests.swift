@@ -1,0 +1,110 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  /// What comes on a connection that no request is under way on is nobody's answer.
+  @Suite(.needs(.openssl, .python), .hangLimit) struct StrayBytesTests {
+    /// A request that is followed by something.
+    struct Case: CustomTestStringConvertible {
+      var lane: Lane
+      var isSecure: Bool
+      var status: Int
+      var method: HTTPMethod
+      var after: WireServer.After
+
+      var testDescription: String {
+        "\(lane), \(isSecure ? "https" : "http"), \(method) \(status), \(after.rawValue)"
+      }
+
+      static let all = Lane.engines.flatMap { lane in
+        [false, true].flatMap { isSecure in
+          [(200, .get, .stray), (200, .get, .timeout), (204, .get, .stray), (304, .get, .body), (200, .head, .body)].map
+          {
+            (status: Int, method: HTTPMethod, after: WireServer.After) in
+            Case(lane: lane, isSecure: isSecure, status: status, method: method, after: after)
+          }
+        }
+      }
+    }
+
+    private static func server(_ isSecure: Bool) async throws -> (WireServer, TLSSettings) {
+      guard isSecure else { return (try await WireServer(), .system) }
+      let authority = try await CertificateAuthority()
+      return (try await WireServer(try await authority.identity()), .customRoots(pem: authority.root))
+    }
+
+    @Test(arguments: Case.all) func `the next request gets its own answer`(_ what: Case) async throws {
+      let (server, tls) = try await Self.server(what.isSecure)
+      let client = what.lane.client { $0.tls = tls }
+      var number = 0
+      for (pause, count) in [(0, 5), (5, 5), (100, 2), (1000, Stress.count(1, full: 5))] {
+        for _ in 0..<count {
+          number += 2
+          let first = try await client.send(
+            HTTPRequest(what.method, server.target(number, what.status, what.after, pause: pause)))
+          #expect(first.headers["X-Number"] == "\(number)")
+          // Before that it could be the answer to the next one, for all that anybody can tell.
+          #expect(await server.waitForSent(number))
+
+          let second = try await client.send(
+            number % 4 == 0 ? .get(server.target(number + 1)) : .post(server.target(number + 1), body: .text("x")))
+          #expect(second.headers["X-Number"] == "\(number + 1)" && second.text == "\(number + 1)")
+        }
+      }
+    }
+
+    @Test(arguments: Lane.engines) func `a message of TLS itself is no reason for another connection`(
+      _ lane: Lane
+    ) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await TypedServer(try await authority.identity())
+      let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+      for number in 0..<3 {
+        let target = RequestTarget(server.url("/\(number)"))
+        async let answer = client.get(target)
+        #expect(await server.becomes("GET /\(number) "))
+        try server.type("HTTP/1.1 200 OK\nContent-Length: 1\n\n\(number)")
+        let response = try await answer
+        #expect(response.text == "\(number)")
+        #expect(response.connection?.isReused == (number > 0))
+        // New keys.
+        try server.type("k\n")
+        #expect(await server.becomes("KeyUpdate", count: number + 1))
+      }
+    }
+  }
+
+  /// `openssl s_server`, which sends what a test types.
+  private struct TypedServer {
+    private let url: String
+    private let process: ToolProcess
+    private let input = Pipe()
+
+    init(_ identity: CertificateAuthority.Identity) async throws {
+      let process = try TestProgram.openssl.start(
+        ["s_server", "-accept", "127.0.0.1:0", "-cert", identity.certificate.path, "-key", identity.key.path, "-crlf"]
+          + ["-tls1_3", "-msg"], input: input.fileHandleForReading)
+      var port: Int?
+      _ = await TestSupport.becomes(every: .milliseconds(5)) {
+        let line = process.outputSoFar.split(separator: "\n").first { $0.hasPrefix("ACCEPT 127.0.0.1:") }
+        port = line.flatMap { Int($0.dropFirst("ACCEPT 127.0.0.1:".count)) }
+        return port != nil || !process.isRunning
+      }
+      url = "https://127.0.0.1:\(try #require(port, "openssl s_server did not start"))"
+      self.process = process
+    }
+
+    func url(_ path: String) -> String { url + path }
+
+    func type(_ text: String) throws { try input.fileHandleForWriting.write(contentsOf: Data(text.utf8)) }
+
+    func becomes(_ text: String, count: Int = 1) async -> Bool {
+      await TestSupport.becomes {
+        (process.outputSoFar + process.errorsSoFar).components(separatedBy: text).count > count
+      }
+    }
+  }
+#endif

@@ -1,0 +1,79 @@
+import Foundation
+import MartletTesting
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+/// Who asks, and who waits for the answer of somebody else.
+@Suite(.hangLimit) struct CacheFlightsTests {
+  private let flights = CacheFlights()
+
+  private static func key(_ path: String) -> CacheFlights.Key {
+    CacheFlights.Key(CacheQuery(url: "https://a.test/\(path)", headers: [:], identity: nil))
+  }
+
+  private func lead(_ path: String) -> CacheFlights.Lease? {
+    if case .lead(let lease) = flights.join(Self.key(path)) { return lease }
+    return nil
+  }
+
+  private func waits(_ path: String) -> Bool { if case .wait = flights.join(Self.key(path)) { true } else { false } }
+
+  private func isAlone(_ path: String) -> Bool { if case .alone = flights.join(Self.key(path)) { true } else { false } }
+
+  @Test func `one leads, and others wait until it has ended`() throws {
+    let lease = try #require(lead("a"))
+    #expect(waits("a") && !waits("b"))
+
+    lease.end(.stored)
+
+    #expect(lead("a") != nil)
+  }
+
+  @Test func `one that is let go of leaves its place to another`() throws {
+    var lease = lead("a")
+    #expect(lease != nil && waits("a"))
+
+    lease = nil
+
+    #expect(lead("a") != nil)
+  }
+
+  @Test func `an end is that of the own flight, and not of the next one`() throws {
+    var first = lead("a")
+    first?.end(.stored)
+    let second = try #require(lead("a"))
+
+    // It says once more that it has ended.
+    first = nil
+
+    #expect(waits("a"))
+    second.end(.left)
+    #expect(lead("a") != nil)
+  }
+
+  @Test func `who is cancelled waits no longer, though the other one goes on`() async throws {
+    let client = HTTPClient { $0.transport = StubTransport { _ in .text("x") } }
+    let call = try client.core.begin(.get("https://a.test/"), options: RequestOptions(), isManaged: false)
+    let lease = try #require(lead("a"))
+    guard case .wait(let flight) = flights.join(Self.key("a")) else {
+      Issue.record("there is nobody to wait for")
+      return
+    }
+    let waiter = Task { try await flight.wait(call) }
+
+    call.abort(CancellationError())
+
+    await #expect(throws: CancellationError.self) { try await waiter.value }
+    lease.end(.stored)
+  }
+
+  @Test func `what could not be shared is asked for by each`() throws {
+    try #require(lead("a")).end(.notStored)
+
+    #expect(isAlone("a"))
+    #expect(isAlone("a"))
+    #expect(lead("b") != nil)
+  }
+}

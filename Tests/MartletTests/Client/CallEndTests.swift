@@ -1,0 +1,55 @@
+import Foundation
+import MartletTesting
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+/// What a call does at its end, and what it does no more after it.
+@Suite(.hangLimit) struct CallEndTests {
+  private func call(_ client: HTTPClient) throws -> Call {
+    try client.core.begin(.get("https://a.test/"), options: RequestOptions(), isManaged: true, isHeld: true)
+  }
+
+  private let client = HTTPClient { $0.transport = StubTransport { _ in .text("x") } }
+
+  @Test func `it is settled when its callbacks have run, and not before`() throws {
+    let call = try call(client)
+    let settled = Log<String>()
+    call.onSettled { settled.add("early") }
+    call.expectDelivery()
+
+    call.abort(CancellationError())
+    call.onSettled { settled.add("late") }
+    #expect(settled.count == 0)
+    call.delivered()
+
+    #expect(settled.elements == ["early", "late"])
+    call.onSettled { settled.add("after") }
+    #expect(settled.elements == ["early", "late", "after"])
+  }
+
+  @Test func `one that has ended before its turn is not begun`() throws {
+    let call = try call(client)
+    call.abort(CancellationError())
+
+    #expect(!call.launch())
+
+    #expect(call.stage.isEnded)
+    #expect(client.core.entryCount == 0)
+  }
+
+  @MainActor @Test func `a task that is cancelled waits for no result`() async throws {
+    let result = SharedResult<Int>()
+    let cancelled = Task { try await result.value() }
+    let other = Task { try await result.value() }
+    // Both wait when this goes on, as all are on one actor.
+    await Task.yield()
+
+    cancelled.cancel()
+    await #expect(throws: CancellationError.self) { try await cancelled.value }
+    result.resolve(.success(5))
+
+    #expect(try await other.value == 5)
+  }
+}

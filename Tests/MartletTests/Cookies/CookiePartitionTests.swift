@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+@testable import Martlet
+
+/// Cookies of clients that trust different servers, in one jar (decision 0035).
+@Suite struct CookiePartitionTests {
+  private var bench = CookieTableTests.Bench()
+  private let own = "own roots"
+
+  private mutating func receive(_ line: String, _ url: String = "https://x.test/", in partition: String?) throws -> Bool
+  {
+    bench.now += 1
+    let url = try AbsoluteURL.parse(url)
+    let parsed = try #require(SetCookie(line, now: bench.now))
+    return bench.table.receive(parsed, from: url, in: partition, now: bench.now)
+  }
+
+  private mutating func sent(in partition: String?) throws -> String {
+    let url = try AbsoluteURL.parse("https://x.test/")
+    return Cookie.field(bench.table.select(for: url, .same, in: partition, now: bench.now)) ?? ""
+  }
+
+  @Test mutating func `each has the cookies that it would have trusted, under the same name too`() throws {
+    _ = try receive("a=1", in: own)
+    _ = try receive("a=2", in: "")
+    _ = try receive("b=3; Domain=x.test", in: "")
+
+    #expect(try sent(in: own) == "a=1" && sent(in: "") == "a=2; b=3" && sent(in: "other").isEmpty)
+    #expect(bench.table.count == 3)
+    _ = try receive("a=; Max-Age=0", in: "")
+    #expect(try sent(in: own) == "a=1" && sent(in: "") == "b=3")
+  }
+
+  @Test mutating func `a cookie of the program goes with all, until a response takes its place`() throws {
+    _ = try receive("a=program", in: nil)
+    #expect(try sent(in: own) == "a=program" && sent(in: "") == "a=program")
+
+    _ = try receive("a=1", in: own)
+    #expect(try sent(in: own) == "a=1" && sent(in: "").isEmpty)
+
+    _ = try receive("a=2", in: "")
+    _ = try receive("a=program", in: nil)
+    #expect(try sent(in: own) == "a=program" && sent(in: "") == "a=program")
+    #expect(bench.table.count == 1)
+
+    _ = try receive("a=; Max-Age=0", in: own)
+    #expect(bench.table.count == 0)
+  }
+
+  @Test mutating func `a Secure cookie is not in the way of what its clients never see`() throws {
+    _ = try receive("a=1; Secure", in: "")
+
+    #expect(try receive("a=2", "http://x.test/", in: own))
+    #expect(try !receive("a=2", "http://x.test/", in: ""))
+    #expect(try !receive("a=2", "http://x.test/", in: nil))
+  }
+
+  @Test mutating func `too many of one push out none of another`() throws {
+    _ = try receive("a=1", in: "")
+    for number in 0..<60 { _ = try receive("c\(number)=1", in: own) }
+
+    #expect(try sent(in: "") == "a=1")
+    #expect(bench.table.count == 51)
+  }
+
+  @Test mutating func `what another process has saved takes the place of what it excludes`() throws {
+    var table = CookieTable(journal: .everything)
+    let cookie = try #require(try CookieRulesTests.cookie("a=program", from: "https://x.test/"))
+    table.put(cookie, now: bench.now)
+    _ = table.takeChanges()
+    var other = cookie
+    other.partition = own
+
+    table.adopt([other], now: bench.now)
+
+    #expect(table.all(bench.now).map(\.partition) == [own])
+    #expect(!table.hasChanges)
+  }
+
+  @Test func `a cookie that a program takes from one jar and sets in another goes with all clients`() async throws {
+    let (first, second) = (CookieJar(now: { CookieTableTests.start }), CookieJar(now: { CookieTableTests.start }))
+    let url = try AbsoluteURL.parse("https://x.test/")
+    #expect(first.shelf.receive(["a=1"], from: url, in: own, now: CookieTableTests.start) == false)
+
+    for cookie in await first.all { await second.set(cookie) }
+
+    #expect(first.shelf.field(for: url, .same, in: "", now: CookieTableTests.start) == nil)
+    #expect(second.shelf.field(for: url, .same, in: "", now: CookieTableTests.start) == "a=1")
+    #expect(await first.cookies(for: "https://x.test/").map(\.name) == ["a"])
+    for cookie in await first.all { #expect(await first.remove(cookie)) }
+    #expect(first.shelf.isEmpty)
+  }
+}

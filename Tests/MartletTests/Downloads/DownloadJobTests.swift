@@ -1,0 +1,189 @@
+import Foundation
+import MartletTesting
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+/// What a download asks for, and what it keeps, over a stub.
+@Suite(.hangLimit) struct DownloadJobTests {
+  /// A folder that is removed with its last reference.
+  private final class Folder: Sendable {
+    let url = FileManager.default.temporaryDirectory.appending(
+      path: "martlet-download-\(UUID().uuidString)", directoryHint: .isDirectory)
+
+    init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    var file: URL { url.appending(path: "a") }
+  }
+
+  private static let bytes = Data((0..<(10 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+
+  /// The part that a request asks for.
+  private static func part(
+    _ request: HTTPRequest, of bytes: Data = bytes, tag: String = "1", and excess: Data = Data()
+  ) -> StubResponse {
+    let range = request.headers["Range"].flatMap { ByteRange([$0]) }?.bytes(of: Int64(bytes.count))
+    guard let range, request.headers["If-Range"].map({ $0 == "\"\(tag)\"" }) ?? true else {
+      return .status(.ok, headers: ["ETag": "\"\(tag)\""], body: bytes)
+    }
+    return .status(
+      .partialContent,
+      headers: [
+        "ETag": "\"\(tag)\"", "Content-Range": "bytes \(range.lowerBound)-\(range.upperBound)/\(bytes.count)",
+      ], body: bytes[range.lowerBound...range.upperBound] + excess)
+  }
+
+  private func client(_ transport: StubTransport) -> HTTPClient {
+    HTTPClient {
+      $0.transport = transport
+      $0.cache = ResponseCache.none
+      $0.retry = .none
+      $0.timeout = .unlimited
+    }
+  }
+
+  @Test func `cancelling a download ends all that it has under way`() async throws {
+    let folder = try Folder()
+    let waiting = Log<String>()
+    let transport = StubTransport { request in
+      let range = request.headers["Range"] ?? ""
+      if range.hasPrefix("bytes=0-") { return Self.part(request) }
+      waiting.add(range)
+      try await untilCancelled()
+    }
+    let client = client(transport)
+    var options = DownloadOptions()
+    options.segments = 2
+    let handle = client.startDownload(.get("https://a.test/a"), to: folder.file, download: options)
+    await waiting.wait(for: 2)
+    #expect(Set(waiting.elements).count == 2)
+
+    handle.cancel()
+
+    await #expect(throws: CancellationError.self) { try await handle.value }
+    await client.waitUntilEmpty()
+    #expect(waiting.count == 2)
+  }
+
+  /// Leaves the beginning of the file.
+  private func leave(_ count: Int, in folder: Folder) async {
+    let transport = StubTransport { _ in
+      .status(
+        .ok, headers: ["ETag": "\"1\"", "Content-Length": "\(Self.bytes.count)"], body: Self.bytes.prefix(count))
+    }
+    let error = await #expect(throws: HTTPError.self) {
+      try await client(transport).download("https://a.test/a", to: folder.file)
+    }
+    #expect(error?.kind == .connectionLost)
+  }
+
+  @Test func `the progress of one that goes on begins with what is there`() async throws {
+    let folder = try Folder()
+    await leave(3_000_000, in: folder)
+    let received = Log<Int64>()
+
+    let done = try await client(StubTransport { Self.part($0) }).download("https://a.test/a", to: folder.file) {
+      received.add($0.received)
+    }
+
+    #expect(done.resumedAt == 3_000_000)
+    #expect(received.elements.first == 3_000_000)
+    #expect(received.elements.last == Int64(Self.bytes.count))
+    #expect(try Data(contentsOf: folder.file) == Self.bytes)
+  }
+
+  @Test func `a part with more bytes than it says is an error`() async throws {
+    let folder = try Folder()
+    await leave(3_000_000, in: folder)
+    let transport = StubTransport { Self.part($0, and: Data("more".utf8)) }
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await client(transport).download("https://a.test/a", to: folder.file)
+    }
+
+    #expect(error?.kind == .protocolViolation)
+    #expect(!FileManager.default.fileExists(atPath: folder.file.path))
+  }
+
+  @Test func `a part to which nothing is missing is asked about before it gets its name`() async throws {
+    let folder = try Folder()
+    let part = try await PartFile.open(folder.file.path + ".part", url: "https://a.test/a", resume: .automatic)
+    try part.start { $0.describe(["ETag": "\"1\""], length: 4, isResumable: true) }
+    _ = try part.write(Data("old!".utf8), at: 0)
+    try part.save()
+    part.close()
+    let ranges = Log<String?>()
+    let transport = StubTransport { request in
+      ranges.add(request.headers["Range"])
+      return Self.part(request, of: Data("new!".utf8), tag: "2")
+    }
+
+    _ = try await client(transport).download("https://a.test/a", to: folder.file)
+
+    #expect(ranges.elements == ["bytes=3-3"])
+    #expect(try Data(contentsOf: folder.file) == Data("new!".utf8))
+  }
+
+  @Test func `parts that never belong together end the download, however often it is tried again`() async throws {
+    let folder = try Folder()
+    let transport = StubTransport { request in
+      guard request.headers.contains("Range") else {
+        return .status(
+          .ok, headers: ["ETag": "\"1\"", "Content-Length": "\(Self.bytes.count)"], body: Self.bytes.prefix(1000))
+      }
+      // Always another part than the one that was asked for.
+      return .status(
+        .partialContent, headers: ["ETag": "\"1\"", "Content-Range": "bytes 1-3/\(Self.bytes.count)"],
+        body: Data(count: 3))
+    }
+    let client = client(transport).derived {
+      $0.retry = .custom { attempt, outcome in
+        attempt < 40 && outcome.error?.kind == .connectionLost ? .zero : nil
+      }
+    }
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await client.download("https://a.test/a", to: folder.file)
+    }
+
+    #expect(error?.kind == .protocolViolation)
+    #expect(transport.requests.count < 20)
+  }
+
+  @Test func `the time limit of a download is that of all that it has under way`() async throws {
+    let folder = try Folder()
+    let clock = TestClock(advancing: .manually)
+    let gate = TestSupport.Gate()
+    let waiting = Log<Void>()
+    let transport = StubTransport { request in
+      if request.headers["Range"]?.hasPrefix("bytes=0-") == true {
+        await gate.pass()
+        return Self.part(request)
+      }
+      waiting.add(())
+      try await untilCancelled()
+    }
+    let client = client(transport).derived { $0.clock = clock }
+    var options = DownloadOptions()
+    options.segments = 2
+    let task = Task { [options] in
+      try await client.download(
+        "https://a.test/a", to: folder.file, options: .timeout(.seconds(60)), download: options)
+    }
+    await gate.waitForArrivals(1)
+    await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(30))
+    gate.open()
+    await waiting.wait(for: 2)
+
+    // What began later would have its own limit later.
+    clock.advance(by: .seconds(30))
+
+    let error = await #expect(throws: HTTPError.self) { try await task.value }
+    #expect(error?.kind == .timedOut)
+    await client.waitUntilEmpty()
+  }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+/// What a part file and its record say at each moment: a process may be killed at any.
+@Suite(.hangLimit) struct PartFileTests {
+  private final class Folder: Sendable {
+    let path = FileManager.default.temporaryDirectory.appending(path: "martlet-part-\(UUID().uuidString)").path
+
+    init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    var part: String { path + "/a.part" }
+
+    func open(
+      _ url: String = "https://a.test/a", _ resume: DownloadOptions.Resume = .automatic, partition: String = ""
+    ) async throws -> PartFile {
+      try await PartFile.open(part, url: url, partition: partition, resume: resume)
+    }
+
+    func record() throws -> PartRecord? {
+      if case .found(let record) = try PartRecord.read(PartFile.recordPath(of: part)) { return record }
+      return nil
+    }
+  }
+
+  private func begin(_ part: PartFile, _ tag: String = "1", length: Int64? = nil) throws {
+    try part.start { $0.describe(["ETag": "\"\(tag)\""], length: length, isResumable: true) }
+  }
+
+  @Test func `a gap is noted before anything is written behind it`() async throws {
+    let folder = try Folder()
+    let part = try await folder.open()
+    try begin(part)
+    _ = try part.write(Data(count: 100), at: 0)
+    #expect(try folder.record()?.isSequential == true)
+
+    _ = try part.write(Data(count: 100), at: 1000)
+
+    let record = try #require(try folder.record())
+    #expect(!record.isSequential)
+    #expect(record.reliable(size: 1100, boot: record.boot).missing(in: 0..<1000).contains { $0.contains(500) })
+  }
+
+  @Test func `nothing of an older version is left when another one has begun`() async throws {
+    let folder = try Folder()
+    let first = try await folder.open()
+    try begin(first, "1")
+    _ = try first.write(Data(repeating: 1, count: 1000), at: 0)
+    try begin(first, "2")
+    _ = try first.write(Data(repeating: 2, count: 10), at: 0)
+    first.close()
+
+    let second = try await folder.open()
+
+    #expect(second.record.entityTag == "\"2\"")
+    #expect(second.record.written.spans == [0..<10])
+    #expect(try second.read(at: 0, count: 100) == Data(repeating: 2, count: 10))
+  }
+
+  @Test(arguments: [DownloadOptions.Resume.automatic, .fromAnyURL])
+  func `what another trust has brought is not gone on with`(resume: DownloadOptions.Resume) async throws {
+    let folder = try Folder()
+    let first = try await folder.open(partition: "anything")
+    try begin(first)
+    _ = try first.write(Data(repeating: 1, count: 10), at: 0)
+    first.close()
+
+    let second = try await folder.open("https://a.test/a", resume)
+
+    #expect(second.record.validator == nil && second.record.written.isEmpty && second.record.partition.isEmpty)
+    #expect(try second.read(at: 0, count: 10).isEmpty)
+    try begin(second)
+    _ = try second.write(Data(repeating: 2, count: 10), at: 0)
+    second.close()
+    #expect(try await folder.open().record.entityTag == "\"1\"")
+  }
+
+  @Test func `what is on the disk is noted, for a machine that stops`() async throws {
+    let folder = try Folder()
+    let part = try await folder.open()
+    try begin(part)
+    _ = try part.write(Data(count: 1000), at: 0)
+    try part.sync()
+    _ = try part.write(Data(count: 1000), at: 1000)
+    try part.save()
+
+    let record = try #require(try folder.record())
+
+    #expect(record.reliable(size: 2000, boot: "another run").spans == [0..<1000])
+  }
+
+  @Test func `a file that was let go of writes no more`() async throws {
+    let folder = try Folder()
+    let part = try await folder.open()
+    try begin(part)
+
+    part.discard()
+    try part.save()
+
+    #expect(throws: HTTPError.self) { try part.write(Data(count: 1), at: 0) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+  }
+
+  @Test func `the beginning of another file is not gone on with, unless that is wanted`() async throws {
+    let folder = try Folder()
+    let part = try await folder.open()
+    try begin(part)
+    _ = try part.write(Data(count: 10), at: 0)
+    part.close()
+
+    let error = await #expect(throws: HTTPError.self) { try await folder.open("https://a.test/b") }
+    #expect(error?.kind == .file)
+    let other = try await folder.open("https://a.test/b", .fromAnyURL)
+    #expect(other.record.written.spans == [0..<10])
+  }
+}

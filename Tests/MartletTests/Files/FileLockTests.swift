@@ -1,0 +1,37 @@
+import Foundation
+import Testing
+
+@testable import Martlet
+
+@Suite struct FileLockTests {
+  private func withPath(_ body: (String) throws -> Void) throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "martlet-lock-\(UUID().uuidString)").path
+    defer { try? FileManager.default.removeItem(atPath: path) }
+    try body(path)
+  }
+
+  @Test func `one has it at a time, and the next one when it was given back`() throws {
+    try withPath { path in
+      let first = try FileLock(path, patience: 0)
+      let error = #expect(throws: HTTPError.self) {
+        let second = try FileLock(path, patience: 0)
+        second.release()
+      }
+      #expect(error?.kind == .file && error?.message.contains("another process has held") == true)
+      first.release()
+
+      let third = try FileLock(path, patience: 0)
+      third.release()
+    }
+  }
+
+  @Test func `what cannot be a lock is named`() throws {
+    try withPath { path in
+      let error = #expect(throws: HTTPError.self) {
+        let lock = try FileLock(path + "/missing/lock", patience: 0)
+        lock.release()
+      }
+      #expect(error?.kind == .file)
+    }
+  }
+}

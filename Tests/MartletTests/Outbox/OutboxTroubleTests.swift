@@ -1,0 +1,170 @@
+import Foundation
+import MartletTesting
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+/// An outbox whose folder is in trouble, or whose requests are meddled with while they are sent.
+@Suite(.hangLimit) struct OutboxTroubleTests {
+  /// A server that lets a test look at requests to `held` before it answers them.
+  private final class Server: Sendable {
+    let visits = Log<String>()
+    let gate = TestSupport.Gate()
+
+    func client() -> HTTPClient {
+      HTTPClient {
+        $0.timeout = .unlimited
+        $0.random = { 0 }
+        $0.transport = StubTransport { request in
+          let path = request.url?.lastPathComponent ?? ""
+          self.visits.add(path)
+          if path == "held" { await self.gate.pass() }
+          try Task.checkCancellation()
+          return .status(204)
+        }
+      }
+    }
+  }
+
+  private static func post(_ path: String, _ count: Int = 1) -> HTTPRequest {
+    .post(RequestTarget("https://api.test/\(path)"), body: .text(String(repeating: "x", count: count)))
+  }
+
+  /// Beyond this a body has a file of its own.
+  private static let large = 70_000
+
+  @Test func `what cannot be noted as delivered is not sent again, and noted later`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    let outbox = try await server.client().outbox(at: folder.url)
+    var events = outbox.events.makeAsyncIterator()
+    try await outbox.submit(Self.post("held"))
+    await server.gate.waitForArrivals(1)
+    // A folder where the lock belongs: nobody can write.
+    let lock = folder.url.appending(path: "lock")
+    try FileManager.default.removeItem(at: lock)
+    try FileManager.default.createDirectory(at: lock, withIntermediateDirectories: false)
+    server.gate.open()
+    while let event = await events.next() { if case .problem = event { break } }
+
+    try FileManager.default.removeItem(at: lock)
+    outbox.retryNow()
+    await outbox.waitUntilIdle()
+    await outbox.close()
+
+    #expect(server.visits.elements == ["held"])
+    #expect(outbox.status.delivered == 1 && outbox.status.pending == 0)
+  }
+
+  @Test func `what a killed process has left of a record is cut off before another one is written`() async throws {
+    func record(_ count: Int) -> [UInt8] {
+      let body = OutboxRequest.Body.bytes(Data(count: count))
+      return OutboxRecord.submitted(
+        OutboxRequest(
+          id: UUID(), key: nil, method: "POST", url: "https://api.test/", fields: [], body: body, submittedAt: Date())
+      ).bytes
+    }
+    let folder = OutboxFolder()
+    do { _ = try OutboxJournal(folder.url).append([record(1), record(5_000)], isSynced: false) }
+    try folder.overwrite(folder.journalBytes().dropLast(100))
+
+    // Shorter than what is left of the one that was cut.
+    let news = try OutboxJournal(folder.url).append([record(2)], isSynced: false)
+    let next = try OutboxJournal(folder.url).catchUp()
+
+    #expect(news.changes.count == 2 && news.damaged == 0)
+    #expect(next.changes.count == 2 && next.damaged == 0)
+    #expect(try folder.journalBytes().count < 1_000)
+  }
+
+  @Test func `a body that was cut on the disk is a dead letter, and not sent`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    let outbox = try await server.client().outbox(at: folder.url)
+    try await outbox.submit(Self.post("held"), key: "k")
+    let id = try await outbox.submit(Self.post("large", Self.large), key: "k")
+    await server.gate.waitForArrivals(1)
+    let file = try FileHandle(forWritingTo: folder.url.appending(path: "\(id.uuidString).body"))
+    try file.truncate(atOffset: 1000)
+    try file.close()
+
+    server.gate.open()
+    await outbox.waitUntilIdle()
+
+    #expect(server.visits.elements == ["held"])
+    #expect(try await outbox.deadLetters().map(\.id) == [id])
+  }
+
+  @Test func `what is being sent cannot be removed`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    let outbox = try await server.client().outbox(at: folder.url)
+    let id = try await outbox.submit(Self.post("held"))
+    await server.gate.waitForArrivals(1)
+
+    #expect(try await !outbox.remove(id))
+
+    server.gate.open()
+    await outbox.waitUntilIdle()
+    #expect(outbox.status.delivered == 1)
+    #expect(try await !outbox.remove(id))
+  }
+
+  @Test func `the file of a body goes with its request`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    let outbox = try await server.client().outbox(at: folder.url)
+    try await outbox.submit(Self.post("held"), key: "k")
+    let removed = try await outbox.submit(Self.post("removed", Self.large), key: "k")
+    try await outbox.submit(Self.post("delivered", Self.large), key: "k")
+    await server.gate.waitForArrivals(1)
+    #expect(folder.names.count == 3)
+
+    #expect(try await outbox.remove(removed))
+    #expect(folder.names.count == 2)
+    server.gate.open()
+    await outbox.waitUntilIdle()
+    await outbox.close()
+
+    #expect(server.visits.elements == ["held", "delivered"])
+    #expect(folder.names == ["journal"])
+  }
+
+  @MainActor @Test func `one that is closing takes no more`() async throws {
+    let (folder, server) = (OutboxFolder(), Server())
+    let outbox = try await server.client().outbox(at: folder.url)
+    try await outbox.submit(Self.post("held"))
+    await server.gate.waitForArrivals(1)
+    let closing = Task { await outbox.close() }
+    // It has begun when this goes on, as both are on one actor.
+    await Task.yield()
+
+    let error = await #expect(throws: HTTPError.self) { try await outbox.submit(Self.post("late")) }
+
+    #expect(error?.kind == .clientClosed)
+    server.gate.open()
+    await closing.value
+    #expect(server.visits.elements == ["held"])
+    let next = try await server.client().outbox(at: folder.url)
+    #expect(next.status.pending == 0)
+  }
+
+  @Test func `a body that cannot be kept leaves no file`() async throws {
+    struct Broken: Error {}
+    let (folder, server) = (OutboxFolder(), Server())
+    let outbox = try await server.client().outbox(at: folder.url)
+    let body = HTTPBody.stream { () -> AsyncThrowingStream<Data, any Error> in
+      let count = Shared(0)
+      return AsyncThrowingStream {
+        let number = count.withLock { count in
+          count += 1
+          return count
+        }
+        if number > 8 { throw Broken() }
+        return Data(count: 50_000)
+      }
+    }
+
+    await #expect(throws: Broken.self) { try await outbox.submit(.post("https://api.test/a", body: body)) }
+
+    #expect(folder.names == ["journal"])
+    #expect(outbox.status.pending == 0)
+  }
+}

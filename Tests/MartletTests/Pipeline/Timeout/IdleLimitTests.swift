@@ -1,0 +1,78 @@
+import Foundation
+import MartletTesting
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+/// The idle limit of a transport that says itself when bytes come, and is told when its exchange has to end.
+@Suite(.hangLimit) struct IdleLimitTests {
+  /// Answers with a body of which nothing comes; the test says that bytes do.
+  private struct ReportingTransport: AbortAwareTransport {
+    let contexts = Log<RequestContext>()
+
+    func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+      let body = ResponseBody {
+        contexts.add(context)
+        return try await withAbort(context.exchange.abortSource) { try await untilCancelled() }
+      }
+      return StreamedResponse(status: .ok, body: body, request: request)
+    }
+  }
+
+  private let clock = TestClock(advancing: .manually)
+  private let transport = ReportingTransport()
+
+  private func client() -> HTTPClient {
+    HTTPClient {
+      $0.clock = clock
+      $0.cache = ResponseCache.none
+      $0.retry = .none
+      $0.timeout = TimeoutPolicy(connect: nil, idle: .seconds(30), total: nil)
+      $0.transport = transport
+    }
+  }
+
+  @Test func `begins again with all bytes that come`() async throws {
+    let handle = client().start(.get("https://a.test/"))
+    await transport.contexts.wait(for: 1)
+    let context = try #require(transport.contexts.elements.first)
+
+    for _ in 0..<4 {
+      await clock.waitForSleepers(1)
+      clock.advance(by: .seconds(20))
+      context.didReceive(10)
+    }
+    await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(29))
+    await clock.waitForSleepers(1)
+    #expect(handle.isAlive)
+    clock.advance(by: .seconds(1))
+
+    let error = try await #require(throws: HTTPError.self) { try await handle.value }
+    #expect(error.kind == .timedOut && error.phase == .receiving)
+    #expect(error.elapsed == .seconds(110))
+  }
+
+  @Test func `does not pass while the reader is what is waited for, and begins anew after it`() async throws {
+    let handle = client().start(.get("https://a.test/"))
+    await transport.contexts.wait(for: 1)
+    let exchange = try #require(transport.contexts.elements.first).exchange
+
+    exchange.setPaused(true)
+    await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(100))
+    await clock.waitForSleepers(1)
+    clock.advance(by: .seconds(10))
+    exchange.setPaused(false)
+    // When it is looked at again, which is 30 seconds after the last time.
+    clock.advance(by: .seconds(20))
+    await clock.waitForSleepers(1)
+    #expect(handle.isAlive)
+    clock.advance(by: .seconds(10))
+
+    let error = try await #require(throws: HTTPError.self) { try await handle.value }
+    #expect(error.kind == .timedOut && error.phase == .receiving)
+    #expect(error.elapsed == .seconds(140))
+  }
+}

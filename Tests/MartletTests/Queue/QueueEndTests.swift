@@ -1,0 +1,90 @@
+import Foundation
+import MartletTesting
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+/// How waits and requests of a queue end.
+@Suite(.hangLimit) struct QueueEndTests {
+  /// A client whose requests for `bad` fail, and whose requests for `held` are not answered.
+  private static func client(_ transport: StubTransport? = nil) -> HTTPClient {
+    HTTPClient {
+      $0.cache = ResponseCache.none
+      $0.clock = TestClock(advancing: .manually)
+      $0.timeout = .unlimited
+      $0.retry = .none
+      $0.transport =
+        transport
+        ?? StubTransport { request in
+          switch request.url?.lastPathComponent {
+          case "bad": return .status(500)
+          case "held": try await untilCancelled()
+          default: return .text("x")
+          }
+        }
+    }
+  }
+
+  @MainActor @Test func `a task that is cancelled waits no longer for the end of a queue`() async {
+    let queue = RequestQueue(client: Self.client())
+    let handle = queue.add(.get("http://a.test/held"))
+    let waiter = Task { await queue.finish() }
+    // It waits when this goes on, as both are on one actor.
+    await Task.yield()
+
+    waiter.cancel()
+
+    #expect(await waiter.value == QueueSummary(added: 1))
+    #expect(handle.isAlive)
+    queue.cancelAll()
+  }
+
+  @Test func `what asks for a length is cancelled with all the others`() async throws {
+    let methods = Log<HTTPMethod>()
+    let transport = StubTransport { request in
+      methods.add(request.method)
+      try await untilCancelled()
+    }
+    let queue = RequestQueue(client: Self.client(transport), progress: .accurate)
+    let handle = queue.add(.get("http://a.test/a"))
+    await methods.wait(for: 1)
+    #expect(methods.elements == [.head])
+
+    #expect(queue.cancelAll() == 1)
+
+    await #expect(throws: CancellationError.self) { try await handle.value }
+    #expect(await queue.finish() == QueueSummary(added: 1, cancelled: 1))
+    #expect(methods.elements == [.head])
+  }
+
+  @Test func `what runs waits for nobody any more`() async throws {
+    let begun = Log<String>()
+    let transport = StubTransport { request in
+      begun.add(request.url?.lastPathComponent ?? "")
+      try await untilCancelled()
+    }
+    let queue = RequestQueue(client: Self.client(transport), limits: .concurrent(1))
+    let running = queue.add(.get("http://a.test/running"))
+    await begun.wait(for: 1)
+    let next = queue.add(.get("http://a.test/next"))
+
+    #expect(try !queue.add(next.id, before: running.id))
+
+    running.cancel()
+    await begun.wait(for: 2)
+    #expect(begun.elements == ["running", "next"])
+    queue.cancelAll()
+    #expect(await queue.finish() == QueueSummary(added: 2, cancelled: 2))
+  }
+
+  @Test func `bytes that were counted are not counted again`() {
+    var tally = QueueTally(.simple)
+    let id = RequestID(number: 1)
+    tally.add()
+    for received in [10, 60, 60, 100] as [Int64] {
+      tally.move(TransferProgress(sent: 5, received: received, expectedToSend: nil, expectedToReceive: nil), of: id)
+    }
+    #expect(tally.progress.received == 100 && tally.progress.sent == 5)
+  }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+/// Bodies of large pieces, which a stream does not copy together.
+@Suite(.hangLimit) struct BodyStreamPieceTests {
+  private final class Source: BodyStream.Source {
+    func readerHasRoom() {}
+    func readerHasLeft() {}
+  }
+
+  private static let pieces = (1...5).map { Data(repeating: $0, count: 40 << 10) }
+
+  private func stream() -> BodyStream {
+    let stream = BodyStream(from: Source())
+    for piece in Self.pieces { stream.append(piece) }
+    return stream
+  }
+
+  @Test func `pieces are read in the order in which they came`() async throws {
+    let stream = stream()
+    stream.finish()
+
+    var read: [Data] = []
+    while let piece = try await stream.next() { read.append(piece) }
+
+    #expect(read == Self.pieces)
+  }
+
+  @Test(arguments: [true, false]) func `a whole has all pieces, in order`(isOver: Bool) async throws {
+    let stream = stream()
+    let rest = Data("rest".utf8)
+    if isOver {
+      stream.append(rest)
+      stream.finish()
+    }
+    async let whole = stream.collect(upTo: 1 << 20)
+    if !isOver {
+      stream.append(rest)
+      stream.finish()
+    }
+
+    #expect(try await whole.data == Self.pieces.reduce(Data(), +) + rest)
+  }
+
+  @Test(arguments: [0, 1]) func `who waits for a whole gets as many bytes as it may`(excess: Int) async throws {
+    let stream = BodyStream(from: Source())
+    let asked = Log<Void>()
+    let collecting = Task { @MainActor in
+      asked.add(())
+      return try await stream.collect(upTo: 10)
+    }
+    await asked.wait(for: 1)
+    // What is on the main actor has begun to wait by then.
+    await MainActor.run {}
+    stream.append(Data(count: 10 + excess))
+    stream.finish()
+
+    let (data, isWhole) = try await collecting.value
+
+    #expect(data.count == 10)
+    #expect(isWhole == (excess == 0))
+  }
+
+  @Test func `what has ended a stream lets go of its source`() {
+    for isAborted in [true, false] {
+      var source: Source? = Source()
+      weak let weakSource = source
+      let stream = source.map { BodyStream(from: $0) }
+      source = nil
+      #expect(weakSource != nil)
+
+      if isAborted { stream?.abort(CancellationError()) } else { stream?.finish() }
+
+      #expect(weakSource == nil)
+    }
+  }
+}

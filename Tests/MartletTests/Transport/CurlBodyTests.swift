@@ -1,0 +1,107 @@
+#if os(Linux)
+  import Foundation
+  import Synchronization
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  /// The body of a response between libcurl and its reader, without libcurl.
+  @Suite(.hangLimit) struct CurlBodyTests {
+    /// The loop, as a body sees it.
+    private final class Loop: CurlBody.Source {
+      let isRoomAwaited = Atomic(false)
+      let drains = Log<Void>()
+
+      func readerHasRoom() {
+        if isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent) { drains.add(()) }
+      }
+
+      func readerHasLeft() {}
+    }
+
+    /// Gives bytes to a body until it takes no more.
+    ///
+    /// - Returns: How many it has taken.
+    private func fill(_ body: CurlBody, most: Int) throws -> Int {
+      let piece = Data(repeating: 7, count: 16 << 10)
+      var taken = 0
+      while taken < most, try piece.withUnsafeBytes({ try body.take($0) }) == .taken { taken += piece.count }
+      return taken
+    }
+
+    @Test func `takes no more than its reader has room for, and goes on when that has read`() async throws {
+      let loop = Loop()
+      let body = CurlBody(expected: nil, decoder: nil, source: loop)
+
+      let taken = try fill(body, most: 16 << 20)
+      #expect(taken >= CurlBody.highWater && taken < 3 * CurlBody.highWater)
+      #expect(loop.drains.count == 0)
+      var read = 0
+      while body.stream.unreadCount > 0 { read += try await body.stream.next()?.count ?? 0 }
+
+      #expect(read == taken)
+      #expect(loop.drains.count == 1)
+      #expect(try body.resume())
+      #expect(try fill(body, most: 32 << 10) == 32 << 10)
+    }
+
+    @Test func `decodes no more than its reader has room for, and the rest later`() async throws {
+      var random = SeededGenerator(seed: 1)
+      // Small numbers: they shrink, and not so much that they would be taken for a bomb.
+      let plain = Data((0..<(4 << 20)).map { _ in UInt8.random(in: 0..<4, using: &random) })
+      let coded = try Deflater.gzip(plain)
+      let loop = Loop()
+      let body = CurlBody(expected: nil, decoder: try ContentDecoder(["gzip"]), source: loop)
+
+      #expect(try coded.withUnsafeBytes { try body.take($0) } == .taken)
+      #expect(body.isPending)
+      #expect(body.stream.unreadCount < 2 * CurlBody.highWater)
+      var read = Data()
+      while read.count < plain.count {
+        read += try #require(try await body.stream.next())
+        if body.stream.unreadCount == 0 { _ = try body.resume() }
+      }
+
+      #expect(read == plain)
+      #expect(!body.isPending)
+      try body.checkEnd()
+    }
+
+    @Test func `gives a reader what was gathered, however little`() async throws {
+      let loop = Loop()
+      let body = CurlBody(expected: nil, decoder: nil, source: loop)
+      #expect(try fill(body, most: 80 << 10) == 80 << 10)
+      #expect(body.isGathering && body.isUnflushed)
+
+      body.flush()
+
+      #expect(body.stream.unreadCount == 80 << 10)
+      #expect(!body.isUnflushed)
+    }
+  }
+
+  @Suite struct PieceGathererTests {
+    private func add(_ count: Int, of octet: UInt8, to gatherer: PieceGatherer) -> Data? {
+      Data(repeating: octet, count: count).withUnsafeBytes { gatherer.add($0) }
+    }
+
+    @Test func `a piece that somebody keeps stays what it is`() {
+      let gatherer = PieceGatherer()
+      let pieces = (1...6).compactMap { add(PieceGatherer.pieceSize, of: $0, to: gatherer) }
+
+      for (index, piece) in pieces.enumerated() { #expect(piece.allSatisfy { $0 == UInt8(index + 1) }) }
+      #expect(pieces.map(\.count) == [Int](repeating: PieceGatherer.pieceSize, count: 6))
+    }
+
+    @Test func `what is too much for a piece comes after what was there`() {
+      let gatherer = PieceGatherer()
+      #expect(add(1000, of: 1, to: gatherer) == nil)
+
+      let whole = add(300 << 10, of: 2, to: gatherer)
+
+      #expect(whole == Data(repeating: 1, count: 1000) + Data(repeating: 2, count: 300 << 10))
+      #expect(gatherer.isEmpty)
+    }
+  }
+#endif

@@ -1,0 +1,120 @@
+#if os(Linux)
+  import Foundation
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  @Suite(.hangLimit) struct UploadBufferTests {
+    private static let room = Data(count: UploadBuffer.capacity)
+
+    private func take(_ count: Int, from buffer: UploadBuffer) -> UploadBuffer.Taken {
+      var memory = [UInt8](repeating: 0, count: count)
+      return memory.withUnsafeMutableBytes { buffer.take(into: $0) }
+    }
+
+    @Test func `a writer waits while the buffer is full, and goes on when half of it is taken`() async throws {
+      let buffer = UploadBuffer()
+      _ = buffer.append(Self.room)
+      let steps = Log<String>()
+      let writer = Task.immediate {
+        try await buffer.room()
+        steps.add("room")
+      }
+      #expect(steps.count == 0)
+
+      _ = take(UploadBuffer.capacity / 2 - 1, from: buffer)
+      steps.add("nearly half")
+      _ = take(1, from: buffer)
+      try await writer.value
+
+      #expect(steps.elements == ["nearly half", "room"])
+    }
+
+    @Test func `a writer that waits hears that the buffer was stopped`() async throws {
+      let buffer = UploadBuffer()
+      _ = buffer.append(Self.room)
+      let writer = Task.immediate { try await buffer.room() }
+
+      #expect(buffer.stop())
+
+      await #expect(throws: CancellationError.self) { try await writer.value }
+    }
+
+    @Test func `a writer that comes late hears of it too`() async throws {
+      let buffer = UploadBuffer()
+      #expect(buffer.stop())
+      #expect(!buffer.stop())
+
+      await #expect(throws: CancellationError.self) { try await buffer.room() }
+      #expect(!buffer.append(Self.room))
+    }
+
+    @Test func `what is to be done at the stop is done once, early or late`() {
+      let early = Log<Int>()
+      let buffer = UploadBuffer()
+      buffer.onStop { early.add(1) }
+      #expect(early.count == 0)
+
+      buffer.stop()
+      buffer.stop()
+      buffer.onStop { early.add(2) }
+
+      #expect(early.elements == [1, 2])
+    }
+
+    @Test func `neither a failure nor a stop looks like an end`() {
+      for isFailure in [true, false] {
+        let buffer = UploadBuffer()
+        _ = buffer.append(Data("half".utf8))
+        buffer.stop(isFailure: isFailure)
+        switch take(10, from: buffer) {
+        case .none: #expect(isFailure)
+        case .stopped: #expect(!isFailure)
+        case .bytes, .end: Issue.record("the rest would be taken for the whole")
+        }
+      }
+    }
+
+    @Test func `an upload that was stopped does not look whole to the server`() throws {
+      let request = HTTPRequest.post("https://a.test/")
+      let body = HTTPBody.stream(AsyncStream<Data> { _ in })
+      let upload = try CurlUpload(body.content, length: nil, request: request)
+      var memory = [UInt8](repeating: 0, count: 10)
+      func read() -> CurlUpload.Piece { memory.withUnsafeMutableBytes { upload.read(into: $0) } }
+      guard case .wait = read() else {
+        Issue.record("there are no bytes yet")
+        return
+      }
+
+      upload.stop()
+
+      guard case .failed(let error) = read() else {
+        Issue.record("what was sent would be taken for the whole")
+        return
+      }
+      #expect(error.kind == .connectionLost)
+    }
+
+    @Test func `who waits is told of bytes, and of the end, once`() {
+      let buffer = UploadBuffer()
+      #expect(!buffer.append(Data("a".utf8)))
+      guard case .bytes(1) = take(10, from: buffer), case .none = take(10, from: buffer) else {
+        Issue.record("not what there is")
+        return
+      }
+      #expect(buffer.append(Data("b".utf8)))
+      #expect(!buffer.append(Data("c".utf8)))
+      guard case .bytes(2) = take(10, from: buffer), case .none = take(10, from: buffer) else {
+        Issue.record("not what there is")
+        return
+      }
+      #expect(buffer.finish())
+      guard case .end = take(10, from: buffer) else {
+        Issue.record("no end")
+        return
+      }
+      #expect(!buffer.finish())
+    }
+  }
+#endif

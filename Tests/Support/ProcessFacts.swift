@@ -1,0 +1,97 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  package import Testing
+
+  /// What the system knows of this process.
+  package enum ProcessFacts {
+    package static var descriptorCount: Int { count("/proc/self/fd") }
+
+    package static var threadCount: Int { count("/proc/self/task") }
+
+    /// The threads of Martlet's engine.
+    package static var engineThreadCount: Int {
+      let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+      return threads.count {
+        (try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)) == "martlet-curl\n"
+      }
+    }
+
+    package static var residentBytes: Int {
+      let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
+      return fields.count > 1 ? (Int(fields[1]) ?? 0) * 4096 : 0
+    }
+
+    /// The most memory that it ever had in it.
+    package static var peakBytes: Int {
+      let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+      let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+      return (line?.split { $0 == " " || $0 == "\t" }.dropFirst().first.flatMap { Int($0) } ?? 0) << 10
+    }
+
+    /// The time that the processor has spent on it, all threads together.
+    package static var processorTime: Duration {
+      var time = timespec()
+      clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+      return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    /// The most memory that the process has in it while it does something, beyond what it has before.
+    package static func peakGrowth(_ work: () async throws -> Void) async rethrows -> Int {
+      let before = residentBytes
+      let peak = Shared(0)
+      let watcher = Task {
+        while !Task.isCancelled {
+          peak.withLock { $0 = max($0, residentBytes) }
+          try await Task.sleep(for: .milliseconds(2))
+        }
+      }
+      defer { watcher.cancel() }
+      try await work()
+      return max(peak.withLock { $0 }, residentBytes) - before
+    }
+
+    /// Lets the process have as many descriptors as it may.
+    package static func raiseDescriptorLimit() {
+      #if canImport(Glibc)
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+      #else
+        let resource = RLIMIT_NOFILE
+      #endif
+      var limit = rlimit()
+      guard getrlimit(resource, &limit) == 0 else { return }
+      limit.rlim_cur = limit.rlim_max
+      _ = setrlimit(resource, &limit)
+    }
+
+    private static func count(_ folder: String) -> Int {
+      (try? FileManager.default.contentsOfDirectory(atPath: folder).count) ?? .max
+    }
+  }
+
+  /// Measured numbers, which a run shows whether they are within their bounds or not.
+  package enum Figures {
+    /// Prints a line; in a child process for ``show(_:)`` of its parent.
+    package static func note(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
+
+    /// Prints what a child process has noted.
+    package static func show(_ child: ExitTest.Result?) {
+      guard let child, !child.standardErrorContent.isEmpty else { return }
+      FileHandle.standardError.write(Data(child.standardErrorContent))
+    }
+
+    /// A number from the environment, for longer or repeated runs.
+    package static func setting(_ name: String) -> Int? {
+      ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
+    }
+
+    package static func milliseconds(_ duration: Duration) -> String {
+      String(format: "%.1f ms", duration / .milliseconds(1))
+    }
+  }
+
+  extension Array where Element: Comparable {
+    /// The one in the middle, or `nil` of none.
+    package var median: Element? { isEmpty ? nil : sorted()[count / 2] }
+  }
+#endif
