@@ -45,6 +45,10 @@ let package = Package(
       name: "TestSupport", dependencies: ["CTestSupport", "Martlet"], path: "Tests/Support", swiftSettings: settings),
     .testTarget(
       name: "MartletTests", dependencies: ["Martlet", "MartletTesting", "TestSupport"], swiftSettings: settings),
+    // As in a package of anybody's: with nothing set but the language mode that the tools' version brings.
+    .testTarget(
+      name: "MartletSampleTests", dependencies: ["Martlet", "MartletTesting", "TestSupport"],
+      swiftSettings: isStrict ? [.treatAllWarnings(as: .error)] : []),
     .testTarget(
       name: "MartletIntegrationTests",
       dependencies: [

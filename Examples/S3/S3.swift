@@ -86,7 +86,7 @@ struct SigV4: Middleware {
   var now: @Sendable () -> Date = { Date() }
 
   func intercept(
-    _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+    _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
   ) async throws -> StreamedResponse {
     guard request.url?.host()?.lowercased() == host.lowercased() else { return try await next(request) }
     return try await next(signed(request, at: now()))

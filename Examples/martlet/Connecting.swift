@@ -49,13 +49,13 @@ struct Connecting: Equatable, Sendable {
 
   private func proxySettings(_ environment: [String: String]) -> ProxySettings {
     if let proxy { return .proxy(proxy) }
-    if isDirect || unixSocket != nil { return .none }
+    if isDirect || unixSocket != nil { return .direct }
     #if os(Linux)
       // The system's loader reads the environment itself. Where no engine can be had, it has to do without the setting.
       let isNamed = environment.contains { $0.key.lowercased().hasSuffix("_proxy") && !$0.value.isEmpty }
-      return isNamed && lane != .system ? .environment : .none
+      return isNamed && lane != .system ? .environment : .direct
     #else
-      return .none
+      return .direct
     #endif
   }
 

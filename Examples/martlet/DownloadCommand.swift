@@ -129,7 +129,7 @@ struct DownloadCommand: Equatable, Sendable {
   static func client(_ template: RequestCommand) throws -> HTTPClient {
     var configuration = HTTPClient.Configuration()
     configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
-    configuration.cache = template.cache.map { .disk(URL(filePath: $0)) } ?? ResponseCache.none
+    configuration.cache = template.cache.map { .disk(URL(filePath: $0)) } ?? .off
     template.connecting.apply(to: &configuration)
     try template.identity.apply(to: &configuration, url: template.url)
     if template.isVerbose { configuration.attemptMiddleware = [Trace(errors: Terminal(STDERR_FILENO))] }

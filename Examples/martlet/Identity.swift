@@ -33,7 +33,7 @@ struct Identity: Equatable, Sendable {
   ///
   /// - Throws: ``UsageError`` if the file of a token cannot be read.
   func apply(to configuration: inout HTTPClient.Configuration, url: String) throws(UsageError) {
-    if hasNoCookies { configuration.cookies = .none }
+    if hasNoCookies { configuration.cookies = .off }
     if let jar { configuration.cookies = .file(URL(fileURLWithPath: jar)) }
     if let credentials { configuration.credentialStore = .file(URL(fileURLWithPath: credentials)) }
     configuration.authenticators[.origin(url)] = try authenticator

@@ -60,7 +60,7 @@ struct RequestCommand: Equatable, Sendable {
       options = options.timeout(TimeoutPolicy(idle: nil, total: timeout))
     }
     if retries > 0 { options = options.retry(.backoff(attempts: retries + 1)) }
-    if !followsRedirects { options = options.redirects(.none) }
+    if !followsRedirects { options = options.redirects(.off) }
     if let version = connecting.version { options = options.httpVersion(version) }
     return options
   }

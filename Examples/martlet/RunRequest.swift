@@ -35,7 +35,7 @@ struct RunRequest: Sendable {
     let trace = command.isVerbose ? Trace(errors: errors) : nil
     var configuration = HTTPClient.Configuration()
     configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
-    configuration.cache = command.cache.map { .disk(URL(filePath: $0)) } ?? ResponseCache.none
+    configuration.cache = command.cache.map { .disk(URL(filePath: $0)) } ?? .off
     command.connecting.apply(to: &configuration)
     try command.identity.apply(to: &configuration, url: command.url)
     if let trace { configuration.attemptMiddleware = [trace] }

@@ -7,7 +7,7 @@ struct Trace: Middleware {
 
   func intercept(
     _ request: HTTPRequest, context: RequestContext,
-    next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+    next: MiddlewareNext
   ) async throws -> StreamedResponse {
     let printer = Printer(palette: errors.palette, isForTerminal: true)
     try? errors.write(printer.marked(printer.head(of: request), with: ">"))

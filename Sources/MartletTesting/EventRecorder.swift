@@ -4,7 +4,7 @@ import Martlet
 ///
 /// ```swift
 /// let events = EventRecorder<String>()
-/// client.start(request).onSuccess { events.record($0.text) }
+/// client.get("/news", onSuccess: { events.record($0.text) })
 /// #expect(await events.wait(for: 1))
 /// ```
 ///

@@ -89,7 +89,10 @@ final class CacheRecorder: Sendable {
       } else if state.pieces.count == 1 {
         body = .data(state.pieces[0])
       } else {
-        body = .data(Data(state.pieces.joined()))
+        // A sequence that is joined would be copied byte by byte.
+        var data = Data(capacity: Int(clamping: state.count))
+        for piece in state.pieces { data.append(piece) }
+        body = .data(data)
       }
       try await commit(body)
       lease?.end(.stored)

@@ -74,8 +74,11 @@ public final class ResponseCache: Sendable {
 
   private static let sessionBytes: Int64 = 8 << 20
 
+  /// A ``memory(bytes:)`` of 8 MiB for each client that is made with it; in itself it is as ``off``.
+  public static let automatic = ResponseCache(permanent: off.permanent, session: off.session, isOff: true)
+
   /// No cache: nothing is stored or served.
-  public static let none: ResponseCache = {
+  public static let off: ResponseCache = {
     let shelf = MemoryShelf(limit: 0)
     return ResponseCache(permanent: shelf, session: shelf, isOff: true)
   }()

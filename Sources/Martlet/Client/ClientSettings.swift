@@ -43,7 +43,13 @@ final class ClientSettings: Sendable {
     } else {
       jar = configuration.cookies.makeJar(configuration.now)
     }
-    cache = configuration.cache ?? previous.flatMap { $0.configuration.cache == nil ? $0.cache : nil } ?? .memory()
+    if configuration.cache !== ResponseCache.automatic {
+      cache = configuration.cache
+    } else if let previous, previous.configuration.cache === ResponseCache.automatic {
+      cache = previous.cache
+    } else {
+      cache = .memory()
+    }
     (cache.permanent as? StoreShelf)?.keepTime(by: configuration.clock)
     guards = GuardSet(configuration, transport, reusing: previous?.guards)
     problem =

@@ -1,5 +1,5 @@
 extension HTTPClient.Configuration {
-  /// Which proxy is used for what; ``ProxySettings/none`` by default, whatever the environment says.
+  /// Which proxy is used for what; ``ProxySettings/direct`` by default, whatever the environment says.
   ///
   /// On the engine of Linux; the system's loader throws ``HTTPError/Kind/unsupported`` for all but the default.
   public var proxy: ProxySettings {

@@ -98,16 +98,16 @@ extension HTTPClient {
     /// Where cookies are kept; ``CookieStore/memory`` by default, a jar of its own for each client.
     ///
     /// Setting it gives a client another jar, also when it is the same store again.
-    /// A client that acts for many users must keep them apart: with ``CookieStore/none`` here, and a jar for each user in
+    /// A client that acts for many users must keep them apart: with ``CookieStore/off`` here, and a jar for each user in
     /// ``RequestOptions/cookies``.
     public var cookies = CookieStore.memory { didSet { cookiesIdentity = Self.newIdentity() } }
 
-    /// Where responses are kept for later requests; `nil`, the default, is a ``ResponseCache/memory(bytes:)`` of 8 MiB
-    /// of the client's own.
+    /// Where responses are kept for later requests; ``ResponseCache/automatic`` by default, 8 MiB of memory of the
+    /// client's own.
     ///
     /// What is done with it each request says: ``RequestOptions/cache``. Clients with the same cache share what is in it, as
     /// far as they trust the same servers and reach them in the same way.
-    public var cache: ResponseCache?
+    public var cache = ResponseCache.automatic
 
     /// What is hidden in the logs, exported commands, errors and activity of this client; ``Redaction/standard`` by
     /// default.

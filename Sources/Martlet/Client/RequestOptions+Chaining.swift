@@ -1,4 +1,4 @@
-/// The chainable spellings: `.retry(.none).timeout(.seconds(5))`, from nothing or from other options.
+/// The chainable spellings: `.retry(.off).timeout(.seconds(5))`, from nothing or from other options.
 extension RequestOptions {
   private func with(_ change: (inout RequestOptions) -> Void) -> RequestOptions {
     var copy = self

@@ -4,7 +4,7 @@
 /// request. Every field is merged by itself: what is `nil` is inherited, the last level that says something wins.
 ///
 /// ```swift
-/// try await client.get("/slow", options: .timeout(.seconds(300)).retry(.none))
+/// try await client.get("/slow", options: .timeout(.seconds(300)).retry(.off))
 /// ```
 public struct RequestOptions: Sendable {
   /// Whether and when a failed attempt is repeated; ``RetryPolicy/standard`` by default.

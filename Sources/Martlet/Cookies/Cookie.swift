@@ -9,7 +9,7 @@ public struct Cookie: Sendable, Hashable {
   /// The only such requests here are redirects from another site.
   public enum SameSite: String, Sendable, Hashable, Codable {
     /// Always; only together with ``Cookie/isSecure``.
-    case none
+    case unrestricted = "none"
     /// With safe methods only (RFC 9110 §9.2.1); also what a cookie has that says nothing.
     case lax
     /// Never.

@@ -13,7 +13,7 @@ public struct CookiePolicy: Sendable {
   public static let automatic = CookiePolicy(kind: .automatic)
 
   /// None is sent and none is kept.
-  public static let none = CookiePolicy(kind: .none)
+  public static let off = CookiePolicy(kind: .none)
 
   /// Another jar in place of the client's, such as that of one user.
   public static func jar(_ jar: CookieJar) -> CookiePolicy { CookiePolicy(kind: .jar(jar)) }

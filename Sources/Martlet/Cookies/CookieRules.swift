@@ -55,7 +55,7 @@ extension Cookie {
 
   /// Whether it has what its name's prefix promises, and `Secure` with `SameSite=None` (RFC 6265bis §5.7, 19 to 22).
   private var keepsPromises: Bool {
-    if sameSite == SameSite.none && !isSecure { return false }
+    if sameSite == SameSite.unrestricted && !isSecure { return false }
     if name.isEmpty { return !Self.hasPrefix("__secure-", value) && !Self.hasPrefix("__host-", value) }
     if Self.hasPrefix("__secure-", name) { return isSecure }
     if Self.hasPrefix("__host-", name) { return isSecure && isHostOnly && path == "/" }
@@ -96,7 +96,7 @@ extension Cookie {
   func goes(to url: AbsoluteURL, _ relation: SiteRelation, now: Date) -> Bool {
     guard !isExpired(now), url.isSecure || !isSecure, Self.pathMatches(url.path, path) else { return false }
     switch (relation, sameSite) {
-    case (.same, _), (_, SameSite.none?): return true
+    case (.same, _), (_, SameSite.unrestricted?): return true
     case (.crossReading, .strict?): return false
     case (.crossReading, _): return true
     case (.crossWriting, _): return false

@@ -18,7 +18,7 @@ public struct CookieStore: Sendable {
   let kind: Kind
 
   /// No cookies: none is sent and none is kept.
-  public static let none = CookieStore(kind: .none)
+  public static let off = CookieStore(kind: .none)
 
   /// A jar in memory, empty with each new client.
   public static let memory = CookieStore(kind: .memory)

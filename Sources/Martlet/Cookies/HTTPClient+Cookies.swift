@@ -3,7 +3,7 @@ import Foundation
 extension HTTPClient {
   /// The jar of this client's cookies, as its configuration says (``Configuration/cookies``).
   ///
-  /// With ``CookieStore/none`` it is a jar that keeps nothing.
+  /// With ``CookieStore/off`` it is a jar that keeps nothing.
   public nonisolated var cookies: CookieJar { core.settings.jar }
 }
 

@@ -44,7 +44,7 @@
       switch cookie.sameSite {
       case .lax?: properties[.sameSitePolicy] = HTTPCookieStringPolicy.sameSiteLax
       case .strict?: properties[.sameSitePolicy] = HTTPCookieStringPolicy.sameSiteStrict
-      case SameSite.none?, nil: break
+      case SameSite.unrestricted?, nil: break
       }
       self.init(properties: properties)
     }

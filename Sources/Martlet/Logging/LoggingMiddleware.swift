@@ -93,7 +93,7 @@ public struct LoggingMiddleware: Middleware {
   /// Logs a request and what comes of it.
   public func intercept(
     _ request: HTTPRequest, context: RequestContext,
-    next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+    next: MiddlewareNext
   ) async throws -> StreamedResponse {
     let log = ExchangeLog(self, context)
     log.sends(request)

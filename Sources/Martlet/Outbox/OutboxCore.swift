@@ -171,7 +171,7 @@ final class OutboxCore: Sendable {
   func deliver(_ request: HTTPRequest) async -> OutboxVerdict {
     // A redirect must not turn it into a GET whose success is nobody's receipt.
     let defaults = RequestOptions.timeout(nil).redirects(.strictMethods)
-    let options = options.request.over(defaults).accepts(.any).retry(.none).cache(.off).coalesces(false)
+    let options = options.request.over(defaults).accepts(.any).retry(.off).cache(.off).coalesces(false)
     do {
       let answer = try await client.stream(request, options: options) { [timeline = client.timeline] response in
         // So that the connection can be used again; but the head is the answer.

@@ -8,14 +8,30 @@ public protocol Middleware: Sendable {
   /// - Parameters:
   ///   - request: The request; its target is a whole URL.
   ///   - context: What is known of the call.
-  ///   - next: Sends a request on. It may be called any number of times, or not at all. A request that was changed is
-  ///     checked again before it goes out.
+  ///   - next: Sends a request on.
   /// - Returns: The response.
   /// - Throws: Any error; an awaited call throws it unchanged.
   func intercept(
     _ request: HTTPRequest, context: RequestContext,
-    next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+    next: MiddlewareNext
   ) async throws -> StreamedResponse
+}
+
+/// What comes after a middleware, down to the server: `try await next(request)` sends a request on.
+public struct MiddlewareNext: Sendable {
+  let stages: Next
+  let context: RequestContext
+
+  /// Sends a request on.
+  ///
+  /// It may be called any number of times, or not at all.
+  ///
+  /// - Parameter request: The request. One that was changed is checked again before it goes out.
+  /// - Returns: The response, with its head and a body that is still to come.
+  /// - Throws: ``HTTPError``, or what a middleware further down throws.
+  public func callAsFunction(_ request: HTTPRequest) async throws -> StreamedResponse {
+    try await stages(request, context)
+  }
 }
 
 /// One stage of the pipeline, in its place.
@@ -38,6 +54,6 @@ struct MiddlewareStage: Stage {
   let middleware: any Middleware
 
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
-    try await middleware.intercept(request, context: context) { try await next($0, context) }
+    try await middleware.intercept(request, context: context, next: MiddlewareNext(stages: next, context: context))
   }
 }

@@ -109,7 +109,7 @@ final class QueueCore: CallObserver {
   private func enqueueMeasure(_ call: Call, _ options: RequestOptions) -> RequestID? {
     var request = call.request
     request.method = .head
-    var asked = options.accepts(.any).retry(.none).cache(.off).timeout(.seconds(10))
+    var asked = options.accepts(.any).retry(.off).cache(.off).timeout(.seconds(10))
     asked.onProgress = nil
     let id = ClientCore.nextID()
     let isAdded = state.withLock { state in

@@ -26,7 +26,7 @@ public struct ProxySettings: Sendable {
   let rule: Rule
 
   /// Connections to the servers themselves, whatever the environment says; the default.
-  public static let none = ProxySettings(rule: .none)
+  public static let direct = ProxySettings(rule: .none)
 
   /// The proxies that the environment names when the client is made.
   ///

@@ -46,8 +46,8 @@ public struct TransportSettings: Sendable {
   /// Which servers are believed, and who the client is to them.
   public var tls = TLSSettings.system
 
-  /// Which proxy is used for what; ``ProxySettings/none`` by default.
-  public var proxy = ProxySettings.none
+  /// Which proxy is used for what; ``ProxySettings/direct`` by default.
+  public var proxy = ProxySettings.direct
 
   /// Addresses of hosts that are not looked up: from a name, or a name with a port, to IP addresses.
   ///

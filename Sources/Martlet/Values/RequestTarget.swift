@@ -5,10 +5,12 @@ public import Foundation
 /// A target is written as a literal, and what is interpolated into it is escaped for the place where it stands:
 ///
 /// ```swift
-/// "/users/\(id)/repos?q=\(text)"        // nothing in `id` or `text` can leave its segment or its value
-/// "https://\(host):\(port)/status"      // must be a plain host name, or an address, and a number
-/// "/files/\(path: name)"                // slashes in `name` are kept
-/// "/search?\(raw: encodedQuery)"        // as it is
+/// let targets: [RequestTarget] = [
+///   "/users/\(id)/repos?q=\(text)",  // nothing in `id` or `text` can leave its segment or its value
+///   "https://\(host):\(port)/status",  // must be a plain host name, or an address, and a number
+///   "/files/\(path: name)",  // slashes in `name` are kept
+///   "/search?\(raw: encodedQuery)",  // as it is
+/// ]
 /// ```
 ///
 /// Everything but unreserved characters (RFC 3986 §2.3) is percent-encoded. At the very start a value is a path

@@ -6,7 +6,9 @@ public import Foundation
 /// faults lists the steps itself:
 ///
 /// ```swift
-/// MockResponse.steps([.text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .delay(.seconds(1)), .reset])
+/// let slow = MockResponse.steps([
+///   .text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .delay(.seconds(1)), .reset,
+/// ])
 /// ```
 ///
 /// After the last step the connection stays open for the next request, unless the request or a `Connection: close`

@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// ```swift
 /// let server = try MockServer(script: [.status(503), .ok("hello")])
-/// let response = try await client.get(server.url("/greeting"))
+/// let response = try await client.get(RequestTarget(server.url("/greeting")))
 /// #expect(server.requests.map(\.target) == ["/greeting", "/greeting"])
 /// ```
 public final class MockServer: Sendable {

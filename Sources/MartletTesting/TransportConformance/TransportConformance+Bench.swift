@@ -15,11 +15,11 @@ struct ConformanceBench: Sendable {
     client = HTTPClient {
       $0 = HTTPClient.Configuration()
       // It is the transport that must store nothing.
-      $0.cache = ResponseCache.none
+      $0.cache = .off
       $0.transport = transport
-      $0.retry = .none
-      $0.redirects = .none
-      $0.cookies = .none
+      $0.retry = .off
+      $0.redirects = .off
+      $0.cookies = .off
       $0.accepts = .any
       // Shorter than the limit of the case, whose error says less.
       $0.options = $0.options.timeout(.seconds(25))

@@ -33,10 +33,10 @@ let policies: [Policy] = [
 func count(_ lane: Lane, _ policies: [Policy]) async throws -> Int {
   let client = HTTPClient {
     $0.transport = lane.transport
-    $0.cache = ResponseCache.none
-    $0.options.retry = RetryPolicy.none
-    $0.options.redirects = RedirectPolicy.none
-    $0.options.cookies = CookiePolicy.none
+    $0.cache = .off
+    $0.options.retry = RetryPolicy.off
+    $0.options.redirects = RedirectPolicy.off
+    $0.options.cookies = CookiePolicy.off
     for policy in policies { policy.enable(&$0) }
   }
   let target = RequestTarget(url)

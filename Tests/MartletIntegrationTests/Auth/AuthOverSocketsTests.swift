@@ -103,7 +103,7 @@
       let server = try await NginxServer.basic()
       let notes = StatusNotes()
       let client = lane.client { [url = server.url] in
-        $0.cache = ResponseCache.none
+        $0.cache = .off
         $0.attemptMiddleware = [notes]
         $0.authenticators[.origin(url)] = .password(user: "ada", password: "s3cret \u{FC}")
       }

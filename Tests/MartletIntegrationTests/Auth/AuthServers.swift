@@ -94,7 +94,7 @@
     let statuses = Shared<[Int]>([])
 
     func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
     ) async throws -> StreamedResponse {
       let response = try await next(request)
       statuses.withLock { $0.append(response.status.rawValue) }

@@ -266,7 +266,7 @@
       }
       let client = lane.client {
         $0.authenticators[.everywhere] = ask
-        $0.redirects = .none
+        $0.redirects = .off
       }
       let through = lane.client {
         $0.proxy = .proxy(Proxy(proxy.url))
@@ -309,7 +309,7 @@
       let isOn: Shared<Bool>
 
       func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
       ) async throws -> StreamedResponse {
         guard isOn.withLock({ $0 }) else { return try await next(request) }
         return StreamedResponse(
@@ -340,7 +340,7 @@
       ] {
         let client = HTTPClient {
           $0.transport = transport
-          $0.retry = .none
+          $0.retry = .off
           $0.authenticators[.origin(origin)] = CredentialAuthenticator(Self.ada())
         }
         let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(origin)) }

@@ -10,7 +10,7 @@
   @Suite(.needsSamba, .sambaServer, .hangLimit) struct NTLMOverSocketsTests {
     private static func client(
       _ lane: Lane, _ server: SambaServer, _ credential: Credential?, _ notes: StatusNotes = StatusNotes(),
-      through proxy: ProxySettings = .none
+      through proxy: ProxySettings = .direct
     ) -> HTTPClient {
       lane.client {
         $0.tls = .customRoots(pem: server.root)

@@ -254,7 +254,7 @@
       let tunnel = try await ProxyProgram.http()
       let socks = try await ProxyProgram.socks()
       let settings: [(ProxySettings, String)] = [
-        (.none, plain.url), (.proxy(Proxy("socks5://127.0.0.1:\(socks.port)")), plain.url),
+        (.direct, plain.url), (.proxy(Proxy("socks5://127.0.0.1:\(socks.port)")), plain.url),
         (.resolver { _ in nil }, plain.url), (.proxy(Proxy("http://127.0.0.1:\(tunnel.port)")), secure.url),
       ]
 

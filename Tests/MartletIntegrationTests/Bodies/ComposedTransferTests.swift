@@ -239,7 +239,7 @@
       defer { server.stop() }
       let client = HTTPClient {
         $0.transport = .urlSession(loader: .system)
-        $0.retry = .none
+        $0.retry = .off
       }
       let file = try Self.file(10)
       defer { try? FileManager.default.removeItem(at: file) }

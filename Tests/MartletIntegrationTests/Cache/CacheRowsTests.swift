@@ -35,7 +35,7 @@ import Testing
   func client(_ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }) -> HTTPClient {
     HTTPClient { [day] in
       $0.now = { day.now }
-      $0.retry = .none
+      $0.retry = .off
       change(&$0)
     }
   }
@@ -44,7 +44,7 @@ import Testing
     let server = try server()
     defer { server.stop() }
     let shared = ResponseCache.memory(bytes: 1 << 20)
-    let (usual, none) = (client(), client { $0.cache = ResponseCache.none })
+    let (usual, none) = (client(), client { $0.cache = .off })
     let (one, two) = (client { $0.cache = shared }, client { $0.cache = shared })
 
     for client in [usual, none, one] {

@@ -20,7 +20,7 @@
     private func client(_ cache: ResponseCache) -> HTTPClient {
       HTTPClient {
         $0.cache = cache
-        $0.retry = .none
+        $0.retry = .off
         // A slow machine is no reason to do without the store.
         $0.clock = TestClock()
       }

@@ -179,7 +179,7 @@ import Testing
     struct Identity: Middleware {
       func intercept(
         _ request: HTTPRequest, context: RequestContext,
-        next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+        next: MiddlewareNext
       ) async throws -> StreamedResponse { try await next(request) }
     }
     let server = try MockServer(answering: { _ in .ok("answer") })
@@ -313,7 +313,7 @@ import Testing
     struct Noting: Middleware {
       let seen: EventRecorder<String?>
       func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
       ) async throws -> StreamedResponse {
         seen.record(context.options[Screen.self])
         return try await next(request)

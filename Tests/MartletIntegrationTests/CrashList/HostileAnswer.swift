@@ -85,7 +85,7 @@
         let server = try MockServer(.raw(answer.bytes))
         let client = HTTPClient {
           $0.transport = transport
-          $0.retry = .none
+          $0.retry = .off
         }
         let handle = client.start(.get(RequestTarget(server.url)), options: .accepts(.any).timeout(.unlimited))
         _ = await server.waitForRequests(1)

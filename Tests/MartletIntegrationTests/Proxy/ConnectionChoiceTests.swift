@@ -8,7 +8,7 @@
   /// Where a client connects to, from where, and in which version.
   @Suite(.hangLimit) struct ConnectionChoiceTests {
     private func client(_ change: @escaping @Sendable (inout HTTPClient.Configuration) -> Void) -> HTTPClient {
-      HTTPProxyTests.client(.none, change)
+      HTTPProxyTests.client(.direct, change)
     }
 
     @Test func `connects to an address in place of a lookup, and keeps the name everywhere else`() async throws {

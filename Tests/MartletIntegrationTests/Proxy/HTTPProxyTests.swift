@@ -266,7 +266,7 @@
         await gate.pass()
         return .ok()
       }
-      let client = Self.client(.none)
+      let client = Self.client(.direct)
 
       try await withThrowingTaskGroup { group in
         for _ in 0..<4 {

@@ -8,7 +8,7 @@
 
   @Suite(.hangLimit) struct IdleConnectionTests {
     private func client(lifetime: Duration = .seconds(600)) -> HTTPClient {
-      HTTPProxyTests.client(.none) { $0.idleConnectionLifetime = lifetime }
+      HTTPProxyTests.client(.direct) { $0.idleConnectionLifetime = lifetime }
     }
 
     private func hasThread(_ client: HTTPClient) throws -> Bool {

@@ -37,7 +37,7 @@
 
     @Test func `reads nothing unless it is told to`() async {
       await #expect(processExitsWith: .success) {
-        try await Self.expect("origin", .none, ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"])
+        try await Self.expect("origin", .direct, ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"])
       }
     }
 

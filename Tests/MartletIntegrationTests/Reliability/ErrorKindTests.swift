@@ -12,7 +12,7 @@
 
     struct Failing: Middleware {
       func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
       ) async throws -> StreamedResponse { throw Failure() }
     }
 
@@ -44,7 +44,7 @@
       },
       Cause(kind: .decoding) { client, server in _ = try await client.get(RequestTarget(server.url), as: Int.self) },
       Cause(kind: .notCached) { client, server in
-        let caching = client.derived { $0.cache = nil }
+        let caching = client.derived { $0.cache = .automatic }
         _ = try await caching.get(RequestTarget(server.url), options: .cache(.onlyCached))
       },
       Cause(kind: .bodyNotReplayable) { client, server in

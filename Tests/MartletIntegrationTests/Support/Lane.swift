@@ -21,11 +21,11 @@
     func client(_ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }) -> HTTPClient {
       HTTPClient {
         $0.transport = transport
-        $0.retry = .none
-        $0.redirects = .none
+        $0.retry = .off
+        $0.redirects = .off
         $0.accepts = .any
         // A file that has grown old on a slow machine would be served from memory.
-        $0.cache = ResponseCache.none
+        $0.cache = .off
         configure(&$0)
       }
     }

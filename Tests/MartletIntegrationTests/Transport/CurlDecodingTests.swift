@@ -12,7 +12,7 @@
 
     private let client = HTTPClient {
       $0.transport = .curl
-      $0.retry = .none
+      $0.retry = .off
     }
 
     private func get(_ body: Data, _ coding: String, status: Int = 200) async throws -> HTTPResponse {

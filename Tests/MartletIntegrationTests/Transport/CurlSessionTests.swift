@@ -36,7 +36,7 @@
       defer { server.stop() }
       var client: HTTPClient? = HTTPClient {
         $0.maximumConnectionsPerHost = 32
-        $0.retry = .none
+        $0.retry = .off
       }
       let count = Stress.count(800, full: 20_000)
       var answers = 0
@@ -136,7 +136,7 @@
         weakSession = session
         let client = HTTPClient {
           $0.transport = CancellingTransport(tasks: tasks, session: session)
-          $0.retry = .none
+          $0.retry = .off
         }
         var answers = 0
         var cancellations = 0

@@ -9,7 +9,7 @@
   @Suite(.ownThreads, .hangLimit) struct CurlTransportTests {
     private let client = HTTPClient {
       $0.transport = .curl
-      $0.retry = .none
+      $0.retry = .off
       $0.accepts = .any
     }
 
@@ -270,7 +270,7 @@
         let server = try MockServer(.ok(), options: MockServer.Options(earlyAnswer: { _ in early }))
         let client = HTTPClient {
           $0.transport = .curl
-          $0.retry = .none
+          $0.retry = .off
         }
         for _ in 0..<Stress.count(20, full: 100) {
           let error = await #expect(throws: HTTPError.self) {

@@ -10,7 +10,7 @@
   @Suite(.hangLimit) struct CurlUploadEndTests {
     private let client = HTTPClient {
       $0.transport = .curl
-      $0.retry = .none
+      $0.retry = .off
       $0.accepts = .any
     }
 
@@ -233,7 +233,7 @@
 
     func intercept(
       _ request: HTTPRequest, context: RequestContext,
-      next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      next: MiddlewareNext
     ) async throws -> StreamedResponse {
       var request = request
       change(&request)

@@ -10,7 +10,7 @@
   @Suite(.ownThreads, .hangLimit) struct DecompressionTests {
     private let client = HTTPClient {
       $0.transport = .curl
-      $0.retry = .none
+      $0.retry = .off
     }
 
     @Test func `delivers the body as it came if it is off`() async throws {
@@ -38,7 +38,7 @@
         request.target == "/coded"
           ? .data(CodedBodies.gzip, headers: ["Content-Encoding": "gzip"]) : .data(Data("x".utf8))
       }
-      let client = lane.client { $0.cache = ResponseCache.none }
+      let client = lane.client { $0.cache = .off }
 
       let coded = try await client.get(RequestTarget(server.url("/coded")))
       let plain = try await client.get(RequestTarget(server.url("/plain")))
@@ -79,7 +79,7 @@
         ].filter { bomb in ContentCoding.usable.contains { $0.name == bomb.0 } }
         let client = HTTPClient {
           $0.transport = .curl
-          $0.retry = .none
+          $0.retry = .off
         }
         for (coding, bomb) in bombs {
           let server = try MockServer { (request: RecordedRequest) in

@@ -24,8 +24,8 @@
     private static func client(_ lane: Lane, _ raises: Raises = Raises()) -> HTTPClient {
       HTTPClient {
         $0.transport = EagerTransport(lane: lane, raises: raises)
-        $0.retry = .none
-        $0.cache = ResponseCache.none
+        $0.retry = .off
+        $0.cache = .off
         $0.timeout.idle = .seconds(600)
       }
     }

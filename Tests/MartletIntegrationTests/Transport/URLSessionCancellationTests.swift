@@ -26,7 +26,7 @@ extension URLSessionTests {
     private func client(_ loader: URLSessionTransport.Loader) -> HTTPClient {
       HTTPClient {
         $0.transport = .urlSession(loader: loader)
-        $0.retry = .none
+        $0.retry = .off
         $0.maximumConnectionsPerHost = 16
       }
     }

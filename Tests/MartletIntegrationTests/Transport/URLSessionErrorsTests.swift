@@ -9,7 +9,7 @@ extension URLSessionTests {
   @Suite(.hangLimit) struct ErrorsTests {
     private let client = HTTPClient {
       $0.transport = .urlSession(loader: .system)
-      $0.retry = .none
+      $0.retry = .off
     }
 
     private func failure(_ response: MockResponse) async throws -> HTTPError? {

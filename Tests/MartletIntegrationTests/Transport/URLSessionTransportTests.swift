@@ -10,7 +10,7 @@ extension URLSessionTests {
     private func client(_ loader: URLSessionTransport.Loader) -> HTTPClient {
       HTTPClient {
         $0.transport = .urlSession(loader: loader)
-        $0.retry = .none
+        $0.retry = .off
       }
     }
 
@@ -110,7 +110,7 @@ extension URLSessionTests {
     @Test(arguments: URLSessionTests.loaders)
     func `neither stores nor sends cookies`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.ok(headers: ["Set-Cookie": "a=1"]))
-      let client = client(loader).derived { $0.cookies = .none }
+      let client = client(loader).derived { $0.cookies = .off }
 
       _ = try await client.get(RequestTarget(server.url))
       _ = try await client.get(RequestTarget(server.url))
@@ -138,7 +138,7 @@ extension URLSessionTests {
     {
       let server = try MockServer(.status(302, headers: ["Location": location], body: "moved"))
 
-      let response = try await client(loader).get(RequestTarget(server.url), options: .accepts(.any).redirects(.none))
+      let response = try await client(loader).get(RequestTarget(server.url), options: .accepts(.any).redirects(.off))
 
       #expect(response.status == .found)
       #expect(response.headers["Location"] == location || location.isEmpty)

@@ -9,7 +9,7 @@ extension URLSessionTests {
   @Suite(.hangLimit) struct UploadTests {
     private let client = HTTPClient {
       $0.transport = .urlSession(loader: .system)
-      $0.retry = .none
+      $0.retry = .off
     }
 
     private static func file(_ count: Int, byte: UInt8 = 7) throws -> URL {

@@ -9,7 +9,7 @@ import Testing
   struct Broken: Error, Equatable {}
 
   private static func client(_ transport: StubTransport) -> HTTPClient {
-    HTTPClient.stubbed(transport, clock: TestClock(advancing: .manually)) { $0.retry = .none }
+    HTTPClient.stubbed(transport, clock: TestClock(advancing: .manually)) { $0.retry = .off }
   }
 
   // MARK: The state now

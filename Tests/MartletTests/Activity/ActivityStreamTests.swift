@@ -8,7 +8,7 @@ import Testing
 /// `snapshots` and `indicator`, step by step on a clock that the test moves.
 @Suite(.hangLimit) struct ActivityStreamTests {
   private static func client(
-    _ clock: TestClock, retry: RetryPolicy = .none, _ transport: StubTransport
+    _ clock: TestClock, retry: RetryPolicy = .off, _ transport: StubTransport
   ) -> HTTPClient {
     HTTPClient.stubbed(transport, clock: clock) {
       // Who sleeps is counted.

@@ -10,7 +10,7 @@ import Testing
   /// Puts the token where the service looks for it.
   private struct AuthToken: Middleware {
     func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
     ) async throws -> StreamedResponse {
       var request = request
       if let field = request.headers["Authorization"], field.hasPrefix("Bearer ") {
@@ -72,7 +72,7 @@ import Testing
     let client = HTTPClient.onTestClock {
       $0.transport = transport
       $0.baseURL = "https://storage.test/v1/"
-      $0.cache = ResponseCache.none
+      $0.cache = .off
       $0.attemptMiddleware = [AuthToken()]
       $0.authenticators[.host("storage.test")] = .oauth2 { _ in
         signIns.add(1)

@@ -149,7 +149,7 @@ import Testing
 
 private struct GzippingMiddleware: Middleware {
   func intercept(
-    _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+    _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
   ) async throws -> StreamedResponse {
     var request = request
     request.body = request.body?.gzipped()

@@ -184,7 +184,7 @@ import Testing
     let client = client(transport)
 
     for path in ["x", "other", "third"] { _ = try await client.get("http://a.test/\(path)") }
-    _ = try? await client.send(HTTPRequest(method, "http://a.test/x"), options: .redirects(.none).accepts(.any))
+    _ = try? await client.send(HTTPRequest(method, "http://a.test/x"), options: .redirects(.off).accepts(.any))
     let sources = try await [
       client.get("http://a.test/x").source, client.get("http://a.test/other").source,
       client.get("http://a.test/third").source,
@@ -303,7 +303,7 @@ import Testing
         return next
       }
     }
-    let client = client(transport) { $0.retry = .none }
+    let client = client(transport) { $0.retry = .off }
 
     await #expect(throws: HTTPError.self) { try await client.get("http://a.test/x") }
     #expect(try await client.cache.usage.records == 0)

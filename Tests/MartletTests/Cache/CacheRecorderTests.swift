@@ -23,7 +23,7 @@ import Testing
     }
     let client = HTTPClient {
       $0.transport = transport
-      $0.retry = .none
+      $0.retry = .off
     }
 
     await #expect(throws: HTTPError.self) { try await client.get("https://a.test/x") }

@@ -50,7 +50,7 @@ import Testing
       }
       let client = HTTPClient.stubbed(transport) {
         $0.retry = .backoff(attempts: 5)
-        $0.cache = ResponseCache.none
+        $0.cache = .off
       }
       let handle = client.start(.get("/"))
       let canceller = plan.cancel.map { cancel in

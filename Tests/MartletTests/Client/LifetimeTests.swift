@@ -223,7 +223,7 @@ import Testing
 
   @Test func `retry repeats a request under a new number`() async throws {
     let transport = StubTransport(failing: 1, with: .connectionLost, then: .text("again"))
-    let client = HTTPClient.stubbed(transport) { $0.retry = .none }
+    let client = HTTPClient.stubbed(transport) { $0.retry = .off }
     let first = client.start(.post("/a", body: .text("b")), options: .tag("t"))
     await #expect(throws: HTTPError.self) { try await first.value }
 

@@ -130,7 +130,7 @@ import Testing
       let client = HTTPClient.stubbed(
         StubTransport { [board] in try await board.answer(to: Forge.number($0)) }, clock: clock
       ) {
-        $0.retry = .none
+        $0.retry = .off
         $0.timeout = TimeoutPolicy(connect: nil, idle: nil, firstByte: nil, total: .seconds(100))
       }
       core = client.core

@@ -198,7 +198,7 @@ import Testing
   }
 
   @Test func `a value set to nil is inherited`() async throws {
-    var options = RequestOptions.tag("t").retry(.none)
+    var options = RequestOptions.tag("t").retry(.off)
     options.tag = nil
     options.retry = nil
     options.timeout = .unlimited
@@ -278,7 +278,7 @@ import Testing
   @Test func `are empty only if nothing is chosen`() {
     // Options that count as empty are not looked at again: a new one has to be added to `isEmpty`, and here.
     let chosen: [RequestOptions] = [
-      .retry(.none), .redirects(.none), .cookies(.none), .accepts(.any), .maximumBodyBytes(1), .errorBodyBytes(1),
+      .retry(.off), .redirects(.off), .cookies(.off), .accepts(.any), .maximumBodyBytes(1), .errorBodyBytes(1),
       .decompression(.off), .httpVersion(.http1_1), .credential(.token("x")), .tag("x"), .timeout(.seconds(1)),
       .cache(.off), .cacheFor(.seconds(1)), .cacheStorage(.session), .cachePartition("x"), .coalesces(false),
       .expectsContinue(true),

@@ -53,7 +53,7 @@ import Testing
         await Task.yield()
         return .text("x")
       }
-    ) { $0.cache = ResponseCache.none }
+    ) { $0.cache = .off }
     let scope = RequestScope(client: client)
     let calls = Log<Int>()
     let count = Stress.count(50, full: 250)

@@ -11,7 +11,7 @@ import Testing
 
   private struct Failing: Middleware {
     func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
     ) async throws -> StreamedResponse { throw Own() }
   }
 

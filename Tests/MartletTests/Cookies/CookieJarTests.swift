@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test func `keeps nothing where nothing is to be kept`() async {
-    let client = HTTPClient { $0.cookies = .none }
+    let client = HTTPClient { $0.cookies = .off }
 
     let isSet = await client.cookies.set(Cookie("a", "1", domain: "x.test"))
     let isLine = await client.cookies.set(line: "a=1", from: "http://x.test/")

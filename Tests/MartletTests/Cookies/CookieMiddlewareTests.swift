@@ -112,15 +112,15 @@ import Testing
 
   @Test func `can be switched off for a client and for a request`() async throws {
     let transport = Self.transport()
-    let off = Self.client(transport) { $0.cookies = .none }
+    let off = Self.client(transport) { $0.cookies = .off }
     let on = Self.client(transport)
 
     _ = try await off.get("http://a.test/set?a=1")
     _ = try await off.get("http://a.test/")
-    _ = try await on.get("http://a.test/set?a=1", options: .cookies(.none))
+    _ = try await on.get("http://a.test/set?a=1", options: .cookies(.off))
     _ = try await on.get("http://a.test/")
     _ = try await on.get("http://a.test/set?b=1")
-    _ = try await on.get("http://a.test/", options: .cookies(.none))
+    _ = try await on.get("http://a.test/", options: .cookies(.off))
     _ = try await on.get("http://a.test/")
 
     #expect(sent(transport) == [nil, nil, nil, nil, nil, nil, "b=1"])
@@ -128,7 +128,7 @@ import Testing
 
   @Test func `uses another jar for a request`() async throws {
     let transport = Self.transport()
-    let off = Self.client(transport) { $0.cookies = .none }
+    let off = Self.client(transport) { $0.cookies = .off }
     let ada = CookieJar()
     let bob = CookieJar()
 
@@ -219,7 +219,7 @@ import Testing
       let source: HTTPResponse.Source
 
       func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
       ) async throws -> StreamedResponse {
         var response = StreamedResponse(status: .ok, headers: ["Set-Cookie": "a=1"], request: request)
         response.source = source

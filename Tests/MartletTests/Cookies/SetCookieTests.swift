@@ -96,7 +96,7 @@ import Testing
   @Test(
     arguments: [
       ("SameSite=Lax", .lax), ("samesite=STRICT", .strict),
-      ("SameSite=None", Cookie.SameSite.none), ("SameSite=maybe", nil), ("SameSite", nil),
+      ("SameSite=None", Cookie.SameSite.unrestricted), ("SameSite=maybe", nil), ("SameSite", nil),
       ("SameSite=Strict; SameSite=x", nil), ("x", nil),
     ] as [(String, Cookie.SameSite?)]) func `say what holds for other sites`(
       attributes: String, expected: Cookie.SameSite?

@@ -39,8 +39,8 @@ import Testing
   private func client(_ transport: StubTransport) -> HTTPClient {
     HTTPClient {
       $0.transport = transport
-      $0.cache = ResponseCache.none
-      $0.retry = .none
+      $0.cache = .off
+      $0.retry = .off
       $0.timeout = .unlimited
     }
   }

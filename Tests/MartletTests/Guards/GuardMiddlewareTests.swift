@@ -36,7 +36,7 @@ import Testing
     let url: String
 
     func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
     ) async throws -> StreamedResponse {
       var request = request
       request.target = RequestTarget(url)

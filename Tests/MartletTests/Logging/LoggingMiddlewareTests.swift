@@ -11,7 +11,7 @@ import Testing
   ) -> HTTPClient {
     HTTPClient.stubbed(transport) {
       $0.userAgent = "test"
-      $0.retry = .none
+      $0.retry = .off
       if isPerCall { $0.middleware = [logging] } else { $0.attemptMiddleware = [logging] }
     }
   }

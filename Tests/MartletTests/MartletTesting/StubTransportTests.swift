@@ -7,7 +7,7 @@ import Testing
 @Suite(.hangLimit) struct StubTransportTests {
   private func client(_ transport: StubTransport) -> HTTPClient {
     HTTPClient.stubbed(transport) {
-      $0.retry = .none
+      $0.retry = .off
       $0.accepts = .any
     }
   }

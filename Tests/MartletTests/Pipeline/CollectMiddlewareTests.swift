@@ -19,7 +19,7 @@ import Testing
   private static func client(_ response: StubResponse) -> HTTPClient {
     HTTPClient.onTestClock {
       $0.transport = .stub { _ in response }
-      $0.retry = .none
+      $0.retry = .off
     }
   }
 

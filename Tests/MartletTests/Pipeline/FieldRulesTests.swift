@@ -94,7 +94,7 @@ import Testing
   @Test func `knows what middleware has added`() async throws {
     struct Adding: Middleware {
       func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
       ) async throws -> StreamedResponse {
         var request = request
         for number in 0..<1000 { request.headers["X-\(number)"] = "v" }

@@ -13,7 +13,7 @@ import Testing
     let log: Log<String>
 
     func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
     ) async throws -> StreamedResponse {
       let place = "\(name) \(request.url?.path() ?? "") attempt \(context.attempt) hop \(context.hop)"
       log.add("> \(place)")
@@ -77,9 +77,9 @@ import Testing
   @Test func `leaves out what is off`() throws {
     let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in .text("x") }
-      $0.cache = ResponseCache.none
+      $0.cache = .off
     }
-    let options = RequestOptions.redirects(.none).retry(.none).cookies(.none)
+    let options = RequestOptions.redirects(.off).retry(.off).cookies(.off)
     let call = try client.core.begin(.get("http://example.test/"), options: options, isManaged: false)
     defer { call.cancel() }
 
@@ -88,14 +88,38 @@ import Testing
     #expect(names == ["RetryMiddleware", "CollectMiddleware", "ExchangeStage"])
   }
 
+  @Test func `what is set to off through an optional is off, and not inherited`() throws {
+    let client = HTTPClient.onTestClock {
+      $0.transport = .stub { _ in .text("x") }
+      $0.options = .redirects(.follow).retry(.standard).cookies(.automatic).cache(.standard)
+    }
+    var options = RequestOptions()
+    options.redirects = .off
+    options.retry = .off
+    options.cookies = .off
+    options.cache = .off
+    let call = try client.core.begin(.get("http://example.test/"), options: options, isManaged: false)
+    defer { call.cancel() }
+
+    let names = call.settings.stages(call.options, .whole).map { String(describing: type(of: $0)) }
+
+    #expect(!names.contains("RedirectMiddleware") && !names.contains("CookieMiddleware"))
+    #expect(call.options.cache == .off)
+    #expect(!call.options.retry.repeatsRefusals)
+    let other = HTTPClient.onTestClock {
+      $0.cache = .off
+      $0.cookies = .off
+      $0.proxy = .direct
+    }
+    #expect(other.core.settings.cache === ResponseCache.off)
+  }
+
   /// Does what a closure does.
   private struct Custom: Middleware {
-    let work:
-      @Sendable (HTTPRequest, RequestContext, (HTTPRequest) async throws -> StreamedResponse) async throws
-        -> StreamedResponse
+    let work: @Sendable (HTTPRequest, RequestContext, MiddlewareNext) async throws -> StreamedResponse
 
     func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
     ) async throws -> StreamedResponse { try await work(request, context, next) }
   }
 

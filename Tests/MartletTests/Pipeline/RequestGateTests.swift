@@ -12,7 +12,7 @@ import Testing
     let change: @Sendable (inout HTTPRequest) -> Void
 
     func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
     ) async throws -> StreamedResponse {
       var request = request
       change(&request)

@@ -10,10 +10,10 @@ import Testing
   /// A client whose requests for `bad` fail, and whose requests for `held` are not answered.
   private static func client(_ transport: StubTransport? = nil) -> HTTPClient {
     HTTPClient {
-      $0.cache = ResponseCache.none
+      $0.cache = .off
       $0.clock = TestClock(advancing: .manually)
       $0.timeout = .unlimited
-      $0.retry = .none
+      $0.retry = .off
       $0.transport =
         transport
         ?? StubTransport { request in

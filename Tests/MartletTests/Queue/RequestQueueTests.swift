@@ -21,7 +21,7 @@ import Testing
   }
 
   private static func client(_ crowd: Crowd? = nil) -> HTTPClient {
-    HTTPClient.stubbed(transport(crowd)) { $0.cache = ResponseCache.none }
+    HTTPClient.stubbed(transport(crowd)) { $0.cache = .off }
   }
 
   /// Waits until a queue has counted so many ends: who waits for a response may be told of it before.
@@ -202,7 +202,7 @@ import Testing
 
   @Test func `S29 accurate progress asks for the lengths first, and counts bytes`() async throws {
     let transport = Self.transport()
-    let client = HTTPClient.stubbed(transport) { $0.cache = ResponseCache.none }
+    let client = HTTPClient.stubbed(transport) { $0.cache = .off }
     let queue = RequestQueue(client: client, limits: .concurrent(1), progress: .accurate, paused: true)
     let small = queue.add(.get("http://a.test/100"))
     let large = queue.add(.get("http://a.test/300"))
@@ -221,7 +221,7 @@ import Testing
   // S29, S134: testHEADFailure
   @Test func `a request whose length cannot be asked for fails as itself, and not unheard`() async throws {
     let transport = StubTransport { _ in throw HTTPError(.cannotConnect, "nobody is there") }
-    let client = HTTPClient.stubbed(transport) { $0.retry = .none }
+    let client = HTTPClient.stubbed(transport) { $0.retry = .off }
     let queue = RequestQueue(client: client, limits: .concurrent(1), progress: .accurate, paused: true)
     let handle = queue.add(.get("http://a.test/100"))
     queue.resume()

@@ -33,7 +33,7 @@ import Testing
 
   private static let date = Date(timeIntervalSince1970: 1_700_000_000)
 
-  private static func client(_ transport: StubTransport, _ cache: ResponseCache = .none) -> HTTPClient {
+  private static func client(_ transport: StubTransport, _ cache: ResponseCache = .off) -> HTTPClient {
     HTTPClient.stubbed(transport) { $0.cache = cache }
   }
 

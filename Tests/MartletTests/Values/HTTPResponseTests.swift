@@ -102,7 +102,7 @@ import Testing
     struct Marking: Middleware {
       func intercept(
         _ request: HTTPRequest, context: RequestContext,
-        next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+        next: MiddlewareNext
       ) async throws -> StreamedResponse {
         var request = request
         request.headers["X-Mark"] = "1"

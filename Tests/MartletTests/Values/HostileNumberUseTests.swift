@@ -36,7 +36,7 @@ import Testing
   private static func client(_ transport: StubTransport) -> HTTPClient {
     HTTPClient.stubbed(transport) {
       $0.guards = [.hsts]
-      $0.retry = .none
+      $0.retry = .off
       $0.timeout = .unlimited
     }
   }
@@ -120,7 +120,7 @@ import Testing
       let number = request.url?.lastPathComponent ?? ""
       return .text(request.method == .head ? "" : "ok", headers: ["Content-Length": number])
     }
-    let client = Self.client(transport).derived { $0.cache = ResponseCache.none }
+    let client = Self.client(transport).derived { $0.cache = .off }
     let queue = RequestQueue(client: client, progress: .accurate)
     let fractions = Task {
       var fractions: [Double] = []

@@ -9,7 +9,7 @@ struct MartletPeer: Peer {
   init(_ transport: any Transport, connections: Int, cache: ResponseCache? = nil) {
     client = HTTPClient {
       $0.transport = transport
-      $0.cache = cache ?? ResponseCache.none
+      $0.cache = cache ?? ResponseCache.off
       if cache != nil { $0.options.cacheFor = .seconds(3_600) }
       $0.maximumConnections = connections
       $0.maximumConnectionsPerHost = connections

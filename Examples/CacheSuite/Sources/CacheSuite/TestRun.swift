@@ -36,7 +36,7 @@ struct TestRun: Sendable {
   }
 
   private func exchange(_ run: String, _ log: inout String) async throws {
-    let options = RequestOptions.accepts(.any).retry(.none).timeout(Self.limit)
+    let options = RequestOptions.accepts(.any).retry(.off).timeout(Self.limit)
     let configuration = HTTPBody.text(test.configuration, contentType: "application/json")
     let stored = try await client.send(
       .put(RequestTarget(base + "/config/" + run), body: configuration), options: options)
@@ -46,7 +46,7 @@ struct TestRun: Sendable {
     for (index, step) in test.requests.enumerated() {
       let request = request(step, number: index + 1, run: run, previous: responses.last)
       log += "> \(request.method) \(run)\n" + Self.lines(request.headers)
-      let redirects: RedirectPolicy = step["redirect"] == .string("manual") ? .none : .follow
+      let redirects: RedirectPolicy = step["redirect"] == .string("manual") ? .off : .follow
       let response = try await client.send(request, options: options.redirects(redirects))
       log += "< \(response.status.rawValue) from \(response.source)\n" + Self.lines(response.headers)
       responses.append(Fields(response.headers))

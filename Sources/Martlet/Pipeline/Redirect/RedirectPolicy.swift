@@ -42,7 +42,7 @@ public struct RedirectPolicy: Sendable {
   public static let follow = RedirectPolicy()
 
   /// Delivers redirecting responses as they are.
-  public static let none: RedirectPolicy = {
+  public static let off: RedirectPolicy = {
     var policy = RedirectPolicy()
     policy.isFollowing = false
     return policy

@@ -45,7 +45,7 @@ public struct RetryPolicy: Sendable {
   public var maximumRetryAfter = Duration.seconds(60)
 
   /// No repetition at all.
-  public static let none = RetryPolicy(rule: .none, maximumAttempts: 1)
+  public static let off = RetryPolicy(rule: .none, maximumAttempts: 1)
 
   /// One immediate repetition when a connection turns out dead before a byte of the response came; nothing else.
   ///

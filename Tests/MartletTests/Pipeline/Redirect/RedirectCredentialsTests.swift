@@ -107,7 +107,7 @@ import Testing
   @Test func `that user middleware adds are dropped too`() async throws {
     struct Signing: Middleware {
       func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
       ) async throws -> StreamedResponse {
         var request = request
         request.headers["Authorization"] = "signed"

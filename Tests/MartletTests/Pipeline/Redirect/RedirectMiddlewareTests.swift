@@ -205,7 +205,7 @@ import Testing
     let transport = StubTransport { _ in .redirect(to: "file:///etc/passwd", status: HTTPStatus(rawValue: status)) }
     let client = HTTPClient.onTestClock {
       $0.transport = transport
-      $0.redirects = .none
+      $0.redirects = .off
     }
 
     let response = try await client.get("http://example.test/a")

@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test func `records the one attempt of a call that is not repeated`() async throws {
-    let client = Self.client(StubTransport(script: [.text("x"), .status(500)]), .none)
+    let client = Self.client(StubTransport(script: [.text("x"), .status(500)]), .off)
 
     let response = try await client.get("http://example.test/")
     let error = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/") }
@@ -153,7 +153,7 @@ import Testing
   @Test func `judges by what attempt middleware made of the request`() async throws {
     struct Posting: Middleware {
       func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
       ) async throws -> StreamedResponse { try await next(request.with(method: .post)) }
     }
     let transport = StubTransport { _ in .failure(HTTPError(.connectionLost, "lost")) }
@@ -210,7 +210,7 @@ import Testing
     struct Own: Error {}
     struct Failing: Middleware {
       func intercept(
-        _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
       ) async throws -> StreamedResponse {
         _ = try await next(request)
         throw Own()
@@ -281,7 +281,7 @@ import Testing
       error.mayHaveReachedServer = false
       throw error
     }
-    let client = Self.client(transport, isOn ? .standard : .none)
+    let client = Self.client(transport, isOn ? .standard : .off)
 
     let response = try? await client.post("http://example.test/", body: .text("x"))
 

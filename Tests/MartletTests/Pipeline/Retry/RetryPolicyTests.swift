@@ -172,7 +172,7 @@ import Testing
     #expect(Self.pause(.timeouts(2), after: 3, Self.timedOut) == nil)
     #expect(Self.pause(.timeouts(0), after: 1, Self.timedOut) == nil)
     #expect(Self.pause(.timeouts(.max), after: 1_000_000, Self.timedOut) == .zero)
-    #expect(Self.pause(.none, after: 1, Self.lost) == nil)
+    #expect(Self.pause(.off, after: 1, Self.lost) == nil)
   }
 
   @Test func `shows a closure the attempt and its outcome`() {
@@ -200,7 +200,7 @@ import Testing
     #expect(policy.problem != nil)
   }
 
-  @Test(arguments: [RetryPolicy.none, .standard, .timeouts(0), .timeouts(.max), .backoff(), .backoff(base: .zero)])
+  @Test(arguments: [RetryPolicy.off, .standard, .timeouts(0), .timeouts(.max), .backoff(), .backoff(base: .zero)])
   func `finds nothing wrong with possible numbers`(policy: RetryPolicy) {
     #expect(policy.problem == nil)
   }

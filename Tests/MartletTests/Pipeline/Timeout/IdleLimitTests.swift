@@ -26,8 +26,8 @@ import Testing
   private func client() -> HTTPClient {
     HTTPClient {
       $0.clock = clock
-      $0.cache = ResponseCache.none
-      $0.retry = .none
+      $0.cache = .off
+      $0.retry = .off
       $0.timeout = TimeoutPolicy(connect: nil, idle: .seconds(30), total: nil)
       $0.transport = transport
     }

@@ -292,7 +292,7 @@ import Testing
     let gate: Gate
 
     func intercept(
-      _ request: HTTPRequest, context: RequestContext, next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
     ) async throws -> StreamedResponse {
       await gate.wait()
       return try await next(request)
@@ -309,7 +309,7 @@ import Testing
     let stubborn = Stubborn(gate: gate)
     let client = HTTPClient {
       $0.clock = clock
-      $0.retry = .none
+      $0.retry = .off
       switch place {
       case .transport:
         $0.transport = .stub { _ in

@@ -1,5 +1,6 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
@@ -7,8 +8,8 @@ import Testing
 /// The code of the article on the outbox.
 extension SamplesTests {
   @Test func `keeps requests in an outbox`() async throws {
-    let box = OutboxFolder()
-    let folder = box.url
+    let box = try TemporaryFolder()
+    let folder = box.url.appending(path: "outbox")
     let client = HTTPClient {
       $0.baseURL = "https://api.example"
       $0.timeout = .unlimited

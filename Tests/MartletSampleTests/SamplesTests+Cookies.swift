@@ -44,14 +44,14 @@ extension SamplesTests {
     await user.jar.set(Cookie("who", user.name, domain: "shop.example"))
     let transport = StubTransport { _ in .text("x") }
     func shop() async throws {
-      let client = HTTPClient { $0.cookies = .none }
+      let client = HTTPClient { $0.cookies = .off }
       let cart = try await client.get("https://shop.example/cart", options: .cookies(.jar(user.jar)))
       _ = cart
     }
     _ = shop
 
     let client = HTTPClient {
-      $0.cookies = .none
+      $0.cookies = .off
       $0.transport = transport
     }
     _ = try await client.get("https://shop.example/cart", options: .cookies(.jar(user.jar)))
@@ -64,7 +64,7 @@ extension SamplesTests {
     let transport = StubTransport { _ in .text("x") }
 
     let once = RequestOptions.cookies(.only([Cookie("token", token)]))
-    let plain = RequestOptions.cookies(.none)
+    let plain = RequestOptions.cookies(.off)
     for options in [once, plain] { _ = try await Self.client(transport).get("/", options: options) }
 
     #expect(transport.requests.map { $0.headers["Cookie"] } == ["token=abc", nil])

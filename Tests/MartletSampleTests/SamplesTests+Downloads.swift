@@ -11,7 +11,7 @@ extension SamplesTests {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let client = HTTPClient {
       $0.baseURL = "https://files.example"
-      $0.cache = ResponseCache.none
+      $0.cache = .off
       $0.transport = StubTransport { _ in .text("test", headers: ["Content-Length": "4"]) }
     }
     return (client, folder)

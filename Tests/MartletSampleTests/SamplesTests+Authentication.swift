@@ -6,11 +6,11 @@ import Testing
 @testable import Martlet
 
 extension SamplesTests {
-  private static let basic = AuthServer.basic("ada", "secret")
+  private static let basic = SignInServer.basic("ada", "secret")
 
   @Test func `signs in with a password`() async throws {
     let secret = "secret"
-    let transport = AuthServer.accepting(Self.basic, challenge: #"Basic realm="r""#)
+    let transport = SignInServer.accepting(Self.basic, challenge: #"Basic realm="r""#)
 
     let client = HTTPClient {
       $0.baseURL = "https://api.example.com"
@@ -24,12 +24,12 @@ extension SamplesTests {
     try await client.get("/")
     try await client.get("https://files.example.com/")
 
-    #expect(transport.authorizations == [nil, Self.basic, Self.basic])
+    #expect(transport.sentAuthorizations == [nil, Self.basic, Self.basic])
   }
 
   @Test func `signs in one request`() async throws {
     let secret = "secret"
-    let transport = AuthServer.accepting(Self.basic, challenge: #"Basic realm="r""#)
+    let transport = SignInServer.accepting(Self.basic, challenge: #"Basic realm="r""#)
     let client = HTTPClient {
       $0.transport = transport
       $0.baseURL = "https://api.example.com"
@@ -39,13 +39,13 @@ extension SamplesTests {
     let same = try await client.get("https://ada:secret@api.example.com/report")
 
     #expect(page.text == same.text)
-    #expect(transport.authorizations == [nil, Self.basic, Self.basic])
+    #expect(transport.sentAuthorizations == [nil, Self.basic, Self.basic])
   }
 
   @Test func `proves an account or a ticket`() async throws {
     let secret = "secret"
     let client = HTTPClient {
-      $0.transport = AuthServer.accepting("nothing", challenge: "Negotiate, NTLM")
+      $0.transport = SignInServer.accepting("nothing", challenge: "Negotiate, NTLM")
       $0.authenticators[.host("intranet.example.com")] = .ntlm(user: "ada", password: secret, domain: "CORP")
       $0.authenticators[.host("*.corp.example.com")] = .negotiate()
     }
@@ -69,7 +69,7 @@ extension SamplesTests {
         #expect(request.body == .form(["refresh_token": "r1"]))
         return .json(#"{"access":"new","refresh":"r2","seconds":3600}"#)
       })
-    let transport = AuthServer.accepting("Bearer new", challenge: "Bearer")
+    let transport = SignInServer.accepting("Bearer new", challenge: "Bearer")
     let client = HTTPClient {
       $0.transport = transport
       $0.authenticators[.host("*.example.com")] = .oauth2(token) { old in
@@ -80,7 +80,7 @@ extension SamplesTests {
 
     try await client.get("https://api.example.com/")
 
-    #expect(transport.authorizations == ["Bearer old", "Bearer new"])
+    #expect(transport.sentAuthorizations == ["Bearer old", "Bearer new"])
   }
 
   @Test func `asks somebody and keeps the answer`() async throws {
@@ -91,7 +91,7 @@ extension SamplesTests {
     }
     let store = MemoryCredentialStore()
     let client = HTTPClient {
-      $0.transport = AuthServer.accepting(Self.basic, challenge: #"Basic realm="r""#)
+      $0.transport = SignInServer.accepting(Self.basic, challenge: #"Basic realm="r""#)
       $0.authenticators[.everywhere] = .ask { challenge in
         if challenge.previousFailures > 1 { return nil }
         let warning = challenge.isSentInClear ? " (readable on the way!)" : ""

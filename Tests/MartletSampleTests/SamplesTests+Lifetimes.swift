@@ -264,7 +264,7 @@ extension SamplesTests {
   struct AttemptNumbers: Middleware {
     func intercept(
       _ request: HTTPRequest, context: RequestContext,
-      next: @Sendable (HTTPRequest) async throws -> StreamedResponse
+      next: MiddlewareNext
     ) async throws -> StreamedResponse {
       var request = request
       request.headers["X-Attempt"] = "\(context.id)-\(context.hop)-\(context.attempt)"
