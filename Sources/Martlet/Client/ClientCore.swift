@@ -54,6 +54,11 @@ package final class ClientCore: Sendable {
 
   // MARK: Calls
 
+  /// The options of a stream or a download: no total limit, unless they or the client have set one.
+  func unbounded(_ options: RequestOptions) -> RequestOptions {
+    if case .set = settings.configuration.options.timeouts.total { options } else { options.over(.timeout(nil)) }
+  }
+
   /// Starts a call: checks what was asked, and registers it.
   ///
   /// Not inlined, as much of what follows it: an asynchronous function keeps room for all that is in it as long as a

@@ -144,9 +144,12 @@ extension HTTPClient {
     }
 
     /// The time limits, if no request says otherwise.
+    ///
+    /// A ``TimeoutPolicy/total`` that is changed here limits streams and downloads too; the one of 120 s that is there by
+    /// default does not.
     public var timeout: TimeoutPolicy {
       get { options.timeouts.over(TimeoutPolicy()) }
-      set { options.timeout = newValue }
+      set { options.timeouts.change(from: timeout, to: newValue) }
     }
 
     /// Which redirects are followed, if no request says otherwise.

@@ -98,7 +98,8 @@ public actor HTTPClient {
   /// Sends a request and hands the head of the response, with the body as it arrives, to a closure.
   ///
   /// The request ends with the closure: what was not read is not transferred. A status that is not accepted throws
-  /// before the closure is entered. There is no total limit unless one is set.
+  /// before the closure is entered. There is no total limit unless the request or
+  /// the client has set one.
   ///
   /// - Parameters:
   ///   - request: The request.
@@ -111,8 +112,7 @@ public actor HTTPClient {
     _ body: @Sendable (StreamedResponse) async throws -> R
   ) async throws -> R {
     try Task.checkCancellation()
-    let unbounded = options.over(RequestOptions.timeout(nil))
-    return try await core.stream(request, options: unbounded, body)
+    return try await core.stream(request, options: core.unbounded(options), body)
   }
 
   // MARK: In flight

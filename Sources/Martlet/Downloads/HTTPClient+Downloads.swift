@@ -9,7 +9,7 @@ extension HTTPClient {
   /// destination, with `Range` and `If-Range` (RFC 9110 §14.2, §13.1.5); a file that has changed meanwhile is begun anew.
   /// A retry (``RequestOptions/retry``) goes on too.
   ///
-  /// The caller's task owns it. There is no total limit unless one is set, and
+  /// The caller's task owns it. There is no total limit unless the request or the client has set one, and
   /// ``RequestOptions/maximumBodyBytes`` does not count: use ``DownloadOptions/maximumBytes``.
   ///
   /// - Parameters:
@@ -55,7 +55,7 @@ extension HTTPClient {
   ) async throws -> DownloadedFile {
     try Task.checkCancellation()
     let order = DownloadOrder(destination: destination, options: download, progress: progress)
-    return try await core.download(request, order, options: options.over(RequestOptions.timeout(nil)))
+    return try await core.download(request, order, options: core.unbounded(options))
   }
 
   /// Starts a download that nobody has to wait for.
@@ -75,7 +75,7 @@ extension HTTPClient {
     download: DownloadOptions = DownloadOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
   ) -> RequestHandle<DownloadedFile> {
     let order = DownloadOrder(destination: destination, options: download, progress: progress)
-    return core.startDownload(request, order, options: options.over(RequestOptions.timeout(nil)))
+    return core.startDownload(request, order, options: core.unbounded(options))
   }
 
   /// Downloads with ``shared``.

@@ -11,7 +11,7 @@ extension HTTPClient {
   /// idle limit and, on reconnects, 408, 425, 429 and 5xx are waited out, and the server is told the last event's
   /// identifier (`Last-Event-ID`).
   ///
-  /// There is no total limit unless one is set; it is then for all connections together. ``RequestOptions/accepts``
+  /// There is no total limit unless `options` set one; it is then for all connections together. ``RequestOptions/accepts``
   /// means nothing here.
   ///
   /// - Parameters:

@@ -19,6 +19,9 @@ public struct TimeoutPolicy: Sendable, Hashable {
   public var firstByte: Duration?
 
   /// The limit for the whole call: waiting, all attempts, pauses, redirects and the body; 120 s by default.
+  ///
+  /// Streams and downloads have none by default: there a limit counts if the request or the client has set it. Events,
+  /// queues' downloads and outboxes take that of the request only.
   public var total: Duration? = .seconds(120)
 
   /// The default limits.
@@ -84,6 +87,14 @@ struct TimeoutOverrides: Sendable, Hashable {
     idle = .set(policy.idle)
     firstByte = .set(policy.firstByte)
     total = .set(policy.total)
+  }
+
+  /// Sets the limits that are others now.
+  mutating func change(from old: TimeoutPolicy, to new: TimeoutPolicy) {
+    if new.connect != old.connect { connect = .set(new.connect) }
+    if new.idle != old.idle { idle = .set(new.idle) }
+    if new.firstByte != old.firstByte { firstByte = .set(new.firstByte) }
+    if new.total != old.total { total = .set(new.total) }
   }
 
   func over(_ other: TimeoutOverrides) -> TimeoutOverrides {

@@ -279,6 +279,50 @@ import Testing
     return policies
   }
 
+  enum Unbounded: CaseIterable, Sendable { case stream, download, startedDownload }
+
+  @Test(arguments: Unbounded.allCases)
+  func `a total limit of the client is one of streams and downloads, too`(_ way: Unbounded) async throws {
+    let error = try await Self.error(way, after: .seconds(8)) { $0.timeout.total = .seconds(8) }
+
+    #expect(error.message.contains("total limit of 8.0 s"))
+  }
+
+  @Test(arguments: Unbounded.allCases)
+  func `that of 120 s, which nobody has set, is not`(_ way: Unbounded) async throws {
+    let error = try await Self.error(way, after: .seconds(500)) { $0.timeout.idle = .seconds(500) }
+
+    #expect(error.message.contains("idle limit of 500.0 s"))
+  }
+
+  /// How a request ends that gets no answer.
+  private static func error(
+    _ way: Unbounded, after time: Duration, _ change: @Sendable (inout HTTPClient.Configuration) -> Void
+  ) async throws -> HTTPError {
+    let clock = TestClock(advancing: .manually)
+    let entered = Log<Int>()
+    let client = HTTPClient {
+      $0.clock = clock
+      $0.retry = .off
+      $0.transport = StubTransport { _ in
+        entered.add(1)
+        try await untilCancelled()
+      }
+      change(&$0)
+    }
+    let asking = Task {
+      switch way {
+      case .stream: try await client.stream(.get("http://example.test/")) { _ in }
+      case .download: _ = try await client.download("http://example.test/")
+      case .startedDownload: _ = try await client.startDownload(.get("http://example.test/")).value
+      }
+    }
+    await entered.wait(for: 1)
+    await clock.wait(forSleepers: 1)
+    clock.advance(by: time)
+    return try await #require(throws: HTTPError.self) { try await asking.value }
+  }
+
   @Test func `has limits unless told otherwise`() {
     let policy = TimeoutPolicy()
 
