@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// nginx as one process, with every file of its own in a temporary folder, which is its root.
-struct NginxServer {
+struct NginxServer: Sendable {
   let url: String
   private let process: ToolProcess
   private let folder: TemporaryFolder
@@ -15,9 +15,12 @@ struct NginxServer {
   /// - Parameters:
   ///   - listening: What stands behind the port in `listen`, such as `ssl`.
   ///   - files: The files in its folder, by path.
+  ///   - canReload: Whether a process of its own serves, which ``reload()`` replaces; then ``stop()`` has to be called.
   ///   - directives: What else stands in its `server`.
   /// - Throws: What fails in the test, if it does not start.
-  init(listening: String = "", files: [String: String] = [:], _ directives: String...) async throws {
+  init(
+    listening: String = "", files: [String: String] = [:], canReload: Bool = false, _ directives: String...
+  ) async throws {
     let folder = try TemporaryFolder()
     let path = folder.url.path
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -27,7 +30,7 @@ struct NginxServer {
       try folder.write(
         """
         daemon off;
-        master_process off;
+        master_process \(canReload ? "on" : "off");
         pid \(path)/nginx.pid;
         error_log \(path)/error.log;
         events { worker_connections 256; }
@@ -55,14 +58,25 @@ struct NginxServer {
     url = "\(listening.hasPrefix("ssl") ? "https" : "http")://127.0.0.1:\(running.port)"
   }
 
+  /// Has another process serve what comes from now on; the one that did ends its connections as they come to rest.
+  func reload() { process.send(SIGHUP) }
+
+  /// Ends it with its processes.
+  func stop() async {
+    process.send(SIGTERM)
+    _ = await becomes { !process.isRunning }
+  }
+
   /// The path of a file in its folder.
   func path(_ name: String) -> String { folder.path(name) }
 
   /// Starts it with TLS: its answers tell about their connection: `X-Connection` has its number, `X-Reused` is `r` if
   /// its session was resumed, `X-Client` the subject of the client's certificate.
-  init(_ identity: CertificateAuthority.Identity, isHTTP2: Bool = false, _ directives: String...) async throws {
+  init(
+    _ identity: CertificateAuthority.Identity, isHTTP2: Bool = false, canReload: Bool = false, _ directives: String...
+  ) async throws {
     try await self.init(
-      listening: isHTTP2 ? "ssl http2" : "ssl",
+      listening: isHTTP2 ? "ssl http2" : "ssl", canReload: canReload,
       """
       ssl_certificate \(identity.certificate.path);
       ssl_certificate_key \(identity.key.path);

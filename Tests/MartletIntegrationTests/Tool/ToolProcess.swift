@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A program run by a test: its output goes to files, and it is killed with its last reference.
-final class ToolProcess {
+final class ToolProcess: Sendable {
   struct Result {
     let status: Int32
     let output: Data
