@@ -65,10 +65,6 @@ area(
     ("loop-ignores-overhead", "CurlLoop",
      "if metered > 0 {", 'if metered > 0, !mutant("loop-ignores-overhead") {',
      "SizeLimitTests"),
-    ("loop-drops-refusals", "CurlLoop",
-     "guard code != 0, code != 43, transfer.handle === handle else { return }",
-     'guard code != 0, code != 43, transfer.handle === handle, !mutant("loop-drops-refusals") else { return }',
-     "PausedTrailerTests"),
     # Connections that rest.
     ("resting-are-not-looked-at", "RestingConnections",
      "guard sockets.contains(socket) else { return nil }",

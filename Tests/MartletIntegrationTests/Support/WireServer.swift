@@ -14,6 +14,8 @@ struct WireServer {
     case nothing
     /// A response that nobody has asked for.
     case stray
+    /// The same, sent with the answer's body, after its head.
+    case joined
     /// A body where there is none, and such a response.
     case body
     /// 408 and the end of the connection.
@@ -90,6 +92,11 @@ struct WireServer {
             if status not in ("204", "304"):
                 answer += f"Content-Length: {len(body)}\\r\\n"
             answer = answer.encode() + b"\\r\\n"
+            if after == "joined":
+                connection.sendall(answer)
+                connection.sendall(body + STRAY)
+                print(f"sent {number}", flush=True)
+                continue
             if method != "HEAD" and status not in ("204", "304"):
                 answer += body
             follow = {"stray": STRAY, "body": body + STRAY, "timeout": TIMEOUT}.get(after, b"")

@@ -19,6 +19,31 @@
       try #require(client.core.settings.transport as? CurlLoader).hasThread
     }
 
+    @Test func `takes what waits for its reader for nobody else's`() async throws {
+      let piece = Data(count: 1 << 16)
+      let server = try MockServer { (request: RecordedRequest) in
+        request.path == "/large" ? .repeating(piece, count: 512) : .ok("x")
+      }
+      let client = client()
+      let (small, large) = (RequestTarget(server.url("/small")), RequestTarget(server.url("/large")))
+      _ = try await client.get(small)
+
+      let size = try await client.stream(.get(large)) { response in
+        #expect(response.connection?.isReused == true)
+        var pieces = response.body.makeAsyncIterator()
+        var size = try await pieces.next()?.count ?? 0
+        // More comes than there is room for, while others begin.
+        for _ in 0..<20 {
+          #expect(try await client.get(small).text == "x")
+          try await Task.sleep(for: .milliseconds(10))
+        }
+        while let piece = try await pieces.next() { size += piece.count }
+        return size
+      }
+
+      #expect(size == 512 << 16)
+    }
+
     // MARK: What is over
 
     @Test func `keeps nothing of a request that is over`() async throws {

@@ -21,8 +21,10 @@
 
       static let all = Lane.engines.flatMap { lane in
         [false, true].flatMap { isSecure in
-          [(200, .get, .stray), (200, .get, .timeout), (204, .get, .stray), (304, .get, .body), (200, .head, .body)].map
-          {
+          [
+            (200, .get, .stray), (200, .get, .joined), (200, .get, .timeout), (204, .get, .stray), (304, .get, .body),
+            (200, .head, .body),
+          ].map {
             (status: Int, method: HTTPMethod, after: WireServer.After) in
             Case(lane: lane, isSecure: isSecure, status: status, method: method, after: after)
           }
