@@ -24,6 +24,12 @@ enum PrivateFile {
     HTTPError(.file, "\(shown(path)) \(what): \(String(cString: strerror(code)))")
   }
 
+  /// The error for a file of another user.
+  static func foreign(_ path: String) -> HTTPError { HTTPError(.file, "\(shown(path)) belongs to another user") }
+
+  /// The error for a file that cannot be opened because it is another user's; `nil` if it is not.
+  static func refusal(_ path: String) -> HTTPError? { DiskCalls.facts(path)?.isOwn == false ? foreign(path) : nil }
+
   /// Reads a file.
   ///
   /// - Parameters:

@@ -60,6 +60,22 @@
       #expect(server.requests.isEmpty && folder.names == ["file"])
     }
 
+    // F40
+    @Test(.needs(.root)) func `a part file of another user is refused before anything is sent`() async throws {
+      let server = try FileServer(.init(bytes: Self.bytes))
+      let folder = try TemporaryFolder()
+      try folder.write("", to: "a.bin.part")
+      try #require(chmod(folder.url.path, 0o1777) == 0 && chown(folder.path("a.bin.part"), 65_534, 65_534) == 0)
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await Lane.curl.client().download(server.target, to: folder.url.appending(path: "a.bin"))
+      }
+
+      #expect(error?.kind == .file && error?.message.contains("belongs to another user") == true)
+      #expect(server.requests.isEmpty && folder.names == ["a.bin.part"])
+      #expect(try folder.contents("a.bin.part").isEmpty)
+    }
+
     // S134: testRedirectedResume
     @Test(arguments: Lane.engines) func `what comes after a redirect is gone on with, too`(lane: Lane) async throws {
       let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 120_000))
