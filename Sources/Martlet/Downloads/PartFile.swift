@@ -337,7 +337,7 @@ final class PartFile: Sendable {
       throw PrivateFile.error("cannot be made", destination, errno)
     }
     unlink(path)
-    PrivateFile.syncFolder(of: destination)
+    try PrivateFile.syncFolder(of: destination)
     return true
   }
 
@@ -345,6 +345,8 @@ final class PartFile: Sendable {
   func leave() throws(HTTPError) {
     try isOpen.withLock { isOpen throws(HTTPError) in
       guard isOpen else { return }
+      // It may have the name of the finished file, and only the disk has failed to note that.
+      guard DiskCalls.facts(path) != nil else { throw PrivateFile.error("cannot be found", path, ENOENT) }
       try Self.hide(descriptor, path)
       try putRecord()
     }
