@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { kWantRead = 2, kAlert = 21, kCloseNotify = 0, kSetMessageArgument = 16, kNoted = 256 };
@@ -26,9 +27,12 @@ static struct {
   void (*clear_errors)(void);
 } ssl;
 static bool is_usable;
+static void (*set_key_log)(void *, void *);
 
 void martlet_tls_open(void *image, const char *name) {
   if (!name || strstr(name, "OpenSSL/") == NULL) return;
+  // libcurl has read it, too, a moment ago.
+  if (getenv("SSLKEYLOGFILE")) *(void **)&set_key_log = dlsym(image, "SSL_CTX_set_keylog_callback");
   const struct {
     const char *name;
     void **place;
@@ -53,6 +57,14 @@ void martlet_tls_open(void *image, const char *name) {
   }
   is_usable = true;
 }
+
+// libcurl calls this when it has set its own.
+static int drop_key_log(void *easy, void *context, void *unused) {
+  set_key_log(context, NULL);
+  return 0;
+}
+
+void *martlet_tls_key_guard(void) { return set_key_log ? (void *)drop_key_log : NULL; }
 
 bool martlet_tls_is_http2(void *tls) {
   const unsigned char *name = NULL;

@@ -98,6 +98,7 @@ enum {
   martlet_opt_ssl_key_type = 10088,
   martlet_opt_ca_path = 10097,
   martlet_opt_share = 10100,
+  martlet_opt_ssl_context_function = 20108,
   martlet_opt_pinned_public_key = 10230,
   martlet_opt_proxy = 10004,
   martlet_opt_proxy_user = 10175,
@@ -177,6 +178,9 @@ void *_Nullable martlet_easy_tls(void *easy);
 
 /// Finds the OpenSSL that an opened libcurl uses.
 void martlet_tls_open(void *image, const char *_Nullable name);
+/// What keeps the secrets of connections out of the file that the environment names (`SSLKEYLOGFILE`), for
+/// `martlet_opt_ssl_context_function`; NULL if it names none.
+void *_Nullable martlet_tls_key_guard(void);
 /// Has the end of a connection be noted, if TLS is ended first; returns the number to ask for it by, 0 if that cannot be.
 uintptr_t martlet_tls_watch_end(void *tls);
 /// Whether an end was noted that was read on this thread just now.

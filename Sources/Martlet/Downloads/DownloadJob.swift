@@ -281,7 +281,7 @@ extension DownloadJob {
         if error.kind == .checksumMismatch { part.change { $0.isRejected = true } }
         throw error
       }
-      try part.seal(modified)
+      try part.seal(modified, isPrivate: !place.isFindable)
       let path = place.name(for: response)
       let names = place.overwrite == .rename ? 1000 : 1
       for number in 0..<names {
@@ -300,7 +300,6 @@ extension DownloadJob {
   func leave(isKept: Bool) {
     let record = part.record
     let isOfUse = isKept && !record.written.isEmpty
-    guard isOfUse, (try? part.save()) != nil else { return part.discard() }
-    part.close()
+    guard isOfUse, (try? part.leave()) != nil else { return part.discard() }
   }
 }

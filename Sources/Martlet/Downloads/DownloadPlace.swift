@@ -12,6 +12,9 @@ struct DownloadPlace: Sendable {
   /// Whether a part that stays could ever be found again.
   let isFindable: Bool
 
+  /// The most bytes of a name, with room for the endings of a part file and what belongs to it.
+  private static let longestName = SafeFilename.maximumBytes - ".part.json.new".utf8.count
+
   /// Sees that there can be a file.
   ///
   /// - Parameters:
@@ -36,6 +39,12 @@ struct DownloadPlace: Sendable {
     path = isFolder ? nil : targetPath
     overwrite = options.overwrite ?? (isFolder ? .rename : .replace)
     try Self.check(self.folder, isWritten: true)
+    let last = target.lastPathComponent
+    guard isFolder || last.utf8.count <= SafeFilename.maximumBytes else {
+      throw HTTPError(
+        .file,
+        "\(PrivateFile.shown(last)) is a name of \(last.utf8.count) bytes; \(SafeFilename.maximumBytes) are the most")
+    }
     if let facts, !isFolder {
       guard facts.isFile else { throw HTTPError(.file, "\(PrivateFile.shown(targetPath)) is not a plain file") }
       if overwrite == .fail { throw HTTPError(.file, "\(PrivateFile.shown(targetPath)) is there already") }
@@ -54,9 +63,12 @@ struct DownloadPlace: Sendable {
     } else if isFolder {
       // The name is the server's to say; until then the URL tells one download from another.
       let last = SafeFilename.make(of: String(url.path.split(separator: "/").last ?? "")) ?? "download"
-      name = "\(last.prefix(100))-\(Self.fingerprint(of: url))"
+      name = "\(SafeFilename.cut(last, to: 100))-\(Self.fingerprint(of: url.requestString))"
+    } else if last.utf8.count <= Self.longestName {
+      name = last
     } else {
-      name = target.lastPathComponent
+      let fingerprint = Self.fingerprint(of: last)
+      name = "\(SafeFilename.cut(last, to: Self.longestName - 1 - fingerprint.utf8.count))-\(fingerprint)"
     }
     partPath = Self.join(partFolder, name + ".part")
   }
@@ -65,7 +77,8 @@ struct DownloadPlace: Sendable {
   func name(for response: HTTPResponse?) -> String {
     if let path { return path }
     let name = response?.suggestedFilename ?? "download"
-    return isFindable ? Self.join(folder, name) : Self.join(folder, "\(UUID().uuidString)-\(name.suffix(150))")
+    return isFindable
+      ? Self.join(folder, name) : Self.join(folder, "\(UUID().uuidString)-\(SafeFilename.cut(name, to: 150))")
   }
 
   /// The n-th name to try where the first one is taken: `a (1).txt`.
@@ -97,7 +110,7 @@ struct DownloadPlace: Sendable {
     folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
   }
 
-  private static func fingerprint(of url: AbsoluteURL) -> String {
-    SHA256Stream.text(SHA2.sha256(Array(url.requestString.utf8)).prefix(4))
+  private static func fingerprint(of text: String) -> String {
+    SHA256Stream.text(SHA2.sha256(Array(text.utf8)).prefix(4))
   }
 }

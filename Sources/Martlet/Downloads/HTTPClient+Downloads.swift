@@ -15,7 +15,8 @@ extension HTTPClient {
   /// - Parameters:
   ///   - target: Where it comes from.
   ///   - destination: The file; or a folder that exists, for a name that the server suggests, made harmless
-  ///     (``HTTPResponse/suggestedFilename``); or `nil` for a file in the folder for temporary ones.
+  ///     (``HTTPResponse/suggestedFilename``); or `nil` for a file in the folder for temporary ones, which only its owner
+  ///     may read (mode 0600).
   ///   - query: Query items to add.
   ///   - headers: Header fields.
   ///   - options: What is different for this request.

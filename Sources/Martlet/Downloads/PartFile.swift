@@ -93,6 +93,7 @@ final class PartFile: Sendable {
         record.url = url
       case .some, nil: break
       }
+      try hide(descriptor, path)
       record.boot = MachineRun.current
       let file = PartFile(path, descriptor, record)
       if record.written.isEmpty {
@@ -141,10 +142,17 @@ final class PartFile: Sendable {
     // Whoever had it may have finished and renamed it meanwhile: then this is no part file any more.
     for _ in 0..<16 {
       let descriptor = DiskCalls.openPart(path)
-      guard descriptor >= 0 else { throw PrivateFile.error("cannot be opened", path, errno) }
-      guard let facts = DiskCalls.facts(descriptor), facts.isFile else {
+      guard descriptor >= 0 else {
+        let code = errno
+        if code == EEXIST { continue }
+        throw PrivateFile.refusal(path) ?? PrivateFile.error("cannot be opened", path, code)
+      }
+      let facts: DiskFacts
+      do throws(HTTPError) {
+        facts = try check(descriptor, path)
+      } catch {
         closeFile(descriptor)
-        throw HTTPError(.file, "\(PrivateFile.shown(path)) is not a plain file")
+        throw error
       }
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         let code = errno
@@ -156,6 +164,18 @@ final class PartFile: Sendable {
       closeFile(descriptor)
     }
     throw HTTPError(.file, "\(PrivateFile.shown(path)) is replaced all the time")
+  }
+
+  /// Sees that nobody else can change what is written.
+  private static func check(_ descriptor: Int32, _ path: String) throws(HTTPError) -> DiskFacts {
+    guard let facts = DiskCalls.facts(descriptor), facts.isFile else {
+      throw HTTPError(.file, "\(PrivateFile.shown(path)) is not a plain file")
+    }
+    guard facts.isOwn else { throw PrivateFile.foreign(path) }
+    guard !facts.isOpenToOthers else {
+      throw HTTPError(.file, "\(PrivateFile.shown(path)) is a file that other users may write to: remove it")
+    }
+    return facts
   }
 
   // MARK: What is there
@@ -275,16 +295,22 @@ final class PartFile: Sendable {
 
   /// Makes sure that all of it is on the disk, as it will be; a file of the cache stays as it is.
   ///
-  /// - Parameter modified: When its bytes were changed last, if known.
+  /// - Parameters:
+  ///   - modified: When its bytes were changed last, if known.
+  ///   - isPrivate: Whether the finished file is its owner's only, and not as other new files are.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
-  func seal(_ modified: HTTPDate?) throws(HTTPError) {
+  func seal(_ modified: HTTPDate?, isPrivate: Bool) throws(HTTPError) {
     if state.withLock({ $0.isLinked }) { return }
     if let length = record.length { try cut(at: length) }
+    unlink(linkPath)
+    if !isPrivate, let mode = DiskCalls.usualMode(linkPath), fchmod(descriptor, mode) != 0 {
+      throw PrivateFile.error("cannot be given its mode", path, errno)
+    }
     if let modified { DiskCalls.setTime(DiskCalls.microseconds(modified.date), of: descriptor) }
     guard fsync(descriptor) == 0 else { throw PrivateFile.error("cannot be written", path, errno) }
   }
 
-  /// Gives the file its name, after ``seal(_:)``.
+  /// Gives the file its name, after ``seal(_:isPrivate:)``.
   ///
   /// - Parameters:
   ///   - destination: The path that it gets; what is there is replaced in one instant.
@@ -311,11 +337,28 @@ final class PartFile: Sendable {
       throw PrivateFile.error("cannot be made", destination, errno)
     }
     unlink(path)
-    PrivateFile.syncFolder(of: destination)
+    try PrivateFile.syncFolder(of: destination)
     return true
   }
 
-  /// Lets go of the file; what can be gone on with stays, with its record.
+  /// Lets go of the file before its end, with its record; it is its owner's only, also if it was sealed.
+  func leave() throws(HTTPError) {
+    try isOpen.withLock { isOpen throws(HTTPError) in
+      guard isOpen else { return }
+      // It may have the name of the finished file, and only the disk has failed to note that.
+      guard DiskCalls.facts(path) != nil else { throw PrivateFile.error("cannot be found", path, ENOENT) }
+      try Self.hide(descriptor, path)
+      try putRecord()
+    }
+    close()
+  }
+
+  /// Takes everybody else's rights away.
+  private static func hide(_ descriptor: Int32, _ path: String) throws(HTTPError) {
+    guard fchmod(descriptor, 0o600) == 0 else { throw PrivateFile.error("cannot be made private", path, errno) }
+  }
+
+  /// Closes the file, which gives its lock back.
   func close() {
     isOpen.withLock { isOpen in
       if isOpen { closeFile(descriptor) }

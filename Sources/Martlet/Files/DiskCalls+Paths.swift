@@ -21,9 +21,29 @@ extension DiskCalls {
     return fsync(descriptor) == 0 ? 0 : errno
   }
 
-  /// Opens a file for reading and writing, or makes one that the process's mask allows; follows no link.
+  /// Opens a file for reading and writing, or makes one for its owner only; follows no link.
+  ///
+  /// - Returns: The descriptor, or -1 with `errno`; ``EEXIST`` if the file was made or removed meanwhile.
   static func openPart(_ path: String) -> Int32 {
-    open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o666)
+    let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+    // Without `O_CREAT`, which some systems refuse for files of others in folders that everybody may write in.
+    let descriptor = open(path, flags)
+    if descriptor >= 0 || errno != ENOENT { return descriptor }
+    return open(path, flags | O_CREAT | O_EXCL, 0o600)
+  }
+
+  /// The mode that a new file gets without a wish, by the process's mask and the rules of the folder.
+  ///
+  /// - Parameter path: A name that is free, for a moment.
+  /// - Returns: The mode, or `nil` if no file can be made there.
+  static func usualMode(_ path: String) -> mode_t? {
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var facts = stat()
+    let code = fstat(descriptor, &facts)
+    unlink(path)
+    return code == 0 ? facts.st_mode & 0o777 : nil
   }
 
   /// Writes all bytes at a place.

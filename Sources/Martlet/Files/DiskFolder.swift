@@ -59,13 +59,22 @@ final class DiskFolder: Sendable {
   }
 
   /// Makes a folder and what is missing above it, all for their owner only.
-  static func make(_ path: String) throws(HTTPError) {
-    if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+  ///
+  /// - Parameters:
+  ///   - path: The folder.
+  ///   - sync: Gets the path of each folder that is made, from the outermost to the innermost.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``, or what `sync` throws.
+  static func make(
+    _ path: String, sync: (String) throws(HTTPError) -> Void = { (_) throws(HTTPError) in }
+  ) throws(HTTPError) {
+    if mkdir(path, 0o700) == 0 { return try sync(path) }
     let code = errno
+    if code == EEXIST { return }
     let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
     guard code == ENOENT, !parent.isEmpty else { throw PrivateFile.error("cannot be made", path, code) }
-    try make(parent)
-    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw PrivateFile.error("cannot be made", path, errno) }
+    try make(parent, sync: sync)
+    if mkdir(path, 0o700) == 0 { return try sync(path) }
+    guard errno == EEXIST else { throw PrivateFile.error("cannot be made", path, errno) }
   }
 
   /// Whether its name still leads to it.

@@ -22,7 +22,15 @@ struct FileLock: ~Copyable {
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
   init(_ path: String, patience: Int) throws(HTTPError) {
     descriptor = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw PrivateFile.error("cannot be made", path, errno) }
+    guard descriptor >= 0 else {
+      let code = errno
+      throw PrivateFile.refusal(path) ?? PrivateFile.error("cannot be made", path, code)
+    }
+    // Its owner could hold it for ever.
+    guard DiskCalls.facts(descriptor)?.isOwn == true else {
+      close(descriptor)
+      throw PrivateFile.foreign(path)
+    }
     // By the clock: on a busy machine each pause takes longer than it says.
     let end = ContinuousClock.now + .milliseconds(patience)
     repeat {

@@ -24,6 +24,12 @@ enum PrivateFile {
     HTTPError(.file, "\(shown(path)) \(what): \(String(cString: strerror(code)))")
   }
 
+  /// The error for a file of another user.
+  static func foreign(_ path: String) -> HTTPError { HTTPError(.file, "\(shown(path)) belongs to another user") }
+
+  /// The error for a file that cannot be opened because it is another user's; `nil` if it is not.
+  static func refusal(_ path: String) -> HTTPError? { DiskCalls.facts(path)?.isOwn == false ? foreign(path) : nil }
+
   /// Reads a file.
   ///
   /// - Parameters:
@@ -98,17 +104,25 @@ enum PrivateFile {
   /// Renames a file, and makes sure that the new name survives a crash.
   static func rename(_ path: String, to name: String, isSynced: Bool = true) throws(HTTPError) {
     guard renameFile(path, name) == 0 else { throw error("cannot be replaced", name, errno) }
-    if isSynced { syncFolder(of: name) }
+    if isSynced { try syncFolder(of: name) }
   }
 
   /// Makes sure that a name survives a crash.
-  static func syncFolder(of name: String) {
-    let folder = open(
-      URL(filePath: name).deletingLastPathComponent().path(percentEncoded: false), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  ///
+  /// - Parameters:
+  ///   - name: The file or folder that has it.
+  ///   - sync: Syncs an open folder, and returns 0 or the number of the error.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if the disk fails or is full.
+  static func syncFolder(
+    of name: String, by sync: (Int32) -> Int32 = { fsync($0) == 0 ? 0 : errno }
+  ) throws(HTTPError) {
+    let path = URL(filePath: name).deletingLastPathComponent().path(percentEncoded: false)
+    let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { return }
-    // Some file systems do not let a folder be synced; there is nothing that could be done about it.
-    _ = fsync(folder)
+    let code = sync(folder)
     close(folder)
+    // Some file systems do not let a folder be synced; there is nothing that could be done about it.
+    if code == EIO || code == ENOSPC || code == EDQUOT { throw error("cannot be synced", path, code) }
   }
 
   /// Writes all of it down to the disk.

@@ -148,7 +148,7 @@ final class OutboxBody: Sendable {
       let (descriptor, written) = state.withLock { ($0.descriptor, $0.written) }
       let failure = DiskCalls.sync(descriptor)
       guard failure == 0 else { throw PrivateFile.error("cannot be written", path, failure) }
-      PrivateFile.syncFolder(of: path)
+      try PrivateFile.syncFolder(of: path)
       state.withLock { $0.descriptor = -1 }
       return OutboxBody(.file(written), path, descriptor)
     }

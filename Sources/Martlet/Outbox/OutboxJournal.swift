@@ -52,17 +52,24 @@ final class OutboxJournal: Sendable {
 
   /// Opens the folder; makes it if it is not there.
   ///
+  /// - Parameters:
+  ///   - folder: The folder.
+  ///   - sync: Makes sure that the name of a folder survives a crash.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
-  init(_ folder: URL) throws(HTTPError) {
+  init(
+    _ folder: URL,
+    sync: (String) throws(HTTPError) -> Void = { name throws(HTTPError) in try PrivateFile.syncFolder(of: name) }
+  ) throws(HTTPError) {
     let path = folder.standardizedFileURL.path(percentEncoded: false)
     self.folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     self.path = self.folder + "/journal"
-    try DiskFolder.make(self.folder)
+    try DiskFolder.make(self.folder, sync: sync)
     // A folder of somebody else, or that others may write in, is none for secrets.
     guard try DiskFolder.open(self.folder) != nil else {
       throw HTTPError(.file, "\(PrivateFile.shown(self.folder)) is gone")
     }
-    PrivateFile.syncFolder(of: self.folder)
+    // Also where another process has made it a moment ago.
+    try sync(self.folder)
   }
 
   deinit { state.withLock { if $0.descriptor >= 0 { closeFile($0.descriptor) } } }
@@ -176,7 +183,7 @@ final class OutboxJournal: Sendable {
     case .empty:
       let frames = OutboxFrames(mark: UInt64.random(in: .min ... .max))
       try begin(descriptor, frames)
-      PrivateFile.syncFolder(of: path)
+      try PrivateFile.syncFolder(of: path)
       return frames
     case .newer(let version):
       throw HTTPError(.file, "\(PrivateFile.shown(path)) is of version \(version), which is not known here")

@@ -10,7 +10,8 @@ public struct OutboxOptions: Sendable {
 
   /// How often a request may be refused for the time being before it is a dead letter; 20.
   ///
-  /// Only what a server had a part in counts. Attempts without a connection do not: a day offline kills nothing.
+  /// Only what a server had a part in counts. Attempts without a connection do not, nor those that
+  /// TLS ends before the request: a day offline, or with an expired certificate, kills nothing.
   public var maximumAttempts = 20
 
   /// How long a request may wait for its delivery before it is a dead letter; 7 days.

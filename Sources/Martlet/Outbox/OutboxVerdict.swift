@@ -35,9 +35,9 @@ enum OutboxVerdict: Equatable, Sendable {
     case .clientClosed, .cancelled: self = .stopped
     // What is wrong with files, such as too many open ones, may pass; what is gone was noticed before.
     case .cannotConnect, .file: self = .later(reason: reason, isCounted: false, asked: nil)
-    case .timedOut, .connectionLost:
+    case .timedOut, .connectionLost, .tls:
       self = .later(reason: reason, isCounted: error.mayHaveReachedServer && error.phase != .connecting, asked: nil)
-    case .tls, .protocolViolation, .authenticationFailed, .queue, .middleware:
+    case .protocolViolation, .authenticationFailed, .queue, .middleware:
       self = .later(reason: reason, isCounted: true, asked: nil)
     default: self = .dead(reason: reason)
     }

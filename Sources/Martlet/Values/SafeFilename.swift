@@ -51,14 +51,14 @@ enum SafeFilename {
   }
 
   /// Shortens the name between characters, and keeps its extension.
-  private static func cut(_ name: String) -> String {
-    guard name.utf8.count > maximumBytes else { return name }
+  static func cut(_ name: String, to bytes: Int = maximumBytes) -> String {
+    guard name.utf8.count > bytes else { return name }
     let scalars = name.unicodeScalars
     let dot = scalars.lastIndex(of: ".").flatMap { dot in
       scalars[dot...].count <= maximumExtension && !scalars[dot...].contains(" ") ? dot : nil
     }
     let end = String(scalars[(dot ?? scalars.endIndex)...])
-    let stem = prefix(of: Substring(scalars[..<(dot ?? scalars.endIndex)]), bytes: maximumBytes - end.utf8.count)
+    let stem = prefix(of: Substring(scalars[..<(dot ?? scalars.endIndex)]), bytes: bytes - end.utf8.count)
     return String(trimmed(stem.unicodeScalars)) + end
   }
 

@@ -60,6 +60,73 @@
       #expect(server.requests.isEmpty && folder.names == ["file"])
     }
 
+    // F40
+    @Test(.needs(.root)) func `a part file of another user is refused before anything is sent`() async throws {
+      let server = try FileServer(.init(bytes: Self.bytes))
+      let folder = try TemporaryFolder()
+      try folder.write("", to: "a.bin.part")
+      try #require(chmod(folder.url.path, 0o1777) == 0 && chown(folder.path("a.bin.part"), 65_534, 65_534) == 0)
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await Lane.curl.client().download(server.target, to: folder.url.appending(path: "a.bin"))
+      }
+
+      #expect(error?.kind == .file && error?.message.contains("belongs to another user") == true)
+      #expect(server.requests.isEmpty && folder.names == ["a.bin.part"])
+      #expect(try folder.contents("a.bin.part").isEmpty)
+    }
+
+    // F43
+    @Test(arguments: [
+      String(repeating: "\u{1F426}", count: 55), String(repeating: "a", count: 245), String(repeating: "a", count: 255),
+      String(repeating: "\u{1F426}", count: 63) + ".gz",
+    ])
+    func `a file may have the longest name, also if it comes in two parts`(name: String) async throws {
+      let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 100_000))
+      let folder = try TemporaryFolder()
+      let file = folder.url.appending(path: name)
+      let client = Lane.curl.client()
+
+      await #expect(throws: HTTPError.self) { try await client.download(server.target, to: file) }
+      server.change { $0.cutsAfter = nil }
+      let unfinished = try #require(try UnfinishedDownload.all(in: folder.url).first)
+      let done = try await client.download(continuing: unfinished)
+
+      #expect(done.resumedAt > 0 && unfinished.name == name && folder.names == [name])
+      #expect(try folder.contents(name) == Self.bytes)
+    }
+
+    // F43
+    @Test func `a name that is too long is an error before anything is sent`() async throws {
+      let server = try FileServer(.init(bytes: Self.bytes))
+      let folder = try TemporaryFolder()
+      let file = folder.url.appending(path: String(repeating: "a", count: 256))
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await Lane.curl.client().download(server.target, to: file)
+      }
+
+      #expect(error?.kind == .file && error?.message.contains("a name of 256 bytes") == true)
+      #expect(server.requests.isEmpty && folder.names.isEmpty)
+    }
+
+    // F43
+    @Test func `without a destination the file is its owner's only, whatever the server calls it`() async throws {
+      let name = String(repeating: "\u{1F426}", count: 60) + ".txt"
+      let server = try MockServer(
+        .data(Self.bytes, headers: ["Content-Disposition": "attachment; filename*=UTF-8''\(Self.escaped(name))"]))
+
+      let file = try await Lane.curl.client().download(RequestTarget(server.url)).url
+      defer { try? FileManager.default.removeItem(at: file) }
+
+      #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o600)
+      #expect(file.lastPathComponent.hasSuffix("\u{1F426}.txt") && file.lastPathComponent.utf8.count <= 255)
+    }
+
+    private static func escaped(_ name: String) -> String {
+      name.utf8.map { "%" + String($0, radix: 16, uppercase: true) }.joined()
+    }
+
     // S134: testRedirectedResume
     @Test(arguments: Lane.engines) func `what comes after a redirect is gone on with, too`(lane: Lane) async throws {
       let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 120_000))

@@ -23,6 +23,9 @@ struct HostFact: Sendable {
   /// What Linux tells of a process.
   static let proc = HostFact("there is no /proc") { FileManager.default.fileExists(atPath: "/proc/self/fd") }
 
+  /// The rights to give files to another user.
+  static let root = HostFact("the tests do not run as root") { geteuid() == 0 }
+
   /// Terminals for programs that want one.
   static let pseudoTerminals = HostFact("there are no pseudo terminals") {
     let descriptor = open("/dev/ptmx", O_RDWR | O_NOCTTY)

@@ -31,6 +31,56 @@ import Testing
     try part.start { $0.describe(["ETag": "\"\(tag)\""], length: length, isResumable: true) }
   }
 
+  private func mode(_ path: String) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+  }
+
+  @Test(arguments: [false, true])
+  func `is for its owner only until it is finished, and then as private as is wanted`(isPrivate: Bool) async throws {
+    let folder = try Folder()
+    let usual = folder.path + "/usual"
+    let descriptor = open(usual, O_WRONLY | O_CREAT, 0o666)
+    _ = close(descriptor)
+    let part = try await folder.open()
+    try begin(part, length: 10)
+    _ = try part.write(Data(count: 10), at: 0)
+    #expect(try mode(folder.part) == 0o600)
+
+    try part.seal(nil, isPrivate: isPrivate)
+    #expect(try part.finish(as: folder.path + "/a", isReplacing: true))
+
+    #expect(try mode(folder.path + "/a") == (isPrivate ? 0o600 : mode(usual)))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a", "usual"])
+  }
+
+  @Test func `is for its owner only again when its end fails, and when it is resumed`() async throws {
+    let folder = try Folder()
+    let part = try await folder.open()
+    try begin(part)
+    _ = try part.write(Data(count: 10), at: 0)
+    try part.seal(nil, isPrivate: false)
+
+    try part.leave()
+    #expect(try mode(folder.part) == 0o600)
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.part)
+    let next = try await folder.open()
+
+    #expect(next.record.written.spans == [0..<10])
+    #expect(try mode(folder.part) == 0o600)
+  }
+
+  @Test func `a file that others may write to is refused, and stays as it is`() async throws {
+    let folder = try Folder()
+    try Data("x".utf8).write(to: URL(filePath: folder.part))
+    try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: folder.part)
+
+    let error = await #expect(throws: HTTPError.self) { try await folder.open("https://a.test/a", .never) }
+
+    #expect(error?.kind == .file && error?.message.contains("other users may write") == true)
+    #expect(try mode(folder.part) == 0o666)
+    #expect(try Data(contentsOf: URL(filePath: folder.part)) == Data("x".utf8))
+  }
+
   @Test func `a gap is noted before anything is written behind it`() async throws {
     let folder = try Folder()
     let part = try await folder.open()

@@ -32,6 +32,21 @@ import Testing
     #expect(try one.catchUp().changes.isEmpty)
   }
 
+  @Test func `each folder that is made for it gets a name that survives a crash`() throws {
+    let folder = try TemporaryFolder()
+    var synced: [String] = []
+
+    _ = try OutboxJournal(folder.url.appending(path: "a/b/c")) { synced.append($0) }
+    #expect(synced == ["a", "a/b", "a/b/c", "a/b/c"].map(folder.path))
+    let error = #expect(throws: HTTPError.self) {
+      _ = try OutboxJournal(folder.url.appending(path: "d/e")) { name throws(HTTPError) in
+        try PrivateFile.syncFolder(of: name) { _ in EIO }
+      }
+    }
+
+    #expect(error?.kind == .file && error?.message.contains("cannot be synced") == true)
+  }
+
   @Test func `cut anywhere, what was whole before is there, and what comes after is, too`() throws {
     let folder = OutboxFolder()
     var ends: [Int64] = []

@@ -85,7 +85,8 @@ import Testing
     #expect(isCounted(HTTPError(.timedOut, "x", phase: .connecting)) == false)
     #expect(isCounted(HTTPError(.timedOut, "x", phase: .waiting)) == true)
     #expect(isCounted(HTTPError(.connectionLost, "x", phase: .receiving)) == true)
-    #expect(isCounted(HTTPError(.tls, "x")) == true)
+    #expect(isCounted(HTTPError(.tls, "x", phase: .connecting)) == false)
+    #expect(isCounted(HTTPError(.tls, "x", phase: .receiving)) == true)
     struct Own: Error {}
     #expect(isCounted(Own()) == true)
     #expect(OutboxVerdict(CancellationError()) == .stopped)

@@ -9,6 +9,7 @@
 /// libraries; one that ends early is an error (``Decompression``).
 ///
 /// A proxy is used only if ``HTTPClient/Configuration/proxy`` names one; libcurl reads nothing from the environment.
+/// With OpenSSL it writes no secrets of TLS to the file of `SSLKEYLOGFILE`, which it makes, but leaves empty.
 ///
 /// The heads of one response, interim ones and trailers included, may have 256 KiB and 1,000 fields in all, and 20
 /// interim responses may come before the final one; more is ``HTTPError/Kind/protocolViolation``.
