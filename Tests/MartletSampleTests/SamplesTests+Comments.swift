@@ -177,6 +177,15 @@ private enum CommentSamples {
     _ = targets
   }
 
+  static func bases(baseURL: URL, baseText: String) {
+    let users: [RequestTarget] = [
+      "\(baseURL)/users",  // a URL
+      "\(raw: baseText)/users",  // a String that is trusted
+      RequestTarget(text: "\(baseText)/users"),  // a String as a whole: nothing is escaped
+    ]
+    _ = users
+  }
+
   static func form(photo: URL) {
     let body = HTTPBody.multipart {
       $0.add("Ben", for: "first_name")

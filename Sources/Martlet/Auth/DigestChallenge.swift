@@ -83,4 +83,19 @@ struct DigestChallenge: Sendable, Hashable {
     hashesUser = challenge.parameters["userhash"].map { FieldSyntax.isSameName($0, "true") } ?? false
     isUTF8 = challenge.parameters["charset"].map { FieldSyntax.isSameName($0, "utf-8") } ?? false
   }
+
+  /// Why a challenge cannot be answered, if its hash or its quality of protection is unsupported.
+  static func problem(of challenge: Challenge) -> String? {
+    guard DigestChallenge(challenge) == nil else { return nil }
+    var other = challenge
+    other.parameters["algorithm"] = nil
+    if DigestChallenge(other) != nil {
+      let name = challenge.parameters["algorithm"].map { InvalidInput.printable($0, limit: 40) } ?? ""
+      return "with the algorithm \"\(name)\", which is not supported"
+    }
+    other.parameters["qop"] = nil
+    guard DigestChallenge(other) != nil else { return nil }
+    let quality = challenge.parameters["qop"].map { InvalidInput.printable($0, limit: 40) } ?? ""
+    return "with the quality of protection \"\(quality)\"; only \"auth\" is supported"
+  }
 }

@@ -166,7 +166,17 @@ extension HTTPResponse {
   /// The error of a response whose status is not accepted.
   var refusal: HTTPError {
     let reason = reasonPhrase.map { InvalidInput.printable($0) } ?? status.reasonPhrase
-    return HTTPError(.status, "\(status.rawValue) \(reason)", request: finalRequest, response: self)
+    let problem = (status == .unauthorized ? unsupportedChallenge : nil).map { ": \($0)" } ?? ""
+    return HTTPError(.status, "\(status.rawValue) \(reason)\(problem)", request: finalRequest, response: self)
+  }
+
+  /// Why no credential could answer a 401, if every challenge is of an unsupported kind.
+  private var unsupportedChallenge: String? {
+    let challenges = Challenge.parse(headers[all: "WWW-Authenticate"])
+    let known: [AuthenticationScheme] = [.basic, .bearer, .digest, .ntlm, .negotiate]
+    guard Offer.strongest(of: challenges, among: known) == nil else { return nil }
+    let reasons = challenges.compactMap { $0.scheme == .digest ? DigestChallenge.problem(of: $0) : nil }
+    return reasons.first.map { "the server offers only Digest \($0)" }
   }
 }
 

@@ -140,6 +140,12 @@ enum EncodingProblem {
     }
     let keys = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
     let place = keys.isEmpty ? "the top level" : InvalidInput.printable(keys)
-    return "a value of type \(type(of: value)) at \(place)"
+    let isNumber = (value as? any BinaryFloatingPoint).map { Self.isFinite($0) } ?? true
+    let reason = isNumber ? "" : ", which is NaN or infinite: JSON has no such number (RFC 8259 §6)"
+    return "a value of type \(type(of: value)) at \(place)\(reason)"
+  }
+
+  private static func isFinite(_ value: some BinaryFloatingPoint) -> Bool {
+    value.isFinite
   }
 }

@@ -162,7 +162,8 @@ public struct HTTPResponse: Sendable {
       return try (decoder ?? self.decoder ?? JSONDecoder()).decode(type, from: body)
     } catch {
       throw HTTPError(
-        .decoding, "the body is not the JSON of \(T.self): \(DecodingProblem.describe(error))",
+        .decoding,
+        "the body is not the JSON of \(T.self): \(DecodingProblem.cause(in: body) ?? DecodingProblem.describe(error))",
         request: finalRequest, response: self, underlying: error)
     }
   }
@@ -224,6 +225,13 @@ public struct RequestTiming: Sendable, Hashable {
 }
 
 enum DecodingProblem {
+  /// What a body is in place of JSON, if it is empty, or HTML or XML.
+  static func cause(in body: Data) -> String? {
+    let first = body.first { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }
+    guard let first else { return "it is empty" }
+    return first == UInt8(ascii: "<") ? "it is HTML or XML, such as the page of a proxy or of a sign-in" : nil
+  }
+
   /// One line of what `JSONDecoder` found wrong, with the path to it and without any of the document.
   static func describe(_ error: any Error) -> String {
     func path(_ context: DecodingError.Context) -> String {

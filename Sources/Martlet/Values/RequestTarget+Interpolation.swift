@@ -51,6 +51,8 @@ extension RequestTarget: ExpressibleByStringInterpolation {
 
     /// Adds a value, escaped for its place.
     ///
+    /// A value at the very start that is a URL itself makes the target invalid.
+    ///
     /// - Parameter value: The value, by its `description`.
     public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
       append(value.description, keeping: .unreserved)
@@ -124,11 +126,22 @@ extension RequestTarget.StringInterpolation {
   private mutating func append(_ value: String, keeping kept: ASCIISet) {
     let place = place
     endOfSlashedURL = nil
+    guard !text.isEmpty || !Self.isURL(value) else {
+      return refuse(
+        "\"\(URLRedaction.printable(value))\" is a URL, which an interpolated string is not taken for: "
+          + "interpolate a URL, write \\(raw:), or set baseURL")
+    }
     guard place != .authority else { return appendToAuthority(value) }
     closeTriplet()
     let start = text.utf8.count
     text += PercentEncoding.encode(value.utf8, keeping: kept)
     if place == .path { spots.append(start...text.utf8.count) }
+  }
+
+  /// Whether a value begins with a scheme and `//`: as a path segment, it would be sent to the wrong server.
+  private static func isURL(_ value: String) -> Bool {
+    let parts = URLParts(Array(value.utf8)[...])
+    return parts.scheme != nil && parts.authority != nil
   }
 
   /// Keeps a stray `%` of the literal from taking the first characters of a value for its digits.
@@ -148,22 +161,35 @@ extension RequestTarget.StringInterpolation {
     let bytes = Array(value.utf8)[...]
     let before = text.utf8.last
     let beginsHost = before == UInt8(ascii: "/") || before == UInt8(ascii: "@")
-    let shown = InvalidInput.printable(value)
     if bytes.first == UInt8(ascii: "[") || bytes.contains(UInt8(ascii: ":")) {
       let isBracketed = bytes.first == UInt8(ascii: "[") && bytes.last == UInt8(ascii: "]")
       let address = isBracketed ? bytes.dropFirst().dropLast() : bytes
       let isOpened = before == UInt8(ascii: "[") && !isBracketed
       guard URLHost.isIPv6(address), beginsHost || isOpened else {
-        return refuse("\"\(shown)\" cannot be a part of a host")
+        return refuseHost(value)
       }
       text += isOpened ? value : "[\(String(decoding: address, as: UTF8.self))]"
       return
     }
     let beginsLabel = beginsHost || before == UInt8(ascii: ".") || before == UInt8(ascii: ":")
-    guard !bytes.isEmpty, bytes.allSatisfy(ASCIISet.host.contains), before != UInt8(ascii: "%"),
-      beginsLabel || !bytes.contains(UInt8(ascii: "."))
-    else { return refuse("\"\(shown)\" cannot be a part of a host") }
+    guard !bytes.isEmpty, before != UInt8(ascii: "%"),
+      bytes.allSatisfy({ $0 >= 0x80 || ASCIISet.host.contains($0) }),
+      beginsLabel || !bytes.contains(where: { $0 >= 0x80 || $0 == UInt8(ascii: ".") }),
+      bytes.allSatisfy({ $0 < 0x80 }) || isInternationalName(bytes)
+    else { return refuseHost(value) }
     text += value
+  }
+
+  /// Whether a value is an international name by itself, so that what it is mapped to holds no delimiter (UTS #46).
+  private func isInternationalName(_ bytes: ArraySlice<UInt8>) -> Bool {
+    (try? URLHost.parse(bytes)) != nil
+  }
+
+  private mutating func refuseHost(_ value: String) {
+    let isRest = value.first.map { "/?#".contains($0) } == true
+    refuse(
+      "\"\(InvalidInput.printable(isRest ? URLRedaction.printable(value) : value))\" cannot be a part of a host"
+        + (isRest ? ": begin the path in the literal, or write \\(raw:)" : ""))
   }
 
   /// Finds a segment that a value has made empty, `.` or `..`, once the whole path is known.

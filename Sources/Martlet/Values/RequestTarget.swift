@@ -13,10 +13,23 @@ public import Foundation
 /// ]
 /// ```
 ///
-/// Everything but unreserved characters (RFC 3986 §2.3) is percent-encoded. At the very start a value is a path
-/// segment, so that it cannot name another host; a `URL` there is taken as it is. A path segment that contains a value
-/// and comes out empty, `.` or `..` makes the target invalid. So does an optional, at compile time. An invalid target
+/// Everything but unreserved characters (RFC 3986 §2.3) is percent-encoded. A path segment that contains a value and
+/// comes out empty, `.` or `..` makes the target invalid. So does an optional, at compile time. An invalid target
 /// throws when the request is sent, never before.
+///
+/// At the very start a value is a path segment, so that it cannot name another host, and a string that begins with a
+/// scheme and `://` makes the target invalid. A `URL` there is taken as it is:
+///
+/// ```swift
+/// let users: [RequestTarget] = [
+///   "\(baseURL)/users",  // a URL
+///   "\(raw: baseText)/users",  // a String that is trusted
+///   RequestTarget(text: "\(baseText)/users"),  // a String as a whole: nothing is escaped
+/// ]
+/// ```
+///
+/// One rule holds wherever a literal becomes a target, also in `RequestTarget("/users/\(id)")`: what is interpolated is
+/// escaped. Only ``init(text:)`` takes an interpolated literal as a plain `String`.
 ///
 /// A base URL and a target are joined by appending, whatever slashes stand between them:
 ///
@@ -55,12 +68,20 @@ public struct RequestTarget: Sendable, Hashable {
     self.init(storage: .text(url.absoluteString))
   }
 
-  /// Takes text as a whole, such as a URL typed on a command line.
+  /// Takes a string as a whole, such as a URL typed on a command line.
   ///
-  /// The text is read like a literal: nothing in it is escaped as a value would be.
+  /// Nothing in the string is escaped as a value would be. A literal here is a target literal and not a `String`: what
+  /// is interpolated into it is escaped, as anywhere else. ``init(text:)`` takes such a literal without escaping.
   ///
   /// - Parameter text: A URL, or a reference that is joined to the base.
   public init(_ text: String) {
+    self.init(storage: .text(text))
+  }
+
+  /// Takes a string as a whole; what is interpolated into a literal is not escaped.
+  ///
+  /// - Parameter text: A URL, or a reference that is joined to the base. Text in it from outside can change the host.
+  public init(text: String) {
     self.init(storage: .text(text))
   }
 

@@ -67,10 +67,6 @@ enum TextDecoding {
     case "utf-16", "utf16": .utf16
     case "utf-16le": .utf16LittleEndian
     case "utf-16be": .utf16BigEndian
-    case "windows-1252", "cp1252", "x-cp1252": .foundation("windows-1252", .windowsCP1252)
-    case "iso-8859-2", "iso8859-2", "iso_8859-2", "latin2", "l2": .foundation("ISO-8859-2", .isoLatin2)
-    case "iso-8859-15", "iso8859-15", "iso_8859-15", "latin-9", "latin9":
-      .foundation("ISO-8859-15", coreFoundation: 0x020F)
     case "shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j", "ms_kanji":
       .foundation("Shift_JIS", .shiftJIS)
     case "euc-jp", "eucjp", "x-euc-jp": .japaneseEUC
@@ -78,13 +74,13 @@ enum TextDecoding {
     case "gb2312", "euc-cn": .foundation("GB2312", coreFoundation: 0x0632)
     case "gbk", "cp936", "windows-936": .foundation("GBK", coreFoundation: 0x0632)
     case "gb18030": .foundation("GB18030", coreFoundation: 0x0632)
-    default: nil
+    default: legacyEncoding(named: charset)
     }
   }
 }
 
 /// An encoding that can be decoded.
-private enum TextEncoding {
+enum TextEncoding {
   case utf8, ascii, latin1, utf16, utf16LittleEndian, utf16BigEndian, japaneseEUC
   case foundation(String, String.Encoding)
 
@@ -121,7 +117,8 @@ private enum TextEncoding {
       let isLittleEndian = body.starts(with: ByteOrderMark.utf16LittleEndianOctets)
       return (isLittleEndian ? TextEncoding.utf16LittleEndian : .utf16BigEndian).decode(body)
     case .japaneseEUC: text = shiftJIS(fromEUC: body).flatMap { String(data: $0, encoding: .shiftJIS) }
-    case .foundation(_, let encoding): text = String(data: body, encoding: encoding).map(withoutMark)
+    case .foundation(_, let encoding):
+      text = String(data: body, encoding: encoding).flatMap { Self.hasPlaceholder($0) ? nil : withoutMark($0) }
     }
     return text.map { ($0, name) }
   }
@@ -160,6 +157,11 @@ private enum TextEncoding {
       }
     }
     return result
+  }
+
+  /// Whether Foundation has put a scalar of Apple's corporate use for octets that it could not decode.
+  private static func hasPlaceholder(_ text: String) -> Bool {
+    text.unicodeScalars.contains { 0xF860...0xF8FE ~= $0.value }
   }
 
   private func withoutMark(_ text: String) -> String {

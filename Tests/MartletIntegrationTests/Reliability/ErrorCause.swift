@@ -121,11 +121,11 @@
 
     private static let handshakes: [ErrorCause] = [
       ErrorCause(
-        "TLS spoken to a plain port", .tls, .connecting, "SSL", "TLS", "tls", hasReached: false,
+        "TLS spoken to a plain port", .tls, .connecting, "begin with http://", hasReached: false,
         provoke: peer(.greet([.text("HTTP/1.1 400 Bad Request\r\n\r\n"), .cut]), scheme: "https")),
       // What openssl answers to a request in the clear: an alert, "unexpected message".
       ErrorCause(
-        "plain HTTP spoken to a TLS port", .protocolViolation, .waiting, "HTTP/0.9",
+        "plain HTTP spoken to a TLS port", .protocolViolation, .waiting, "may want https://",
         provoke: answer(.bytes(Data([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x0A])), .cut)),
       ErrorCause(
         "a close in the handshake", .tls, .connecting, "SSL", "TLS", "tls", hasReached: false,
@@ -137,7 +137,8 @@
 
     private static let heads: [ErrorCause] = [
       ErrorCause(
-        "what is not HTTP", .protocolViolation, .waiting, "HTTP/0.9", provoke: answer(.text("garbage\r\n\r\n"), .cut)),
+        "what is not HTTP", .protocolViolation, .waiting, "no HTTP status line",
+        provoke: answer(.text("garbage\r\n\r\n"), .cut)),
       ErrorCause(
         "an unknown version", .protocolViolation, .waiting, "version", "HTTP/0.9",
         provoke: answer(.text("HTTP/9.9 200 OK\r\n\r\n"), .cut)),

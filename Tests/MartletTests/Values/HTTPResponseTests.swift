@@ -63,7 +63,8 @@ import Testing
     (#"{"lines":[],"extra":"hunter2"}"#, "no value for 'note' at the top level"),
     (#"{"lines":[{"count":null}],"note":"hunter2"}"#, "null instead of a Int at .lines[0].count"),
     (#"{"lines":[{}],"note":"hunter2"}"#, "no value for 'count' at .lines[0]"),
-    (#"{"lines": hunter2"#, "malformed at the top level"), ("", "malformed at the top level"),
+    (#"{"lines": hunter2"#, "malformed at the top level"), ("", "it is empty"), ("\r\n ", "it is empty"),
+    ("\n<!doctype html><p>hunter2", "it is HTML or XML, such as the page of a proxy or of a sign-in"),
     (#""hunter2""#, "at the top level"),
   ])
   func `says where the JSON is wrong and shows nothing of it`(json: String, expected: String) throws {

@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "http://evil.test", "//evil.test", "\\\\evil.test", "evil.test:80", "javascript:x", "@evil.test", "\u{0}",
+    "//evil.test", "\\\\evil.test", "evil.test:80", "javascript:x", "@evil.test", "\u{0}",
   ])
   func `takes a value at the start for a segment`(_ text: String) throws {
     for target in ["\(text)", "\(text)/x", "/\(text)", "/\(text)/x"] as [RequestTarget] {
@@ -94,6 +94,50 @@ import Testing
       #expect(url.path.utf8.count { $0 == UInt8(ascii: "/") } <= 3)
       #expect(throws: InvalidInput.self) { try target.resolve(against: nil) }
     }
+  }
+
+  @Test(arguments: ["http://evil.test", "https://user:secret@a.test/?key=secret", "HTTPS://a.test", "ftp://a.test"])
+  func `refuses a string at the start that is a URL`(_ text: String) throws {
+    let targets = ["\(text)", "\(text)/x", "\(path: text)", RequestTarget("\(text)/x")] as [RequestTarget]
+
+    for target in targets {
+      let error = #expect(throws: InvalidInput.self) { try target.resolve(against: Self.base) }
+
+      let message = try #require(error?.message)
+      #expect(message.contains("write \\(raw:)"))
+      #expect(message.contains("secret") == false)
+    }
+    #expect(try path("/go/\(text)").hasPrefix("/api/go/"))
+    #expect(try path("?to=\(text)").hasPrefix("/api?to="))
+  }
+
+  @Test func `takes a string as a whole without escaping`() throws {
+    let (port, rest, base) = (8080, "/x?a=b", "https://b.test/v1")
+
+    #expect(try RequestTarget(text: "http://127.0.0.1:\(port)\(rest)").resolve(against: nil).pathAndQuery == "/x?a=b")
+    #expect(try RequestTarget(text: "\(base)/users").resolve(against: nil).string == "https://b.test/v1/users")
+    #expect(try ("\(raw: base)/users" as RequestTarget).resolve(against: nil).string == "https://b.test/v1/users")
+  }
+
+  @Test func `names the way to begin a path after a host`() {
+    let (port, rest) = (8080, "/x?key=secret")
+
+    let error = #expect(throws: InvalidInput.self) {
+      try RequestTarget("http://127.0.0.1:\(port)\(rest)").resolve(against: nil)
+    }
+
+    #expect(error?.message.contains("begin the path in the literal, or write \\(raw:)") == true)
+    #expect(error?.message.contains("secret") == false)
+  }
+
+  @Test func `takes an international host as plain text does`() throws {
+    let (host, label) = ("Bücher.test", "bücher")
+    let plain = try RequestTarget("https://Bücher.test/").resolve(against: nil)
+
+    #expect(plain.host == "xn--bcher-kva.test")
+    #expect(try ("https://\(host)/" as RequestTarget).resolve(against: nil) == plain)
+    #expect(try ("https://\(label).test" as RequestTarget).resolve(against: nil) == plain)
+    #expect(isRefused("https://b\("ü")cher.test/"))
   }
 
   @Test func `takes a scheme at the start`() throws {
@@ -137,7 +181,7 @@ import Testing
 
   @Test(arguments: [
     "", " ", "b.test/x", "b.test?x", "b.test#x", "b.test:80", "u@b.test", "@", "b\\c", "b%2ec", "b%", "\r\n", "\0",
-    "bücher.test",
+    "bücher.test/x", "bücher.test@evil.test", "b\u{FC}%2f", "bü\u{2044}c／d", "\u{AD}", "xn--ü",
     "[::1", "::1]", "[::1]:80", "::1%25eth0", "[", "]", "127.1", "..", "a..b", "／",
   ])
   func `refuses anything else for a host`(_ host: String) {

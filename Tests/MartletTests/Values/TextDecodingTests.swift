@@ -38,6 +38,46 @@ import Testing
 
   @Test(
     arguments: [
+      ("windows-1251", [0xCF, 0xF0, 0xE8], "При", "windows-1251"), ("CP1251", [0x98], "\u{98}", "windows-1251"),
+      ("windows-1250", [0x8C], "Ś", "windows-1250"), ("windows-1253", [0xC1], "Α", "windows-1253"),
+      ("windows-1254", [0xDD], "İ", "windows-1254"), ("windows-1255", [0xE0], "א", "windows-1255"),
+      ("windows-1256", [0xC7], "ا", "windows-1256"), ("x-cp1257", [0xE0], "ą", "windows-1257"),
+      ("windows-1258", [0xD0], "Đ", "windows-1258"), ("windows-874", [0xA1], "ก", "windows-874"),
+      ("koi8-r", [0xF0, 0xD2, 0xC9], "При", "KOI8-R"), ("koi8-u", [0xA4], "є", "KOI8-U"),
+      ("ibm866", [0x8F, 0xE0, 0xA8], "При", "IBM866"), ("macintosh", [0x8E, 0xF0], "é\u{F8FF}", "macintosh"),
+      ("x-mac-cyrillic", [0x8F], "П", "x-mac-cyrillic"), ("iso-8859-3", [0xA1], "Ħ", "ISO-8859-3"),
+      ("iso8859-4", [0xA1], "Ą", "ISO-8859-4"), ("iso-8859-5", [0xBF], "П", "ISO-8859-5"),
+      ("arabic", [0xC7], "ا", "ISO-8859-6"), ("iso_8859-7", [0xC1], "Α", "ISO-8859-7"),
+      ("iso-8859-8", [0xE0], "א", "ISO-8859-8"), ("latin5", [0xDD], "İ", "ISO-8859-9"),
+      ("iso-8859-10", [0xA1], "Ą", "ISO-8859-10"), ("iso-8859-11", [0xA1], "ก", "ISO-8859-11"),
+      ("iso-8859-13", [0xE0], "ą", "ISO-8859-13"), ("iso-8859-14", [0xA1], "Ḃ", "ISO-8859-14"),
+      ("iso885916", [0xAA], "Ș", "ISO-8859-16"), ("big5", [0xA4, 0xA4, 0xA4, 0xE5, 0x61], "中文a", "Big5"),
+      ("big5-hkscs", [0xFA, 0x40], "𠕇", "Big5"), ("euc-kr", [0xC7, 0xD1, 0x81, 0x41, 0x61], "한갂a", "EUC-KR"),
+      ("ks_c_5601-1987", [0xC7, 0xD1], "한", "EUC-KR"),
+      ("iso-2022-jp", [0x1B, 0x24, 0x42, 0x46, 0x7C, 0x1B, 0x28, 0x42, 0x61], "日a", "ISO-2022-JP"),
+    ] as [(String, [UInt8], String, String)])
+  func `decodes what is older than Unicode`(charset: String, octets: [UInt8], text: String, name: String) {
+    let result = decode(octets, charset)
+
+    #expect(Array(result.text.unicodeScalars) == Array(text.unicodeScalars))
+    #expect(result.encodingName == name)
+    #expect(result.note == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("big5", [0x41, 0xFF], "Big5"), ("big5", [0x41, 0xA4], "Big5"), ("euc-kr", [0x41, 0xFF], "EUC-KR"),
+      ("euc-kr", [0xC7, 0x20], "EUC-KR"), ("windows-1255", [0xD9], "windows-1255"),
+      ("windows-874", [0xDB], "windows-874"), ("iso-2022-jp", [0x41, 0xFF], "ISO-2022-JP"),
+    ] as [(String, [UInt8], String)])
+  func `refuses octets that have no place in an encoding`(charset: String, octets: [UInt8], name: String) {
+    let result = decode(octets, charset)
+
+    #expect(result.note == "the body is not valid \(name); decoded as ISO-8859-1")
+  }
+
+  @Test(
+    arguments: [
       ([], "", "UTF-8"), ([0x68, 0xC3, 0xA9], "hé", "UTF-8"), ([0x68, 0xE9], "hé", "ISO-8859-1"),
       ([0xEF, 0xBB, 0xBF, 0xC3, 0xA9], "é", "UTF-8"), ([0xEF, 0xBB, 0xBF], "", "UTF-8"),
       ([0xFF, 0xFE, 0xE9, 0x00], "é", "UTF-16LE"), ([0xFE, 0xFF, 0x00, 0xE9], "é", "UTF-16BE"),

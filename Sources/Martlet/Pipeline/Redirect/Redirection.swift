@@ -40,6 +40,10 @@ enum Redirection {
     guard policy.isFollowing, let location = location(status, headers),
       let current = try? request.target.resolve(against: nil, adding: request.query)
     else { return .none }
+    // RFC 9110 §5.3: a field of one value stands once. Others might follow another one.
+    guard headers[all: "Location"].allSatisfy({ $0 == location }) else {
+      return .refused(.redirectRefused, "a redirect with different Location fields is not followed")
+    }
     let next: AbsoluteURL
     do {
       // Read a second time without its userinfo: a server does not choose the credentials of a request.

@@ -54,7 +54,8 @@
       }
       let isNew = !situation.isReused && !situation.hasMoved
       let kind = kind(code, text, hasConnected: situation.hasConnected, isNew: isNew)
-      let message = InvalidInput.printable(text.isEmpty ? String(cString: martlet_easy_error(code)) : text, limit: 300)
+      let said = InvalidInput.printable(text.isEmpty ? String(cString: martlet_easy_error(code)) : text, limit: 300)
+      let message = said + (hint(code, text).map { ": \($0)" } ?? "")
       // Under TLS 1.3 a server says that it wants another certificate when the client has begun to send already.
       let isConnected = situation.hasConnected && !(kind == .tls && isNew)
       let phase: HTTPError.Phase =
@@ -62,6 +63,15 @@
       return made(
         kind, message, phase, reached: isConnected,
         isStale: kind == .connectionLost && situation.isReused && !situation.hasMoved)
+    }
+
+    /// The likely cause of what libcurl and OpenSSL say tersely.
+    private static func hint(_ code: CInt, _ text: String) -> String? {
+      if code == 35, text.contains("wrong version number") || text.contains("unexpected TLS packet") {
+        return "the port does not speak TLS; its URL may have to begin with http://"
+      }
+      guard code == 1, text.contains("HTTP/0.9") else { return nil }
+      return "the answer has no HTTP status line; the port may want https://, or speak another protocol"
     }
 
     private static func made(

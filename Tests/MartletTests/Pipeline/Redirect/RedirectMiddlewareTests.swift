@@ -188,6 +188,32 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
+  @Test func `refuses a redirect with different Location fields, and takes equal ones for one`() async throws {
+    let transport = StubTransport { request in
+      switch request.url?.path {
+      case "/equal": .status(302, headers: ["Location": "/b", "location": "/b"])
+      case "/different": .status(302, headers: ["Location": "/b", "location": "//evil.test/"])
+      case "/empty": .status(302, headers: ["Location": "/b", "location": ""])
+      default: .text("there")
+      }
+    }
+    let client = HTTPClient.onTestClock { $0.transport = transport }
+
+    let response = try await client.get("http://example.test/equal")
+    let errors = [
+      await #expect(throws: HTTPError.self) { try await client.get("http://example.test/different") },
+      await #expect(throws: HTTPError.self) { try await client.get("http://example.test/empty") },
+    ]
+
+    #expect(response.text == "there")
+    for error in errors {
+      #expect(error?.kind == .redirectRefused)
+      #expect(error?.message == "a redirect with different Location fields is not followed")
+      #expect(error?.status == .found)
+    }
+    #expect(transport.requests.count == 4)
+  }
+
   @Test(arguments: [301, 302, 303, 307, 308], [[:], ["Location": ""]] as [HTTPHeaders])
   func `delivers a redirect without a location, with its whole body`(status: Int, headers: HTTPHeaders) async throws {
     let body = Data(repeating: 65, count: 200_000)

@@ -1,0 +1,62 @@
+extension TextDecoding {
+  /// An encoding older than Unicode, by a label of the WHATWG Encoding standard (§4.2), in lower case.
+  ///
+  /// The numbers are those of `CFStringEncodings`. As in that standard, EUC-KR includes code page 949, and Big5 includes
+  /// the supplement of Hong Kong.
+  static func legacyEncoding(named label: String) -> TextEncoding? {
+    if let part = isoPart(label) { return .foundation("ISO-8859-\(part)", coreFoundation: 0x0200 + UInt(part)) }
+    if let (page, number) = windowsPage(label) { return .foundation("windows-\(page)", coreFoundation: number) }
+    return switch label {
+    case "koi8-r", "koi8_r", "koi8", "koi", "cskoi8r": .foundation("KOI8-R", coreFoundation: 0x0A02)
+    case "koi8-u", "koi8-ru": .foundation("KOI8-U", coreFoundation: 0x0A08)
+    case "ibm866", "cp866", "866", "csibm866": .foundation("IBM866", coreFoundation: 0x041B)
+    case "windows-874", "dos-874", "tis-620": .foundation("windows-874", coreFoundation: 0x041D)
+    case "macintosh", "mac", "x-mac-roman", "csmacintosh": .foundation("macintosh", coreFoundation: 0)
+    case "x-mac-cyrillic", "x-mac-ukrainian": .foundation("x-mac-cyrillic", coreFoundation: 7)
+    case "big5", "big5-hkscs", "cn-big5", "csbig5", "x-x-big5": .foundation("Big5", coreFoundation: 0x0A06)
+    case "euc-kr", "cseuckr", "csksc56011987", "iso-ir-149", "korean", "ks_c_5601-1987", "ks_c_5601-1989", "ksc5601",
+      "ksc_5601", "windows-949", "cp949":
+      .foundation("EUC-KR", coreFoundation: 0x0422)
+    case "iso-2022-jp", "csiso2022jp": .foundation("ISO-2022-JP", coreFoundation: 0x0820)
+    default: nil
+    }
+  }
+
+  /// The part of ISO 8859, from 2.
+  private static func isoPart(_ label: String) -> Int? {
+    switch label {
+    case "latin2", "l2", "csisolatin2": return 2
+    case "latin3", "l3", "csisolatin3": return 3
+    case "latin4", "l4", "csisolatin4": return 4
+    case "cyrillic", "csisolatincyrillic": return 5
+    case "arabic", "csisolatinarabic": return 6
+    case "greek", "greek8", "csisolatingreek": return 7
+    case "hebrew", "visual", "csisolatinhebrew": return 8
+    case "latin5", "l5", "csisolatin5": return 9
+    case "latin6", "l6", "csisolatin6": return 10
+    case "latin9", "latin-9", "l9", "csisolatin9": return 15
+    default:
+      let prefix = ["iso-8859-", "iso_8859-", "iso8859-", "iso8859"].first { label.hasPrefix($0) }
+      return prefix.flatMap { prefix in
+        [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16].first { label == "\(prefix)\($0)" }
+      }
+    }
+  }
+
+  /// A code page of Windows and its number in Core Foundation.
+  private static func windowsPage(_ label: String) -> (page: Int, number: UInt)? {
+    guard ["windows-125", "cp125", "x-cp125"].contains(String(label.dropLast())) else { return nil }
+    switch label.last {
+    case "0": return (1250, 0x0501)
+    case "1": return (1251, 0x0502)
+    case "2": return (1252, 0x0500)
+    case "3": return (1253, 0x0503)
+    case "4": return (1254, 0x0504)
+    case "5": return (1255, 0x0505)
+    case "6": return (1256, 0x0506)
+    case "7": return (1257, 0x0507)
+    case "8": return (1258, 0x0508)
+    default: return nil
+    }
+  }
+}
