@@ -10,6 +10,11 @@ struct Arguments {
   private var body: RequestCommand.Content?
   private var shortcut: Command?
   private var removesAll = false
+  private var data: [PostedData] = []
+  /// Whether the data is that of curl's `--json`.
+  private var isJSON = false
+  private var parts: [Part] = []
+  private var isMultipart = false
 
   /// Reads the arguments of the program, its name left out.
   static func parse(_ arguments: [String]) throws(UsageError) -> Command {
@@ -51,6 +56,8 @@ struct Arguments {
     if removesAll { throw UsageError("unknown option '--all'; see martlet --help") }
     if positionals.first == "sse", positionals.count > 1 {
       positionals.removeFirst()
+      // Events are asked for: nothing is sent along unless the user says so.
+      command.ignoresInput = true
       return .events(SSECommand(command: try request()))
     }
     return .request(try request())
@@ -61,24 +68,72 @@ struct Arguments {
   private mutating func readLongOption(_ argument: String) throws(UsageError) {
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
-    let attached = parts.count > 1 ? String(parts[1]) : nil
-    switch name {
-    case "--body": body = Self.content(try value(of: name, attached))
-    case "--timeout": command.timeout = try Self.seconds(try value(of: name, attached))
-    case "--retry": command.retries = try Self.count(try value(of: name, attached))
-    case "--cache": command.cache = try path(try value(of: name, attached), of: name)
-    case "--output": command.output = try path(try value(of: name, attached), of: name)
-    case _ where Identity.options.contains(name): try command.identity.read(name, try value(of: name, attached))
-    case _ where Connecting.options.contains(name): try command.connecting.read(name, try value(of: name, attached))
-    default:
+    // Its short form is the only one: curl's `--form` has another meaning than ours.
+    if name == "--form-part" { throw CurlOptions.problem(name) }
+    try read(CurlOptions.synonyms[name] ?? name, name, parts.count > 1 ? String(parts[1]) : nil)
+  }
+
+  /// Reads `-v`, `-iv` and `-o file`.
+  private mutating func readShortOptions(_ argument: String) throws(UsageError) {
+    for (index, letter) in argument.dropFirst().enumerated() {
+      guard let name = CurlOptions.letters[letter] else { throw CurlOptions.problem("-\(letter)", in: argument) }
+      guard CurlOptions.takesValue(name) else {
+        try readFlag(name)
+        continue
+      }
+      let attached = String(argument.dropFirst(index + 2))
+      if letter == "b" {
+        for cookie in try CurlOptions.cookies(try value(of: "-b", attached.isEmpty ? nil : attached)) {
+          try command.identity.read(name, cookie)
+        }
+      } else {
+        try read(name, "-\(letter)", attached.isEmpty ? nil : attached)
+      }
+      return
+    }
+  }
+
+  /// Reads an option, which the user may have written in another way.
+  private mutating func read(_ name: String, _ spelling: String, _ attached: String?) throws(UsageError) {
+    guard CurlOptions.takesValue(name) else {
+      if CurlOptions.refused[name] != nil { throw CurlOptions.problem(name) }
       if let attached { throw UsageError("the option '\(name)' takes no value, but got '\(attached)'") }
-      try readFlag(name)
+      return try readFlag(name)
+    }
+    let value = try value(of: spelling, attached)
+    switch name {
+    case "--body": body = Self.content(value)
+    case "--timeout": command.timeout = try Self.seconds(value)
+    case "--retry": command.retries = try Self.count(value)
+    case "--cache": command.cache = try path(value, of: spelling)
+    case "--output": command.output = try path(value, of: spelling)
+    case "--request":
+      if value.isEmpty { throw UsageError("the option '\(spelling)' needs a method") }
+      command.method = Self.method(value) ?? value
+    case "--header":
+      let (name, value) = try CurlOptions.header(value)
+      command.headers.append(value, for: name)
+    case "--user-agent": command.headers.append(value, for: "User-Agent")
+    case "--referer": command.headers.append(value, for: "Referer")
+    case "--url": positionals.append(value)
+    case "--json":
+      isJSON = true
+      data.append(try PostedData(name, value))
+    case "--data", "--data-ascii", "--data-raw", "--data-binary": data.append(try PostedData(name, value))
+    case "--form-part": parts.append(try Part(curl: value))
+    case _ where Identity.options.contains(name): try command.identity.read(name, value)
+    default: try command.connecting.read(name, value)
     }
   }
 
   private mutating func readFlag(_ name: String) throws(UsageError) {
     switch name {
     case "--form": isForm = true
+    case "--multipart": isMultipart = true
+    case "--ignore-stdin": command.ignoresInput = true
+    case "--head":
+      command.method = "HEAD"
+      command.includesHead = true
     case "--no-follow": command.followsRedirects = false
     case "--all": removesAll = true
     case "--verbose": command.isVerbose = true
@@ -89,28 +144,8 @@ struct Arguments {
     case "--insecure": command.connecting.isInsecure = true
     case "--help": shortcut = .help
     case "--version": shortcut = shortcut ?? .version
-    default: throw UsageError("unknown option '\(name)'; see martlet --help")
-    }
-  }
-
-  /// Reads `-v`, `-iv` and `-o file`.
-  private mutating func readShortOptions(_ argument: String) throws(UsageError) {
-    for (index, letter) in argument.dropFirst().enumerated() {
-      switch letter {
-      case "f": isForm = true
-      case "v": command.isVerbose = true
-      case "i": command.includesHead = true
-      case "h": shortcut = .help
-      case "u":
-        let attached = String(argument.dropFirst(index + 2))
-        try command.identity.read("--user", try value(of: "-u", attached.isEmpty ? nil : attached))
-        return
-      case "o":
-        let attached = String(argument.dropFirst(index + 2))
-        command.output = try path(try value(of: "-o", attached.isEmpty ? nil : attached), of: "-o")
-        return
-      default: throw UsageError("unknown option '-\(letter)' in '\(argument)'; see martlet --help")
-      }
+    case _ where CurlOptions.needless.contains(name): break
+    default: throw CurlOptions.problem(name)
     }
   }
 
@@ -126,7 +161,8 @@ struct Arguments {
   }
 
   private static func content(_ value: String) -> RequestCommand.Content {
-    value.hasPrefix("@") ? .file(String(value.dropFirst())) : .text(value)
+    if value == "-" || value == "@-" { return .input }
+    return value.hasPrefix("@") ? .file(String(value.dropFirst())) : .text(value)
   }
 
   private static func seconds(_ value: String) throws(UsageError) -> Duration {
@@ -151,39 +187,55 @@ struct Arguments {
     var items = positionals[...]
     if let first = items.first, let method = Self.method(first) {
       guard items.count > 1 else { throw UsageError("'\(first)' is a method, and the URL is missing") }
+      if let other = command.method, other != method {
+        throw UsageError("the method '\(first)' and the option for '\(other)' exclude each other")
+      }
       command.method = method
       items.removeFirst()
     }
     guard let url = items.popFirst() else { throw UsageError("the URL is missing; see martlet --help") }
     command.url = try Self.absolute(url)
     var fields: [RequestCommand.Field] = []
+    var parts: [Part] = []
     for item in items {
       switch try Item.parse(item) {
       case .query(let name, let value): command.query.append(name, value)
       case .header(let name, let value): command.headers.append(value, for: name)
-      case .field(let field): fields.append(field)
+      case .file(let part): parts.append(part)
+      case .field(let field):
+        fields.append(field)
+        if case .text(let text) = field.value { parts.append(Part(name: field.name, text: text)) }
       }
     }
-    command.content = try content(fields)
+    command.content = try content(fields, self.parts + parts)
+    if isJSON, !command.headers.contains("Accept") { command.headers["Accept"] = "application/json" }
     try command.connecting.check()
     try command.identity.check()
     return command
   }
 
-  private func content(_ fields: [RequestCommand.Field]) throws(UsageError) -> RequestCommand.Content {
-    if let body {
-      if let field = fields.first { throw UsageError("--body and the data item '\(field.name)' exclude each other") }
-      if isForm { throw UsageError("--body and --form exclude each other") }
-      return body
+  /// What is sent along: `parts` has the fields, too, for the case that there are files.
+  private func content(
+    _ fields: [RequestCommand.Field], _ parts: [Part]
+  ) throws(UsageError) -> RequestCommand.Content {
+    if body != nil || !data.isEmpty {
+      let option = body != nil ? "--body" : isJSON ? "--json" : "-d"
+      if let name = fields.first?.name ?? parts.first?.name {
+        throw UsageError("\(option) and the data item '\(name)' exclude each other")
+      }
+      if isForm || isMultipart { throw UsageError("\(option) and --form exclude each other") }
+      if body != nil && !data.isEmpty { throw UsageError("--body and -d exclude each other") }
+      return body ?? .posted(data, isJSON: isJSON)
     }
-    guard !fields.isEmpty else { return .none }
-    guard isForm else { return .json(fields) }
+    let hasFiles = isMultipart || parts.contains { if case .text = $0.value { false } else { true } }
+    guard hasFiles || isForm || !self.parts.isEmpty else { return fields.isEmpty ? .none : .json(fields) }
     for field in fields {
       if case .json = field.value {
         throw UsageError("'\(field.name):=' makes JSON, which a form (--form) cannot carry")
       }
     }
-    return .form(fields)
+    if parts.isEmpty { return .none }
+    return hasFiles || !self.parts.isEmpty ? .multipart(parts) : .form(fields)
   }
 
   /// The method that a word names: anything in capitals, or a common method in any case.

@@ -57,13 +57,13 @@ struct DownloadCommand: Equatable, Sendable {
       }
     }
     guard case .request(let template) = try Arguments.parse([first] + passed) else { throw UsageError(usage) }
+    if template.content != .none { throw UsageError("a download sends no body") }
     command.template = template
     return command
   }
 
   static func takesValue(_ word: String) -> Bool {
-    ["-u", "--timeout", "--retry", "--cache"].contains(word) || Identity.options.contains(word)
-      || Connecting.options.contains(word)
+    CurlOptions.takesValue(word)
   }
 
   private static func isFolder(_ path: String) -> Bool {
@@ -99,7 +99,8 @@ struct DownloadCommand: Equatable, Sendable {
       let queue = RequestQueue(client: client)
       let handles = urls.enumerated().map { index, url in
         queue.download(
-          .get(RequestTarget(url)), to: destination, options: template.options.accepts(.success), download: options
+          .get(RequestTarget(url), headers: template.headers), to: destination,
+          options: template.options.accepts(.success), download: options
         ) { bar.show($0, of: index) }
       }
       var code = ExitCode.success
@@ -132,7 +133,11 @@ struct DownloadCommand: Equatable, Sendable {
     configuration.cache = template.cache.map { .disk(URL(filePath: $0)) } ?? .off
     template.connecting.apply(to: &configuration)
     try template.identity.apply(to: &configuration, url: template.url)
-    if template.isVerbose { configuration.attemptMiddleware = [Trace(errors: Terminal(STDERR_FILENO))] }
+    if template.isVerbose {
+      configuration.attemptMiddleware = [
+        Trace(errors: Terminal(STDERR_FILENO), hasEngine: template.connecting.lane != .system)
+      ]
+    }
     return HTTPClient { [configuration] in $0 = configuration }
   }
 

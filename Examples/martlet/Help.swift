@@ -16,13 +16,14 @@ enum Help {
 
     ITEM    name==text   query item                Header:text  header field
             name=text    field of a JSON object    Header;      empty header field
-            name:=json   the same with any JSON    a\:b=text    '\' escapes : = ;
+            name:=json   the same with any JSON    name@file    file of a form
 
-        --body TEXT|@FILE    send this instead of items
-    -f, --form               send the fields as a form instead of JSON
+        --body TEXT|@FILE|-  send this instead of items; - is standard input
+        --ignore-stdin       else a redirected one is the body, but of GET and HEAD
+    -f, --form               send a form instead of JSON; --multipart: one of parts
+    curl's -X -H -d -F -I -b -A -e -m -x, too. '\' escapes : = ; @ in item names.
         --timeout SECONDS    limit for everything together, such as 0.5
-        --retry N            repeat up to N times what may succeed later (not POST)
-        --no-follow          show redirects instead of following them
+        --retry N            up to N times (not POST);  --no-follow: no redirects
     -u, --user NAME[:PASS]   answer with this password, or ask for one and keep it
         --credentials FILE   here; --basic: send it at once; --digest: no other way
         --bearer TOKEN|@FILE send this token
@@ -49,7 +50,6 @@ enum Help {
 
     Examples    martlet api.example.com/users page==2 Accept:application/json
                 martlet PUT :8080/users/7 name=Ada admin:=true 'tags:=["x"]'
-                martlet POST example.com/up --body @a.json --timeout 30 --retry 3
 
     """#
 }

@@ -79,7 +79,7 @@ struct Identity: Equatable, Sendable {
     }
   }
 
-  private static func contents(of path: String, for option: String) throws(UsageError) -> Data {
+  static func contents(of path: String, for option: String) throws(UsageError) -> Data {
     do {
       return try Data(contentsOf: URL(fileURLWithPath: path))
     } catch {

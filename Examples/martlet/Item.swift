@@ -6,11 +6,13 @@ enum Item: Equatable {
   case header(name: String, value: String)
   /// `name=text` or `name:=json`.
   case field(RequestCommand.Field)
+  /// `name@file`.
+  case file(Part)
 
   /// Reads a word.
   ///
-  /// The first separator counts, and the longest of those that begin there. A backslash before `:`, `=`, `;` or `\` in
-  /// the name takes its meaning away; the value is taken as it is.
+  /// The first separator counts, and the longest of those that begin there. A backslash before `:`, `=`, `;`, `@` or
+  /// `\` in the name takes its meaning away; the value is taken as it is.
   static func parse(_ word: String) throws(UsageError) -> Item {
     let lower = word.lowercased()
     if lower.hasPrefix("http://") || lower.hasPrefix("https://") {
@@ -19,18 +21,18 @@ enum Item: Equatable {
     var name = ""
     var rest = Substring(word)
     while let character = rest.first {
-      if character == "\\", let next = rest.dropFirst().first, ":=;\\".contains(next) {
+      if character == "\\", let next = rest.dropFirst().first, ":=;@\\".contains(next) {
         name.append(next)
         rest = rest.dropFirst(2)
         continue
       }
-      if character == ":" || character == "=" || (character == ";" && rest.count == 1) {
+      if ":=@".contains(character) || (character == ";" && rest.count == 1) {
         return try item(named: name, rest, word)
       }
       name.append(character)
       rest = rest.dropFirst()
     }
-    throw UsageError("'\(word)' is none of name=text, name:=json, name==query, Header:value and Header;")
+    throw UsageError("'\(word)' is none of name=text, name:=json, name@file, name==query, Header:value and Header;")
   }
 
   private static func item(named name: String, _ rest: Substring, _ word: String) throws(UsageError) -> Item {
@@ -38,6 +40,7 @@ enum Item: Equatable {
     if rest.hasPrefix(":=") { return .field(.init(name: name, value: .json(try json(rest.dropFirst(2), name)))) }
     if rest.hasPrefix("==") { return .query(name: name, value: String(rest.dropFirst(2))) }
     let value = String(rest.dropFirst())
+    if rest.hasPrefix("@") { return .file(try Part(name: name, file: value)) }
     if rest.hasPrefix("=") { return .field(.init(name: name, value: .text(value))) }
     if rest.hasPrefix(";") { return .header(name: name, value: "") }
     let trimmed = value.drop { $0 == " " }

@@ -1,6 +1,6 @@
 /// Indents JSON for reading.
 ///
-/// It works on the text: keys keep their order, numbers and strings their spelling, and nothing is decoded.
+/// It works on the text: keys keep their order, and numbers and strings their spelling, but for escaped letters (`\u00fc`).
 struct JSONFormatter {
   /// How text is coloured.
   var palette = Palette.plain
@@ -10,7 +10,7 @@ struct JSONFormatter {
 
   /// The text indented by two spaces a level, or `nil` if it is not JSON or nested too deeply.
   ///
-  /// Control characters in strings are made visible.
+  /// Control characters in strings are made visible, and escaped letters readable.
   func format(_ text: String) -> String? {
     var scanner = JSONScanner(text)
     var result = ""
@@ -48,10 +48,54 @@ struct JSONFormatter {
     case .endArray: "]"
     case .colon: ": "
     case .comma: ","
-    case .key(let range): palette.paint(text(range), .key)
-    case .string(let range): palette.paint(text(range), .string)
+    case .key(let range): palette.paint(Self.readable(text(range)), .key)
+    case .string(let range): palette.paint(Self.readable(text(range)), .string)
     case .number(let range): palette.paint(text(range), .number)
     case .word(let range): palette.paint(text(range), .word)
+    }
+  }
+}
+
+extension JSONFormatter {
+  /// A string of JSON with its `\uXXXX` as characters, but for those that nobody could see or that would end the string.
+  private static func readable(_ string: String) -> String {
+    guard string.contains("\\u") else { return string }
+    var result = ""
+    var rest = Substring(string)
+    while let start = rest.firstIndex(of: "\\") {
+      result += rest[..<start]
+      rest = rest[start...]
+      let (scalar, count) = escaped(rest)
+      if let scalar { result.unicodeScalars.append(scalar) } else { result += rest.prefix(count) }
+      rest = rest.dropFirst(count)
+    }
+    return result + rest
+  }
+
+  /// The character that an escape at the beginning of a text stands for, if it is shown, and the length of the escape.
+  private static func escaped(_ text: Substring) -> (Unicode.Scalar?, count: Int) {
+    guard let first = unit(text) else { return (nil, 2) }
+    var units = [first]
+    if UTF16.isLeadSurrogate(first) {
+      guard let second = unit(text.dropFirst(6)), UTF16.isTrailSurrogate(second) else { return (nil, 6) }
+      units.append(second)
+    }
+    let count = 6 * units.count
+    guard let scalar = String(validating: units, as: UTF16.self)?.unicodeScalars.first, isShown(scalar) else {
+      return (nil, count)
+    }
+    return (scalar, count)
+  }
+
+  private static func unit(_ text: Substring) -> UInt16? {
+    text.hasPrefix("\\u") ? UInt16(text.dropFirst(2).prefix(4), radix: 16) : nil
+  }
+
+  private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+    case .spaceSeparator: scalar == " "
+    default: scalar != "\"" && scalar != "\\"
     }
   }
 }

@@ -8,6 +8,9 @@ struct Printer: Sendable {
   /// Whether a person reads it: then nothing from a server reaches the terminal unescaped.
   var isForTerminal = true
 
+  /// The longest body of a request that is shown.
+  private static let maximumShownBytes = 64 << 10
+
   /// The status line and the header fields, with a line end after each.
   func head(of response: StreamedResponse) -> String {
     let phrase = response.reasonPhrase ?? response.status.reasonPhrase
@@ -35,7 +38,30 @@ struct Printer: Sendable {
 
   /// Text with each line marked, as a trace shows what went out (`>`) and what came in (`<`).
   func marked(_ text: String, with mark: Character) -> String {
-    text.split(separator: "\n").map { palette.paint("\(mark) ", .dim) + $0 + "\n" }.joined()
+    var lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+    if lines.last?.isEmpty ?? false { lines.removeLast() }
+    return lines.map { palette.paint("\(mark) ", .dim) + $0 + "\n" }.joined()
+  }
+
+  /// The body of a request as it is sent, or a note in place of what is no text or too long.
+  func body(of request: HTTPRequest) -> String {
+    request.body.map { shown($0.content, length: $0.length) } ?? ""
+  }
+
+  private func shown(_ content: HTTPBody.Content, length: Int64?) -> String {
+    let note = palette.paint("(\(length.map { "\($0) bytes" } ?? "a body"), not shown)", .notice)
+    switch content {
+    case .data(let data):
+      guard data.count <= Self.maximumShownBytes, !data.contains(0),
+        let text = String(validating: data, as: UTF8.self)
+      else { return note }
+      return Visible.text(text)
+    case .file(let file):
+      guard let length, length <= Self.maximumShownBytes, let data = try? Data(contentsOf: file) else { return note }
+      return shown(.data(data), length: length)
+    case .pieces(let pieces): return pieces.map { shown($0, length: $0.length) }.joined()
+    case .stream, .gzip, .spool, .invalid: return note
+    }
   }
 
   /// The body for a terminal, with a line end: JSON indented, other text as it is, or a note about what it is.

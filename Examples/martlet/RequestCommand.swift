@@ -22,6 +22,13 @@ struct RequestCommand: Equatable, Sendable {
     case form([Field])
     case text(String)
     case file(String)
+    case multipart([Part])
+    /// The data of curl's `-d` or `--json`.
+    case posted([PostedData], isJSON: Bool)
+    /// Standard input.
+    case input
+    /// What was read already.
+    case bytes(Data, type: String)
   }
 
   /// The method, or `nil` to choose it by the content.
@@ -31,6 +38,7 @@ struct RequestCommand: Equatable, Sendable {
   var query = Query()
   var headers = HTTPHeaders()
   var content = Content.none
+  var ignoresInput = false
   var timeout: Duration?
   var retries = 0
   var followsRedirects = true
@@ -72,7 +80,52 @@ struct RequestCommand: Equatable, Sendable {
     case .form(let fields): .form(Self.query(fields))
     case .text(let text): .text(text, contentType: Self.contentType(ofText: text))
     case .file(let path): .file(URL(fileURLWithPath: path), contentType: Self.contentType(ofFile: path))
+    case .multipart(let parts): .multipart { for part in parts { part.add(to: &$0) } }
+    case .bytes(let data, let type): .data(data, contentType: type)
+    case .posted, .input: nil
     }
+  }
+
+  /// Reads what standard input and the files of `-d` have for the body.
+  ///
+  /// Without other content standard input is the body if it is redirected and not empty; not of a GET or HEAD that was
+  /// asked for by name, and not with `--ignore-stdin`.
+  mutating func readInput(_ errors: Terminal, from input: StandardInput = StandardInput()) throws(UsageError) {
+    func read() throws(UsageError) -> Data { try input.read(errors) }
+    switch content {
+    case .none where !ignoresInput && method != "GET" && method != "HEAD" && input.isRedirected:
+      let data = try read()
+      if !data.isEmpty { content = .bytes(data, type: Self.contentType(of: data)) }
+    case .input:
+      let data = try read()
+      content = .bytes(data, type: Self.contentType(of: data))
+    case .posted(let pieces, let isJSON):
+      var whole = Data()
+      for (index, piece) in pieces.enumerated() {
+        if index > 0 && !isJSON { whole.append(UInt8(ascii: "&")) }
+        whole.append(try Self.bytes(of: piece, read))
+      }
+      content = .bytes(whole, type: isJSON ? "application/json" : "application/x-www-form-urlencoded")
+    case .multipart(var parts):
+      for index in parts.indices { try parts[index].take(read) }
+      content = .multipart(parts)
+    default: break
+    }
+  }
+
+  private static func bytes(
+    of piece: PostedData, _ input: () throws(UsageError) -> Data
+  ) throws(UsageError) -> Data {
+    guard case .file(let path, let isStripped) = piece else {
+      guard case .text(let text) = piece else { return Data() }
+      return Data(text.utf8)
+    }
+    let data = try path == "-" ? input() : Identity.contents(of: path, for: "-d")
+    return isStripped ? data.filter { ![0x0A, 0x0D, 0].contains($0) } : data
+  }
+
+  private static func contentType(of data: Data) -> String {
+    String(validating: data, as: UTF8.self).map { contentType(ofText: $0) } ?? "application/octet-stream"
   }
 
   /// A JSON object with the fields in their order; of fields with the same name the last one counts.

@@ -32,7 +32,7 @@ struct RunRequest: Sendable {
 
   private func send() async throws -> ExitCode {
     defer { file?.discard() }
-    let trace = command.isVerbose ? Trace(errors: errors) : nil
+    let trace = command.isVerbose ? Trace(errors: errors, hasEngine: command.connecting.lane != .system) : nil
     var configuration = HTTPClient.Configuration()
     configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
     configuration.cache = command.cache.map { .disk(URL(filePath: $0)) } ?? .off

@@ -13,7 +13,9 @@ struct SSECommand: Equatable, Sendable {
       configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
       command.connecting.apply(to: &configuration)
       try command.identity.apply(to: &configuration, url: command.url)
-      if command.isVerbose { configuration.attemptMiddleware = [Trace(errors: errors)] }
+      if command.isVerbose {
+        configuration.attemptMiddleware = [Trace(errors: errors, hasEngine: command.connecting.lane != .system)]
+      }
       let client = HTTPClient { [configuration] in $0 = configuration }
       try await command.identity.fill(client.cookies, url: command.url)
       for try await event in client.serverSentEvents(command.request, options: command.options) {

@@ -21,13 +21,16 @@ enum Tool {
       case .version: return print("martlet \(HTTPClient.Configuration.version)\n", output)
       case .demo: return await Demo(output: output).run()
       case .cache(let command): return await command.run(output, errors)
-      case .events(let command):
+      case .events(var command):
+        try command.command.readInput(errors)
         let signals = Signals { HiddenLine.restore() }
         defer { signals.ignore() }
         return await command.run(output, errors)
       case .download(let command): return await command.run(output, errors)
       case .upload(let command): return await command.run(output, errors)
-      case .request(let command):
+      case .request(var command):
+        // Before any descriptor is opened, which would take the place of a closed standard input.
+        try command.readInput(errors)
         let file = try command.output.map { name throws(UsageError) in try OutputFile(name) }
         let signals = Signals {
           file?.discard()

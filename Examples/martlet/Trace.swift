@@ -4,13 +4,24 @@ import Martlet
 /// Shows what goes out and what comes in: an attempt middleware sees every hop and every attempt as it is sent.
 struct Trace: Middleware {
   let errors: Terminal
+  /// Whether the library's own engine sends, which adds a field of its own.
+  var hasEngine = true
 
   func intercept(
     _ request: HTTPRequest, context: RequestContext,
     next: MiddlewareNext
   ) async throws -> StreamedResponse {
     let printer = Printer(palette: errors.palette, isForTerminal: true)
-    try? errors.write(printer.marked(printer.head(of: request), with: ">"))
+    var sent = request
+    #if os(Linux)
+      if hasEngine, !sent.headers.contains("Accept-Encoding"), !ContentCoding.accepted.isEmpty {
+        sent.headers["Accept-Encoding"] = sent.headers.contains("Range") ? "identity" : ContentCoding.accepted
+      }
+    #endif
+    var text = printer.marked(printer.head(of: sent), with: ">")
+    let body = printer.marked(printer.body(of: request), with: ">")
+    if !body.isEmpty { text += errors.palette.paint(">", .dim) + "\n" + body }
+    try? errors.write(text)
     do {
       let response = try await next(request)
       try? errors.write(printer.marked(printer.head(of: response), with: "<"))

@@ -40,6 +40,7 @@ struct UploadCommand: Equatable, Sendable {
     guard case .request(let template) = try Arguments.parse([try Arguments.absolute(places[1])] + passed) else {
       throw UsageError(usage)
     }
+    if template.content != .none { throw UsageError("an upload sends the file and no other body") }
     command.template = template
     return command
   }
@@ -53,7 +54,7 @@ struct UploadCommand: Equatable, Sendable {
       body = .file(file, contentType: MediaType.forFileExtension(file.pathExtension)?.description)
     }
     if isGzipped { body = body.gzipped() }
-    return HTTPRequest(field == nil ? .put : .post, RequestTarget(template.url), body: body)
+    return HTTPRequest(field == nil ? .put : .post, RequestTarget(template.url), headers: template.headers, body: body)
   }
 
   /// Does it.

@@ -2,7 +2,7 @@ import Foundation
 
 extension HTTPBody.Content {
   /// The number of bytes, or `nil` if it cannot be known now.
-  var length: Int64? {
+  package var length: Int64? {
     switch self {
     case .data(let data): Int64(data.count)
     case .file(let url): try? HTTPBody.fileSize(url)

@@ -57,6 +57,7 @@ import Testing
     ("a:=[1, 2]", .field(.init(name: "a", value: .json("[1, 2]")))),
     ("a\\:b=c", .field(.init(name: "a:b", value: .text("c")))),
     ("a\\=b==c", .query(name: "a=b", value: "c")), ("a\\\\=c", .field(.init(name: "a\\", value: .text("c")))),
+    ("a\\@b=c", .field(.init(name: "a@b", value: .text("c")))),
     ("a\\b=c\\=d", .field(.init(name: "a\\b", value: .text("c\\=d")))),
   ])
   func `reads items`(word: String, item: Item) throws {
@@ -139,7 +140,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ([], "URL"), (["GET"], "GET"), ([""], "URL"), (["--nope"], "--nope"), (["-x", "http://a.test"], "-x"),
+    ([], "URL"), (["GET"], "GET"), ([""], "URL"), (["--nope"], "--nope"), (["-Z", "http://a.test"], "-Z"),
     (["http://a.test", "--timeout"], "--timeout"), (["http://a.test", "--timeout", "soon"], "soon"),
     (["http://a.test", "--timeout", "0"], "'0'"), (["http://a.test", "--timeout", "-1"], "-1"),
     (["http://a.test", "--timeout", "nan"], "nan"), (["http://a.test", "--timeout", "1e999"], "1e999"),

@@ -4,7 +4,7 @@ import Testing
 @testable import MartletTool
 
 @Suite(.hangLimit) struct JSONFormatterTests {
-  @Test func `indents and keeps order, numbers and escapes as they are`() {
+  @Test func `indents and keeps order and numbers as they are`() {
     let text = #"{"z":1.0,"a":[1e400,-0,{"b":null,"a":[]}],"é\u00e9":"x\/y","e":{} , "z":true}"#
 
     let formatted = JSONFormatter().format(text)
@@ -21,7 +21,7 @@ import Testing
               "a": []
             }
           ],
-          "é\u00e9": "x\/y",
+          "éé": "x\/y",
           "e": {},
           "z": true
         }
@@ -63,6 +63,17 @@ import Testing
     let text = JSONFormatter(palette: .colored).format(#"{"a":"b"}"#)
 
     #expect(text == "{\n  \u{1B}[34;1m\"a\"\u{1B}[0m: \u{1B}[32;22m\"b\"\u{1B}[0m\n}")
+  }
+
+  @Test(arguments: [
+    (#"\u00fc\u4E2D"#, "ü中"), (#"\ud83d\ude00!"#, "😀!"), (#"a\u0020b"#, "a b"), (#"\\u00fc"#, #"\\u00fc"#),
+    (#"\u0022\u005c"#, #"\u0022\u005c"#), (#"\u001b\u009b\u0000"#, #"\u001b\u009b\u0000"#),
+    (#"\u202e\u200b\ufeff\u00a0"#, #"\u202e\u200b\ufeff\u00a0"#), (#"\ud83d"#, #"\ud83d"#),
+    (#"\ude00\ud83dx\n"#, #"\ude00\ud83dx\n"#), (#"\ud83d\u00fc"#, #"\ud83dü"#),
+  ])
+  func `escaped letters are readable, and escaped control characters stay`(text: String, shown: String) {
+    #expect(JSONFormatter().format("[\"\(text)\"]") == "[\n  \"\(shown)\"\n]")
+    #expect(JSONFormatter().format("{\"\(text)\":1}") == "{\n  \"\(shown)\": 1\n}")
   }
 
   @Test func `shows control characters that JSON allows in strings`() {

@@ -41,6 +41,27 @@ import Testing
     #expect(server.requests.first?.header("Authorization") == "Bearer s3cret")
   }
 
+  @Test func `--verbose shows the body and the fields that the engine adds`() async throws {
+    let server = try MockServer(.ok("hello"))
+    let folder = try TemporaryFolder()
+    try folder.write("text\u{1B}\n", to: "a.txt")
+    try folder.write("\u{0}\u{1}", to: "a.bin")
+
+    let json = try await ToolProcess.martlet("-v", server.url("/"), "a=é")
+    let form = try await ToolProcess.martlet(
+      "-v", server.url("/"), "a@\(folder.path("a.txt"))", "b@\(folder.path("a.bin"))")
+
+    let request = try #require(server.requests.first)
+    #expect(json.errors.contains("> Content-Type: application/json\n"), "\(json.errors)")
+    #expect(json.errors.contains(">\n> {\"a\": \"é\"}\n<"), "\(json.errors)")
+    #if os(Linux)
+      let coding = try #require(request.header("Accept-Encoding"))
+      #expect(json.errors.contains("> Accept-Encoding: \(coding)\n"), "\(json.errors)")
+    #endif
+    #expect(
+      form.errors.contains("> text\\u{1b}\n") && form.errors.contains("> (2 bytes, not shown)\n"), "\(form.errors)")
+  }
+
   @Test func `-o writes the file and nothing else`() async throws {
     let server = try MockServer(.repeating(Data("0123456789".utf8), count: 300_000))
     let folder = try TemporaryFolder()

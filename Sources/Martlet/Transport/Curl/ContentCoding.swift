@@ -4,7 +4,7 @@
   /// A content coding that a system library undoes (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
   ///
   /// A decoder is a pointer that belongs to whoever made it.
-  enum ContentCoding: CaseIterable {
+  package enum ContentCoding: CaseIterable {
     case gzip, deflate, brotli, zstd
 
     /// How a step went.
@@ -32,7 +32,7 @@
     static let usable = allCases.filter(\.isUsable)
 
     /// The value of `Accept-Encoding` that asks for them; empty for none.
-    static let accepted = fieldValue(for: usable)
+    package static let accepted = fieldValue(for: usable)
 
     static func fieldValue(for codings: [ContentCoding]) -> String { codings.map(\.name).joined(separator: ", ") }
 

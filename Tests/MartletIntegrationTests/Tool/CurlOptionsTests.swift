@@ -1,0 +1,81 @@
+import Foundation
+import Martlet
+import TestSupport
+import Testing
+
+@testable import MartletTool
+
+/// The options of curl that the tool takes.
+@Suite(.hangLimit) struct CurlOptionsTests {
+  private func request(_ arguments: [String]) throws -> RequestCommand {
+    guard case .request(let request) = try Arguments.parse(arguments) else { throw UsageError("not a request") }
+    return request
+  }
+
+  @Test(arguments: [
+    (["-XPUT"], "PUT"), (["-X", "delete"], "DELETE"), (["--request=Purge"], "Purge"), (["-d", "a=1"], "POST"),
+    (["-XPATCH", "-da=1"], "PATCH"), (["-F", "a=b"], "POST"), (["-I"], "HEAD"), (["--json", "{}"], "POST"),
+  ])
+  func `the method is that of -X, or follows from the content`(arguments: [String], method: String) throws {
+    #expect(try request(["a.test"] + arguments).request.method.rawValue == method)
+  }
+
+  @Test func `reads header fields`() throws {
+    let command = try request(
+      ["a.test", "-H", "X-One: 1: 2", "-HX-Two:2", "--header=X-Empty;", "-A", "agent/1", "-e", "http://b.test/"])
+
+    let expected: HTTPHeaders = [
+      "X-One": "1: 2", "X-Two": "2", "X-Empty": "", "User-Agent": "agent/1", "Referer": "http://b.test/",
+    ]
+    #expect(command.headers == expected)
+  }
+
+  @Test func `reads options with the same meaning`() throws {
+    let command = try request([
+      "-sSLkgN", "--compressed", "-m", "2.5", "-x", "proxy.test:1", "-u", "ada:x", "-b", "a=1; b=2", "-o", "file",
+      "--url", "a.test",
+    ])
+
+    #expect(command.url == "https://a.test" && command.timeout == .milliseconds(2500) && command.output == "file")
+    #expect(command.connecting.isInsecure && command.connecting.proxy == Proxy("http://proxy.test:1"))
+    #expect(command.identity.user == .init(name: "ada", password: "x") && command.identity.cookies == ["a=1", "b=2"])
+    #expect(command.followsRedirects)
+  }
+
+  @Test func `reads parts`() throws {
+    let command = try request([
+      "a.test", "-F", "a=b=c", "-F", "f=@x/a.png;type=image/x;filename=b.png", "-F", "g=<notes.txt", "h=i", "j@k;l",
+    ])
+
+    var parts = [Part(name: "a", text: "b=c"), try Part(name: "f", file: "x/a.png"), Part(name: "g", text: "")]
+    parts[1].value = .file("x/a.png", filename: "b.png", type: "image/x")
+    parts[2].value = .contents("notes.txt")
+    parts += [try Part(name: "j", file: "k;l")]
+    parts.insert(Part(name: "h", text: "i"), at: 3)
+    #expect(command.content == .multipart(parts))
+  }
+
+  @Test(arguments: [
+    (["-G"], "name==value"), (["-O"], "martlet download"), (["-T", "f"], "martlet upload"),
+    (["-c", "f"], "--cookie-jar"),
+    (["-w", "x"], "--timing"), (["-D", "-"], "-i"), (["-n"], "--user"), (["-r", "0-1"], "Range:"),
+    (["-C", "-"], "martlet download"), (["--http1.1"], "--http 1.1"), (["--connect-timeout", "1"], "--timeout"),
+    (["--socks5=h"], "--proxy socks5://"), (["--data-urlencode", "a=b"], "--form"), (["--fail"], "exit code"),
+    (["-b", "file"], "--cookies-txt"), (["-H", "X:"], "-H 'X;'"), (["-H", "X"], "Name: value"), (["-H", ":x"], "-H"),
+    (["-F", "a"], "-F needs"), (["-F", "=b"], "-F needs"), (["-F", "a=@"], "'a'"), (["-F", "a=b;type=c/d"], "type"),
+    (["-d", "a", "b=c"], "-d and the data item 'b'"), (["-d", "a", "--form"], "--form"), (["-d", "@"], "--data"),
+    (["-d", "a", "--body", "b"], "--body and -d"), (["-F", "a=b", "c:=1"], "'c:='"), (["-X", ""], "-X"),
+    (["-X"], "-X"), (["--json", "{}", "-F", "a=b"], "--json"), (["a@"], "'a'"), (["--form-part", "x"], "--form-part"),
+    (["--location=1"], "--location"),
+  ])
+  func `names the way that is ours`(arguments: [String], way: String) {
+    let error = #expect(throws: UsageError.self) { try Arguments.parse(["http://a.test"] + arguments) }
+
+    #expect(error?.description.contains(way) ?? false, "\(error?.description ?? "")")
+  }
+
+  @Test func `two methods exclude each other`() {
+    #expect(throws: UsageError.self) { try Arguments.parse(["-X", "PUT", "POST", "a.test"]) }
+    #expect(throws: Never.self) { try Arguments.parse(["-X", "post", "POST", "a.test"]) }
+  }
+}

@@ -1,0 +1,146 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  @testable import MartletTool
+
+  /// What the tool sends of its standard input, and of the files that are named as curl names them.
+  @Suite(.hangLimit) struct ToolInputTests {
+    private let folder: TemporaryFolder
+    private let server: MockServer
+
+    init() throws {
+      folder = try TemporaryFolder()
+      server = try MockServer(.empty(204))
+    }
+
+    /// Runs the tool with a file as its standard input.
+    private func martlet(_ arguments: String..., input text: String) async throws -> ToolProcess.Result {
+      try folder.write(text, to: "input")
+      let file = try #require(FileHandle(forReadingAtPath: folder.path("input")))
+      return try await ToolProcess(try ToolProcess.martlet(), arguments, input: file).end()
+    }
+
+    /// The requests, in a line each.
+    private var sent: [String] {
+      server.requests.map { "\($0.method) \($0.header("Content-Type") ?? "-") \($0.text)" }
+    }
+
+    @Test func `a file as standard input is the body`() async throws {
+      let url = server.url("/")
+
+      let results = [
+        try await martlet("post", url, input: "{\"a\": 1}\n"), try await martlet(url, input: "plain"),
+        try await martlet("PUT", url, "Content-Type:a/b", input: "x"), try await martlet(url, input: ""),
+      ]
+
+      #expect(results.map(\.status) == [0, 0, 0, 0], "\(results.map(\.errors))")
+      #expect(
+        sent == [
+          "POST application/json {\"a\": 1}\n", "POST text/plain; charset=utf-8 plain", "PUT a/b x", "GET - ",
+        ])
+    }
+
+    @Test(.needs(.shell)) func `so is a pipe, and a closed one is nothing`() async throws {
+      let lines = [#"printf abc | "$1" "$2""#, #""$1" "$2" <&-"#, #""$1" "$2" </dev/null"#]
+      for line in lines {
+        let process = try TestProgram.shell.start(["-c", line, "sh", try ToolProcess.martlet().path, server.url("/")])
+        let result = try await process.end()
+        #expect(result.status == 0, "\(line): \(result.errors)")
+      }
+
+      #expect(sent == ["POST text/plain; charset=utf-8 abc", "GET - ", "GET - "])
+    }
+
+    @Test func `other content, GET, HEAD and --ignore-stdin leave it alone`() async throws {
+      let url = server.url("/")
+      try #require(mkfifo(folder.path("pipe"), 0o600) == 0)
+      // Open for both, so that it never ends.
+      let endless = try #require(FileHandle(forUpdatingAtPath: folder.path("pipe")))
+
+      for arguments in [["GET", url], ["-I", url], [url, "--ignore-stdin"], [url, "a=b"], [url, "-d", "c"]] {
+        let result = try await ToolProcess(try ToolProcess.martlet(), arguments, input: endless).end()
+        #expect(result.status == 0, "\(arguments): \(result.errors)")
+      }
+
+      #expect(
+        sent == [
+          "GET - ", "HEAD - ", "GET - ", "POST application/json {\"a\": \"b\"}",
+          "POST application/x-www-form-urlencoded c",
+        ])
+    }
+
+    @Test func `a hyphen is standard input`() async throws {
+      let url = server.url("/")
+
+      _ = try await martlet(url, "--body", "-", input: "[1]")
+      _ = try await martlet("GET", url, "--body=@-", input: "")
+      _ = try await martlet(url, "-d", "@-", "-d", "c=d", input: "a=b\r\n")
+      _ = try await martlet(url, "-F", "f=@-;filename=a.txt", input: "part")
+
+      #expect(
+        sent.prefix(3) == [
+          "POST application/json [1]", "GET text/plain; charset=utf-8 ",
+          "POST application/x-www-form-urlencoded a=b&c=d",
+        ])
+      let form = try #require(server.requests.last)
+      #expect(form.text.contains("name=\"f\"; filename=\"a.txt\"\r\nContent-Type: text/plain"), "\(form.text)")
+      #expect(form.text.contains("\r\n\r\npart\r\n"))
+    }
+
+    @Test func `-d posts text and files as curl does`() async throws {
+      try folder.write("a=1\r\nb\n", to: "file")
+      let file = "@\(folder.path("file"))"
+
+      for arguments in [
+        ["-d", "x=1", "--data", "y=2"], ["-d", file], ["--data-binary", file], ["--data-raw", "@z"],
+        ["-d", "{}", "-H", "Content-Type: application/json"], ["--json", "{\"a\":1}"],
+      ] {
+        let result = try await ToolProcess(try ToolProcess.martlet(), [server.url("/")] + arguments).end()
+        #expect(result.status == 0, "\(result.errors)")
+      }
+      let missing = try await ToolProcess.martlet(server.url("/"), "-d", "@\(folder.path("none"))")
+
+      let form = "POST application/x-www-form-urlencoded "
+      #expect(
+        sent == [
+          form + "x=1&y=2", form + "a=1b", form + "a=1\r\nb\n", form + "@z", "POST application/json {}",
+          "POST application/json {\"a\":1}",
+        ])
+      #expect(server.requests.last?.header("Accept") == "application/json")
+      #expect(missing.status == 2 && missing.errors.contains("none"), "\(missing.errors)")
+    }
+
+    @Test func `a file makes a multipart form, and one that is missing is named`() async throws {
+      try folder.write("{}", to: "a.json")
+
+      let sent = try await ToolProcess.martlet(server.url("/"), "name=Ada", "file@\(folder.path("a.json"))")
+      let plain = try await ToolProcess.martlet(server.url("/"), "--multipart", "name=Ada")
+      let missing = try await ToolProcess.martlet(server.url("/"), "file@\(folder.path("none"))")
+
+      #expect(sent.status == 0 && plain.status == 0, "\(sent.errors)\(plain.errors)")
+      #expect(missing.status == 2 && missing.errors.contains("none"), "\(missing.errors)")
+      #expect(server.requests.count == 2)
+      for request in server.requests {
+        #expect(request.header("Content-Type")?.hasPrefix("multipart/form-data; boundary=") ?? false)
+        #expect(request.text.contains("name=\"name\"\r\n\r\nAda\r\n"))
+      }
+      let file = "name=\"file\"; filename=\"a.json\"\r\nContent-Type: application/json\r\n\r\n{}\r\n"
+      #expect(server.requests.first?.text.contains(file) ?? false)
+    }
+
+    @Test func `files, pipes and sockets are redirections`() throws {
+      try folder.write("x", to: "file")
+      let file = try #require(FileHandle(forReadingAtPath: folder.path("file")))
+      let null = try #require(FileHandle(forReadingAtPath: "/dev/null"))
+      let directory = open(folder.path("."), O_RDONLY | O_CLOEXEC)
+      defer { close(directory) }
+
+      #expect(StandardInput(descriptor: file.fileDescriptor).isRedirected)
+      #expect(!StandardInput(descriptor: null.fileDescriptor).isRedirected)
+      #expect(!StandardInput(descriptor: directory).isRedirected && !StandardInput(descriptor: -1).isRedirected)
+    }
+  }
+#endif
