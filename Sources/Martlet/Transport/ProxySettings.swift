@@ -2,14 +2,14 @@ public import Foundation
 
 /// Which proxy a client uses for what.
 ///
-/// The default is ``none``: nothing is read from the environment unless it is asked for.
+/// The default is ``direct``: nothing is read from the environment unless it is asked for.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.proxy = .proxy("http://proxy.example:3128", except: ["localhost", ".example.com"]) }
 /// ```
 ///
 /// A request that cannot be sent through its proxy fails; it is never sent directly instead. With a setting other than
-/// ``none``, a header field `Proxy-Authorization` is sent with a request that a proxy takes in absolute form, and fails
+/// ``direct``, a header field `Proxy-Authorization` is sent with a request that a proxy takes in absolute form, and fails
 /// every other with ``HTTPError/Kind/invalidRequest``: it would reach the server.
 ///
 /// A proxy that wants credentials gets those of its URL, else those of the authenticator that is kept under

@@ -51,7 +51,7 @@ public struct RetryPolicy: Sendable {
   ///
   /// That is what happens when a server closes an idle connection at the moment it is used again. What an HTTP/2 server
   /// says that it has not processed (RFC 9113 §8.7) is repeated too, whatever the method, up to ten times: by this policy
-  /// and all others but ``none``.
+  /// and all others but ``off``.
   public static let standard = RetryPolicy(rule: .standard, maximumAttempts: 2)
 
   /// Repetitions after a timeout, at once.
