@@ -86,14 +86,17 @@ struct RequestCommand: Equatable, Sendable {
     }
   }
 
+  /// The methods that, asked for by name, do not have standard input for a body.
+  private static let bodiless: Set<String> = ["GET", "HEAD", "DELETE", "OPTIONS", "TRACE"]
+
   /// Reads what standard input and the files of `-d` have for the body.
   ///
-  /// Without other content standard input is the body if it is redirected and not empty; not of a GET or HEAD that was
-  /// asked for by name, and not with `--ignore-stdin`.
+  /// Without other content standard input is the body if it is redirected and not empty; not of a GET, HEAD, DELETE,
+  /// OPTIONS or TRACE that was asked for by name, and not with `--ignore-stdin`.
   mutating func readInput(_ errors: Terminal, from input: StandardInput = StandardInput()) throws(UsageError) {
     func read() throws(UsageError) -> Data { try input.read(errors) }
     switch content {
-    case .none where !ignoresInput && method != "GET" && method != "HEAD" && input.isRedirected:
+    case .none where !ignoresInput && !Self.bodiless.contains(method ?? "") && input.isRedirected:
       let data = try read()
       if !data.isEmpty { content = .bytes(data, type: Self.contentType(of: data)) }
     case .input:

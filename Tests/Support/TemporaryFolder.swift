@@ -4,7 +4,11 @@ package import Foundation
 package final class TemporaryFolder: Sendable {
   package let url = FileManager.default.temporaryDirectory.appendingPathComponent("martlet-\(UUID().uuidString)")
 
-  package init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
+  package init() throws {
+    // Whatever the mask of the user: stores refuse folders that others may write in, and servers of other users read them.
+    try FileManager.default.createDirectory(
+      at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+  }
 
   deinit { remove() }
 

@@ -3,25 +3,18 @@ public import Foundation
 /// Credentials in a file that only its owner can read (mode 0600).
 ///
 /// The file is JSON and not encrypted: whoever is the user, or root, can read it. It is replaced as a whole, so that it
-/// is always the old one or the new one; processes that write at the same time take turns, with a lock beside it, a file
-/// with `.lock` behind the name. It is read for each question, so that one process sees what another has written.
+/// is always the old one or the new one; of two processes that write at the same time the last one wins. It is read for
+/// each question, so that one process sees what another has written.
 public actor FileCredentialStore: CredentialStore {
   /// The largest file that is read.
   private static let maximumBytes = 4 << 20
 
   private let url: URL
-  /// How long another process may hold the lock, in milliseconds.
-  private let patience: Int
 
   /// Takes a file, which need not exist.
   ///
   /// - Parameter url: A file URL. Its folder is made with mode 0700 if it does not exist.
-  public init(_ url: URL) { self.init(url, patience: 2_000) }
-
-  init(_ url: URL, patience: Int) {
-    self.url = url
-    self.patience = patience
-  }
+  public init(_ url: URL) { self.url = url }
 
   /// The credential of a space.
   ///
@@ -32,37 +25,34 @@ public actor FileCredentialStore: CredentialStore {
 
   /// Keeps a credential, or forgets it.
   ///
-  /// - Throws: ``HTTPError/Kind/file``, also if another process holds the lock for 2 s.
+  /// - Throws: ``HTTPError/Kind/file``.
   public func set(_ credential: Credential?, for space: ProtectionSpace) throws {
-    if credential == nil, try self.credential(for: space) == nil { return }
-    try makeFolder()
-    let lock = try FileLock(lockPath, patience: patience)
-    defer { lock.release() }
     var records = try records()
+    let had = records.count
     records.removeAll { $0.space == space }
-    if let credential { records.append(CredentialRecord(credential, for: space)) }
+    if let credential {
+      records.append(CredentialRecord(credential, for: space))
+    } else if records.count == had {
+      return
+    }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     do {
-      try PrivateFile.replace(path, with: try encoder.encode(records))
+      let data = try encoder.encode(records)
+      try makeFolder()
+      // A name of its own, because there is no lock.
+      try PrivateFile.replace(path, with: data, by: "\(path).\(UUID().uuidString)")
     } catch let error as EncodingError {
       throw HTTPError(.file, "the credentials cannot be encoded", underlying: error)
     }
   }
 
-  /// Removes the file, and what a process that was killed has left of a new one.
+  /// Removes the file.
   ///
-  /// - Throws: ``HTTPError/Kind/file`` if it is there and cannot be removed, or another process holds the lock for 2 s.
-  public func removeAll() throws {
-    let paths = [path, path + ".new"]
-    if paths.allSatisfy(DiskFolder.isAbsent) { return }
-    let lock = try FileLock(lockPath, patience: patience)
-    defer { lock.release() }
-    for path in paths { try PrivateFile.remove(path) }
-  }
+  /// - Throws: ``HTTPError/Kind/file`` if it is there and cannot be removed.
+  public func removeAll() throws { try PrivateFile.remove(path) }
 
   private var path: String { url.path(percentEncoded: false) }
-  private var lockPath: String { path + ".lock" }
 
   private func makeFolder() throws {
     do {

@@ -176,7 +176,7 @@ extension HTTPResponse {
     let known: [AuthenticationScheme] = [.basic, .bearer, .digest, .ntlm, .negotiate]
     guard Offer.strongest(of: challenges, among: known) == nil else { return nil }
     let reasons = challenges.compactMap { $0.scheme == .digest ? DigestChallenge.problem(of: $0) : nil }
-    return reasons.first.map { "the server offers only Digest \($0)" }
+    return reasons.first.map { "the server offers Digest \($0)" }
   }
 }
 

@@ -93,7 +93,7 @@ final class PartFile: Sendable {
         record.url = url
       case .some, nil: break
       }
-      try hide(descriptor, path)
+      hide(descriptor)
       record.boot = MachineRun.current
       let file = PartFile(path, descriptor, record)
       if record.written.isEmpty {
@@ -141,7 +141,7 @@ final class PartFile: Sendable {
   private static func lock(_ path: String) throws(HTTPError) -> Int32? {
     // Whoever had it may have finished and renamed it meanwhile: then this is no part file any more.
     for _ in 0..<16 {
-      let descriptor = DiskCalls.openPart(path)
+      let (descriptor, isNew) = DiskCalls.openPart(path)
       guard descriptor >= 0 else {
         let code = errno
         if code == EEXIST { continue }
@@ -149,10 +149,16 @@ final class PartFile: Sendable {
       }
       let facts: DiskFacts
       do throws(HTTPError) {
-        facts = try check(descriptor, path)
+        facts = try check(descriptor, path, isNew: isNew)
       } catch {
         closeFile(descriptor)
         throw error
+      }
+      if !isNew && facts.isOpenToAll {
+        // Anybody's bytes may be in it.
+        unlink(path)
+        closeFile(descriptor)
+        continue
       }
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         let code = errno
@@ -166,15 +172,13 @@ final class PartFile: Sendable {
     throw HTTPError(.file, "\(PrivateFile.shown(path)) is replaced all the time")
   }
 
-  /// Sees that nobody else can change what is written.
-  private static func check(_ descriptor: Int32, _ path: String) throws(HTTPError) -> DiskFacts {
+  /// Sees that nobody else can change what is written; what was just made is what the file system lets it be.
+  private static func check(_ descriptor: Int32, _ path: String, isNew: Bool) throws(HTTPError) -> DiskFacts {
     guard let facts = DiskCalls.facts(descriptor), facts.isFile else {
       throw HTTPError(.file, "\(PrivateFile.shown(path)) is not a plain file")
     }
+    if isNew { return facts }
     guard facts.isOwn else { throw PrivateFile.foreign(path) }
-    guard !facts.isOpenToOthers else {
-      throw HTTPError(.file, "\(PrivateFile.shown(path)) is a file that other users may write to: remove it")
-    }
     return facts
   }
 
@@ -303,11 +307,10 @@ final class PartFile: Sendable {
     if state.withLock({ $0.isLinked }) { return }
     if let length = record.length { try cut(at: length) }
     unlink(linkPath)
-    if !isPrivate, let mode = DiskCalls.usualMode(linkPath), fchmod(descriptor, mode) != 0 {
-      throw PrivateFile.error("cannot be given its mode", path, errno)
-    }
     if let modified { DiskCalls.setTime(DiskCalls.microseconds(modified.date), of: descriptor) }
     guard fsync(descriptor) == 0 else { throw PrivateFile.error("cannot be written", path, errno) }
+    // Last, so that what a crash leaves before it is private. Some file systems have no modes to set.
+    if !isPrivate, let mode = DiskCalls.usualMode(linkPath) { fchmod(descriptor, mode) }
   }
 
   /// Gives the file its name, after ``seal(_:isPrivate:)``.
@@ -347,20 +350,22 @@ final class PartFile: Sendable {
       guard isOpen else { return }
       // It may have the name of the finished file, and only the disk has failed to note that.
       guard DiskCalls.facts(path) != nil else { throw PrivateFile.error("cannot be found", path, ENOENT) }
-      try Self.hide(descriptor, path)
+      Self.hide(descriptor)
       try putRecord()
     }
     close()
   }
 
   /// Takes everybody else's rights away.
-  private static func hide(_ descriptor: Int32, _ path: String) throws(HTTPError) {
-    guard fchmod(descriptor, 0o600) == 0 else { throw PrivateFile.error("cannot be made private", path, errno) }
-  }
+  ///
+  /// Some file systems have no modes to set.
+  private static func hide(_ descriptor: Int32) { fchmod(descriptor, 0o600) }
 
   /// Closes the file, which gives its lock back.
   func close() {
     isOpen.withLock { isOpen in
+      // A child that has not begun its program yet may have the descriptor too.
+      if isOpen { flock(descriptor, LOCK_UN) }
       if isOpen { closeFile(descriptor) }
       isOpen = false
     }

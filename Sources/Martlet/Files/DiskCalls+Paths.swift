@@ -23,13 +23,14 @@ extension DiskCalls {
 
   /// Opens a file for reading and writing, or makes one for its owner only; follows no link.
   ///
-  /// - Returns: The descriptor, or -1 with `errno`; ``EEXIST`` if the file was made or removed meanwhile.
-  static func openPart(_ path: String) -> Int32 {
+  /// - Returns: The descriptor, or -1 with `errno`, ``EEXIST`` if the file was made or removed meanwhile; and whether the
+  ///   file is new.
+  static func openPart(_ path: String) -> (descriptor: Int32, isNew: Bool) {
     let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
     // Without `O_CREAT`, which some systems refuse for files of others in folders that everybody may write in.
     let descriptor = open(path, flags)
-    if descriptor >= 0 || errno != ENOENT { return descriptor }
-    return open(path, flags | O_CREAT | O_EXCL, 0o600)
+    if descriptor >= 0 || errno != ENOENT { return (descriptor, false) }
+    return (open(path, flags | O_CREAT | O_EXCL, 0o600), true)
   }
 
   /// The mode that a new file gets without a wish, by the process's mask and the rules of the folder.

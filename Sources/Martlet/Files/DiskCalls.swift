@@ -143,6 +143,8 @@ struct DiskFacts: Equatable {
   var isOwn: Bool
   /// Whether somebody else may write.
   var isOpenToOthers: Bool
+  /// Whether everybody may write, and not only the group.
+  var isOpenToAll: Bool
   var inode: UInt64
   /// At most 2⁴⁰, so that sizes can be added up.
   var size: Int64
@@ -154,6 +156,7 @@ struct DiskFacts: Equatable {
     isFolder = facts.st_mode & S_IFMT == S_IFDIR
     isOwn = facts.st_uid == geteuid()
     isOpenToOthers = facts.st_mode & 0o022 != 0
+    isOpenToAll = facts.st_mode & 0o002 != 0
     inode = UInt64(truncatingIfNeeded: facts.st_ino)
     size = min(max(Int64(facts.st_size), 0), 1 << 40)
     #if canImport(Darwin)

@@ -47,5 +47,9 @@ struct FileLock: ~Copyable {
   }
 
   /// Gives the lock back.
-  borrowing func release() { close(descriptor) }
+  borrowing func release() {
+    // A child that has not begun its program yet may have the descriptor too.
+    flock(descriptor, LOCK_UN)
+    close(descriptor)
+  }
 }

@@ -129,7 +129,7 @@ extension RequestTarget.StringInterpolation {
     guard !text.isEmpty || !Self.isURL(value) else {
       return refuse(
         "\"\(URLRedaction.printable(value))\" is a URL, which an interpolated string is not taken for: "
-          + "interpolate a URL, write \\(raw:), or set baseURL")
+          + "interpolate a URL, write \\(raw:), or set baseURL; begin with / for a path segment")
     }
     guard place != .authority else { return appendToAuthority(value) }
     closeTriplet()

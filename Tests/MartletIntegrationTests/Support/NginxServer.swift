@@ -31,6 +31,7 @@ struct NginxServer: Sendable {
         """
         daemon off;
         master_process \(canReload ? "on" : "off");
+        \(canReload && geteuid() == 0 ? "user root;" : "")
         pid \(path)/nginx.pid;
         error_log \(path)/error.log;
         events { worker_connections 256; }

@@ -65,6 +65,7 @@
       let errors = await Self.run(what, count, server.url, Self.client(what.lane, authority))
 
       try await Self.expectOnce(count, errors, server)
+      withExtendedLifetime(inner) {}
     }
 
     @Test(arguments: Case.some) func `loses no GET when a server is replaced`(_ what: Case) async throws {
@@ -74,8 +75,8 @@
       let client = Self.client(what.lane, authority)
       let reloading = Task {
         for _ in 0..<Stress.count(3, full: 20) {
-          try await Task.sleep(for: .milliseconds(100))
           server.reload()
+          try await Task.sleep(for: .milliseconds(100))
         }
       }
       let count = Stress.count(500, full: 4000)

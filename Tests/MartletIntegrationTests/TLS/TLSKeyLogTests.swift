@@ -6,8 +6,7 @@
   import Testing
 
   /// What libcurl would write for whoever looks at recorded connections.
-  @Suite(.needs(.openssl), .ownThreads, .hangLimit) struct TLSKeyLogTests {
-    // F44
+  @Suite(.needs(.openssl), .needs(.openSSL), .ownThreads, .hangLimit) struct TLSKeyLogTests {
     @Test(arguments: Lane.engines, ["-tls1_2", "-tls1_3"])
     func `no secrets go to the file that the environment names`(lane: Lane, version: String) async throws {
       let authority = try await CertificateAuthority()

@@ -59,11 +59,11 @@ import Testing
   @Test(arguments: [
     (
       #"Digest realm="r", nonce="n", qop="auth-int""#,
-      #": the server offers only Digest with the quality of protection "auth-int"; only "auth" is supported"#
+      #": the server offers Digest with the quality of protection "auth-int"; only "auth" is supported"#
     ),
     (
       #"Digest realm="r", nonce="n", qop="auth", algorithm=SHA-512"#,
-      #": the server offers only Digest with the algorithm "SHA-512", which is not supported"#
+      #": the server offers Digest with the algorithm "SHA-512", which is not supported"#
     ),
     (#"Digest realm="r", nonce="n", qop="auth-int", Basic realm="r""#, ""),
     (#"Digest realm="r", nonce="n""#, ""), (#"Digest realm="r""#, ""), ("Hawk", ""),
