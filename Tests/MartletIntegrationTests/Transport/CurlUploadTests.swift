@@ -137,7 +137,8 @@
     @Test func `a slow server sets the pace, and all arrives`() async throws {
       let plan = ConnectionPlan.slowReading(bytes: 1 << 17, every: .milliseconds(1))
       let server = try MockServer(.ok("got it"), options: .init(keepsBodies: false, onConnect: { _ in plan }))
-      let pieces = UploadPieces(Data(count: 100_000), count: 480)
+      let count = isSanitized ? 60 : 480
+      let pieces = UploadPieces(Data(count: 100_000), count: count)
       let ahead = Locked(0)
 
       let watcher = Task {
@@ -153,7 +154,7 @@
       watcher.cancel()
 
       #expect(response.text == "got it")
-      #expect(server.requests.first?.bodyLength == 48_000_000)
+      #expect(server.requests.first?.bodyLength == count * 100_000)
       // How much the socket buffers of the system take besides is not known.
       #expect(ahead.withLock { $0 } <= UploadBuffer.capacity + (1 << 20))
     }
