@@ -154,19 +154,17 @@ final class PartFile: Sendable {
         closeFile(descriptor)
         throw error
       }
-      if !isNew && facts.isOpenToAll {
-        // Anybody's bytes may be in it.
-        unlink(path)
-        closeFile(descriptor)
-        continue
-      }
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         let code = errno
         closeFile(descriptor)
         guard code == EWOULDBLOCK else { throw PrivateFile.error("cannot be locked", path, code) }
         return nil
       }
-      if DiskCalls.facts(path)?.inode == facts.inode { return descriptor }
+      if DiskCalls.facts(path)?.inode == facts.inode {
+        guard !isNew, facts.isOpenToAll else { return descriptor }
+        // Anybody's bytes may be in it. Not before the lock: it may be another download's.
+        unlink(path)
+      }
       closeFile(descriptor)
     }
     throw HTTPError(.file, "\(PrivateFile.shown(path)) is replaced all the time")
@@ -364,9 +362,10 @@ final class PartFile: Sendable {
   /// Closes the file, which gives its lock back.
   func close() {
     isOpen.withLock { isOpen in
+      guard isOpen else { return }
       // A child that has not begun its program yet may have the descriptor too.
-      if isOpen { flock(descriptor, LOCK_UN) }
-      if isOpen { closeFile(descriptor) }
+      flock(descriptor, LOCK_UN)
+      closeFile(descriptor)
       isOpen = false
     }
   }

@@ -30,6 +30,21 @@
       #expect(try Data(contentsOf: file) == Self.bytes)
     }
 
+    @Test func `a part file that another download writes is left to it, whoever may write to it`() async throws {
+      let folder = try TemporaryFolder()
+      let path = folder.path("a.part")
+      let part = try await PartFile.open(path, url: "https://a.test/a", resume: .automatic)
+      try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await PartFile.open(path, url: "https://a.test/a", resume: .automatic)
+      }
+
+      #expect(error?.kind == .file)
+      #expect(FileManager.default.fileExists(atPath: path))
+      part.close()
+    }
+
     // W20
     @Test func `without a destination each download has a file of its own`() async throws {
       let server = try FileServer(.init(bytes: Self.bytes))

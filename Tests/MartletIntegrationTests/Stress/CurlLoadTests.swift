@@ -87,11 +87,11 @@
           $0.transport = lane.transport
           $0.maximumConnectionsPerHost = 16
         }
-        _ = await Facts.run(Stress.count(400, full: 2_000), client, server)
+        await Load.run(Stress.count(400, full: 2_000), client, server)
         let memory = ProcessFacts.residentBytes
 
         let count = Stress.count(800, full: 10_000)
-        let answers = await Facts.run(count, client, server)
+        let answers = await Load.run(count, client, server)
 
         // What a failure was about is seen only through the child's standard error.
         let facts =
@@ -148,44 +148,6 @@
       client = nil
 
       #expect(try await task.value.body.count == 8 << 20)
-    }
-  }
-
-  private enum Facts {
-    struct Answers: Sendable {
-      var right = 0
-      var cancelled = 0
-      var wrong: [String] = []
-    }
-
-    /// Sends requests, a hundred at a time, and cancels every second one after 0 to 10 ms.
-    static func run(_ count: Int, _ client: HTTPClient, _ server: MockServer) async -> Answers {
-      var answers = Answers()
-      for _ in 0..<(count / 100) {
-        server.forgetRequests()
-        await withTaskGroup(of: Result<String, any Error>.self) { group in
-          for number in 0..<100 {
-            group.addTask {
-              let path = number % 10 == 0 ? "/slow" : "/fast"
-              let task = Task { try await client.get("\(raw: server.url)\(raw: path)").text }
-              if number % 2 == 1 {
-                try? await Task.sleep(for: .microseconds(Int.random(in: 0...10_000)))
-                task.cancel()
-              }
-              return await task.result
-            }
-          }
-          for await result in group {
-            switch result {
-            case .success("hello"): answers.right += 1
-            case .failure(is CancellationError): answers.cancelled += 1
-            case .success(let text): answers.wrong.append(text)
-            case .failure(let error): answers.wrong.append("\(error)")
-            }
-          }
-        }
-      }
-      return answers
     }
   }
 #endif

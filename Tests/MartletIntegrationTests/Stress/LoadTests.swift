@@ -90,7 +90,8 @@ import Testing
 }
 
 #if os(Linux)
-  private enum Load {
+  /// Requests of which every second one is cancelled.
+  enum Load {
     struct Answers: Sendable {
       var right = 0
       var cancelled = 0
