@@ -32,6 +32,7 @@ enum {
   kOptNoProxy = kObject + 177,
   kOptHTTPVersion = kLong + 84,
   kOptDebugFunction = kFunction + 94,
+  kOptDebugData = kObject + 95,
   kOptCAPath = kObject + 97,
   kOptNoSignal = kLong + 99,
   kOptInFileSizeLarge = kOffset + 115,
@@ -80,7 +81,7 @@ enum {
   kHTTPVersion2TLS = 4,
   kProtocolHTTP = 1, kProtocolHTTPS = 2,
   kPauseReceive = 1, kPauseSend = 4,
-  kHeaderIn = 1,
+  kText = 0, kHeaderIn = 1,
   kPartURL = 0,
   kNonSupportScheme = 1 << 3, kPathAsIs = 1 << 4,
   kMessageDone = 1,
@@ -256,14 +257,28 @@ const char *martlet_curl_ca_file(void) { return martlet_curl_problem() ? NULL : 
 
 bool martlet_curl_needs_guard(void) { return version >= 0x075300 && version < 0x080101; }
 
-/// libcurl shows each header line here right before it stores the line, in the memory that it stores it from.
-static int guard(void *easy, int type, char *bytes, size_t count, void *context) {
-  // A line that begins with a carriage return is not stored; the reader of the head refuses it.
+int martlet_curl_read_note(int type, char *bytes, size_t count, uint32_t *stream) {
+  // libcurl shows each header line here right before it stores the line, in the memory that it stores it from. A line that
+  // begins with a carriage return is not stored; the reader of the head refuses it.
   if (type == kHeaderIn && count > 0 && (bytes[0] == ' ' || bytes[0] == '\t')) bytes[0] = '\r';
-  return 0;
+  if (type != kText || count < 20) return 0;
+  char line[80] = {0};
+  memcpy(line, bytes, count < sizeof line ? count : sizeof line - 1);
+  unsigned number = 0;
+  int length = 0;
+  // Until 8.2, and from 8.3.
+  if (sscanf(line, "Using Stream ID: %u", &number) == 1 ||
+      (sscanf(line, "[HTTP/2] [%u] OPENED%n", &number, &length) == 1 && length)) {
+    *stream = number;
+    return 1;
+  }
+  const char *frame = strstr(line, "GOAWAY, error=");
+  if (!frame || sscanf(frame, "GOAWAY, error=%*[-0-9], last_stream=%u", &number) != 1) return 0;
+  *stream = number;
+  return 2;
 }
 
-int martlet_easy_guard(void *easy, bool is_on) { return curl.easy_setopt(easy, kOptVerbose, is_on ? 1L : 0L); }
+int martlet_easy_log(void *easy, bool is_on) { return curl.easy_setopt(easy, kOptVerbose, is_on ? 1L : 0L); }
 
 void *martlet_easy_new(void) { return curl.easy_init(); }
 void martlet_easy_free(void *easy) { curl.easy_cleanup(easy); }
@@ -278,7 +293,8 @@ int martlet_easy_prepare(
   SET(kOptNoSignal, 1L);
   SET(kOptNoProgress, 1L);
   SET(kOptErrorBuffer, error_text);
-  SET(kOptDebugFunction, guard);
+  SET(kOptDebugFunction, callbacks->logged);
+  SET(kOptDebugData, handle);
   SET(kOptProtocols, (long)(kProtocolHTTP | kProtocolHTTPS));
   SET(kOptHTTPVersion, (long)kHTTPVersion2TLS);
   SET(kOptHTTP09Allowed, 0L);

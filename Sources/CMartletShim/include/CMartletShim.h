@@ -63,6 +63,8 @@ typedef struct {
   int (*opening)(void *_Nullable handle, int purpose, void *_Nullable address);
   /// A socket has to be closed.
   int (*closed)(void *_Nullable loop, int socket);
+  /// A line of libcurl's log, for `martlet_curl_read_note`.
+  int (*logged)(void *easy, int type, char *_Nullable bytes, size_t count, void *_Nullable handle);
 } martlet_curl_callbacks;
 
 /// The callbacks of a multi handle.
@@ -152,9 +154,12 @@ int martlet_easy_set_upload(void *easy, int64_t length);
 /// last response, which is freed with it, and a response whose first header line is folded then writes to freed memory
 /// (curl #11103).
 bool martlet_curl_needs_guard(void);
-/// Sets or ends the guard: with it the next header line loses the blank that it begins with. To be set from the status
-/// line to the first header line, because it makes libcurl write its log, which is dropped.
-int martlet_easy_guard(void *easy, bool is_on);
+/// Has libcurl write its log, or ends that. With it the next header line loses the blank that it begins with: the guard
+/// above, to be set from the status line to the first header line.
+int martlet_easy_log(void *easy, bool is_on);
+/// Reads a line of the log: returns 1 and the transfer's stream of HTTP/2, 2 and the last stream that a server says to
+/// process (GOAWAY), or 0 for everything else.
+int martlet_curl_read_note(int type, char *_Nullable bytes, size_t count, uint32_t *stream);
 /// Says what each direction of a transfer that has begun has to do.
 int martlet_easy_pause(void *easy, bool is_receiving_paused, bool is_sending_paused);
 const char *martlet_easy_error(int code);

@@ -35,7 +35,8 @@ struct AuthMiddleware: Stage {
     while true {
       let filled = try fill(request, url, &context, sent, &uses)
       exchanges += 1
-      var response = try await next(filled, context)
+      var response: StreamedResponse
+      do { response = try await next(filled, context) } catch { throw Self.marked(error, exchanges) }
       guard response.status == .unauthorized else {
         if Self.isProof(response.status) { await session.accepted(sent, response.headers, visit) }
         return response
@@ -49,6 +50,13 @@ struct AuthMiddleware: Stage {
   }
 
   // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+
+  /// Notes whether the server had answered before.
+  @inline(never) static func marked(_ error: any Error, _ exchanges: Int) -> any Error {
+    guard exchanges > 1, var error = error as? HTTPError else { return error }
+    error.followsAnswer = true
+    return error
+  }
 
   /// Puts in what answers for the request.
   @inline(never) private func fill(

@@ -40,11 +40,15 @@ package final class BodySpool: Sendable {
   /// The number of bytes, once it is filled.
   var length: Int64? { file?.size }
 
-  var isUsable: Bool { file != nil || content.isUsable }
+  private var isBegun: Bool { state.withLock { if case .empty = $0 { false } else { true } } }
+
+  // In this order: what has begun meanwhile is found by the second look.
+  var isUsable: Bool { content.isUsable || isBegun }
 
   func check() throws(InvalidBody) -> Int64? {
     if let length { return length }
-    _ = try content.check()
+    // While it is read, and since then, what it is read from cannot be.
+    do { _ = try content.check() } catch { guard isBegun else { throw error } }
     return nil
   }
 

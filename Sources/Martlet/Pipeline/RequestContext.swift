@@ -21,6 +21,11 @@ public struct RequestContext: Sendable {
     set { current = newValue }
   }
 
+  /// Whether the server has refused the request over HTTP/2, and wants HTTP/1.1 (RFC 9113 §7).
+  var needsHTTP11 = false
+  /// The version to speak.
+  var httpVersion: HTTPVersion { needsHTTP11 ? .http1_1 : call.options.httpVersion }
+
   /// The credential that a request was given on the way, if any.
   var credential: Credential?
   /// Where the cache leaves word of what may stand in for a server that fails; `nil` if nobody reads it.

@@ -57,13 +57,27 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// The error underneath, if another library reported it.
   public var underlying: (any Error)?
 
+  /// The error code that the stream of HTTP/2 was reset with (RFC 9113 §7), if it was and the transport tells.
+  public package(set) var http2ErrorCode: UInt32?
+
+  /// Whether no server can have processed the request: it was not sent, or the server has said so (RFC 9113 §8.7).
+  ///
+  /// Such a request can be sent again whatever its method is.
+  public var wasNotProcessed: Bool { !mayHaveReachedServer }
+
   /// Whether bytes of the request may have reached a server: it decides whether a retry is safe.
   package var mayHaveReachedServer = false
 
   /// Whether nothing of a response had come on a connection that had, or may have, served before.
   package var mayBeStaleConnection = false
+  /// Whether the same attempt had an answer before, which asked for credentials.
+  var followsAnswer = false
   /// Whether the server has said that it has not processed the request (RFC 9113 §8.7).
   var wasRefusedUnread: Bool { mayBeStaleConnection && !mayHaveReachedServer }
+  /// HTTP_1_1_REQUIRED (RFC 9113 §7).
+  static let http11Required: UInt32 = 13
+  /// Whether the server wants the request by HTTP/1.1, and has not processed it.
+  var wantsHTTP11: Bool { http2ErrorCode == HTTPError.http11Required && !mayHaveReachedServer }
 
   /// Makes an error, for transports and stubs.
   ///

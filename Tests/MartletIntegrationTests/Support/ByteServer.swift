@@ -236,7 +236,8 @@
         guard let end = text.utf8.firstRange(of: "\r\n\r\n".utf8) else { return nil }
         let head = text[..<end.lowerBound]
         var length = 0
-        if let field = head.firstRange(of: "Content-Length: ") {
+        // A field of its own: what is in a cookie comes from a server, which may have sent anything.
+        if let field = head.firstRange(of: "\r\nContent-Length: ") {
           length = Int(head[field.upperBound...].prefix { $0.isNumber }) ?? 0
         }
         guard text.utf8.distance(from: end.upperBound, to: text.utf8.endIndex) >= length else { return nil }

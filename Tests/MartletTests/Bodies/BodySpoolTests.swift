@@ -65,6 +65,29 @@ import Testing
     #expect(transport.requests.first?.body?.length == 3_000)
   }
 
+  @Test func `a request that comes while the body is read waits for it`() async throws {
+    let client = Self.client(StubTransport { _ in .text("x") })
+    let (hasBegun, begin) = AsyncStream.makeStream(of: Void.self)
+    let (source, feed) = AsyncStream.makeStream(of: Data.self)
+    let body = HTTPBody.stream(
+      source.map { piece in
+        begin.finish()
+        return piece
+      }
+    ).spooled()
+    feed.yield(Data("a".utf8))
+    let first = Task { try await client.put("http://example.test/", body: body) }
+    for await _ in hasBegun {}
+
+    #expect(body.isUsable)
+    #expect(try body.check() == nil)
+    let second = Task { try await client.put("http://example.test/", body: body) }
+    feed.finish()
+
+    _ = try await (first.value, second.value)
+    #expect(body.length == 1)
+  }
+
   @Test func `what has a length and can be sent again is left alone`() {
     for body in [
       .text("x"), .file(URL(filePath: "/x")), .form(["a": "b"]),

@@ -1,24 +1,18 @@
 /// Repeats an attempt as the call's policy says, and records every one.
 struct RetryMiddleware: Stage {
-  /// How often a request may be refused unread: a server that takes nothing at all is not asked for ever.
-  private static let maximumRefusals = 10
-
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
     var context = context
     context.attempt = 1
-    // What a server refuses unread is no attempt for the policy, each time on another connection.
-    var refusals = 0
+    var repetition = Repetition()
     while true {
       let start = call.core.timeline.now()
       call.emit(.attempt(number: context.attempt, hop: context.hop))
       var result = await attempt(request, context, next)
-      guard let pause = try judge(&result, of: request, context, refusals, since: start) else {
+      guard let pause = try judge(&result, of: request, context, &repetition, since: start) else {
         return try result.get()
       }
-      if case .failure(let error as HTTPError) = result, error.wasRefusedUnread {
-        refusals = min(refusals + 1, Self.maximumRefusals)
-      }
+      if repetition.needsHTTP11 { context.needsHTTP11 = true }
       if pause > .zero { try await call.pause(for: pause) }
       context.attempt += 1
     }
@@ -37,7 +31,7 @@ struct RetryMiddleware: Stage {
   /// - Returns: The pause before the next attempt, or `nil` if this was the last one.
   @inline(never) private func judge(
     _ result: inout Result<StreamedResponse, any Error>, of request: HTTPRequest, _ context: RequestContext,
-    _ refusals: Int, since start: Duration
+    _ repetition: inout Repetition, since start: Duration
   ) throws -> Duration? {
     let call = context.call
     // A call that was ended is not repeated.
@@ -45,7 +39,7 @@ struct RetryMiddleware: Stage {
     guard let outcome = outcome(of: result) else { return nil }
     var attempt = Attempt(
       number: context.attempt, outcome: Self.summary(outcome), duration: call.core.timeline.now() - start, pause: nil)
-    attempt.pause = pause(after: context.attempt - refusals, refusals, request, outcome, call)
+    attempt.pause = pause(after: context.attempt, &repetition, request, outcome, call)
     call.record(attempt)
     if attempt.pause == nil {
       if case .failure(var error as HTTPError) = result {
@@ -68,14 +62,16 @@ struct RetryMiddleware: Stage {
   }
 
   private func pause(
-    after attempt: Int, _ refusals: Int, _ request: HTTPRequest, _ outcome: RetryPolicy.Outcome, _ call: Call
+    after attempt: Int, _ repetition: inout Repetition, _ request: HTTPRequest, _ outcome: RetryPolicy.Outcome,
+    _ call: Call
   ) -> Duration? {
     let policy = call.options.retry
-    if outcome.error?.wasRefusedUnread == true, policy.repeatsRefusals, request.isUsable,
-      refusals < Self.maximumRefusals
+    if policy.repeatsRefusals, request.isUsable,
+      repetition.isOwed(after: outcome, isHTTP2Chosen: call.options.httpVersion != .automatic)
     {
       return .zero
     }
+    let attempt = repetition.counted(attempt, after: outcome, policy)
     guard outcome.isFailure, attempt < policy.maximumAttempts else { return nil }
     let configuration = call.settings.configuration
     // Attempt middleware may have made something else of the request: it must be safe as it came and as it was sent.

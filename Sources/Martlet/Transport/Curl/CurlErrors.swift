@@ -17,6 +17,10 @@
       var wasRepeated = false
       /// Whether the server has refused the request unread.
       var wasRefused = false
+      /// What libcurl said before that, if anything.
+      var endOfFirst = ""
+      /// Whether the server has said that it did not process the request.
+      var isUnprocessed = false
       /// How a proxy refused to connect, if it did.
       var refusal: Refusal?
       /// Whether a proxy has answered to CONNECT.
@@ -32,7 +36,18 @@
     }
 
     static func map(code: CInt, text: String, _ situation: Situation) -> HTTPError {
-      if situation.wasRepeated, situation.wasRefused {
+      var error = error(code, text, situation)
+      let reset = situation.wasRepeated ? situation.endOfFirst : code == 92 ? text : ""
+      error.http2ErrorCode = http2Code(reset)
+      return error
+    }
+
+    private static func error(_ code: CInt, _ text: String, _ situation: Situation) -> HTTPError {
+      if situation.wasRepeated, http2Code(situation.endOfFirst) == HTTPError.http11Required {
+        let message = "the server does not answer this request over HTTP/2"
+        return made(.unsupported, message, .waiting, reached: false, isStale: false)
+      }
+      if situation.wasRepeated && situation.wasRefused || situation.isUnprocessed {
         let message = "the server refused the request unread, and takes no more on this connection"
         return made(.connectionLost, message, .waiting, reached: false, isStale: true)
       }
@@ -60,9 +75,27 @@
       let isConnected = situation.hasConnected && !(kind == .tls && isNew)
       let phase: HTTPError.Phase =
         if !isConnected { .connecting } else if situation.hasHead { .receiving } else { situation.phase }
+      // A stream that was reset says nothing of its connection.
       return made(
         kind, message, phase, reached: isConnected,
-        isStale: kind == .connectionLost && situation.isReused && !situation.hasMoved)
+        isStale: kind == .connectionLost && situation.isReused && !situation.hasMoved && code != 92)
+    }
+
+    /// The error code of HTTP/2 (RFC 9113 §7) that a stream was reset with.
+    private static func http2Code(_ text: String) -> UInt32? {
+      guard let start = text.firstRange(of: "(err ")?.upperBound else { return nil }
+      return UInt32(text[start...].prefix { $0 != ")" })
+    }
+
+    /// What it means that a stream was reset: whether the same request might succeed later.
+    private static func kind(ofReset text: String) -> HTTPError.Kind {
+      switch http2Code(text) {
+      // PROTOCOL_ERROR, FLOW_CONTROL_ERROR, STREAM_CLOSED, FRAME_SIZE_ERROR, COMPRESSION_ERROR: by whichever side.
+      case 1, 3, 5, 6, 9: .protocolViolation
+      case 12: .tls  // INADEQUATE_SECURITY
+      case 13: .unsupported  // HTTP_1_1_REQUIRED
+      default: .connectionLost
+      }
     }
 
     /// The likely cause of what libcurl and OpenSSL say tersely.
@@ -105,8 +138,9 @@
       case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 82, 83, 90, 91, 98: .tls
       // HTTP2, without a word: the server has ended the connection, with GOAWAY.
       case 16 where text.isEmpty: hasConnected ? .connectionLost : .cannotConnect
-      // PARTIAL_FILE, GOT_NOTHING, SEND_ERROR, RECV_ERROR, SEND_FAIL_REWIND, SSL_SHUTDOWN_FAILED, HTTP2_STREAM, HTTP3
-      case 18, 52, 55, 56, 65, 80, 92, 95:
+      case 92: kind(ofReset: text)  // HTTP2_STREAM
+      // PARTIAL_FILE, GOT_NOTHING, SEND_ERROR, RECV_ERROR, SEND_FAIL_REWIND, SSL_SHUTDOWN_FAILED, HTTP3
+      case 18, 52, 55, 56, 65, 80, 95:
         // Chunks that are malformed, and a refused client certificate, are reported by a read.
         if code == 56 && text.contains("chunk") {
           .protocolViolation

@@ -25,6 +25,10 @@
     @exclusivity(unchecked) private var lists: [UnsafeMutableRawPointer] = []
     /// The connection that the transfer was sent on, by its addresses; `nil` where it has none.
     @exclusivity(unchecked) private(set) var connectionName: UInt64?
+    /// The transfer's stream of HTTP/2, where libcurl tells.
+    @exclusivity(unchecked) private(set) var stream: UInt32?
+    /// Whether libcurl's log is read.
+    @exclusivity(unchecked) private var isLogging = false
     /// What OpenSSL knows of a connection that the transfer has made.
     @exclusivity(unchecked) private(set) var tls: UnsafeMutableRawPointer?
 
@@ -153,9 +157,9 @@
     func guardNext(after line: UnsafeBufferPointer<UInt8>) {
       // No field has a slash in its name.
       let isStatus = line.count > 4 && line[0] == 0x48 && line[4] == 0x2F
-      guard isStatus != isGuarded else { return }
+      guard isStatus != isGuarded, !isLogging else { return }
       isGuarded = isStatus
-      _ = martlet_easy_guard(easy, isStatus)
+      _ = martlet_easy_log(easy, isStatus)
     }
 
     /// Whether a connection may be opened to an address, in libcurl's form.
@@ -184,9 +188,33 @@
         hasher.combine(localPort)
         let name = UInt64(bitPattern: Int64(hasher.finalize()))
         connectionName = name
-        loop.uses(transfer, name)
+        loop.uses(transfer, name, isNew: !isReused)
+      }
+      if !isLogging, transfer.wire.origin.scheme == "https", isHTTP2 {
+        isLogging = true
+        _ = martlet_easy_log(easy, true)
       }
       return true
+    }
+
+    /// libcurl has written a line of its log.
+    func logged(_ type: CInt, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) {
+      var stream: UInt32 = 0
+      switch martlet_curl_read_note(type, bytes, count, &stream) {
+      case 1: self.stream = stream
+      case 2: connectionName.map { loop.goaways[$0] = stream }
+      default: break
+      }
+    }
+
+    /// How the transfer has ended, as long as it has its connection.
+    func result(_ code: CInt) -> CurlTransfer.Result {
+      guard code != 0 else { return CurlTransfer.Result(code: 0, text: "", isReused: isReused) }
+      var result = CurlTransfer.Result(code: code, text: error, isReused: isReused)
+      result.refusal = transfer?.route?.refusal(easy)
+      // RFC 9113 §6.8
+      if let stream, let last = connectionName.flatMap({ loop.goaways[$0] }) { result.isUnprocessed = stream > last }
+      return result
     }
 
     /// The socket of the connection that the transfer leaves to others, once it is over.
@@ -212,11 +240,9 @@
     func release() {
       transfer?.handle = nil
       transfer = nil
-      (connectionName, tls) = (nil, nil)
-      if isGuarded {
-        isGuarded = false
-        _ = martlet_easy_guard(easy, false)
-      }
+      (connectionName, stream, tls) = (nil, nil, nil)
+      if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
+      (isGuarded, isLogging) = (false, false)
     }
 
     /// Keeps a list as long as libcurl may read it.
@@ -343,6 +369,10 @@
       closed: { pointer, socket in
         if let pointer { loop(pointer).closed(socket) }
         martlet_close(socket)
+        return 0
+      },
+      logged: { _, type, bytes, count, pointer in
+        if let pointer { handle(pointer).logged(type, bytes, count) }
         return 0
       })
 

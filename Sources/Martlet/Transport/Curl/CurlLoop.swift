@@ -37,14 +37,16 @@
     @exclusivity(unchecked) private var lingering: [ObjectIdentifier: CurlTransfer] = [:]
     /// The transfers that are not started yet, because their streams have shown nothing.
     @exclusivity(unchecked) private var held: [ObjectIdentifier: CurlTransfer] = [:]
+    /// The last stream that a server has said to process on a connection, by the connection's name.
+    @exclusivity(unchecked) var goaways = RecentTable<UInt64, UInt32>(limit: 64)
     @exclusivity(unchecked) private var heads: [CurlTransfer] = []
     @exclusivity(unchecked) private var bodies: [CurlTransfer] = []
     /// The transfers whose readers are to get what has come when a piece is full, and when at the latest.
     @exclusivity(unchecked) private var unflushed: [CurlTransfer] = []
     @exclusivity(unchecked) private var flushTime: Int64?
     /// The transfers that wait for the limit of bandwidth, and when to look after them.
-    @exclusivity(unchecked) private var throttled: [CurlTransfer] = []
-    @exclusivity(unchecked) private var throttleTime: Int64?
+    @exclusivity(unchecked) var throttled: [CurlTransfer] = []
+    @exclusivity(unchecked) var throttleTime: Int64?
     @exclusivity(unchecked) private var marks: ReceiveMarks
     @exclusivity(unchecked) private var resting = RestingConnections()
     @exclusivity(unchecked) private var isClosing = false
@@ -188,9 +190,7 @@
       var code: CInt = 0
       while let easy = martlet_multi_next_done(multi, &code) {
         guard let handle = handles[easy], let transfer = handle.transfer else { continue }
-        let result = CurlTransfer.Result(
-          code: code, text: code == 0 ? "" : handle.error, isReused: handle.isReused,
-          refusal: code == 0 ? nil : transfer.route?.refusal(easy))
+        let result = handle.result(code)
         recycle(handle, multi, isClean: code == 0)
         if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
         transfer.release()
@@ -259,13 +259,13 @@
     }
 
     /// Tells libcurl which directions still have to wait; the other ones go on.
-    private func goOn(with transfer: CurlTransfer) {
+    func goOn(with transfer: CurlTransfer) {
       guard let handle = transfer.handle, let multi else { return }
       // What is refused of what libcurl has kept meanwhile, it tells nobody but us. BAD_FUNCTION_ARGUMENT: there is no
       // connection, not yet or not any more.
       let code = martlet_easy_pause(handle.easy, transfer.isPaused, transfer.holdsUpload)
       guard code != 0, code != 43, transfer.handle === handle else { return }
-      end(handle, CurlTransfer.Result(code: code, text: handle.error, isReused: handle.isReused), multi)
+      end(handle, handle.result(code), multi)
     }
 
     /// Ends a transfer that libcurl would not end.
@@ -274,44 +274,6 @@
       recycle(handle, multi)
       if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
       transfer.release()
-    }
-
-    /// Has a transfer wait for its turn, in microseconds from now.
-    func throttle(_ transfer: CurlTransfer, for wait: Int64) {
-      throttleTime = min(throttleTime ?? .max, martlet_microseconds() + wait)
-      guard let throttle = transfer.throttle, !throttle.isListed else { return }
-      throttle.isListed = true
-      throttled.append(transfer)
-    }
-
-    /// Goes on with the transfers whose turn has come; they may come back for another one at once.
-    private func serveThrottled(from time: Int64) {
-      let now = martlet_microseconds()
-      guard time <= now else { return }
-      // Bounded, for the sake of the sockets.
-      for _ in 0..<64 {
-        let waiting = throttled
-        throttled = []
-        throttleTime = nil
-        var hasServed = false
-        for transfer in waiting {
-          transfer.throttle?.isListed = false
-          let (goesOn, wait) = transfer.takeTurn(at: now)
-          if let wait { throttle(transfer, for: wait) }
-          guard goesOn else { continue }
-          hasServed = true
-          goOn(with: transfer)
-        }
-        guard hasServed else { return }
-      }
-      if !throttled.isEmpty { throttleTime = now }
-    }
-
-    /// Takes a transfer off the limit; what it gives back may be enough for others.
-    private func endThrottling(_ transfer: CurlTransfer) {
-      transfer.leaveThrottle()
-      throttled.removeAll { $0 === transfer }
-      throttleTime = throttled.isEmpty ? nil : 0
     }
 
     private func start(_ transfer: CurlTransfer, _ multi: UnsafeMutableRawPointer) {
@@ -375,7 +337,10 @@
     }
 
     /// A transfer is about to send on a connection.
-    func uses(_ transfer: CurlTransfer, _ connection: UInt64) { resting.use(connection, by: transfer) }
+    func uses(_ transfer: CurlTransfer, _ connection: UInt64, isNew: Bool) {
+      if isNew, goaways.count > 0 { goaways[connection] = nil }  // It was another one's with the same addresses.
+      resting.use(connection, by: transfer)
+    }
 
     /// Ends a connection that libcurl takes for an idle one; it sees the end before it uses it again.
     private func giveUp(_ socket: CInt) {

@@ -104,7 +104,7 @@
 
     /// Whether there is nothing special about any route, but for what a request chooses by itself.
     func isDirect(_ wire: CurlRequest, _ context: RequestContext) -> Bool {
-      guard isPlain, context.call.options.httpVersion == .automatic else { return false }
+      guard isPlain, context.httpVersion == .automatic else { return false }
       return context.handshake == nil && !wire.lines.hasProxyCredentials
     }
 
@@ -112,7 +112,7 @@
     ///
     /// - Throws: ``HTTPError``, before anything is sent.
     func route(for wire: CurlRequest, _ context: RequestContext) async throws -> CurlRoute? {
-      let version = context.call.options.httpVersion
+      let version = context.httpVersion
       let origin = wire.origin
       guard version != .http2 || origin.scheme == "https" else {
         throw HTTPError(.unsupported, "HTTP/2 is spoken over TLS only", request: wire.request)
@@ -139,6 +139,8 @@
         } else {
           route.address = addresses.entry(for: origin.host, port: origin.port)
         }
+        // libcurl may take one of HTTP/2 that rests.
+        if context.needsHTTP11 { route.sharesConnections = false }
         if let handshake = context.handshake { try prepare(&route, for: handshake, wire) }
         let isSpecial = route.proxy != nil || route.address != nil || route.version != .automatic
         return isSpecial ? route : nil

@@ -4,6 +4,8 @@
     private(set) var count = 0
     /// Whether the server has refused the request unread (RFC 9113 §8.7), so that it can be repeated whatever it asks for.
     private(set) var wasRefused = false
+    /// What libcurl said of the end of the first sending, when it wanted to send once more.
+    private(set) var endOfFirst = ""
     private var isReused = false
     private var isHTTP2 = false
 
@@ -33,7 +35,9 @@
 
     /// On a new connection libcurl repeats what was refused only, and otherwise says what became of the connection.
     private mutating func noteRepetition(_ handle: CurlHandle?) {
-      if count == 1, !wasRefused { wasRefused = !isReused || isHTTP2 && handle?.error.isEmpty == true }
+      guard count == 1, !wasRefused else { return }
+      endOfFirst = handle?.error ?? endOfFirst
+      wasRefused = !isReused || isHTTP2 && endOfFirst.isEmpty
     }
   }
 #endif

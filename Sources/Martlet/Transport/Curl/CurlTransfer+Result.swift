@@ -6,6 +6,8 @@
       var text: String
       var isReused: Bool
       var refusal: CurlErrors.Refusal?
+      /// Whether the server has said that it did not process the request (GOAWAY, RFC 9113 §6.8).
+      var isUnprocessed = false
     }
 
     /// Whether the request's body can be sent from its beginning once more.

@@ -453,6 +453,7 @@
           phase: context.exchange.phase, hasConnected: sends.count > 0, hasMoved: reader.hasBytes,
           hasHead: body != nil, isReused: result.isReused,
           wasRepeated: !reader.hasBytes && sends.wasRepeated(result), wasRefused: sends.wasRefused,
+          endOfFirst: sends.endOfFirst, isUnprocessed: !reader.hasBytes && result.isUnprocessed,
           refusal: result.refusal, hasProxyAnswer: connectAnswer != nil)
         let refusal = sends.count == 0 ? addresses.error(for: wire.origin.host) : nil
         var error = problem ?? refusal ?? CurlErrors.map(code: result.code, text: result.text, situation)

@@ -1,0 +1,77 @@
+import MartletTesting
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+@Suite(.hangLimit) struct RepetitionTests {
+  private static func lost(
+    reached: Bool = true, http2Code: UInt32? = nil, followsAnswer: Bool = false
+  ) -> RetryPolicy.Outcome {
+    var error = HTTPError(http2Code == 13 ? .unsupported : .connectionLost, "lost")
+    error.mayHaveReachedServer = reached
+    error.http2ErrorCode = http2Code
+    error.followsAnswer = followsAnswer
+    return RetryPolicy.Outcome(error: error)
+  }
+
+  @Test func `what was refused unread is owed ten times`() {
+    var repetition = Repetition()
+    let owed = (0..<12).map { _ in repetition.isOwed(after: Self.lost(reached: false), isHTTP2Chosen: false) }
+
+    #expect(owed == Array(repeating: true, count: 10) + [false, false])
+    #expect(repetition.uncounted == 10)
+    #expect(!repetition.needsHTTP11)
+  }
+
+  @Test(arguments: [lost(), lost(http2Code: 2), lost(http2Code: 13), .init(status: .tooManyRequests, headers: [:])])
+  func `what may have been processed is not owed`(_ outcome: RetryPolicy.Outcome) {
+    var repetition = Repetition()
+    let isOwed = repetition.isOwed(after: outcome, isHTTP2Chosen: false)
+
+    #expect(!isOwed)
+    #expect(repetition.uncounted == 0)
+  }
+
+  @Test(arguments: [false, true])
+  func `what is wanted by HTTP 1·1 is owed once, unless HTTP 2 was asked for`(isHTTP2Chosen: Bool) {
+    var repetition = Repetition()
+    let outcome = Self.lost(reached: false, http2Code: 13)
+    let owed = (0..<2).map { _ in repetition.isOwed(after: outcome, isHTTP2Chosen: isHTTP2Chosen) }
+
+    #expect(owed == [!isHTTP2Chosen, false])
+    #expect(repetition.needsHTTP11 == !isHTTP2Chosen)
+  }
+
+  @Test func `a connection that dies after an answer counts as the first one, once`() {
+    func counts(_ outcome: RetryPolicy.Outcome, _ policy: RetryPolicy) -> [Int] {
+      var repetition = Repetition()
+      return (1...4).map { repetition.counted($0, after: outcome, policy) }
+    }
+
+    #expect(counts(Self.lost(followsAnswer: true), .standard) == [1, 1, 2, 3])
+    #expect(counts(Self.lost(), .standard) == [1, 2, 3, 4])
+    // A policy of one's own has said how often.
+    #expect(counts(Self.lost(followsAnswer: true), .backoff()) == [1, 2, 3, 4])
+  }
+
+  @Test func `connections may die before and after a challenge`() async throws {
+    let transport = StubTransport(script: [
+      .failure(HTTPError(.connectionLost, "stale")), .status(401, headers: ["WWW-Authenticate": #"Basic realm="b""#]),
+      .failure(HTTPError(.connectionLost, "stale")), .text("x"),
+    ])
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.baseURL = "http://a.test"
+      $0.clock = TestClock()
+      $0.authenticators[.baseURL] = .basic(user: "u", password: "p")
+    }
+
+    let response = try await client.get("/")
+
+    #expect(response.text == "x")
+    #expect(response.attempts.count == 3)
+    // What was accepted by nobody is not sent unasked.
+    #expect(transport.requests.map { $0.headers.contains("Authorization") } == [false, false, true, false])
+  }
+}

@@ -1,0 +1,75 @@
+#if os(Linux)
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  /// What libcurl's codes and texts become.
+  @Suite(.hangLimit) struct CurlErrorsTests {
+    struct Row: CustomTestStringConvertible {
+      var code: Int32
+      var text: String
+      var kind: HTTPError.Kind
+      var http2Code: UInt32?
+      var isStale = false
+
+      var testDescription: String { "\(code) \(text)" }
+    }
+
+    private static func situation(isReused: Bool = true) -> CurlErrors.Situation {
+      CurlErrors.Situation(phase: .waiting, hasConnected: true, isReused: isReused)
+    }
+
+    private static func reset(_ name: String, _ code: UInt32, _ kind: HTTPError.Kind) -> Row {
+      Row(
+        code: 92, text: "HTTP/2 stream 3 was not closed cleanly: \(name) (err \(code))", kind: kind, http2Code: code)
+    }
+
+    /// RFC 9113 §7.
+    @Test(arguments: [
+      reset("NO_ERROR", 0, .connectionLost), reset("PROTOCOL_ERROR", 1, .protocolViolation),
+      reset("INTERNAL_ERROR", 2, .connectionLost), reset("FLOW_CONTROL_ERROR", 3, .protocolViolation),
+      reset("SETTINGS_TIMEOUT", 4, .connectionLost), reset("STREAM_CLOSED", 5, .protocolViolation),
+      reset("FRAME_SIZE_ERROR", 6, .protocolViolation), reset("REFUSED_STREAM", 7, .connectionLost),
+      reset("CANCEL", 8, .connectionLost), reset("COMPRESSION_ERROR", 9, .protocolViolation),
+      reset("CONNECT_ERROR", 10, .connectionLost), reset("ENHANCE_YOUR_CALM", 11, .connectionLost),
+      reset("INADEQUATE_SECURITY", 12, .tls), reset("HTTP_1_1_REQUIRED", 13, .unsupported),
+      reset("unknown", 4_294_967_295, .connectionLost),
+      Row(code: 92, text: "HTTP/2 stream 3 was reset", kind: .connectionLost),
+      Row(code: 92, text: "… (err 99999999999999999999)", kind: .connectionLost),
+      Row(code: 56, text: "Recv failure: Connection reset by peer", kind: .connectionLost, isStale: true),
+      Row(code: 16, text: "", kind: .connectionLost, isStale: true),
+    ])
+    func `a stream that was reset says whether the request might succeed later`(_ row: Row) {
+      let error = CurlErrors.map(code: row.code, text: row.text, Self.situation())
+
+      #expect(error.kind == row.kind)
+      #expect(error.http2ErrorCode == row.http2Code)
+      // Its connection is alive, so that there is no reason to repeat the request unasked.
+      #expect(error.mayBeStaleConnection == row.isStale)
+      #expect(!error.wasNotProcessed)
+    }
+
+    @Test(arguments: [true, false]) func `what is above the last stream of GOAWAY was not processed`(isReused: Bool) {
+      var situation = Self.situation(isReused: isReused)
+      situation.isUnprocessed = true
+
+      let error = CurlErrors.map(code: 16, text: "", situation)
+
+      #expect(error.kind == .connectionLost)
+      #expect(error.wasNotProcessed && error.wasRefusedUnread)
+    }
+
+    @Test func `what is wanted by HTTP 1·1 was not processed`() {
+      var situation = Self.situation(isReused: false)
+      situation.wasRepeated = true
+      situation.wasRefused = true
+      situation.endOfFirst = "HTTP/2 stream 1 was not closed cleanly: HTTP_1_1_REQUIRED (err 13)"
+
+      let error = CurlErrors.map(code: 42, text: "", situation)
+
+      #expect(error.kind == .unsupported && error.http2ErrorCode == 13)
+      #expect(error.wantsHTTP11 && !error.wasRefusedUnread)
+    }
+  }
+#endif
