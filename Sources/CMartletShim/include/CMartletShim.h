@@ -37,6 +37,8 @@ void martlet_exit_watch(void *_Nullable image);
 bool martlet_is_exiting(void);
 /// Enters, unless the process exits; may be called again inside.
 bool martlet_library_enter(void);
+/// Whether this thread is inside, as it is while it has the lock of an engine.
+bool martlet_library_is_inside(void);
 void martlet_library_leave(void);
 /// Enters; if the process exits, never returns.
 void martlet_library_await(void);
