@@ -6,16 +6,6 @@
   /// Everything in it, and everything of libcurl, is touched under the lock of its ``CurlMailbox`` alone: by the thread,
   /// which has it whenever it does not wait, and by a caller that finds the thread asleep and starts its transfer itself.
   final class CurlLoop {
-    /// A socket as the system's set knows it, and as libcurl wants it.
-    private struct Watch {
-      var registered: CInt = 0
-      var wanted: CInt = 0
-      /// Whether its end will be told to ``closed(_:)``; then it may stay in the set while it is idle.
-      var isConnection = false
-      /// The last handle that wanted something of it.
-      var easy: UnsafeMutableRawPointer?
-    }
-
     static let maximumEvents = 64
     private static let maximumFree = 256
     private static let longestSleep: Int64 = 5_000_000
@@ -30,7 +20,7 @@
     @exclusivity(unchecked) private var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
     @exclusivity(unchecked) private var free: [CurlHandle] = []
     /// By socket; an array would grow with all descriptors of the process.
-    @exclusivity(unchecked) private var watches: [CInt: Watch] = [:]
+    @exclusivity(unchecked) private var watches: [CInt: CurlWatch] = [:]
     @exclusivity(unchecked) private var deadline: Int64?
     /// The transfers that have a handle, and those whose last bytes wait for the reader.
     @exclusivity(unchecked) private var running = 0
@@ -459,7 +449,9 @@
     func watch(_ socket: CInt, _ what: CInt, for easy: UnsafeMutableRawPointer?) {
       guard socket >= 0 else { return }
       // CURL_POLL_IN and CURL_POLL_OUT are bits; CURL_POLL_REMOVE is none of them.
-      var known = watches[socket, default: Watch()]
+      var known = watches[socket, default: CurlWatch()]
+      // The only other sockets are those by which libcurl's threads tell it of addresses.
+      if !known.isConnection && what & 3 != 0 { martlet_keep_from_children(socket) }
       known.wanted = what & 3
       if known.wanted != 0 { known.easy = easy }
       register(&known, socket)
@@ -467,7 +459,7 @@
     }
 
     /// Has the system's set watch a socket as it is wanted.
-    private func register(_ watch: inout Watch, _ socket: CInt) {
+    private func register(_ watch: inout CurlWatch, _ socket: CInt) {
       if watch.wanted == 1 && watch.isConnection && answer.takes(socket, of: watch.easy) {
         if watch.registered != 0 { martlet_poll_forget(poll, socket) }
         watch.registered = 0
@@ -486,7 +478,7 @@
       }
     }
 
-    func opened(_ socket: CInt) { if socket >= 0 { watches[socket] = Watch(isConnection: true) } }
+    func opened(_ socket: CInt) { if socket >= 0 { watches[socket] = CurlWatch(isConnection: true) } }
 
     /// The system forgets a closed socket by itself.
     func closed(_ socket: CInt) {
