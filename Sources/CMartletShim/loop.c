@@ -176,6 +176,12 @@ void martlet_keep_from_children(int descriptor) {
   if (other >= 0) fcntl(other, F_SETFD, FD_CLOEXEC);
 }
 
+int martlet_copy_unwritten(int descriptor) {
+  struct pollfd found = {.fd = descriptor, .events = POLLIN};
+  if (!is_unix_stream(descriptor) || poll(&found, 1, 0) != 0) return -1;
+  return fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+}
+
 static pthread_once_t end_once = PTHREAD_ONCE_INIT;
 static int end = -1;
 

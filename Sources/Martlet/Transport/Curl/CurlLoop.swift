@@ -47,6 +47,7 @@
     /// Until when the thread waits, if nothing happens.
     @exclusivity(unchecked) private var sleepsUntil: Int64?
     @exclusivity(unchecked) private var answer: AwaitedAnswer
+    @exclusivity(unchecked) private var lookups: AbandonedLookups
 
     /// What is set on each handle.
     var connections: CurlConnectionSettings { mailbox.settings }
@@ -55,6 +56,7 @@
       self.mailbox = mailbox
       self.poll = poll
       (answer, marks) = (AwaitedAnswer(mailbox.settings.answerPace), mailbox.settings.receiveMarks)
+      lookups = AbandonedLookups(poll: poll)
       // Nothing is sent by a loop that could not be secured.
       guard let tls = CurlTLS(mailbox.settings.tls) else { return nil }
       self.tls = tls
@@ -163,12 +165,14 @@
       handles = [:]
       if let multi { martlet_multi_free(multi) }
       multi = nil
+      lookups.endAll()
     }
 
     /// What libcurl has to do by now, and then what its callers are to hear: once for all that came in this turn.
     private func endTurn(_ multi: UnsafeMutableRawPointer) {
       if let throttleTime { serveThrottled(from: throttleTime) }
       if marks.time != nil { lookAtMarks(multi) }
+      if !lookups.isEmpty { lookups.endOverdue() }
       // Bounded, for the sake of the sockets.
       for _ in 0..<8 {
         guard let deadline, deadline <= martlet_microseconds() else { break }
@@ -195,7 +199,7 @@
 
     // MARK: Rest
 
-    private var isIdle: Bool { running == 0 && lingering.isEmpty && held.isEmpty }
+    private var isIdle: Bool { running == 0 && lingering.isEmpty && held.isEmpty && (isClosing || lookups.isEmpty) }
 
     private func noteIdleness(at now: Int64) { idleSince = isIdle ? idleSince ?? now : nil }
 
@@ -416,11 +420,12 @@
       if let throttleTime { end = min(end ?? throttleTime, throttleTime) }
       if let flushTime { end = min(end ?? flushTime, flushTime) }
       if let time = marks.time { end = min(end ?? time, time) }
+      if let time = lookups.time { end = min(end ?? time, time) }
       return end
     }
 
     private func act(on event: martlet_event, _ multi: UnsafeMutableRawPointer) {
-      guard let watch = watches[event.socket] else { return }
+      guard let watch = watches[event.socket] else { return lookups.act(on: event.socket) }
       guard watch.wanted != 0 else {
         if let isSpoiled = resting.check(event.socket) { return isSpoiled ? giveUp(event.socket) : () }
         martlet_poll_forget(poll, event.socket)
@@ -450,8 +455,11 @@
       guard socket >= 0 else { return }
       // CURL_POLL_IN and CURL_POLL_OUT are bits; CURL_POLL_REMOVE is none of them.
       var known = watches[socket, default: CurlWatch()]
-      // The only other sockets are those by which libcurl's threads tell it of addresses.
-      if !known.isConnection && what & 3 != 0 { martlet_keep_from_children(socket) }
+      if !known.isConnection {
+        // The only other sockets are those by which libcurl's threads tell it of addresses.
+        if what & 3 != 0 { martlet_keep_from_children(socket) }
+        if what & 3 == 0 { lookups.closes(socket) { known.easy.flatMap { handles[$0]?.transfer?.slot } } }
+      }
       known.wanted = what & 3
       if known.wanted != 0 { known.easy = easy }
       register(&known, socket)
