@@ -151,6 +151,7 @@ static struct {
   int (*multi_remove_handle)(void *, void *);
   int (*multi_setopt)(void *, int, ...);
   int (*multi_socket_action)(void *, int, int, int *);
+  int (*multi_wakeup)(void *);
   struct message *(*multi_info_read)(void *, int *);
   void *(*share_init)(void);
   int (*share_setopt)(void *, int, ...);
@@ -196,6 +197,7 @@ static void open_library(void) {
       {"curl_multi_remove_handle", (void **)&curl.multi_remove_handle},
       {"curl_multi_setopt", (void **)&curl.multi_setopt},
       {"curl_multi_socket_action", (void **)&curl.multi_socket_action},
+      {"curl_multi_wakeup", (void **)&curl.multi_wakeup},
       {"curl_multi_info_read", (void **)&curl.multi_info_read},
       {"curl_share_init", (void **)&curl.share_init},
       {"curl_share_setopt", (void **)&curl.share_setopt},
@@ -284,8 +286,7 @@ void *martlet_easy_new(void) { return curl.easy_init(); }
 void martlet_easy_free(void *easy) { curl.easy_cleanup(easy); }
 
 int martlet_easy_prepare(
-    void *easy, const martlet_curl_callbacks *callbacks, void *handle, void *loop, char *error_text,
-    bool checks_addresses) {
+    void *easy, const martlet_curl_callbacks *callbacks, void *handle, void *loop, char *error_text) {
   curl.easy_reset(easy);
   int code = 0;
 #define SET(option, value) \
@@ -318,10 +319,8 @@ int martlet_easy_prepare(
   SET(kOptPrereqData, handle);
   SET(kOptSockoptFunction, callbacks->opened);
   SET(kOptSockoptData, handle);
-  if (checks_addresses) {
-    SET(kOptOpenSocketFunction, callbacks->opening);
-    SET(kOptOpenSocketData, handle);
-  }
+  SET(kOptOpenSocketFunction, callbacks->opening);
+  SET(kOptOpenSocketData, handle);
   SET(kOptCloseSocketFunction, callbacks->closed);
   SET(kOptCloseSocketData, loop);
   // Only without a directory does libcurl keep the parsed certificates (7.87), which take 20 ms for each connection.
@@ -437,6 +436,18 @@ void martlet_list_free(void *list) { curl.slist_free_all(list); }
 
 // MARK: Multi handles
 
+/// Keeps the pair from children by which a multi handle can be woken: before 8.8 libcurl does not. Nothing names it but what
+/// a wake does to it.
+static void keep_wake_pair(void *multi) {
+  if (version >= 0x080800) return;
+  curl.multi_wakeup(multi);
+  for (int i = 3; i < martlet_descriptor_limit(); i++) {
+    if (martlet_inherited_bytes(i) != 1) continue;
+    curl.multi_wakeup(multi);
+    if (martlet_inherited_bytes(i) == 2) return martlet_keep_from_children(i);
+  }
+}
+
 void *martlet_multi_new(const martlet_multi_callbacks *callbacks, void *loop, long per_host, long total) {
   void *multi = curl.multi_init();
   if (!multi) return NULL;
@@ -449,6 +460,7 @@ void *martlet_multi_new(const martlet_multi_callbacks *callbacks, void *loop, lo
     curl.multi_cleanup(multi);
     return NULL;
   }
+  keep_wake_pair(multi);
   return multi;
 }
 

@@ -70,6 +70,8 @@ bool martlet_library_enter(void) {
   return true;
 }
 
+bool martlet_library_is_inside(void) { return depth > 0; }
+
 void martlet_library_leave(void) {
   if (--depth == 0) atomic_fetch_sub(&inside, 1);
 }

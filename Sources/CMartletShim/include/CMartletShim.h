@@ -37,6 +37,8 @@ void martlet_exit_watch(void *_Nullable image);
 bool martlet_is_exiting(void);
 /// Enters, unless the process exits; may be called again inside.
 bool martlet_library_enter(void);
+/// Whether this thread is inside, as it is while it has the lock of an engine.
+bool martlet_library_is_inside(void);
 void martlet_library_leave(void);
 /// Enters; if the process exits, never returns.
 void martlet_library_await(void);
@@ -75,11 +77,9 @@ typedef struct {
 
 void *_Nullable martlet_easy_new(void);
 void martlet_easy_free(void *easy);
-/// Resets a handle and sets everything that all requests have in common: a GET without a body. The callback `opening` is
-/// set only if addresses are checked.
+/// Resets a handle and sets everything that all requests have in common: a GET without a body.
 int martlet_easy_prepare(
-    void *easy, const martlet_curl_callbacks *callbacks, void *handle, void *loop, char *error_text,
-    bool checks_addresses);
+    void *easy, const martlet_curl_callbacks *callbacks, void *handle, void *loop, char *error_text);
 /// Copies the bytes of an address that libcurl wants to connect to; returns 4 or 16, or 0 for what is not an IP address.
 int martlet_socket_address(const void *address, uint8_t *bytes);
 /// Makes the socket for such an address, or returns -1.
@@ -290,6 +290,14 @@ int martlet_poll_wait(int poll, martlet_event *events, int maximum, int millisec
 int martlet_wait(int socket, int microseconds);
 /// Whether something waits in one of some sockets, or its end.
 bool martlet_is_any_readable(const int *_Nullable sockets, size_t count);
+/// One more than the highest descriptor there can be, as far as it is worth looking.
+int martlet_descriptor_limit(void);
+/// How many bytes wait in one end of a pair of sockets that children inherit, or -1 for what is none.
+int martlet_inherited_bytes(int descriptor);
+/// Keeps a descriptor from the programs that the process starts, and if it is one end of a pair of sockets, the other end.
+void martlet_keep_from_children(int descriptor);
+/// Copies the end of a pair of sockets that nothing has been written to; -1 for anything else.
+int martlet_copy_unwritten(int descriptor);
 /// Closes a connection and puts one in its place that has ended, so that the descriptor stays.
 void martlet_replace_with_end(int descriptor);
 /// A clock that never jumps, in microseconds.

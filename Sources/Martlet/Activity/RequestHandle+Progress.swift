@@ -5,7 +5,7 @@ extension RequestHandle {
   /// `nil`.
   ///
   /// Each call makes a new object, without a parent. Its `cancel()` cancels the request. On Apple platforms it changes
-  /// as bytes move, on the transport's thread. Elsewhere a `Progress` has no lock: it changes on the main queue, which has
+  /// as bytes move, on a thread of a queue. Elsewhere a `Progress` has no lock: it changes on the main queue, which has
   /// to run, and is to be used there only.
   public var foundationProgress: Progress {
     let progress = Progress(parent: nil, userInfo: nil)

@@ -7,7 +7,7 @@ import Foundation
 /// What has `async` waits with ``HTTPClient`` itself, and a script has it at its top level.
 ///
 /// It refuses (``HTTPError/Kind/unsupported``) the main thread, where everything else would wait too, and tasks, whose
-/// threads are few and belong to all tasks.
+/// threads are few and belong to all tasks. It refuses the thread of the engine of Linux, too, which all requests need.
 public struct BlockingClient: Sendable {
   private let client: HTTPClient
 
@@ -22,8 +22,8 @@ public struct BlockingClient: Sendable {
   ///   - request: The request.
   ///   - options: What is different for this one.
   /// - Returns: An accepted response, with its body.
-  /// - Throws: ``HTTPError``, of kind ``HTTPError/Kind/unsupported`` on the main thread and in a task; `CancellationError`
-  ///   after ``HTTPClient/cancelAll()``; or what middleware throws.
+  /// - Throws: ``HTTPError``, of kind ``HTTPError/Kind/unsupported`` on a thread that it refuses; `CancellationError` after
+  ///   ``HTTPClient/cancelAll()``; or what middleware throws.
   public func send(_ request: HTTPRequest, options: RequestOptions = RequestOptions()) throws -> HTTPResponse {
     try wait { [client] in try await client.send(request, options: options) }
   }
@@ -40,7 +40,8 @@ public struct BlockingClient: Sendable {
   }
 
   private func wait<Output: Sendable>(_ work: @escaping @Sendable () async throws -> Output) throws -> Output {
-    if let problem = Self.problem(isMainThread: Thread.isMainThread, isInTask: withUnsafeCurrentTask { $0 != nil }) {
+    let isInTask = withUnsafeCurrentTask { $0 != nil }
+    if let problem = Self.problem(isMainThread: Thread.isMainThread, isInTask: isInTask, isInEngine: Self.isInEngine) {
       throw HTTPError(.unsupported, problem)
     }
     let result = SharedResult<Output>()
@@ -56,9 +57,18 @@ public struct BlockingClient: Sendable {
   }
 
   /// Why nothing may wait here.
-  static func problem(isMainThread: Bool, isInTask: Bool) -> String? {
+  static func problem(isMainThread: Bool, isInTask: Bool, isInEngine: Bool) -> String? {
+    if isInEngine { return "HTTPClient.blocking would wait for its own thread: call it on a thread of your own" }
     if isInTask { return "HTTPClient.blocking would stop a thread that all tasks share: use await" }
     return isMainThread ? "HTTPClient.blocking would stop the main thread: use await, or start(_:)" : nil
+  }
+
+  private static var isInEngine: Bool {
+    #if os(Linux)
+      CurlLibrary.isInside
+    #else
+      false
+    #endif
   }
 }
 

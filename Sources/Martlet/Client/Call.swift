@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 
 /// One call: what was asked, from its start to its one end.
@@ -284,7 +285,7 @@ package final class Call: Watched {
       guard let due = $0.ledger.due(sent: sent, received: received, now: now) else { return false }
       return $0.telling.add(due)
     }
-    if isMine { tell() }
+    if isMine { tellOnQueue() }
   }
 
   /// Tells those who watch the last of the progress, before they hear of the end.
@@ -300,19 +301,16 @@ package final class Call: Watched {
       guard hasListener || $0.hasWatchers else { return nil }
       return $0.telling.add(last)
     }
-    switch isMine {
-    case nil: break
-    case true?: tell()
-    case false?:
-      // Another thread is telling, and goes on with this.
-      try? await suspend { continuation in
-        let isDone = state.withLock { !$0.telling.wait(continuation) }
-        if isDone { continuation.resume() }
-      }
+    guard let isMine else { return }
+    // Else another thread is telling, and goes on with this.
+    if isMine { tellOnQueue() }
+    try? await suspend { continuation in
+      let isDone = state.withLock { !$0.telling.wait(continuation) }
+      if isDone { continuation.resume() }
     }
   }
 
-  /// Tells a closure of the progress, now and until the end, on the transport's thread.
+  /// Tells a closure of the progress, now and until the end.
   func watchProgress(_ watcher: @escaping @Sendable (TransferProgress) -> Void) {
     let progress = state.withLock {
       if !$0.stage.isEnded { $0.progressWatchers.append(watcher) }
@@ -331,6 +329,9 @@ package final class Call: Watched {
     if observer != nil { return true }
     return if case nil = options.source.onProgress { false } else { true }
   }
+
+  /// Tells on a queue: a closure may block, and the thread that bytes move on belongs to all requests of a client.
+  private func tellOnQueue() { DispatchQueue.global().async { self.tell() } }
 
   /// Tells what there is to tell, one after the other and without the lock.
   private func tell() {

@@ -65,6 +65,8 @@ extension HTTPClient {
     }
 
     /// The most exchanges at a time, and the most connections, idle ones included; 64 by default.
+    ///
+    /// On the engine of Linux, an exchange that ends while its host is looked up counts until the lookup has ended.
     public var maximumConnections: Int {
       get { transportSettings.maximumConnections }
       set { transportSettings.maximumConnections = max(1, newValue) }

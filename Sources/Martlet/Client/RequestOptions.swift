@@ -86,11 +86,11 @@ public struct RequestOptions: Sendable {
   /// Whether callbacks hear of a cancellation, as an error of kind ``HTTPError/Kind/cancelled``; `false` by default.
   public var reportsCancellation: Bool?
 
-  /// Called as bytes move, on the transport's thread: it must be quick.
+  /// Called as bytes move, on a thread that no other request waits for.
   ///
-  /// At most 20 times a second by the client's clock, one call after the other; what is left out is in the next one. The
-  /// last one comes before the request's end is told, with a ``TransferProgress/fraction`` of 1 if it has succeeded. Not
-  /// called after the end.
+  /// At most 20 times a second by the client's clock, one call after the other; what is left out is in the next one. A
+  /// closure that takes its time gets fewer of them. The last one comes before the request's end is told, with a
+  /// ``TransferProgress/fraction`` of 1 if it has succeeded; the end waits for it to return. Not called after the end.
   public var onProgress: (@Sendable (TransferProgress) -> Void)?
 
   var timeouts = TimeoutOverrides()

@@ -212,4 +212,10 @@ final class ConnectionSlot: Sendable {
     guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
     limiter.release(origin)
   }
+
+  /// The same right in other hands, so that a release of this one does nothing; `nil` if it was released.
+  func handOn() -> ConnectionSlot? {
+    guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
+    return ConnectionSlot(limiter: limiter, origin: origin)
+  }
 }

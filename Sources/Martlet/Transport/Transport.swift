@@ -41,6 +41,8 @@ public struct TransportSettings: Sendable {
   public var maximumConnectionsPerHost = 6
 
   /// The most exchanges at a time, and the most connections, idle ones included.
+  ///
+  /// On the engine of Linux, an exchange that ends while its host is looked up counts until the lookup has ended.
   public var maximumConnections = 64
 
   /// Which servers are believed, and who the client is to them.

@@ -117,7 +117,7 @@
       await outbox.close()
     }
 
-    /// On the engine's thread, and on the one of a caller, while the engine's wants to go on.
+    /// On a thread of a queue, while the engine's wants to go on.
     @Test(arguments: Lane.engines, [false, true])
     func `may exit in a callback`(_ lane: Lane, _ isSecond: Bool) async {
       await #expect(processExitsWith: .success) { [lane = lane as Lane, isSecond = isSecond as Bool] in

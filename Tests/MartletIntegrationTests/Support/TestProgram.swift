@@ -11,6 +11,7 @@ struct TestProgram: Sendable {
   static let curl = TestProgram("curl")
   static let script = TestProgram("script")
   static let shell = TestProgram("sh")
+  static let list = TestProgram("ls")
 
   /// The programs that the running test has named.
   @TaskLocal fileprivate static var named: Set<String> = []

@@ -1,4 +1,5 @@
 #if os(Linux)
+  import CMartletShim
   import Foundation
   import MartletTesting
   import TestSupport
@@ -17,6 +18,27 @@
 
     private func hasThread(_ client: HTTPClient) throws -> Bool {
       try #require(client.core.settings.transport as? CurlLoader).hasThread
+    }
+
+    @Test func `refuses to be waited for on its own thread`() async throws {
+      let client = client()
+
+      let error = await withCheckedContinuation { (continuation: CheckedContinuation<(any Error)?, Never>) in
+        Thread.detachNewThread {
+          // As it is while a thread has the lock of an engine.
+          _ = martlet_library_enter()
+          defer { martlet_library_leave() }
+          do {
+            _ = try client.blocking.send(.get("http://127.0.0.1:9/"))
+            continuation.resume(returning: nil)
+          } catch {
+            continuation.resume(returning: error)
+          }
+        }
+      }
+
+      let refusal = try #require(error as? HTTPError)
+      #expect(refusal.kind == .unsupported && refusal.message.contains("a thread of your own"))
     }
 
     @Test func `takes what waits for its reader for nobody else's`() async throws {

@@ -122,6 +122,34 @@
       #expect((1...2).contains(told.withLock { $0.count }))
     }
 
+    @Test(arguments: lanes) func `a closure that blocks holds up no other request, and may send one that blocks`(
+      lane: Lane
+    ) async throws {
+      let piece = Data(count: 1 << 16)
+      let server = try MockServer { (request: RecordedRequest) in
+        request.path == "/large" ? .repeating(piece, count: 64) : .ok("small")
+      }
+      let small = RequestTarget(server.url("/small"))
+      let client = lane.client()
+      let inside = Log<String>()
+      let mayReturn = DispatchSemaphore(value: 0)
+
+      let large = client.start(
+        .get(RequestTarget(server.url("/large"))),
+        options: .onProgress { _ in
+          guard inside.count == 0 else { return }
+          do { inside.add(try client.blocking.send(.get(small)).text) } catch { inside.add("\(error)") }
+          mayReturn.wait()
+        })
+      await inside.wait(for: 1)
+      let other = try await client.get(small)
+      mayReturn.signal()
+      let size = try await large.value.body.count
+
+      #expect(inside.elements == ["small"] && other.text == "small")
+      #expect(size == 64 << 16)
+    }
+
     @Test func `the system's loader has no length for a coded body`() async throws {
       let coded = try Self.coded()
       let server = try MockServer(.data(coded, headers: ["Content-Encoding": "gzip"]))

@@ -32,14 +32,15 @@ import Testing
 
   @Test func `is told 20 times a second at most, with rate and time left, and once more at the end`() async throws {
     let clock = TestClock(advancing: .manually)
+    let told = Log<(at: Duration, TransferProgress)>()
     let transport = StubTransport(withContext: { _, context in
-      for _ in 0..<400 {
+      for number in 0..<400 {
         context.didReceive(10, of: 4000)
+        await told.wait(for: number / 5 + 1)
         clock.advance(by: .milliseconds(10))
       }
       return .text("x")
     })
-    let told = Log<(at: Duration, TransferProgress)>()
 
     _ = try await Self.client(transport, clock)
       .get(Self.url, options: .onProgress { told.add((clock.now.offset, $0)) })
@@ -61,16 +62,15 @@ import Testing
 
   @Test func `the rate is that of the last five seconds`() async throws {
     let clock = TestClock(advancing: .manually)
+    let told = Log<TransferProgress>()
     let transport = StubTransport(withContext: { _, context in
-      for count in [1000, 100] {
-        for _ in 0..<100 {
-          clock.advance(by: .milliseconds(100))
-          context.didReceive(count)
-        }
+      for number in 1...200 {
+        clock.advance(by: .milliseconds(100))
+        context.didReceive(number > 100 ? 100 : 1000)
+        await told.wait(for: number)
       }
       return .text("x")
     })
-    let told = Log<TransferProgress>()
 
     _ = try await Self.client(transport, clock).get(Self.url, options: .onProgress { told.add($0) })
 
@@ -80,15 +80,16 @@ import Testing
 
   @Test func `an upload that is repeated shows what is sent again apart`() async throws {
     let clock = TestClock()
+    let told = Log<TransferProgress>()
     let transport = StubTransport(withContext: { _, context in
-      for _ in 0..<10 {
+      for number in 1...10 {
         context.didSend(100, of: 1000)
+        await told.wait(for: (context.attempt - 1) * 10 + number)
         clock.advance(by: .milliseconds(60))
       }
       if context.attempt == 1 { throw HTTPError(.connectionLost, "gone") }
       return .text("x")
     })
-    let told = Log<TransferProgress>()
     let options = RequestOptions.retry(.backoff(attempts: 2)).onProgress { told.add($0) }
 
     _ = try await Self.client(transport, clock).put(Self.url, body: .data(Data(count: 1000)), options: options)
@@ -104,16 +105,17 @@ import Testing
 
   @Test func `a fraction does not fall when the next attempt expects more`() async throws {
     let clock = TestClock()
+    let told = Log<TransferProgress>()
     let transport = StubTransport(withContext: { _, context in
       let isFirst = context.attempt == 1
-      for _ in 0..<(isFirst ? 5 : 10) {
+      for number in 1...(isFirst ? 5 : 10) {
         context.didReceive(100, of: isFirst ? 1000 : 10_000)
+        await told.wait(for: isFirst ? number : 5 + number)
         clock.advance(by: .milliseconds(60))
       }
       if isFirst { throw HTTPError(.connectionLost, "gone") }
       return .text("x")
     })
-    let told = Log<TransferProgress>()
 
     _ = try await Self.client(transport, clock)
       .get(Self.url, options: .retry(.backoff(attempts: 2)).onProgress { told.add($0) })
@@ -124,11 +126,12 @@ import Testing
 
   @Test func `without a length there is no fraction until the end`() async throws {
     let clock = TestClock()
+    let told = Log<TransferProgress>()
     let transport = StubTransport(withContext: { _, context in
       context.didReceive(10)
+      await told.wait(for: 1)
       return .text("x")
     })
-    let told = Log<TransferProgress>()
 
     _ = try await Self.client(transport, clock).get(Self.url, options: .onProgress { told.add($0) })
 
@@ -154,11 +157,13 @@ import Testing
 
   @Test func `a failure is no success, but its last bytes are told`() async throws {
     let clock = TestClock(advancing: .manually)
+    let told = Log<TransferProgress>()
     let transport = StubTransport(withContext: { _, context in
-      for _ in 0..<2 { context.didSend(5, of: 20) }
+      context.didSend(5, of: 20)
+      await told.wait(for: 1)
+      context.didSend(5, of: 20)
       throw HTTPError(.protocolViolation, "no")
     })
-    let told = Log<TransferProgress>()
 
     await #expect(throws: HTTPError.self) {
       try await Self.client(transport, clock)
@@ -167,6 +172,33 @@ import Testing
 
     #expect(told.elements.map(\.sent) == [5, 10])
     #expect(told.elements.allSatisfy { !$0.isFinished && $0.fraction ?? 0 < 0.5 })
+  }
+
+  @Test func `a closure that blocks holds up no bytes, and gets the last of what moved meanwhile`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let told = Log<Int64>()
+    let mayReturn = DispatchSemaphore(value: 0)
+    let transport = StubTransport(withContext: { _, context in
+      context.didReceive(10, of: 100)
+      await told.wait(for: 1)
+      for _ in 0..<9 {
+        clock.advance(by: .milliseconds(60))
+        context.didReceive(10, of: 100)
+      }
+      mayReturn.signal()
+      return .text("x")
+    })
+
+    _ = try await Self.client(transport, clock)
+      .get(
+        Self.url,
+        options: .onProgress { progress in
+          told.add(progress.received)
+          if progress.received == 10 { mayReturn.wait() }
+        })
+
+    #expect(told.elements.first == 10 && told.elements.last == 100)
+    #expect((2...3).contains(told.count), "\(told.elements)")
   }
 
   // MARK: Foundation
@@ -218,12 +250,13 @@ import Testing
   @Test func `a watcher hears the state at once, and then each`() async throws {
     let clock = TestClock()
     let gate = Gate()
+    let told = Log<Double?>()
     let transport = StubTransport(withContext: { _, context in
       await gate.pass()
       context.didReceive(100, of: 100)
+      await told.wait(for: 2)
       return .text("x")
     })
-    let told = Log<Double?>()
     let handle = Self.client(transport, clock).start(.get(Self.url))
 
     handle.call?.watchProgress { told.add($0.fraction) }

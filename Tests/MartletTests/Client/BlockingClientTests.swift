@@ -69,10 +69,14 @@ import Testing
   }
 
   // S2
-  @Test func `refuses the main thread and tasks, and says so`() async throws {
-    #expect(BlockingClient.problem(isMainThread: false, isInTask: false) == nil)
-    #expect(BlockingClient.problem(isMainThread: true, isInTask: false)?.contains("the main thread") == true)
-    #expect(BlockingClient.problem(isMainThread: true, isInTask: true)?.contains("all tasks share") == true)
+  @Test func `refuses the main thread, tasks and the engine, and says so`() async throws {
+    func problem(_ isMainThread: Bool, _ isInTask: Bool, _ isInEngine: Bool) -> String? {
+      BlockingClient.problem(isMainThread: isMainThread, isInTask: isInTask, isInEngine: isInEngine)
+    }
+    #expect(problem(false, false, false) == nil)
+    #expect(problem(true, false, false)?.contains("the main thread") == true)
+    #expect(problem(true, true, false)?.contains("all tasks share") == true)
+    #expect(problem(false, false, true)?.contains("a thread of your own") == true)
 
     let client = HTTPClient.stubbed(.text("x"))
     let error = await #expect(throws: HTTPError.self) {

@@ -255,14 +255,16 @@ import Testing
       var target: RequestTarget { "/" }
       var headers: HTTPHeaders { length.map { ["X-Length": "\($0)"] } ?? [:] }
     }
+    let known = Log<TransferProgress>()
+    let unknown = Log<TransferProgress>()
     let transport = StubTransport(withContext: { request, context in
       let length = request.headers["X-Length"].flatMap { Int64($0) }
-      for _ in 0..<4 { context.didReceive(25, of: length) }
+      context.didReceive(25, of: length)
+      await (length == nil ? unknown : known).wait(for: 1)
+      for _ in 0..<3 { context.didReceive(25, of: length) }
       return .text("x")
     })
     let client = HTTPClient.stubbed(transport) { $0.clock = TestClock(advancing: .manually) }
-    let known = Log<TransferProgress>()
-    let unknown = Log<TransferProgress>()
 
     _ = try await client.send(Large(length: 100), options: .onProgress { known.add($0) })
     _ = try await client.send(Large(), options: .onProgress { unknown.add($0) })

@@ -390,7 +390,7 @@
       let code = withUnsafePointer(to: easy) {
         martlet_easy_prepare(
           handle.easy, $0, Unmanaged.passUnretained(handle).toOpaque(),
-          Unmanaged.passUnretained(handle.loop).toOpaque(), error, handle.loop.connections.addresses != nil)
+          Unmanaged.passUnretained(handle.loop).toOpaque(), error)
       }
       return code == 0 ? handle.loop.connections.apply(to: handle.easy) : code
     }

@@ -147,6 +147,9 @@
     /// Whether the process exits, and libcurl is left alone.
     static var isExiting: Bool { martlet_is_exiting() }
 
+    /// Whether this thread works for an engine now, and all its transfers would wait for what it waits for.
+    static var isInside: Bool { martlet_library_is_inside() }
+
     /// Throws if the process exits: then nothing is begun, and no other loader is asked.
     static func check() throws { if isExiting { throw refusal } }
 

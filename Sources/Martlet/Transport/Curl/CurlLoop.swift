@@ -6,16 +6,6 @@
   /// Everything in it, and everything of libcurl, is touched under the lock of its ``CurlMailbox`` alone: by the thread,
   /// which has it whenever it does not wait, and by a caller that finds the thread asleep and starts its transfer itself.
   final class CurlLoop {
-    /// A socket as the system's set knows it, and as libcurl wants it.
-    private struct Watch {
-      var registered: CInt = 0
-      var wanted: CInt = 0
-      /// Whether its end will be told to ``closed(_:)``; then it may stay in the set while it is idle.
-      var isConnection = false
-      /// The last handle that wanted something of it.
-      var easy: UnsafeMutableRawPointer?
-    }
-
     static let maximumEvents = 64
     private static let maximumFree = 256
     private static let longestSleep: Int64 = 5_000_000
@@ -30,7 +20,7 @@
     @exclusivity(unchecked) private var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
     @exclusivity(unchecked) private var free: [CurlHandle] = []
     /// By socket; an array would grow with all descriptors of the process.
-    @exclusivity(unchecked) private var watches: [CInt: Watch] = [:]
+    @exclusivity(unchecked) private var watches: [CInt: CurlWatch] = [:]
     @exclusivity(unchecked) private var deadline: Int64?
     /// The transfers that have a handle, and those whose last bytes wait for the reader.
     @exclusivity(unchecked) private var running = 0
@@ -59,6 +49,7 @@
     /// Until when the thread waits, if nothing happens.
     @exclusivity(unchecked) private var sleepsUntil: Int64?
     @exclusivity(unchecked) private var answer: AwaitedAnswer
+    @exclusivity(unchecked) private var lookups: AbandonedLookups
 
     /// What is set on each handle.
     var connections: CurlConnectionSettings { mailbox.settings }
@@ -67,6 +58,7 @@
       self.mailbox = mailbox
       self.poll = poll
       (answer, marks) = (AwaitedAnswer(mailbox.settings.answerPace), mailbox.settings.receiveMarks)
+      lookups = AbandonedLookups(poll: poll)
       // Nothing is sent by a loop that could not be secured.
       guard let tls = CurlTLS(mailbox.settings.tls) else { return nil }
       self.tls = tls
@@ -175,12 +167,14 @@
       handles = [:]
       if let multi { martlet_multi_free(multi) }
       multi = nil
+      lookups.endAll()
     }
 
     /// What libcurl has to do by now, and then what its callers are to hear: once for all that came in this turn.
     private func endTurn(_ multi: UnsafeMutableRawPointer) {
       if let throttleTime { serveThrottled(from: throttleTime) }
       if marks.time != nil { lookAtMarks(multi) }
+      if !lookups.isEmpty { lookups.endOverdue() }
       // Bounded, for the sake of the sockets.
       for _ in 0..<8 {
         guard let deadline, deadline <= martlet_microseconds() else { break }
@@ -205,7 +199,7 @@
 
     // MARK: Rest
 
-    private var isIdle: Bool { running == 0 && lingering.isEmpty && held.isEmpty }
+    private var isIdle: Bool { running == 0 && lingering.isEmpty && held.isEmpty && (isClosing || lookups.isEmpty) }
 
     private func noteIdleness(at now: Int64) { idleSince = isIdle ? idleSince ?? now : nil }
 
@@ -391,11 +385,12 @@
       if let throttleTime { end = min(end ?? throttleTime, throttleTime) }
       if let flushTime { end = min(end ?? flushTime, flushTime) }
       if let time = marks.time { end = min(end ?? time, time) }
+      if let time = lookups.time { end = min(end ?? time, time) }
       return end
     }
 
     private func act(on event: martlet_event, _ multi: UnsafeMutableRawPointer) {
-      guard let watch = watches[event.socket] else { return }
+      guard let watch = watches[event.socket] else { return lookups.act(on: event.socket) }
       guard watch.wanted != 0 else {
         if let isSpoiled = resting.check(event.socket) { return isSpoiled ? giveUp(event.socket) : () }
         martlet_poll_forget(poll, event.socket)
@@ -424,7 +419,12 @@
     func watch(_ socket: CInt, _ what: CInt, for easy: UnsafeMutableRawPointer?) {
       guard socket >= 0 else { return }
       // CURL_POLL_IN and CURL_POLL_OUT are bits; CURL_POLL_REMOVE is none of them.
-      var known = watches[socket, default: Watch()]
+      var known = watches[socket, default: CurlWatch()]
+      if !known.isConnection {
+        // The only other sockets are those by which libcurl's threads tell it of addresses.
+        if what & 3 != 0 { martlet_keep_from_children(socket) }
+        if what & 3 == 0 { lookups.closes(socket) { known.easy.flatMap { handles[$0]?.transfer?.slot } } }
+      }
       known.wanted = what & 3
       if known.wanted != 0 { known.easy = easy }
       register(&known, socket)
@@ -432,7 +432,7 @@
     }
 
     /// Has the system's set watch a socket as it is wanted.
-    private func register(_ watch: inout Watch, _ socket: CInt) {
+    private func register(_ watch: inout CurlWatch, _ socket: CInt) {
       if watch.wanted == 1 && watch.isConnection && answer.takes(socket, of: watch.easy) {
         if watch.registered != 0 { martlet_poll_forget(poll, socket) }
         watch.registered = 0
@@ -451,7 +451,7 @@
       }
     }
 
-    func opened(_ socket: CInt) { if socket >= 0 { watches[socket] = Watch(isConnection: true) } }
+    func opened(_ socket: CInt) { if socket >= 0 { watches[socket] = CurlWatch(isConnection: true) } }
 
     /// The system forgets a closed socket by itself.
     func closed(_ socket: CInt) {

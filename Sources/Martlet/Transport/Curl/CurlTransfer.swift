@@ -37,7 +37,7 @@
     let isRoomAwaited = Atomic(false)
     /// Who has to hear that the loop is done with the transfer; set before the start.
     var observer: (any CurlTransferObserver)?
-    private let slot: ConnectionSlot
+    let slot: ConnectionSlot
     /// What is special about its connection.
     let route: CurlRoute?
     let upload: CurlUpload?

@@ -137,7 +137,8 @@
           if buffer.stop(isFailure: true) { onFailure(error) }
         }
       }
-      buffer.onStop { task.cancel() }
+      // On a queue: cancelling runs handlers of the stream, and the loop may be what stops it.
+      buffer.onStop { DispatchQueue.global().async { task.cancel() } }
     }
 
     // MARK: Files

@@ -1,0 +1,88 @@
+#if os(Linux)
+  import CMartletShim
+  import Foundation
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  @Suite(.hangLimit) struct AbandonedLookupsTests {
+    /// What libcurl has for a lookup: its own end of a pair of sockets, and that of the thread.
+    private struct Lookup {
+      let own: CInt
+      let thread: CInt
+
+      init() throws {
+        let pair = try makeSocketPair()
+        (own, thread) = (pair[0], pair[1])
+      }
+    }
+
+    private static let origin = Origin(scheme: "http", host: "a.test", port: 80)
+
+    private let limiter = ConnectionLimiter(perOrigin: 1, total: 1)
+    private let wake = martlet_wake_new()
+
+    /// The sockets on which something has happened.
+    private func events(_ poll: CInt) -> [CInt] {
+      var events = [martlet_event](repeating: martlet_event(), count: 8)
+      let count = martlet_poll_wait(poll, &events, 8, 0)
+      return events.prefix(Int(count)).map(\.socket)
+    }
+
+    @Test func `a slot is taken until the thread of its lookup ends`() throws {
+      let poll = martlet_poll_new(wake)
+      defer { for descriptor in [poll, wake] { close(descriptor) } }
+      var lookups = AbandonedLookups(poll: poll)
+      let lookup = try Lookup()
+      let slot = try #require(limiter.take(for: Self.origin))
+
+      lookups.closes(lookup.own) { slot }
+      close(lookup.own)
+      slot.release()
+      #expect(limiter.take(for: Self.origin) == nil && !lookups.isEmpty && lookups.time != nil)
+      #expect(events(poll).isEmpty)
+      lookups.act(on: wake)
+      #expect(!lookups.isEmpty)
+
+      close(lookup.thread)
+      for socket in events(poll) { lookups.act(on: socket) }
+      #expect(lookups.isEmpty && lookups.time == nil)
+      #expect(limiter.take(for: Self.origin) != nil)
+    }
+
+    @Test func `a lookup that has told its addresses has ended`() throws {
+      let poll = martlet_poll_new(wake)
+      defer { for descriptor in [poll, wake] { close(descriptor) } }
+      var lookups = AbandonedLookups(poll: poll)
+      let lookup = try Lookup()
+      defer { for descriptor in [lookup.own, lookup.thread] { close(descriptor) } }
+      let slot = try #require(limiter.take(for: Self.origin))
+
+      try #require(send(lookup.thread, "x", 1, 0) == 1)
+      lookups.closes(lookup.own) { slot }
+
+      #expect(lookups.isEmpty)
+      slot.release()
+      #expect(limiter.take(for: Self.origin) != nil)
+    }
+
+    @Test func `the end of a loop gives all slots back, and leaves no descriptor`() throws {
+      let poll = martlet_poll_new(wake)
+      defer { for descriptor in [poll, wake] { close(descriptor) } }
+      var lookups = AbandonedLookups(poll: poll)
+      let lookup = try Lookup()
+      let slot = try #require(limiter.take(for: Self.origin))
+
+      lookups.closes(lookup.own) { slot }
+      close(lookup.own)
+      lookups.endAll()
+
+      #expect(lookups.isEmpty)
+      #expect(limiter.take(for: Self.origin) != nil)
+      // Nobody is there any more.
+      #expect(send(lookup.thread, "x", 1, CInt(MSG_NOSIGNAL)) == -1)
+      close(lookup.thread)
+    }
+  }
+#endif
