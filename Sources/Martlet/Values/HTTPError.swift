@@ -112,7 +112,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     try? response?.json(type)
   }
 
-  /// One line: kind, method, URL, cause, phase, attempts, elapsed time.
+  /// One line: kind, method, URL, cause, phase, attempts, elapsed time, and why it was not repeated if it should have been.
   public var description: String {
     var line = "\(kind)"
     if let method { line += ": \(InvalidInput.printable(method.rawValue))" }
@@ -124,6 +124,9 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     if attempts.count > 1 { notes.append("after \(attempts.count) attempts") }
     if let elapsed { notes.append(HTTPError.text(elapsed)) }
     if !notes.isEmpty { line += " (\(notes.joined(separator: ", ")))" }
+    if let refusal = attempts.last?.retryRefusal {
+      line += "; not repeated: \(InvalidInput.printable(refusal, limit: .max))"
+    }
     return line
   }
 

@@ -199,6 +199,8 @@ public struct Attempt: Sendable {
   public var duration: Duration
   /// The pause before the next attempt, or `nil` if this was the last one.
   public var pause: Duration?
+  /// Why another attempt that the ``RetryPolicy`` asked for was not made, in one line; `nil` if it did not ask.
+  public var retryRefusal: String?
 }
 
 /// Where the time of a call went.
