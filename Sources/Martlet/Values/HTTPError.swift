@@ -42,7 +42,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   public var url: URL?
 
   /// The response, for ``Kind/status`` and other failures that came with one; its body is kept up to
-  /// ``RequestOptions/errorBodyBytes``.
+  /// ``RequestOptions/errorBodyBytes``, and ``HTTPResponse/isBodyTruncated`` tells whether that was less than all.
   public var response: HTTPResponse?
 
   /// The attempts made, this one included.
@@ -120,6 +120,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     if let redactedURL { line += " \(InvalidInput.printable(redactedURL, limit: .max))" }
     line += ": \(InvalidInput.printable(message, limit: .max))"
     var notes: [String] = []
+    if let response, response.isBodyTruncated { notes.append("body cut after \(response.body.count) bytes") }
     if let phase { notes.append("while \(phase.rawValue)") }
     if attempts.count > 1 { notes.append("after \(attempts.count) attempts") }
     if let elapsed { notes.append(HTTPError.text(elapsed)) }
