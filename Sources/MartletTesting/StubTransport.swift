@@ -7,7 +7,8 @@ public import Martlet
 /// that is written in another way than `Query` writes it stays in the target.
 ///
 /// The body of a request that is a stream is read to its end first: the closure and ``requests`` have its bytes, as
-/// `HTTPBody.data`. More than 64 MiB of them fail the request.
+/// `HTTPBody.data`. More than 64 MiB of them fail the request. `HTTPRequest.bodyData(upTo:)` reads the body of any
+/// request.
 ///
 /// ```swift
 /// let transport = StubTransport { request in
@@ -61,10 +62,16 @@ public final class StubTransport: Transport {
 
   /// Answers by method and path.
   ///
-  /// - Parameter routes: The responses by `"GET /path"`; anything else is a 404.
+  /// - Parameter routes: The responses by `"GET /path"`. Any other request fails with `HTTPError.Kind.unsupported`, and
+  ///   the error names it and the routes.
   public convenience init(routes: [String: StubResponse]) {
     self.init { request in
-      routes["\(request.method.rawValue) \(request.url?.path(percentEncoded: true) ?? "")"] ?? .status(404)
+      let asked = "\(request.method.rawValue) \(request.url?.path(percentEncoded: true) ?? "")"
+      guard let response = routes[asked] else {
+        let known = routes.isEmpty ? "there are none" : "there are: \(routes.keys.sorted().joined(separator: ", "))"
+        throw HTTPError(.unsupported, "no stub route for '\(asked)'; \(known)")
+      }
+      return response
     }
   }
 

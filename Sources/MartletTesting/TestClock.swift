@@ -67,12 +67,13 @@ public final class TestClock: Clock, Sendable {
   /// Zero: the clock is exact.
   public var minimumResolution: Swift.Duration { .zero }
 
-  /// The lengths of the sleeps that came to their end, in that order.
+  /// The lengths of the pauses that came to their end, in that order.
   ///
-  /// Sleeps that were cancelled or still go on are left out, and so are those whose deadline had passed already.
+  /// Sleeps with a tolerance, such as those of time limits, are left out. So are sleeps that were cancelled or still go on, and those
+  /// whose deadline had passed already.
   public var sleeps: [Swift.Duration] { state.withLock { $0.sleeps } }
 
-  /// The number of tasks asleep.
+  /// The number of tasks asleep, those that watch over something included.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
   /// Sleeps until the clock reaches a deadline.
@@ -87,7 +88,7 @@ public final class TestClock: Clock, Sendable {
     let number = state.withLock { $0.takeNumber() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        begin(number, until: deadline, movesTime: tolerance == nil, continuation)
+        begin(number, until: deadline, isWatch: tolerance != nil, continuation)
       }
     } onCancel: {
       state.withLock { $0.cancel(number) }?.resume(throwing: CancellationError())
@@ -140,10 +141,10 @@ public final class TestClock: Clock, Sendable {
   }
 
   private func begin(
-    _ number: Int, until deadline: Instant, movesTime: Bool, _ continuation: TestClockState.Continuation
+    _ number: Int, until deadline: Instant, isWatch: Bool, _ continuation: TestClockState.Continuation
   ) {
-    let limit = advancing == .automatically && movesTime ? automaticLimit : nil
-    let outcome = state.withLock { $0.begin(number, until: deadline, limit: limit, continuation) }
+    let limit = advancing == .automatically ? automaticLimit : nil
+    let outcome = state.withLock { $0.begin(number, until: deadline, limit: limit, isWatch: isWatch, continuation) }
     changes.signal()
     switch outcome {
     case .sleeping: break

@@ -7,6 +7,8 @@ struct TestClockState {
     let deadline: TestClock.Instant
     let duration: Duration
     let movesTime: Bool
+    /// Whether it watches over something, as a time limit does, and is nobody's pause.
+    let isWatch: Bool
     let continuation: Continuation
   }
 
@@ -40,19 +42,22 @@ struct TestClockState {
   ///   - number: The number taken for the sleep.
   ///   - deadline: When it ends.
   ///   - limit: The longest sleep that moves the time, or `nil` if none does.
+  ///   - isWatch: Whether it watches over something.
   ///   - continuation: Kept only if the result says that the task sleeps.
   /// - Returns: Whether the task sleeps, and whether somebody has to begin serving sleepers.
   mutating func begin(
-    _ number: Int, until deadline: TestClock.Instant, limit: Duration?, _ continuation: Continuation
+    _ number: Int, until deadline: TestClock.Instant, limit: Duration?, isWatch: Bool, _ continuation: Continuation
   ) -> Beginning {
     changes += 1
     if cancelledEarly.remove(number) != nil { return .cancelled }
     let duration = now.duration(to: deadline)
     guard duration > .zero else { return .passed }
-    let movesTime = limit.map { duration <= $0 } ?? false
+    let movesTime = !isWatch && limit.map { duration <= $0 } ?? false
     let place = sleepers.firstIndex { $0.deadline > deadline } ?? sleepers.endIndex
     sleepers.insert(
-      Sleeper(number: number, deadline: deadline, duration: duration, movesTime: movesTime, continuation: continuation),
+      Sleeper(
+        number: number, deadline: deadline, duration: duration, movesTime: movesTime, isWatch: isWatch,
+        continuation: continuation),
       at: place)
     guard movesTime, !hasDriver else { return .sleeping }
     hasDriver = true
@@ -73,7 +78,7 @@ struct TestClockState {
   mutating func advance(to instant: TestClock.Instant) -> [Continuation] {
     let due = sleepers.prefix { $0.deadline <= instant }
     sleepers.removeFirst(due.count)
-    sleeps += due.map(\.duration)
+    sleeps += due.lazy.filter { !$0.isWatch }.map(\.duration)
     now = max(now, instant)
     changes += 1
     return due.map(\.continuation)

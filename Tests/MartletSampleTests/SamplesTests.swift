@@ -222,6 +222,17 @@ import Testing
     #expect(order.attempts.count == 2)
   }
 
+  @Test func `repeats a request that is called idempotent`() async throws {
+    let client = Self.client(StubTransport(script: [.status(429, headers: ["Retry-After": "1"]), .text("hello")]))
+    let text = "hi"
+
+    let answer = try await client.post(
+      "/messages", body: .json(["text": text]), options: .retry(.backoff()).isIdempotent())
+
+    #expect(answer.text == "hello")
+    #expect(answer.attempts.count == 2)
+  }
+
   @Test func `repeats as a closure decides`() async throws {
     let client = Self.client(StubTransport(script: [.status(409), .text("x")]))
 

@@ -127,6 +127,7 @@ struct AuthMiddleware: Stage {
     // A body that breaks off does not change what the head said.
     let read = try? await response.body.read(upTo: refusalBodyBytes)
     response.body = ResponseBody(read?.data ?? .init())
+    if read?.isWhole != true { response.isBodyTruncated = true }
     try call.abortSource.check()
   }
 
@@ -135,7 +136,8 @@ struct AuthMiddleware: Stage {
     _ error: HTTPError, _ response: inout StreamedResponse, _ call: Call
   ) async throws -> HTTPError {
     try await drain(&response, call)
-    let body = try await response.body.read(upTo: call.options.errorBodyBytes).data
+    let (body, isWhole) = try await response.body.read(upTo: call.options.errorBodyBytes)
+    if !isWhole { response.isBodyTruncated = true }
     var error = error
     error.describe(response.request)
     error.response = response.whole(body, asked: call.request, decoder: nil)

@@ -96,6 +96,16 @@ extension HTTPBody.Content {
 }
 
 extension HTTPBody {
+  /// What any body is read from, once.
+  ///
+  /// - Parameter request: The request, for errors.
+  /// - Returns: The source.
+  /// - Throws: ``HTTPError``.
+  package func source(for request: HTTPRequest) throws -> BodySource {
+    if case .stream(let source) = content { return source }
+    return try content.source(nil, for: request)
+  }
+
   /// What a body that is neither bytes nor a file is read from, or `nil` for those.
   package func composedSource(for request: HTTPRequest) throws -> BodySource? {
     switch content {

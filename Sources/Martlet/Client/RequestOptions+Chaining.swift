@@ -112,6 +112,11 @@ extension RequestOptions {
     RequestOptions().credential(credential)
   }
 
+  /// Sets ``isIdempotent``.
+  public func isIdempotent(_ isTrue: Bool = true) -> RequestOptions { with { $0.isIdempotent = isTrue } }
+  /// Options that set ``isIdempotent``.
+  public static func isIdempotent(_ isTrue: Bool = true) -> RequestOptions { RequestOptions().isIdempotent(isTrue) }
+
   /// Sets ``tag``.
   public func tag(_ tag: String) -> RequestOptions { with { $0.tag = tag } }
   /// Options that set ``tag``.

@@ -10,6 +10,14 @@ public struct RequestOptions: Sendable {
   /// Whether and when a failed attempt is repeated; ``RetryPolicy/standard`` by default.
   public var retry: RetryPolicy?
 
+  /// Whether sending the request twice has the effect of sending it once; by default what ``HTTPRequest/isIdempotent``
+  /// says.
+  ///
+  /// With `true` a ``retry`` policy repeats a `POST` as it does a `GET`, also after a response with 429 or 503 and on a
+  /// connection that turned out dead. With `false` it repeats no request that may have reached a server, not even a
+  /// `GET`. It holds for every redirect of the call.
+  public var isIdempotent: Bool?
+
   /// Which redirects are followed; ``RedirectPolicy/follow`` by default.
   public var redirects: RedirectPolicy?
 
@@ -127,6 +135,7 @@ public struct RequestOptions: Sendable {
   public func over(_ other: RequestOptions) -> RequestOptions {
     var merged = other
     merged.retry = retry ?? other.retry
+    merged.isIdempotent = isIdempotent ?? other.isIdempotent
     merged.redirects = redirects ?? other.redirects
     merged.cookies = cookies ?? other.cookies
     merged.accepts = accepts ?? other.accepts
@@ -164,7 +173,7 @@ extension RequestOptions {
       return false
     }
     guard retry == nil, redirects == nil, cookies == nil, credential == nil, accepts == nil else { return false }
-    guard expectsContinue == nil else { return false }
+    guard expectsContinue == nil, isIdempotent == nil else { return false }
     return maximumBodyBytes == nil && errorBodyBytes == nil && decompression == nil && httpVersion == nil && tag == nil
       && reportsCancellation == nil && values.isEmpty && timeouts.isEmpty
   }
@@ -174,6 +183,8 @@ extension RequestOptions {
 final class ResolvedOptions: Sendable {
   let source: RequestOptions
   let retry: RetryPolicy
+  /// `nil` for what the request says.
+  let isIdempotent: Bool?
   let redirects: RedirectPolicy
   let cookies: CookiePolicy
   let accepts: StatusAcceptance
@@ -195,6 +206,7 @@ final class ResolvedOptions: Sendable {
   init(_ options: RequestOptions) {
     source = options
     retry = options.retry ?? .standard
+    isIdempotent = options.isIdempotent
     redirects = options.redirects ?? .follow
     cookies = options.cookies ?? .automatic
     accepts = options.accepts ?? .success

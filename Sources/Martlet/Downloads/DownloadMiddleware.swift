@@ -15,7 +15,7 @@ struct DownloadMiddleware: Stage {
       let isForFile = isAccepted || work.isRange && response.status == 416
       guard isForFile, try await job.receive(response, for: work, role) else {
         let limit = CollectMiddleware.redirectLimit(for: response, options) ?? options.errorBodyBytes
-        response.body = ResponseBody(limit > 0 ? try await response.body.read(upTo: limit).data : Data())
+        try await response.truncateBody(upTo: limit)
         return response
       }
     }

@@ -12,12 +12,11 @@ struct CollectMiddleware: Stage {
     var response = try await next(request, context)
     let call = context.call
     guard let (limit, isHard) = limit(for: response, call.options) else { return response }
-    guard limit > 0 || isHard else {
-      response.body = ResponseBody()
-      return response
+    if isHard {
+      response.body = ResponseBody(try await response.body.collect(upTo: limit))
+    } else {
+      try await response.truncateBody(upTo: limit)
     }
-    let body = response.body
-    response.body = ResponseBody(isHard ? try await body.collect(upTo: limit) : try await body.read(upTo: limit).data)
     return response
   }
 

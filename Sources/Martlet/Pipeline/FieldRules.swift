@@ -50,6 +50,9 @@ enum FieldRules {
     var name: String { InvalidInput.printable(field.name) }
     guard FieldSyntax.isToken(field.name) else { throw InvalidInput("the header name '\(name)' is not a token") }
     guard FieldSyntax.isFieldValue(field.value) else {
+      if let edge = InvalidInput.edge(of: field.value, isLegal: { $0.allSatisfy(FieldSyntax.isValueOctet) }) {
+        throw InvalidInput("the value of the header '\(name)' \(edge)")
+      }
       let octet = FieldSyntax.firstIllegalOctet(inValue: field.value).map { String($0, radix: 16) } ?? "?"
       throw InvalidInput("the value of the header '\(name)' has the illegal octet 0x\(octet)")
     }

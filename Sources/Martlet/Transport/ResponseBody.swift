@@ -97,6 +97,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
     return data
   }
 
+  /// Whether it is known to have nothing.
+  var isEmpty: Bool { if case .data(let data) = storage { data.isEmpty } else { false } }
+
   /// Reads at most `limit` bytes; what comes after them is not waited for.
   package func read(upTo limit: Int) async throws -> (data: Data, isWhole: Bool) {
     switch storage {

@@ -97,6 +97,12 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.attempts }
   }
 
+  /// Whether only the beginning of the body was kept.
+  var isBodyTruncated: Bool {
+    get { head.value.isBodyTruncated }
+    _modify { yield &head.value.isBodyTruncated }
+  }
+
   /// What the cache decided.
   var cacheReason: CacheDecision.Reason? {
     get { head.value.cacheReason }
@@ -117,6 +123,22 @@ public struct StreamedResponse: Sendable {
 
   /// The URL that answered.
   public var url: URL { request.url ?? URL(fileURLWithPath: "/") }
+
+  /// Reads the beginning of the body, and leaves the rest.
+  ///
+  /// - Parameter limit: The most bytes; with 0 nothing is read.
+  /// - Throws: What reading it throws.
+  mutating func truncateBody(upTo limit: Int) async throws {
+    let whole = body
+    body = ResponseBody()
+    guard limit > 0 else {
+      if !whole.isEmpty, request.method != .head { isBodyTruncated = true }
+      return
+    }
+    let (data, isWhole) = try await whole.read(upTo: limit)
+    body = ResponseBody(data)
+    if !isWhole { isBodyTruncated = true }
+  }
 
   /// The head together with a body that was read.
   func whole(_ data: Data, asked: HTTPRequest, decoder: JSONDecoder?) -> HTTPResponse {

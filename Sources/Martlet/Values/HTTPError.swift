@@ -42,7 +42,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   public var url: URL?
 
   /// The response, for ``Kind/status`` and other failures that came with one; its body is kept up to
-  /// ``RequestOptions/errorBodyBytes``.
+  /// ``RequestOptions/errorBodyBytes``, and ``HTTPResponse/isBodyTruncated`` tells whether that was less than all.
   public var response: HTTPResponse?
 
   /// The attempts made, this one included.
@@ -126,7 +126,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     try? response?.json(type)
   }
 
-  /// One line: kind, method, URL, cause, phase, attempts, elapsed time.
+  /// One line: kind, method, URL, cause, phase, attempts, elapsed time, and why it was not repeated if it should have been.
   public var description: String {
     var line = "\(kind)"
     if let method { line += ": \(InvalidInput.printable(method.rawValue))" }
@@ -134,10 +134,14 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     if let redactedURL { line += " \(InvalidInput.printable(redactedURL, limit: .max))" }
     line += ": \(InvalidInput.printable(message, limit: .max))"
     var notes: [String] = []
+    if let response, response.isBodyTruncated { notes.append("body cut after \(response.body.count) bytes") }
     if let phase { notes.append("while \(phase.rawValue)") }
     if attempts.count > 1 { notes.append("after \(attempts.count) attempts") }
     if let elapsed { notes.append(HTTPError.text(elapsed)) }
     if !notes.isEmpty { line += " (\(notes.joined(separator: ", ")))" }
+    if let refusal = attempts.last?.retryRefusal {
+      line += "; not repeated: \(InvalidInput.printable(refusal, limit: .max))"
+    }
     return line
   }
 

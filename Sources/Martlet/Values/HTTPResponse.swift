@@ -19,6 +19,14 @@ public struct HTTPResponse: Sendable {
   /// The body, decoded from its content coding.
   public var body: Data
 
+  /// Whether ``body`` is only the beginning of what the server sent, as ``RequestOptions/errorBodyBytes`` says.
+  ///
+  /// That happens to responses that are not accepted, and to redirects.
+  public internal(set) var isBodyTruncated: Bool {
+    get { head.value.isBodyTruncated }
+    _modify { yield &head.value.isBodyTruncated }
+  }
+
   /// The request as it was asked for, with its whole URL.
   public var request: HTTPRequest
 
@@ -199,6 +207,8 @@ public struct Attempt: Sendable {
   public var duration: Duration
   /// The pause before the next attempt, or `nil` if this was the last one.
   public var pause: Duration?
+  /// Why another attempt that the ``RetryPolicy`` asked for was not made, in one line; `nil` if it did not ask.
+  public var retryRefusal: String?
 }
 
 /// Where the time of a call went.

@@ -30,6 +30,31 @@ package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible 
     return result
   }
 
+  /// The white space at an edge of a text that is wrong by nothing else, for an error's message.
+  ///
+  /// - Parameters:
+  ///   - text: The text.
+  ///   - isLegal: Whether the octets that are left without the white space would do.
+  /// - Returns: Such as `begins with a blank (0x20): trim it`, or `nil`.
+  static func edge(of text: String, isLegal: (Substring.UTF8View) -> Bool) -> String? {
+    let octets = text.utf8
+    guard let start = octets.firstIndex(where: { whiteSpace($0) == nil }),
+      let last = octets.lastIndex(where: { whiteSpace($0) == nil }), isLegal(octets[start...last])
+    else { return nil }
+    if let name = octets.first.flatMap(whiteSpace) { return "begins with \(name): trim it" }
+    return octets.last.flatMap(whiteSpace).map { "ends with \($0): trim it" }
+  }
+
+  private static func whiteSpace(_ octet: UInt8) -> String? {
+    switch octet {
+    case 0x20: "a blank (0x20)"
+    case 0x09: "a tab (0x09)"
+    case 0x0A: "a line feed (0x0A)"
+    case 0x0D: "a carriage return (0x0D)"
+    default: nil
+    }
+  }
+
   /// Adds one scalar, escaped if a line of a log should not have it as it is.
   static func append(_ scalar: Unicode.Scalar, to result: inout String) {
     switch scalar {

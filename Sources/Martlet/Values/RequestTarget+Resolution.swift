@@ -17,6 +17,7 @@ extension RequestTarget {
       if parts.scheme != nil { return try URLParser.absolute(parts, text: text).adding(query) }
       try Self.checkRelative(parts, text: text)
       guard let base else {
+        try URLParser.refuseLeadingBlank(in: text)
         throw InvalidInput(
           "no scheme in \"\(URLRedaction.printable(text))\": set baseURL, or write a full URL that begins with https://"
         )
@@ -46,6 +47,7 @@ extension RequestTarget {
         "\"\(URLRedaction.printable(text))\" would change the host: write the scheme, https://, before it")
     }
     guard !parts.hasColonInFirstSegment else {
+      try URLParser.refuseLeadingBlank(in: text)
       let shown = URLRedaction.printable(text)
       throw InvalidInput("a colon in the first segment of \"\(shown)\": write https:// before a host, / before a path")
     }

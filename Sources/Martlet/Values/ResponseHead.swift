@@ -7,6 +7,8 @@ struct ResponseHead: Sendable {
   var reasonPhrase: String?
   var httpVersion: String?
   var connection: ConnectionInfo?
+  /// Whether only the beginning of the body was kept.
+  var isBodyTruncated = false
   /// Whether the body was coded on its way, and was decoded.
   var wasCompressed = false
   var source = HTTPResponse.Source.network

@@ -62,13 +62,26 @@ enum URLParser {
   /// Refuses control characters, wherever they are.
   static func refuseControls(in bytes: ArraySlice<UInt8>) throws(InvalidInput) {
     guard let index = bytes.firstIndex(where: { $0 < 0x20 || $0 == 0x7F }) else { return }
-    let shown = URLRedaction.printable(String(decoding: bytes, as: UTF8.self))
+    let text = String(decoding: bytes, as: UTF8.self)
+    let shown = URLRedaction.printable(text)
+    if let edge = InvalidInput.edge(of: text, isLegal: { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }) {
+      throw InvalidInput("the URL \"\(shown)\" \(edge)")
+    }
     throw InvalidInput("control character 0x\(hex(bytes[index])) in the URL \"\(shown)\"")
+  }
+
+  /// Refuses a blank before what would have a scheme without it.
+  static func refuseLeadingBlank(in text: String) throws(InvalidInput) {
+    guard text.utf8.first == UInt8(ascii: " "), let edge = InvalidInput.edge(of: text, isLegal: { _ in true }) else {
+      return
+    }
+    throw InvalidInput("the URL \"\(URLRedaction.printable(text))\" \(edge)")
   }
 
   /// Makes a URL of parts that must have a scheme and an authority.
   static func absolute(_ parts: URLParts, text: String) throws(InvalidInput) -> AbsoluteURL {
     guard let scheme = parts.scheme else {
+      try refuseLeadingBlank(in: text)
       throw InvalidInput(
         "no scheme in \"\(URLRedaction.printable(text))\": write a full URL, such as https://a.example/")
     }

@@ -113,8 +113,27 @@ extension MockResponse {
     return copy
   }
 
-  /// The same answer, followed by the end of the connection without announcing it.
+  /// The same answer, cut off: the reader gets the bytes of its body, and then the end of the connection.
+  ///
+  /// The last message announces one byte more than it has, or lacks its last chunk. One with a `Content-Length` or
+  /// `Transfer-Encoding` of its own, steps of raw bytes and answers that have no body (to `HEAD`, 1xx, 204 and 304) are
+  /// sent as they are.
   public func thenCut() -> MockResponse {
+    var copy = self
+    if let last = steps.lastIndex(where: { if case .message = $0 { true } else { false } }),
+      case .message(var message) = steps[last]
+    {
+      message.isIncomplete = true
+      copy.steps[last] = .message(message)
+    }
+    copy.steps.append(.cut)
+    return copy
+  }
+
+  /// The same answer, whole, followed by the end of the connection without announcing it.
+  ///
+  /// A client that keeps the connection finds it dead at its next request.
+  public func thenClose() -> MockResponse {
     var copy = self
     copy.steps.append(.cut)
     return copy

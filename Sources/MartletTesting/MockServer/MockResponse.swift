@@ -66,6 +66,8 @@ public struct MockResponse: Sendable {
     public var headers: [Field]
     /// The content.
     public var body: Body
+    /// Whether the framing promises more than the body has; see ``MockResponse/thenCut()``.
+    var isIncomplete = false
 
     /// Creates a message.
     public init(status: Int, headers: [Field] = [], body: Body = .data(Data())) {

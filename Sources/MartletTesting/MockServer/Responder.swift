@@ -27,7 +27,7 @@ enum Responder: Sendable {
       let script = scripts[min(request.connection, scripts.count - 1)]
       guard request.indexOnConnection < script.count else { return .steps([.cut]) }
       let response = script[request.indexOnConnection]
-      return request.indexOnConnection == script.count - 1 ? response.thenCut() : response
+      return request.indexOnConnection == script.count - 1 ? response.thenClose() : response
     case .immediate, .concurrent:
       return nil
     }

@@ -130,7 +130,7 @@ struct ResponseWriter {
     let isBodiless = message.status < 200 || message.status == 204 || message.status == 304
     switch message.body {
     case .data(let data):
-      if !isFramed, !isBodiless { head += "Content-Length: \(data.count)\r\n" }
+      if !isFramed, !isBodiless { head += "Content-Length: \(data.count + (message.isIncomplete ? 1 : 0))\r\n" }
       let rendered = Data((head + "\r\n").utf8)
       return isBodiless || isHead ? rendered : rendered + data
     case .chunks(let chunks, let trailers):
@@ -140,6 +140,7 @@ struct ResponseWriter {
       for chunk in chunks where !chunk.isEmpty {
         rendered += Data("\(String(chunk.count, radix: 16))\r\n".utf8) + chunk + Data("\r\n".utf8)
       }
+      guard !message.isIncomplete else { return rendered }
       rendered += Data(("0\r\n" + trailers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n").utf8)
       return rendered
     }

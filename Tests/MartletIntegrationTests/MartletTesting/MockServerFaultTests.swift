@@ -25,6 +25,34 @@ struct MockServerFaultTests {
     #expect(server.disconnects == 0)
   }
 
+  @Test(arguments: [
+    (MockResponse.ok("x"), "x"), (.ok(), ""), (.chunked(["a", "b"]), "ab"), (.ok("x").adding("X-A", "1"), "x"),
+  ]) func `cuts an answer off before its end`(response: MockResponse, text: String) async throws {
+    let server = try MockServer(response.thenCut())
+    let client = HTTPClient {
+      $0.transport = .urlSession
+      $0.retry = .off
+    }
+
+    let bytes = Shared(Data())
+    let error = await #expect(throws: HTTPError.self) {
+      try await client.stream(.get(RequestTarget(server.url))) { response in
+        for try await piece in response.body { bytes.withLock { $0 += piece } }
+      }
+    }
+
+    #expect(error?.kind == .connectionLost)
+    #expect(String(decoding: bytes.value, as: UTF8.self) == text)
+  }
+
+  @Test func `closes after a whole answer`() async throws {
+    let server = try MockServer(.ok("x").thenClose())
+
+    let response = try await HTTPClient { $0.transport = .urlSession }.get(RequestTarget(server.url))
+
+    #expect(response.text == "x")
+  }
+
   @Test func `resets the connection`() async throws {
     let server = try MockServer(.steps([.text("HTTP/1.1 200 OK\r\n"), .delay(.milliseconds(20)), .reset]))
 
@@ -173,7 +201,7 @@ struct MockServerFaultTests {
   }
 
   @Test func `asks the hook for early answers before the body`() async throws {
-    let options = MockServer.Options(earlyAnswer: { $0.target == "/early" ? .status(401).thenCut() : nil })
+    let options = MockServer.Options(earlyAnswer: { $0.target == "/early" ? .status(401).thenClose() : nil })
     let server = try MockServer(options: options, answering: { .ok("<\($0.text)>") })
 
     let answers = try await onThread { [port = server.port] in

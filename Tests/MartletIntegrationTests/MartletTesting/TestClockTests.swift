@@ -45,6 +45,17 @@ struct TestClockTests {
     #expect(clock.sleeps == [.seconds(30), .seconds(30), .seconds(30), .seconds(120), .seconds(40)])
   }
 
+  @Test func `records pauses, and no sleeps that watch over something`() async throws {
+    let clock = TestClock()
+    let watch = Task { try await clock.sleep(until: .init(offset: .seconds(30)), tolerance: .milliseconds(5)) }
+    await clock.wait(forSleepers: 1)
+
+    try await clock.sleep(until: .init(offset: .seconds(40)))
+
+    try await watch.value
+    #expect(clock.sleeps == [.seconds(40)])
+  }
+
   @Test func `advances a long sleep on demand`() async throws {
     let clock = TestClock(automaticLimit: .seconds(1))
     let sleeper = Task { try await clock.sleep(for: .seconds(2)) }

@@ -104,7 +104,7 @@
     {
       let server = try MockServer { (request: RecordedRequest) in
         switch request.target.utf8.count % 4 {
-        case 0: .ok("x").thenCut()
+        case 0: .ok("x").thenClose()
         case 1: .steps([.reset])
         default: .ok("x")
         }

@@ -163,6 +163,24 @@
       }
     }
 
+    @Test func `ends a body that goes on without content for more than 1 MiB`() throws {
+      // A member of gzip and a frame of zstd with nothing in them, one to be skipped, and what is ignored after gzip.
+      let member = Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+      let frame = Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x58, 0x01, 0x00, 0x00])
+      let skipped = Data([0x5A, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3])
+      for (name, start, empty) in [
+        ("gzip", Data(), member), ("gzip", member, Data([0])), ("zstd", Data(), frame), ("zstd", Data(), skipped),
+      ] where ContentCoding.usable.contains(where: { $0.name == name }) {
+        let count = CodingStage.maximumBarrenBytes / empty.count - 100
+        let short = start + CodedBodies.repeated(empty, count)
+        #expect(try CodedBodies.decode(short, [name], chunk: 1 << 14) == Data(), "\(name)")
+        let problem = #expect(throws: Problem.self) {
+          try CodedBodies.decode(short + CodedBodies.repeated(empty, 200), [name], chunk: 1 << 14)
+        }
+        #expect(problem?.message.contains("without a byte of content") == true, "\(name)")
+      }
+    }
+
     @Test func `counts 1 MiB exactly, and what a coding in between makes`() throws {
       guard ContentCoding.usable.contains(.zstd) else { return }
       #expect(try CodedBodies.decode(CodedBodies.zstdOfMebibyte, ["zstd"]).count == 1 << 20)

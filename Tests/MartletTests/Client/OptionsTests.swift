@@ -52,6 +52,9 @@ import Testing
         testDescription: "retry", set: { $0.retry = .timeouts(10 + $1) },
         get: { max(0, ResolvedOptions($0).retry.maximumAttempts - 11) }),
       Field(
+        testDescription: "isIdempotent", set: { $0.isIdempotent = $1 == 1 },
+        get: { ResolvedOptions($0).isIdempotent.map { $0 ? 1 : 2 } ?? 0 }),
+      Field(
         testDescription: "redirects", set: { $0.redirects = .follow(upTo: 10 + $1) },
         get: { ResolvedOptions($0).redirects.maximumHops - 10 }),
       Field(
@@ -281,7 +284,7 @@ import Testing
       .retry(.off), .redirects(.off), .cookies(.off), .accepts(.any), .maximumBodyBytes(1), .errorBodyBytes(1),
       .decompression(.off), .httpVersion(.http1_1), .credential(.token("x")), .tag("x"), .timeout(.seconds(1)),
       .cache(.off), .cacheFor(.seconds(1)), .cacheStorage(.session), .cachePartition("x"), .coalesces(false),
-      .expectsContinue(true),
+      .expectsContinue(true), .isIdempotent(),
       RequestOptions { $0.reportsCancellation = true },
       RequestOptions { $0.onProgress = { _ in } },
       RequestOptions { $0[Note.self] = "x" },

@@ -94,7 +94,46 @@ import Testing
 
     #expect(try await client.get("http://example.test/a%20b?c=d").text == "got")
     #expect(try await client.send(.post("http://example.test/a%20b")).status == 201)
-    #expect(try await client.get("http://example.test/other").status == 404)
+  }
+
+  @Test(
+    arguments: [
+      ([:], "there are none"), (["PUT /b": .status(201), "GET /a": .text("got")], "there are: GET /a, PUT /b"),
+    ] as [([String: StubResponse], String)])
+  func `names the request without a route`(routes: [String: StubResponse], text: String) async throws {
+    let client = client(StubTransport(routes: routes))
+
+    let error = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/other?q=1") }
+
+    #expect(error.kind == .unsupported)
+    #expect(error.message == "no stub route for 'GET /other'; \(text)")
+  }
+
+  @Test func `reads the body of a request, whatever it is made of`() async throws {
+    let folder = try TemporaryFolder()
+    let file = try folder.write("file", to: "part")
+    let transport = StubTransport { request in .text(String(decoding: try await request.bodyData(), as: UTF8.self)) }
+    let client = client(transport)
+    let stream = HTTPBody.stream(
+      AsyncStream<Data> {
+        $0.yield(Data("stream".utf8))
+        $0.finish()
+      })
+
+    var texts: [String] = []
+    for body in [nil, .text("text"), .file(file), stream, .concatenating([.text("a"), .file(file)])] as [HTTPBody?] {
+      texts.append(try await client.send(.post("http://example.test/", body: body)).text)
+    }
+
+    #expect(texts == ["", "text", "file", "stream", "afile"])
+  }
+
+  @Test func `reads no more of a body than it may`() async throws {
+    let request = HTTPRequest.post("http://example.test/", body: .text("four"))
+
+    #expect(try await request.bodyData(upTo: 4) == Data("four".utf8))
+    let error = await #expect(throws: HTTPError.self) { try await request.bodyData(upTo: 3) }
+    #expect(error?.kind == .bodyTooLarge)
   }
 
   @Test func `throws what its closure throws`() async {

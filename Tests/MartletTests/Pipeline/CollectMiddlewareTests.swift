@@ -62,8 +62,26 @@ import Testing
     }
 
     #expect(error.response?.body.count == kept)
+    #expect(error.response?.isBodyTruncated == (kept < 100))
+    #expect(error.description.contains("body cut after \(kept) bytes") == (kept < 100))
     #expect(asked.elements.count == reads)
     #expect(client.core.entryCount == 0)
+  }
+
+  @Test(arguments: [(1, true), (4, false), (0, true)])
+  func `tells whether the body of an error was cut`(limit: Int, isCut: Bool) async throws {
+    let client = Self.client(.text("four", status: 404))
+    let empty = Self.client(.status(404))
+
+    let error = await #expect(throws: HTTPError.self) {
+      try await client.get("http://example.test/", options: .errorBodyBytes(limit))
+    }
+    let bare = await #expect(throws: HTTPError.self) {
+      try await empty.get("http://example.test/", options: .errorBodyBytes(limit))
+    }
+
+    #expect(error?.response?.isBodyTruncated == isCut)
+    #expect(bare?.response?.isBodyTruncated == false)
   }
 
   @Test func `reads a little of a redirect's body only`() async throws {

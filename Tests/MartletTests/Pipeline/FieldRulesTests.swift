@@ -61,6 +61,26 @@ import Testing
     #expect(Self.problem(headers) == nil)
   }
 
+  @Test(arguments: [
+    ("Bearer t\n", "the value of the header 'Authorization' ends with a line feed (0x0A): trim it"),
+    ("\r\nBearer t", "the value of the header 'Authorization' begins with a carriage return (0x0D): trim it"),
+    (" Bearer t\r\n", "the value of the header 'Authorization' begins with a blank (0x20): trim it"),
+    (" Bearer\nt", "the value of the header 'Authorization' has the illegal octet 0xa"),
+    ("\n", "the value of the header 'Authorization' has the illegal octet 0xa"),
+    (" Bearer t ", nil),
+  ]) func `names white space that has to be trimmed`(value: String, problem: String?) {
+    #expect(Self.problem(["Authorization": value]) == problem)
+  }
+
+  @Test(arguments: [(" http://a.test/", nil), (" /x", nil), (" http://a.test/", "http://b/")] as [(String, String?)])
+  func `names a blank before a URL`(target: String, base: String?) {
+    let error = #expect(throws: InvalidInput.self) {
+      try RequestTarget(target).resolve(against: base.map { RequestTarget($0) })
+    }
+
+    #expect(error?.message == "the URL \"\(target)\" begins with a blank (0x20): trim it")
+  }
+
   @Test func `counts fields and bytes, and tells which were too many`() {
     func fields(_ count: Int) -> HTTPHeaders {
       HTTPHeaders((0..<count).map { HTTPHeaders.Field(name: "A\($0)", value: "v") })

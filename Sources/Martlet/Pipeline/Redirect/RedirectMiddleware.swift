@@ -94,8 +94,9 @@ struct RedirectMiddleware: Stage {
     _ kind: HTTPError.Kind, _ message: String, _ response: StreamedResponse, _ request: HTTPRequest,
     _ context: RequestContext
   ) async throws -> HTTPError {
-    let body = try await response.body.read(upTo: context.call.options.errorBodyBytes).data
+    let (body, isWhole) = try await response.body.read(upTo: context.call.options.errorBodyBytes)
     var whole = response.whole(body, asked: context.call.request, decoder: nil)
+    if !isWhole { whole.isBodyTruncated = true }
     whole.redirects = context.call.redirects
     whole.attempts = context.call.attempts
     return HTTPError(kind, message, request: request, response: whole)

@@ -39,7 +39,11 @@ struct RetryMiddleware: Stage {
     guard let outcome = outcome(of: result) else { return nil }
     var attempt = Attempt(
       number: context.attempt, outcome: Self.summary(outcome), duration: call.core.timeline.now() - start, pause: nil)
-    attempt.pause = pause(after: context.attempt, &repetition, request, outcome, call)
+    switch decide(after: context.attempt, &repetition, request, outcome, call) {
+    case .ended: break
+    case .refused(let reason): attempt.retryRefusal = reason
+    case .repeated(let pause): attempt.pause = pause
+    }
     call.record(attempt)
     if attempt.pause == nil {
       if case .failure(var error as HTTPError) = result {
@@ -61,29 +65,34 @@ struct RetryMiddleware: Stage {
     }
   }
 
-  private func pause(
+  private func decide(
     after attempt: Int, _ repetition: inout Repetition, _ request: HTTPRequest, _ outcome: RetryPolicy.Outcome,
     _ call: Call
-  ) -> Duration? {
+  ) -> RetryPolicy.Decision {
     let policy = call.options.retry
     if policy.repeatsRefusals, request.isUsable,
       repetition.isOwed(after: outcome, isHTTP2Chosen: call.options.httpVersion != .automatic)
     {
-      return .zero
+      return .repeated(after: .zero)
     }
     let attempt = repetition.counted(attempt, after: outcome, policy)
-    guard outcome.isFailure, attempt < policy.maximumAttempts else { return nil }
+    guard outcome.isFailure, attempt < policy.maximumAttempts else { return .ended }
     let configuration = call.settings.configuration
     // Attempt middleware may have made something else of the request: it must be safe as it came and as it was sent.
     let sent = call.currentRequest
-    let decided = policy.pause(
-      after: attempt, of: sent.isIdempotent ? request : sent, outcome: outcome, now: configuration.now(),
-      random: configuration.random())
-    guard let pause = decided else { return nil }
+    let weaker = sent.isIdempotent ? request : sent
+    let decision = policy.decision(
+      after: attempt, of: weaker, isIdempotent: call.options.isIdempotent ?? weaker.isIdempotent, outcome: outcome,
+      now: configuration.now(), random: configuration.random())
+    guard case .repeated(let pause) = decision else { return decision }
     // A pause that outlasts the call is given up at once: the error in hand says more than a timeout.
-    if let total = call.timeouts.total, call.elapsed + pause >= total { return nil }
-    if policy.usesBudget && !call.core.budget.takeRetry() { return nil }
-    return pause
+    if let total = call.timeouts.total, call.elapsed + pause >= total {
+      return .refused("a pause of \(HTTPError.text(pause)) would pass the total limit of \(HTTPError.text(total))")
+    }
+    if policy.usesBudget && !call.core.budget.takeRetry() {
+      return .refused("the retry budget of the client is used up")
+    }
+    return decision
   }
 
   private static func summary(_ outcome: RetryPolicy.Outcome) -> Attempt.Outcome {

@@ -4,7 +4,8 @@ import Foundation
 ///
 /// A policy sees values only, never the client or a task, so that a table can test it. Whatever it says, a request is
 /// repeated only if its body can be sent, and one that is neither idempotent (RFC 9110 §9.2.2) nor carries an
-/// `Idempotency-Key` only if none of its bytes can have reached a server.
+/// `Idempotency-Key` only if none of its bytes can have reached a server, unless ``RequestOptions/isIdempotent`` says
+/// that it may be sent twice. ``Attempt/retryRefusal`` tells of a repetition that was refused.
 public struct RetryPolicy: Sendable {
   /// What an attempt came to.
   public struct Outcome: Sendable {
@@ -24,6 +25,16 @@ public struct RetryPolicy: Sendable {
 
     /// Whether there is anything to repeat: no response, or one with a status of 400 or more.
     var isFailure: Bool { error != nil || (status?.rawValue ?? 0) >= 400 }
+  }
+
+  /// What follows a failed attempt.
+  enum Decision: Sendable, Equatable {
+    /// The policy asks for no other attempt.
+    case ended
+    /// The policy asks for another attempt, which must not be made, and why.
+    case refused(String)
+    /// Another attempt after a pause.
+    case repeated(after: Duration)
   }
 
   enum Rule: Sendable {
@@ -122,19 +133,32 @@ public struct RetryPolicy: Sendable {
   /// Whether what a server has refused unread is sent again.
   var repeatsRefusals: Bool { if case .none = rule { false } else { true } }
 
-  /// The pause before the next attempt, or `nil` to give up.
+  /// Whether there is another attempt, and when.
   ///
   /// - Parameters:
   ///   - attempt: The number of the attempt that ended.
   ///   - request: What was sent.
+  ///   - isIdempotent: Whether it may be sent twice.
   ///   - outcome: What it came to.
   ///   - now: The date, for the date form of `Retry-After`.
   ///   - random: A number from 0 up to 1.
-  /// - Returns: The pause, or `nil`.
-  func pause(
-    after attempt: Int, of request: HTTPRequest, outcome: Outcome, now: Date, random: Double
-  ) -> Duration? {
-    guard attempt < maximumAttempts, outcome.isFailure, isSafe(request, outcome) else { return nil }
+  /// - Returns: The decision.
+  func decision(
+    after attempt: Int, of request: HTTPRequest, isIdempotent: Bool, outcome: Outcome, now: Date, random: Double
+  ) -> Decision {
+    guard attempt < maximumAttempts, outcome.isFailure else { return .ended }
+    guard let pause = wantedPause(after: attempt, outcome: outcome, now: now, random: random) else { return .ended }
+    guard request.isUsable else { return .refused("the body can be sent only once; HTTPBody.spooled keeps a copy") }
+    guard isIdempotent || outcome.error?.mayHaveReachedServer == false else {
+      return .refused(
+        "\(request.method) is not idempotent and may have reached the server; if it may be sent twice, "
+          + "set an Idempotency-Key field or RequestOptions.isIdempotent")
+    }
+    return .repeated(after: pause)
+  }
+
+  /// The pause that the policy asks for, or `nil` to give up.
+  private func wantedPause(after attempt: Int, outcome: Outcome, now: Date, random: Double) -> Duration? {
     switch rule {
     case .none: return nil
     case .standard: return outcome.error?.mayBeStaleConnection == true ? .zero : nil
@@ -164,11 +188,6 @@ public struct RetryPolicy: Sendable {
   private func isTransient(_ outcome: Outcome) -> Bool {
     if let status = outcome.status { return RetryPolicy.isTransient(status) }
     return outcome.error.map { $0.isConnectivity || $0.isTimeout } ?? false
-  }
-
-  private func isSafe(_ request: HTTPRequest, _ outcome: Outcome) -> Bool {
-    guard request.isUsable else { return false }
-    return request.isIdempotent || outcome.error?.mayHaveReachedServer == false
   }
 
   private static func attempts(_ repetitions: Int) -> Int {

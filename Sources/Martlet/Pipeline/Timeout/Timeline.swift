@@ -14,9 +14,19 @@ package struct Timeline: Sendable {
   /// a limit that must not be reached by skipping.
   package let watch: @Sendable (Duration) async throws -> Void
 
-  package init(_ clock: any Clock<Duration>) { self.init(opening: clock) }
+  /// Whether a sleep that ends far too late means that the process or the machine stood still.
+  ///
+  /// It means nothing on a clock that a test moves.
+  let knowsStandstill: Bool
 
-  private init<C: Clock<Duration>>(opening clock: C) {
+  package init(_ clock: any Clock<Duration>) { self.init(opening: clock, knowsStandstill: clock is ContinuousClock) }
+
+  init(_ clock: any Clock<Duration>, knowsStandstill: Bool) {
+    self.init(opening: clock, knowsStandstill: knowsStandstill)
+  }
+
+  private init<C: Clock<Duration>>(opening clock: C, knowsStandstill: Bool) {
+    self.knowsStandstill = knowsStandstill
     if clock is ContinuousClock {
       // Asked several times for each request: without the detour through an unknown type.
       let start = ContinuousClock.now

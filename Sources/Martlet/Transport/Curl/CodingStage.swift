@@ -31,6 +31,8 @@
     private enum State { case empty, inside, ended, ignoring }
 
     private static let smallestStep = 1 << 10
+    /// How many coded bytes may be taken in a row without one made of them, such as empty members of gzip.
+    static let maximumBarrenBytes = 1 << 20
 
     private let coding: ContentCoding
     private var decoder: UnsafeMutableRawPointer?
@@ -42,6 +44,8 @@
     private var offset = 0
     /// Whether the last step ended for lack of room.
     private var wasFull = false
+    /// The number of bytes taken since the last one was made.
+    private var barren = 0
     /// The number of bytes made in all.
     private(set) var made: Int64 = 0
 
@@ -86,7 +90,7 @@
     func decode(_ scratch: Scratch) throws(Problem) -> Data? {
       while rest > 0 || wasFull {
         guard let decoder = try open() else {
-          offset += rest
+          try count(taken: rest, made: 0)
           return nil
         }
         if let piece = try step(decoder, scratch) { return piece }
@@ -135,10 +139,18 @@
       case .corrupt: throw corrupt
       case .windowTooLarge: throw Problem(message: "the coded body needs a window of more than 8 MiB (\(coding.name))")
       }
-      offset += taken
+      try self.count(taken: taken, made: count)
       wasFull = outcome == .more && count == output.count
-      made += Int64(count)
       return count > 0 ? Data(bytes: target, count: count) : nil
+    }
+
+    private func count(taken: Int, made count: Int) throws(Problem) {
+      offset += taken
+      made += Int64(count)
+      barren = count > 0 ? 0 : barren + taken
+      guard barren <= Self.maximumBarrenBytes else {
+        throw Problem(message: "the coded body goes on for more than 1 MiB without a byte of content (\(coding.name))")
+      }
     }
 
     private var corrupt: Problem { Problem(message: "the coded body is corrupt (\(coding.name))") }

@@ -43,7 +43,7 @@ final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport {
         "the system's URLSession always decodes bodies; for .decompression(.off) use .curl, or .urlSession on Linux",
         request: request)
     }
-    let wire = try URLSessionWire(request)
+    let wire = try URLSessionWire(request, isIdempotent: context.options.isIdempotent)
     let slot = try await limiter.acquire(for: wire.origin, context)
 
     let port = wire.origin.port

@@ -26,8 +26,11 @@ struct URLSessionWire: Sendable {
 
   /// Checks that a session can send it.
   ///
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - isIdempotent: What the options of the call say of it, if anything.
   /// - Throws: ``HTTPError/Kind/unsupported``, or what is wrong with the body.
-  init(_ request: HTTPRequest) throws {
+  init(_ request: HTTPRequest, isIdempotent: Bool? = nil) throws {
     do {
       let target = try request.target.resolve(against: nil, adding: request.query)
       let content = try Self.content(of: request)
@@ -36,7 +39,7 @@ struct URLSessionWire: Sendable {
       origin = target.origin
       url = target.url
       upload = content.flatMap { content in
-        length > 0 ? UploadSource(content, length: length, mayRepeat: request.isIdempotent) : nil
+        length > 0 ? UploadSource(content, length: length, mayRepeat: isIdempotent ?? request.isIdempotent) : nil
       }
       fields = Self.fields(of: request, length: length)
       try checkSupport(host: target.host)

@@ -131,6 +131,50 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
+  @Test(
+    arguments: [StubResponse.status(429), .failure(HTTPError(.connectionLost, "lost"))],
+    [RetryPolicy.backoff(), .custom { _, _ in .zero }]
+  ) func `repeats a POST that the program calls idempotent`(response: StubResponse, policy: RetryPolicy) async throws {
+    let transport = StubTransport(script: [response, .text("x")])
+    let client = Self.client(transport, policy)
+
+    let answer = try await client.post("http://example.test/", body: .text("t"), options: .isIdempotent())
+
+    #expect(answer.text == "x")
+    #expect(answer.attempts.map(\.retryRefusal) == [nil, nil])
+  }
+
+  @Test func `repeats no GET that the program calls not idempotent`() async throws {
+    let transport = StubTransport { _ in .status(503) }
+    let client = Self.client(transport, .backoff())
+
+    await #expect(throws: HTTPError.self) {
+      try await client.get("http://example.test/", options: .isIdempotent(false))
+    }
+
+    #expect(transport.requests.count == 1)
+  }
+
+  @Test func `says why it has not repeated what the policy asked for`() async throws {
+    let transport = StubTransport { _ in .status(429, headers: ["Retry-After": "5"]) }
+    let client = Self.client(transport, .custom { _, _ in .zero })
+
+    let unsafe = try await #require(throws: HTTPError.self) { try await client.post("http://example.test/") }
+    let late = try await #require(throws: HTTPError.self) {
+      try await client.get("http://example.test/", options: .retry(.backoff()).timeout(.seconds(5)))
+    }
+    let wanted = try await #require(throws: HTTPError.self) {
+      try await client.post("http://example.test/", options: .retry(.standard))
+    }
+
+    #expect(unsafe.description.contains("not repeated: POST is not idempotent"))
+    #expect(unsafe.description.contains("RequestOptions.isIdempotent"))
+    #expect(unsafe.attempts.last?.retryRefusal?.contains("Idempotency-Key") == true)
+    #expect(late.description.contains("not repeated: a pause of 5.0 s would pass the total limit of 5.0 s"))
+    #expect(!wanted.description.contains("not repeated") && wanted.attempts.map(\.retryRefusal) == [nil])
+    #expect(transport.requests.count == 3)
+  }
+
   @Test func `repeats a POST that cannot have reached the server`() async throws {
     let transport = StubTransport(failing: 2, with: .cannotConnect, then: .text("x"))
 

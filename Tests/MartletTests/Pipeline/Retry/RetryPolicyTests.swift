@@ -10,6 +10,13 @@ import Testing
   static let keyedPost = HTTPRequest.post(
     "http://example.test/", headers: ["idempotency-key": "k"], body: .text("t"))
 
+  /// One whose body cannot be sent again.
+  static let used: HTTPRequest = {
+    let source = BodySource(length: nil, isReplayable: false) { _ in }
+    source.begin()
+    return .post("http://example.test/", body: HTTPBody(.stream(source), contentType: nil))
+  }()
+
   typealias Outcome = RetryPolicy.Outcome
 
   static let status503 = Outcome(status: 503, headers: [:])
@@ -26,7 +33,10 @@ import Testing
     _ policy: RetryPolicy, after attempt: Int = 1, of request: HTTPRequest = get, _ outcome: Outcome,
     now: Date = RetryAfterTests.now, random: Double = 0.5
   ) -> Duration? {
-    policy.pause(after: attempt, of: request, outcome: outcome, now: now, random: random)
+    let decision = policy.decision(
+      after: attempt, of: request, isIdempotent: request.isIdempotent, outcome: outcome, now: now, random: random)
+    guard case .repeated(let pause) = decision else { return nil }
+    return pause
   }
 
   // MARK: Pauses
@@ -161,6 +171,36 @@ import Testing
 
     #expect((Self.pause(.standard, of: request, Self.lost) != nil) == isIdempotent)
     #expect((Self.pause(.backoff(), of: request, Self.status503) != nil) == isIdempotent)
+  }
+
+  enum Came: Sendable { case repeated, ended, refusedAsUnsafe, refusedAsUsed }
+
+  @Test(
+    arguments: [
+      (.backoff(), post, false, status503, .refusedAsUnsafe),
+      (.backoff(), post, true, status503, .repeated),
+      (.backoff(), get, false, status503, .refusedAsUnsafe), (.backoff(), get, false, refused, .repeated),
+      (.standard, post, false, lost, .refusedAsUnsafe), (.standard, post, true, lost, .repeated),
+      (.standard, post, false, status503, .ended), (.off, post, false, status503, .ended),
+      (.backoff(attempts: 1), post, false, status503, .ended),
+      (.custom { _, _ in nil }, post, false, status503, .ended),
+      (.custom { _, _ in .zero }, post, false, Outcome(status: 429, headers: [:]), .refusedAsUnsafe),
+      (.custom { _, _ in .zero }, post, true, Outcome(status: 429, headers: [:]), .repeated),
+      (.custom { _, _ in .zero }, post, false, Outcome(status: 200, headers: [:]), .ended),
+      (.backoff(), used, true, status503, .refusedAsUsed), (.standard, used, true, status503, .ended),
+    ] as [(RetryPolicy, HTTPRequest, Bool, Outcome, Came)]) func `tells what it refuses from what it does not want`(
+      policy: RetryPolicy, request: HTTPRequest, isIdempotent: Bool, outcome: Outcome, came: Came
+    )
+  {
+    let decision = policy.decision(
+      after: 1, of: request, isIdempotent: isIdempotent, outcome: outcome, now: RetryAfterTests.now, random: 0.5)
+
+    switch (decision, came) {
+    case (.repeated, .repeated), (.ended, .ended): break
+    case (.refused(let reason), .refusedAsUnsafe): #expect(reason.contains("RequestOptions.isIdempotent"))
+    case (.refused(let reason), .refusedAsUsed): #expect(reason.contains("HTTPBody.spooled"))
+    default: Issue.record("\(decision)")
+    }
   }
 
   @Test func `stops after its attempts`() {

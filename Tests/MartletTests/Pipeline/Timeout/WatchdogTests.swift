@@ -55,6 +55,45 @@ import Testing
     if left > 0 { await clock.wait(forSleepers: 1) }
   }
 
+  @Test func `lets what came during a standstill be read before it looks`() async {
+    let watchdog = Watchdog(Timeline(clock, knowsStandstill: true), changes: changes)
+    let probe = Probe(1, [.seconds(30)], log)
+    watchdog.watch(probe, next: .seconds(30))
+    await clock.wait(forSleepers: 1)
+
+    clock.advance(by: .seconds(100))
+    await clock.wait { $0.sleeperCount == 1 || log.count > 0 }
+    #expect(log.elements.isEmpty)
+    clock.advance(by: Watchdog.grace)
+    await log.wait(for: 1)
+
+    #expect(log.elements == [Look(name: 1, time: .seconds(100) + Watchdog.grace)])
+  }
+
+  @Test func `a machine that is always late passes its limits all the same`() async {
+    let watchdog = Watchdog(Timeline(clock, knowsStandstill: true), changes: changes)
+    watchdog.watch(Probe(1, [.seconds(30)], log), next: .seconds(30))
+
+    for _ in 0..<3 {
+      await clock.wait(forSleepers: 1)
+      clock.advance(by: .seconds(100))
+    }
+
+    await log.wait(for: 1)
+    #expect(log.elements == [Look(name: 1, time: .seconds(300))])
+  }
+
+  @Test func `a timer that is a little late looks at once`() async {
+    let watchdog = Watchdog(Timeline(clock, knowsStandstill: true), changes: changes)
+    watchdog.watch(Probe(1, [.seconds(30)], log), next: .seconds(30))
+    await clock.wait(forSleepers: 1)
+
+    clock.advance(by: .milliseconds(30_400))
+    await log.wait(for: 1)
+
+    #expect(log.elements == [Look(name: 1, time: .milliseconds(30_400))])
+  }
+
   @Test func `looks at each limit at its time, whatever the order they came in`() async {
     watch(3, [.seconds(3)])
     watch(1, [.seconds(1)])
