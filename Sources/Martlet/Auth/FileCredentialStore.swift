@@ -17,7 +17,10 @@ public actor FileCredentialStore: CredentialStore {
   /// Takes a file, which need not exist.
   ///
   /// - Parameter url: A file URL. Its folder is made with mode 0700 if it does not exist.
-  public init(_ url: URL) { self.init(url, patience: 10_000) }
+  public init(_ url: URL) {
+    self.url = url
+    patience = 10_000
+  }
 
   init(_ url: URL, patience: Int) {
     self.url = url
