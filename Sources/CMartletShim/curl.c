@@ -259,23 +259,25 @@ const char *martlet_curl_ca_file(void) { return martlet_curl_problem() ? NULL : 
 
 bool martlet_curl_needs_guard(void) { return version >= 0x075300 && version < 0x080101; }
 
-int martlet_curl_read_note(int type, char *bytes, size_t count, uint32_t *stream) {
+int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded, uint32_t *stream) {
   // libcurl shows each header line here right before it stores the line, in the memory that it stores it from. A line that
   // begins with a carriage return is not stored; the reader of the head refuses it.
-  if (type == kHeaderIn && count > 0 && (bytes[0] == ' ' || bytes[0] == '\t')) bytes[0] = '\r';
-  if (type != kText || count < 20) return 0;
+  if (is_guarded && type == kHeaderIn && count > 0 && (bytes[0] == ' ' || bytes[0] == '\t')) bytes[0] = '\r';
+  // Before 7.88 the number of a stream is hexadecimal, or GOAWAY is not told.
+  if (type != kText || count < 20 || version < 0x075800) return 0;
   char line[80] = {0};
   memcpy(line, bytes, count < sizeof line ? count : sizeof line - 1);
   unsigned number = 0;
   int length = 0;
-  // Until 8.2, and from 8.3.
+  // From the beginning of the line: what a request carries is in the log, too. Until 8.2, and from 8.3.
   if (sscanf(line, "Using Stream ID: %u", &number) == 1 ||
       (sscanf(line, "[HTTP/2] [%u] OPENED%n", &number, &length) == 1 && length)) {
     *stream = number;
     return 1;
   }
-  const char *frame = strstr(line, "GOAWAY, error=");
-  if (!frame || sscanf(frame, "GOAWAY, error=%*[-0-9], last_stream=%u", &number) != 1) return 0;
+  if (sscanf(line, "recveived GOAWAY, error=%*[-0-9], last_stream=%u", &number) != 1 &&
+      sscanf(line, "received GOAWAY, error=%*[-0-9], last_stream=%u", &number) != 1)
+    return 0;
   *stream = number;
   return 2;
 }
@@ -444,7 +446,9 @@ static void keep_wake_pair(void *multi) {
   for (int i = 3; i < martlet_descriptor_limit(); i++) {
     if (martlet_inherited_bytes(i) != 1) continue;
     curl.multi_wakeup(multi);
-    if (martlet_inherited_bytes(i) == 2) return martlet_keep_from_children(i);
+    if (martlet_inherited_bytes(i) != 2) continue;
+    curl.multi_wakeup(multi);
+    if (martlet_inherited_bytes(i) == 3) return martlet_keep_from_children(i);
   }
 }
 

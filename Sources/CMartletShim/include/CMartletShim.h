@@ -154,12 +154,12 @@ int martlet_easy_set_upload(void *easy, int64_t length);
 /// last response, which is freed with it, and a response whose first header line is folded then writes to freed memory
 /// (curl #11103).
 bool martlet_curl_needs_guard(void);
-/// Has libcurl write its log, or ends that. With it the next header line loses the blank that it begins with: the guard
-/// above, to be set from the status line to the first header line.
+/// Has libcurl write its log, or ends that.
 int martlet_easy_log(void *easy, bool is_on);
 /// Reads a line of the log: returns 1 and the transfer's stream of HTTP/2, 2 and the last stream that a server says to
-/// process (GOAWAY), or 0 for everything else.
-int martlet_curl_read_note(int type, char *_Nullable bytes, size_t count, uint32_t *stream);
+/// process (GOAWAY), or 0 for everything else. With the guard above, which is for the first header line, a header line
+/// loses the blank that it begins with.
+int martlet_curl_read_note(int type, char *_Nullable bytes, size_t count, bool is_guarded, uint32_t *stream);
 /// Says what each direction of a transfer that has begun has to do.
 int martlet_easy_pause(void *easy, bool is_receiving_paused, bool is_sending_paused);
 const char *martlet_easy_error(int code);

@@ -82,14 +82,14 @@ final class EventSession {
       self.body = body
       parser.push(piece)
     } catch let error as HTTPError where error.isConnectivity || error.isTimeout {
-      guard settings.repeats(request), !isLate else { throw error }
+      guard settings.repeats(request, options), !isLate else { throw error }
       lost(connection)
     }
   }
 
   /// Plans the next connection, if there is to be one.
   private func lost(_ connection: OpenCall) {
-    guard settings.repeats(request) else {
+    guard settings.repeats(request, options) else {
       isOver = true
       return
     }

@@ -69,9 +69,9 @@ public struct SSEOptions: Sendable, Hashable {
   }
 
   /// Whether a request is sent again.
-  func repeats(_ request: HTTPRequest) -> Bool {
+  func repeats(_ request: HTTPRequest, _ options: RequestOptions) -> Bool {
     switch reconnect {
-    case .automatic: request.isIdempotent && request.isReplayable
+    case .automatic: (options.isIdempotent ?? request.isIdempotent) && request.isReplayable
     case .always: request.isReplayable
     case .never: false
     }

@@ -132,7 +132,8 @@ public struct StreamedResponse: Sendable {
     let whole = body
     body = ResponseBody()
     guard limit > 0 else {
-      if !whole.isEmpty, request.method != .head { isBodyTruncated = true }
+      let isWithout = whole.isEmpty || headers["Content-Length"] == "0" || [204, 304].contains(status.rawValue)
+      if !isWithout, request.method != .head { isBodyTruncated = true }
       return
     }
     let (data, isWhole) = try await whole.read(upTo: limit)

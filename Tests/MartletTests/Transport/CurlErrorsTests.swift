@@ -1,4 +1,5 @@
 #if os(Linux)
+  import CMartletShim
   import TestSupport
   import Testing
 
@@ -48,6 +49,27 @@
       // Its connection is alive, so that there is no reason to repeat the request unasked.
       #expect(error.mayBeStaleConnection == row.isStale)
       #expect(!error.wasNotProcessed)
+    }
+
+    /// libcurl's log of 7.88, 8.2 and 8.14.
+    @Test(
+      arguments: [
+        ("Using Stream ID: 31 (easy handle 0x55)", 1, 31), ("[HTTP/2] [31] OPENED stream for https://a.test/", 1, 31),
+        ("recveived GOAWAY, error=0, last_stream=7", 2, 7),
+        ("received GOAWAY, error=-1, last_stream=2147483647", 2, 1 << 31 - 1),
+        ("h2h3 [user-agent: GOAWAY, error=0, last_stream=0]", 0, 0), ("[HTTP/2] [31] [:method: POST]", 0, 0),
+        ("[HTTP/2] [31] [user-agent: received GOAWAY, error=0, last_stream=0]", 0, 0), ("received GOAWAY", 0, 0),
+      ] as [(String, Int32, UInt32)])
+    func `the log tells of streams and of nothing that a request carries`(line: String, kind: Int32, stream: UInt32) {
+      guard martlet_curl_version() >= 0x075800 else { return }
+      var bytes = line.utf8CString
+      var found: UInt32 = 0
+      let result = bytes.withUnsafeMutableBufferPointer {
+        martlet_curl_read_note(0, $0.baseAddress, $0.count - 1, false, &found)
+      }
+
+      #expect(result == kind)
+      #expect(found == stream)
     }
 
     @Test(arguments: [true, false]) func `what is above the last stream of GOAWAY was not processed`(isReused: Bool) {

@@ -8,7 +8,10 @@
   /// because the thread then closes the other one.
   struct AbandonedLookups {
     private struct Lookup {
-      let slot: ConnectionSlot
+      /// The transfer that began it, and which goes on if another one's lookup was quicker.
+      let owner: ObjectIdentifier
+      /// That of the transfer, once it is over.
+      var slot: ConnectionSlot?
       let end: Int64
     }
 
@@ -29,13 +32,20 @@
     ///
     /// - Parameters:
     ///   - socket: The socket.
-    ///   - slot: The slot of the transfer that it was for.
-    mutating func closes(_ socket: CInt, slot: () -> ConnectionSlot?) {
+    ///   - owner: The transfer that it was for.
+    mutating func closes(_ socket: CInt, of owner: AnyObject) {
       // What has told its addresses has ended; and from 8.9 on libcurl has something else than sockets, which tells nothing.
       let copy = martlet_copy_unwritten(socket)
       guard copy >= 0 else { return }
-      guard martlet_poll_watch(poll, copy, 1, true), let slot = slot()?.handOn() else { return martlet_close(copy) }
-      lookups[copy] = Lookup(slot: slot, end: martlet_microseconds() + Self.patience)
+      guard martlet_poll_watch(poll, copy, 1, true) else { return martlet_close(copy) }
+      lookups[copy] = Lookup(owner: ObjectIdentifier(owner), end: martlet_microseconds() + Self.patience)
+    }
+
+    /// A transfer is over: a lookup of its own that goes on keeps its slot.
+    mutating func ends(_ owner: AnyObject, slot: ConnectionSlot) {
+      let name = ObjectIdentifier(owner)
+      guard let socket = lookups.first(where: { $0.value.owner == name && $0.value.slot == nil })?.key else { return }
+      lookups[socket]?.slot = slot.handOn()
     }
 
     /// Something has happened on a socket: if it is that of a lookup, the lookup has ended.
@@ -47,7 +57,7 @@
     private mutating func end(_ socket: CInt) {
       let lookup = lookups.removeValue(forKey: socket)
       martlet_close(socket)
-      lookup?.slot.release()
+      lookup?.slot?.release()
     }
 
     /// Ends the wait for those that take too long.

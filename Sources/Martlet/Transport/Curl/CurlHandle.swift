@@ -157,9 +157,9 @@
     func guardNext(after line: UnsafeBufferPointer<UInt8>) {
       // No field has a slash in its name.
       let isStatus = line.count > 4 && line[0] == 0x48 && line[4] == 0x2F
-      guard isStatus != isGuarded, !isLogging else { return }
+      guard isStatus != isGuarded else { return }
       isGuarded = isStatus
-      _ = martlet_easy_log(easy, isStatus)
+      if !isLogging { _ = martlet_easy_log(easy, isStatus) }
     }
 
     /// Whether a connection may be opened to an address, in libcurl's form.
@@ -200,7 +200,7 @@
     /// libcurl has written a line of its log.
     func logged(_ type: CInt, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) {
       var stream: UInt32 = 0
-      switch martlet_curl_read_note(type, bytes, count, &stream) {
+      switch martlet_curl_read_note(type, bytes, count, isGuarded, &stream) {
       case 1: self.stream = stream
       case 2: connectionName.map { loop.goaways[$0] = stream }
       default: break

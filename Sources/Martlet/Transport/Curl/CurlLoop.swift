@@ -322,6 +322,7 @@
         if let spoiled { giveUp(spoiled) }
       }
       _ = martlet_multi_remove(multi, handle.easy)
+      if !lookups.isEmpty, let transfer = handle.transfer { lookups.ends(transfer, slot: transfer.slot) }
       if let transfer = handle.transfer, transfer.throttle != nil { endThrottling(transfer) }
       if handle.transfer?.overhead != nil { metered -= 1 }
       answer.forget(handle.transfer)
@@ -423,7 +424,9 @@
       if !known.isConnection {
         // The only other sockets are those by which libcurl's threads tell it of addresses.
         if what & 3 != 0 { martlet_keep_from_children(socket) }
-        if what & 3 == 0 { lookups.closes(socket) { known.easy.flatMap { handles[$0]?.transfer?.slot } } }
+        if what & 3 == 0, let transfer = known.easy.flatMap({ handles[$0]?.transfer }) {
+          lookups.closes(socket, of: transfer)
+        }
       }
       known.wanted = what & 3
       if known.wanted != 0 { known.easy = easy }

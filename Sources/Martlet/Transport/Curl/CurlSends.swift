@@ -7,14 +7,12 @@
     /// What libcurl said of the end of the first sending, when it wanted to send once more.
     private(set) var endOfFirst = ""
     private var isReused = false
-    private var isHTTP2 = false
 
     /// The request is about to be sent on the connection of a handle, perhaps as the next step of a handshake.
     mutating func begin(_ handle: CurlHandle?, isNextStep: Bool) {
       if count > 0 && !isNextStep { noteRepetition(handle) }
       count += 1
       isReused = isNextStep || handle?.isReused ?? true
-      isHTTP2 = isReused && !isNextStep && handle?.isHTTP2 == true
     }
 
     /// Whether a connection may be made: only for sending the first time.
@@ -33,11 +31,13 @@
       count > 1 || count == 1 && [42, 7, 65].contains(result.code)
     }
 
-    /// On a new connection libcurl repeats what was refused only, and otherwise says what became of the connection.
+    /// On a new connection libcurl repeats what was refused only.
+    ///
+    /// On one that had served before it repeats whatever had no answer, and does not say why.
     private mutating func noteRepetition(_ handle: CurlHandle?) {
       guard count == 1, !wasRefused else { return }
-      endOfFirst = handle?.error ?? endOfFirst
-      wasRefused = !isReused || isHTTP2 && endOfFirst.isEmpty
+      if endOfFirst.isEmpty { endOfFirst = handle?.error ?? "" }
+      wasRefused = !isReused
     }
   }
 #endif
