@@ -67,6 +67,7 @@ enum {
   kInfoNumConnects = kInfoLong + 26,
   kInfoTLS = 0x400000 + 45,
   kInfoActiveSocket = 0x500000 + 44,
+  kInfoSent = kInfoOffset + 7,
   kInfoNameLookupTime = kInfoOffset + 51,
   kInfoConnectTime = kInfoOffset + 52,
   kInfoAppConnectTime = kInfoOffset + 56,
@@ -399,6 +400,7 @@ static int64_t offset_info(void *easy, int which) {
   return curl.easy_getinfo(easy, which, &value) ? 0 : value;
 }
 
+int64_t martlet_easy_sent_count(void *easy) { return offset_info(easy, kInfoSent); }
 int64_t martlet_easy_name_lookup_time(void *easy) { return offset_info(easy, kInfoNameLookupTime); }
 int64_t martlet_easy_connect_time(void *easy) { return offset_info(easy, kInfoConnectTime); }
 int64_t martlet_easy_tls_time(void *easy) { return offset_info(easy, kInfoAppConnectTime); }

@@ -250,6 +250,27 @@ int64_t martlet_socket_taken(int socket) {
   return (int64_t)received - waiting;
 }
 
+int64_t martlet_socket_acknowledged(int socket, int64_t *queued) {
+  int waiting = 0;
+  *queued = ioctl(socket, TIOCOUTQ, &waiting) == 0 ? waiting : 0;
+  // As above; `tcpi_bytes_acked` is at 120.
+  unsigned char info[256];
+  socklen_t length = sizeof(info);
+  if (getsockopt(socket, IPPROTO_TCP, kTCPInfo, info, &length) != 0 || length < 128) return -*queued;
+  uint64_t acknowledged;
+  memcpy(&acknowledged, info + 120, sizeof(acknowledged));
+  return (int64_t)acknowledged;
+}
+
+int martlet_socket_port(int socket) {
+  struct sockaddr_storage address;
+  socklen_t length = sizeof(address);
+  if (getsockname(socket, (struct sockaddr *)&address, &length) != 0) return -1;
+  if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
+  if (address.ss_family == AF_INET6) return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+  return -1;
+}
+
 int64_t martlet_read_now(int descriptor, void *buffer, size_t count, int64_t offset) {
   struct iovec piece = {.iov_base = buffer, .iov_len = count};
   enum { kNoWait = 8 };  // RWF_NOWAIT, Linux 4.14

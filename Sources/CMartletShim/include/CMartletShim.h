@@ -163,6 +163,8 @@ int martlet_curl_read_note(int type, char *_Nullable bytes, size_t count, bool i
 /// Says what each direction of a transfer that has begun has to do.
 int martlet_easy_pause(void *easy, bool is_receiving_paused, bool is_sending_paused);
 const char *martlet_easy_error(int code);
+/// How many bytes of the request body, with their coding, were written to the connection.
+int64_t martlet_easy_sent_count(void *easy);
 /// Microseconds since the start of the transfer until a moment of it, 0 if it has not come.
 int64_t martlet_easy_name_lookup_time(void *easy);
 int64_t martlet_easy_connect_time(void *easy);
@@ -304,6 +306,11 @@ void martlet_replace_with_end(int descriptor);
 int64_t martlet_microseconds(void);
 /// How many bytes were ever taken from a TCP socket, whoever took them; -1 if the system does not tell.
 int64_t martlet_socket_taken(int socket);
+/// How many bytes the peer has acknowledged, and how many wait for that; where the system does not tell, the former is
+/// the negative of the latter.
+int64_t martlet_socket_acknowledged(int socket, int64_t *queued);
+/// The local port of a TCP socket, or -1.
+int martlet_socket_port(int socket);
 void martlet_close(int descriptor);
 /// A file in memory that nobody can change any more, or -1.
 int martlet_memory_file(const void *_Nullable bytes, size_t count);

@@ -107,6 +107,16 @@ package final class ExchangeControl: Watched {
     state.withLock { $0.bytes.isCounted = false }
   }
 
+  /// Reports that the request body has moved on the network, some time after it was sent.
+  package func didMove() {
+    let now = call.core.timeline.now()
+    state.withLock {
+      $0.lastMove = now
+      // The wait for the response begins when the request has left.
+      if $0.phase == .waiting { $0.phaseStart = now }
+    }
+  }
+
   /// Reports received body bytes.
   package func didReceive(_ bytes: Int, of expected: Int64?) {
     let now = call.core.timeline.now()

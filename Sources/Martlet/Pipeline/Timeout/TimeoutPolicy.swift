@@ -11,7 +11,9 @@ public struct TimeoutPolicy: Sendable, Hashable {
 
   /// The longest silence once connected, in both directions; 30 s by default.
   ///
-  /// It covers the wait for the head of the response unless ``firstByte`` is set.
+  /// It covers the wait for the head of the response unless ``firstByte`` is set. On Linux an upload is not silent while
+  /// the server acknowledges bytes of it, however slowly; that is looked at four times within the limit. The system's loader
+  /// does not tell.
   public var idle: Duration? = .seconds(30)
 
   /// The limit for the wait between the end of the request and the head of the response; `nil` by default, which

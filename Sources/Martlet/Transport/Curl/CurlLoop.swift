@@ -20,13 +20,14 @@
     @exclusivity(unchecked) private var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
     @exclusivity(unchecked) private var free: [CurlHandle] = []
     /// By socket; an array would grow with all descriptors of the process.
-    @exclusivity(unchecked) private var watches: [CInt: CurlWatch] = [:]
+    @exclusivity(unchecked) private(set) var watches: [CInt: CurlWatch] = [:]
     @exclusivity(unchecked) private var deadline: Int64?
     /// The transfers that have a handle, and those whose last bytes wait for the reader.
     @exclusivity(unchecked) private var running = 0
     @exclusivity(unchecked) private var lingering: [ObjectIdentifier: CurlTransfer] = [:]
     /// The transfers that are not started yet, because their streams have shown nothing.
     @exclusivity(unchecked) private var held: [ObjectIdentifier: CurlTransfer] = [:]
+    @exclusivity(unchecked) var uploads = RunningUploads()
     /// The last stream that a server has said to process on a connection, by the connection's name.
     @exclusivity(unchecked) var goaways = RecentTable<UInt64, UInt32>(limit: 64)
     @exclusivity(unchecked) private var heads: [CurlTransfer] = []
@@ -174,6 +175,7 @@
     private func endTurn(_ multi: UnsafeMutableRawPointer) {
       if let throttleTime { serveThrottled(from: throttleTime) }
       if marks.time != nil { lookAtMarks(multi) }
+      if let time = uploads.time { lookAtUploads(from: time) }
       if !lookups.isEmpty { lookups.endOverdue() }
       // Bounded, for the sake of the sockets.
       for _ in 0..<8 {
@@ -288,6 +290,7 @@
         if code == 0 { code = martlet_multi_add(multi, handle.easy) == 0 ? 0 : 2 }  // FAILED_INIT
         if code == 0 {
           transfer.handle = handle
+          if transfer.wire.hasBody { uploads.add(transfer, at: martlet_microseconds()) }
           running += 1
           idleSince = nil
           return
@@ -315,6 +318,7 @@
       // Before another transfer gets the connection.
       if let transfer = handle.transfer {
         marks.forget(transfer)
+        if transfer.wire.hasBody { uploads.remove(transfer) }
         let isReusable = isClean && transfer.isAlone
         let spoiled = handle.connectionName.flatMap {
           resting.end($0, of: transfer, socket: isReusable ? handle.keptSocket : nil, tls: handle.tls)
@@ -386,6 +390,7 @@
       if let throttleTime { end = min(end ?? throttleTime, throttleTime) }
       if let flushTime { end = min(end ?? flushTime, flushTime) }
       if let time = marks.time { end = min(end ?? time, time) }
+      if let time = uploads.time { end = min(end ?? time, time) }
       if let time = lookups.time { end = min(end ?? time, time) }
       return end
     }

@@ -54,6 +54,24 @@ import Testing
     #expect(error.elapsed == .seconds(110))
   }
 
+  @Test func `begins again when the request body moves`() async throws {
+    let handle = client().start(.get("https://a.test/"))
+    await transport.contexts.wait(for: 1)
+    let exchange = try #require(transport.contexts.elements.first).exchange
+
+    for _ in 0..<4 {
+      await clock.waitForSleepers(1)
+      clock.advance(by: .seconds(20))
+      exchange.didMove()
+    }
+    await clock.waitForSleepers(1)
+    #expect(handle.isAlive)
+    clock.advance(by: .seconds(30))
+
+    let error = try await #require(throws: HTTPError.self) { try await handle.value }
+    #expect(error.kind == .timedOut && error.elapsed == .seconds(110))
+  }
+
   @Test func `does not pass while the reader is what is waited for, and begins anew after it`() async throws {
     let handle = client().start(.get("https://a.test/"))
     await transport.contexts.wait(for: 1)

@@ -1,0 +1,29 @@
+#if os(Linux)
+  import CMartletShim
+
+  /// Request bodies that are sent slowly.
+  extension CurlLoop {
+    /// Reports which request bodies have moved, for the limits of time.
+    func lookAtUploads(from time: Int64) {
+      let now = martlet_microseconds()
+      guard time <= now else { return }
+      uploads.look(at: now) { transfer, pace in
+        guard let handle = transfer.handle, let socket = connection(of: handle) else { return }
+        var queued: Int64 = 0
+        let acknowledged = martlet_socket_acknowledged(socket, &queued)
+        let written = martlet_easy_sent_count(handle.easy)
+        let hasMoved = pace.hasMoved(
+          written: written, acknowledged: acknowledged, queued: queued, isShared: handle.isHTTP2)
+        if hasMoved { transfer.context.exchange.didMove() }
+      }
+    }
+
+    /// The socket of a transfer, whoever else uses it.
+    private func connection(of handle: CurlHandle) -> CInt? {
+      let own = watches.first { $0.value.isConnection && $0.value.easy == handle.easy }
+      if let own { return own.key }
+      let port = martlet_easy_number(handle.easy, CInt(martlet_info_local_port))
+      return watches.first { $0.value.isConnection && martlet_socket_port($0.key) == port }?.key
+    }
+  }
+#endif

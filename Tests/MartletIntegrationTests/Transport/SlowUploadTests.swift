@@ -1,0 +1,60 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import TestSupport
+  import Testing
+
+  /// The idle limit of uploads: what counts is what the server has taken.
+  @Suite(.needs(.openssl, .python, problem: SlowReader.problem), .hangLimit) struct SlowUploadTests {
+    struct Case: CustomTestStringConvertible {
+      var lane: Lane
+      var version: SlowReader.Version
+      var isSecure: Bool
+
+      var testDescription: String { "\(lane), \(version.rawValue)\(isSecure ? " over TLS" : "")" }
+
+      static let all = Lane.engines.flatMap { lane in
+        [
+          Case(lane: lane, version: .http1, isSecure: false), Case(lane: lane, version: .http1, isSecure: true),
+          Case(lane: lane, version: .http2, isSecure: true),
+        ]
+      }
+
+      func server(isDeaf: Bool, _ authority: CertificateAuthority) async throws -> SlowReader {
+        try await SlowReader(version, isDeaf: isDeaf, isSecure ? authority.identity() : nil)
+      }
+
+      func client(_ authority: CertificateAuthority, idle: Duration) -> HTTPClient {
+        lane.client { [root = authority.root] in
+          $0.tls = .customRoots(pem: root)
+          $0.timeout = TimeoutPolicy(connect: nil, idle: idle, total: nil)
+          $0.options.expectsContinue = false
+        }
+      }
+    }
+
+    @Test(arguments: Case.all, [600_000, 6_000_000])
+    func `does not end an upload that moves slowly`(_ what: Case, size: Int) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await what.server(isDeaf: false, authority)
+
+      let response = try await what.client(authority, idle: .seconds(2)).post(
+        server.target, body: .data(Data(count: size)))
+
+      #expect(response.text == "\(size)")
+      #expect(response.httpVersion == (what.version == .http2 ? "2" : "1.1"))
+    }
+
+    @Test(arguments: Case.all) func `ends an upload that a server does not read`(_ what: Case) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await what.server(isDeaf: true, authority)
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await what.client(authority, idle: .seconds(1)).post(server.target, body: .data(Data(count: 6_000_000)))
+      }
+
+      #expect(error?.kind == .timedOut && error?.phase == .sending)
+      #expect(error?.message.contains("idle") == true)
+    }
+  }
+#endif

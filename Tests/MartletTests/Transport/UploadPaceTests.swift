@@ -1,0 +1,58 @@
+#if os(Linux)
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  @Suite(.hangLimit) struct UploadPaceTests {
+    @Test func `moves with what libcurl writes, and then with what the peer acknowledges`() {
+      var pace = UploadPace()
+
+      let moves = [
+        pace.hasMoved(written: 1000, acknowledged: 500, queued: 900, isShared: false),
+        pace.hasMoved(written: 1000, acknowledged: 501, queued: 899, isShared: false),
+        pace.hasMoved(written: 1000, acknowledged: 501, queued: 899, isShared: false),
+        pace.hasMoved(written: 1001, acknowledged: 501, queued: 900, isShared: false),
+      ]
+
+      #expect(moves == [true, true, false, true])
+    }
+
+    @Test func `does not move with what others send on its connection`() {
+      var pace = UploadPace()
+
+      let moves = [
+        pace.hasMoved(written: 1000, acknowledged: 500, queued: 900, isShared: true),
+        pace.hasMoved(written: 1000, acknowledged: 1_000_000, queued: 70_000, isShared: true),
+        pace.hasMoved(written: 1000, acknowledged: 2_000_000, queued: 0, isShared: true),
+      ]
+
+      #expect(moves == [true, true, false])
+    }
+
+    @Test func `moves with the queue where nothing is known of acknowledgements`() {
+      var pace = UploadPace()
+
+      let moves = [
+        pace.hasMoved(written: 1000, acknowledged: -900, queued: 900, isShared: false),
+        pace.hasMoved(written: 1000, acknowledged: -800, queued: 800, isShared: false),
+        pace.hasMoved(written: 1000, acknowledged: -800, queued: 800, isShared: false),
+        pace.hasMoved(written: 1000, acknowledged: 0, queued: 0, isShared: false),
+        pace.hasMoved(written: 1000, acknowledged: 0, queued: 0, isShared: false),
+      ]
+
+      #expect(moves == [true, true, false, true, false])
+    }
+
+    @Test func `has not moved before the first byte of a shared connection`() {
+      var pace = UploadPace()
+
+      let moves = [
+        pace.hasMoved(written: 0, acknowledged: 400, queued: 0, isShared: true),
+        pace.hasMoved(written: 0, acknowledged: 500, queued: 0, isShared: true),
+      ]
+
+      #expect(moves == [false, false])
+    }
+  }
+#endif
