@@ -393,7 +393,7 @@ int martlet_easy_pause(void *easy, bool is_receiving_paused, bool is_sending_pau
   return curl.easy_pause(easy, (is_receiving_paused ? kPauseReceive : 0) | (is_sending_paused ? kPauseSend : 0));
 }
 
-const char *martlet_easy_error(int code) { return curl.easy_strerror(code); }
+const char *martlet_easy_error(int code) { return martlet_curl_problem() ? "" : curl.easy_strerror(code); }
 
 static int64_t offset_info(void *easy, int which) {
   int64_t value = 0;

@@ -37,15 +37,15 @@
 
     static func map(code: CInt, text: String, _ situation: Situation) -> HTTPError {
       var error = error(code, text, situation)
-      let reset = situation.wasRepeated ? situation.endOfFirst : code == 92 ? text : ""
-      error.http2ErrorCode = http2Code(reset)
+      error.http2ErrorCode = http2Code(situation.endOfFirst) ?? (code == 92 ? http2Code(text) : nil)
       return error
     }
 
     private static func error(_ code: CInt, _ text: String, _ situation: Situation) -> HTTPError {
-      if situation.wasRepeated, http2Code(situation.endOfFirst) == HTTPError.http11Required {
+      if http2Code(situation.endOfFirst) == HTTPError.http11Required {
         let message = "the server does not answer this request over HTTP/2"
-        return made(.unsupported, message, .waiting, reached: false, isStale: false)
+        let phase: HTTPError.Phase = situation.hasHead ? .receiving : .waiting
+        return made(.unsupported, message, phase, reached: situation.hasMoved, isStale: false)
       }
       if situation.wasRepeated && situation.wasRefused || situation.isUnprocessed {
         let message = "the server refused the request unread, and takes no more on this connection"
