@@ -1,0 +1,181 @@
+import Foundation
+import Martlet
+import TestSupport
+import Testing
+
+/// A server of HTTP/2 over TLS that sends whatever frames a path asks for.
+///
+/// `/NUMBER/STEP/STEP…` is answered by its steps, one after the other. Each head has the number in `x-number`.
+struct HTTP2Server {
+  let url: String
+  private let process: ToolProcess
+
+  /// Starts it on a free port.
+  ///
+  /// - Parameter identity: Who it is.
+  /// - Throws: What fails in the test, if it does not start.
+  init(_ identity: CertificateAuthority.Identity) async throws {
+    let process = try TestProgram.python.start([
+      "-u", "-c", Self.program, identity.certificate.path, identity.key.path,
+    ])
+    _ = await becomes(every: .milliseconds(2)) { process.outputSoFar.contains("\n") || !process.isRunning }
+    let line = process.outputSoFar.split(separator: "\n").first.map(String.init) ?? ""
+    let port = try #require(Int(line), "the server has not started: \(process.errorsSoFar)")
+    url = "https://127.0.0.1:\(port)"
+    self.process = process
+  }
+
+  /// The target of a request that is answered in this way.
+  func target(_ number: Int, _ steps: [String]) -> RequestTarget {
+    RequestTarget("\(raw: url)/\(number)/\(raw: steps.joined(separator: "/"))")
+  }
+
+  /// How often a request was read.
+  func count(of number: Int) -> Int {
+    process.outputSoFar.split(separator: "\n").count { $0 == "request \(number)" }
+  }
+
+  /// The server, which knows these steps.
+  ///
+  /// - `head:STATUS:NAME=VALUE…` and `end:STATUS:…`: HEADERS, the latter with END_STREAM; `trailer:NAME=VALUE…`.
+  /// - `data:TEXT` and `last:TEXT`: DATA, the latter with END_STREAM.
+  /// - `reset:CODE`: RST_STREAM. `goaway:CODE:LAST`: GOAWAY, where the last stream is this one and that many more.
+  /// - `frame:TYPE:FLAGS:STREAM:HEX`: any frame; the stream `-` is this one. `raw:HEX`: bytes.
+  /// - `wait:MS`, `close`, and `COUNT*STEP`.
+  private static let program = """
+    import socket, ssl, struct, sys, threading, time
+    import hpack
+
+    def frame(kind, flags, stream, payload=b"", length=None):
+        count = len(payload) if length is None else length
+        return struct.pack(">I", count)[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
+
+    def exactly(connection, count):
+        data = b""
+        while len(data) < count:
+            piece = connection.recv(count - len(data))
+            if not piece:
+                raise OSError("ended")
+            data += piece
+        return data
+
+    class Closed(Exception):
+        pass
+
+    class Connection:
+        def __init__(self, socket):
+            self.socket = socket
+            self.encoder = hpack.Encoder()
+            self.decoder = hpack.Decoder()
+
+        def block(self, words, first):
+            fields = first + [tuple(word.split("=", 1)) for word in words]
+            return self.encoder.encode(fields)
+
+        def step(self, text, number, stream):
+            count, star, rest = text.partition("*")
+            if star:
+                return b"".join(self.step(rest, number, stream) for _ in range(int(count)))
+            words = text.split(":")
+            name, words = words[0], words[1:]
+            if name in ("head", "end"):
+                status = words[0] if words else "200"
+                fields = self.block(words[1:], [(":status", status), ("x-number", number)])
+                return frame(1, 5 if name == "end" else 4, stream, fields)
+            if name == "trailer":
+                return frame(1, 5, stream, self.block(words, []))
+            if name in ("data", "last"):
+                return frame(0, 1 if name == "last" else 0, stream, ":".join(words).encode())
+            if name == "reset":
+                return frame(3, 0, stream, struct.pack(">I", int(words[0])))
+            if name == "goaway":
+                return frame(7, 0, 0, struct.pack(">II", max(0, stream + int(words[1])), int(words[0])))
+            if name == "frame":
+                target = stream if words[2] == "-" else int(words[2])
+                return frame(int(words[0]), int(words[1]), target, bytes.fromhex(words[3]))
+            if name == "raw":
+                return bytes.fromhex(words[0])
+            raise ValueError(text)
+
+        def answer(self, path, stream):
+            _, number, *steps = path.split("/")
+            print(f"request {number}", flush=True)
+            data = b""
+            for text in steps:
+                if text == "close" or text.startswith("wait:"):
+                    self.socket.sendall(data)
+                    data = b""
+                    if text == "close":
+                        raise Closed
+                    time.sleep(int(text[5:]) / 1000)
+                else:
+                    data += self.step(text, number, stream)
+            self.socket.sendall(data)
+
+        def serve(self):
+            exactly(self.socket, 24)
+            self.socket.sendall(frame(4, 0, 0))
+            paths, block = {}, b""
+            while True:
+                head = exactly(self.socket, 9)
+                length, kind, flags = int.from_bytes(head[:3], "big"), head[3], head[4]
+                stream = int.from_bytes(head[5:], "big")
+                payload = exactly(self.socket, length)
+                if kind in (1, 9):
+                    if kind == 1 and flags & 8:
+                        payload = payload[1:len(payload) - payload[0]]
+                    if kind == 1 and flags & 0x20:
+                        payload = payload[5:]
+                    if kind == 1:
+                        isEnd, block = flags & 1, b""
+                    block += payload
+                    if not flags & 4:
+                        continue
+                    fields = dict((name, value) for name, value in self.decoder.decode(block))
+                    paths[stream] = fields[":path"]
+                    if isEnd:
+                        self.answer(paths.pop(stream), stream)
+                elif kind == 0:
+                    if flags & 1 and stream in paths:
+                        self.answer(paths.pop(stream), stream)
+                elif kind == 4 and not flags & 1:
+                    self.socket.sendall(frame(4, 1, 0))
+                elif kind == 6 and not flags & 1:
+                    self.socket.sendall(frame(6, 1, 0, payload))
+                elif kind == 7:
+                    return
+
+    def run(plain):
+        try:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection = context.wrap_socket(plain, server_side=True)
+            try:
+                if connection.selected_alpn_protocol() == "h2":
+                    Connection(connection).serve()
+            except Closed:
+                connection.unwrap()
+            connection.close()
+        except (OSError, hpack.HPACKError):
+            pass
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[1], sys.argv[2])
+    context.set_alpn_protocols(["h2"])
+    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+    print(listener.getsockname()[1], flush=True)
+    while True:
+        threading.Thread(target=run, args=(listener.accept()[0],), daemon=True).start()
+    """
+
+  /// Why there can be none, or `nil`.
+  fileprivate static let problem: String? = {
+    let places = ["/usr/lib/python3/dist-packages", "/usr/local/lib/python3/dist-packages"]
+    let isThere = places.contains { FileManager.default.fileExists(atPath: "\($0)/hpack") }
+    return isThere ? nil : "python3-hpack is not installed"
+  }()
+}
+
+extension Trait where Self == Needs {
+  /// The test is skipped where Python, its package hpack or OpenSSL is missing, but not in CI.
+  static var needsHTTP2Server: Needs { .needs(.python, .openssl, problem: HTTP2Server.problem) }
+}
