@@ -98,6 +98,8 @@
         try await group.waitForAll()
       }
       for (index, what) in Case.all.enumerated() {
+        // What the server has written may not have been read yet.
+        _ = await becomes { server.count(of: index * 2) > 0 }
         #expect(server.count(of: index * 2) == 1, "\(what.name)")
       }
     }
