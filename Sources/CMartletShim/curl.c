@@ -276,6 +276,7 @@ int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded,
     *stream = number;
     return 1;
   }
+  if (strncmp(line, "Connection died, ", 17) == 0 || strncmp(line, "REFUSED_STREAM, ", 16) == 0) return 3;
   if (sscanf(line, "recveived GOAWAY, error=%*[-0-9], last_stream=%u", &number) != 1 &&
       sscanf(line, "received GOAWAY, error=%*[-0-9], last_stream=%u", &number) != 1)
     return 0;

@@ -28,7 +28,12 @@ public final class BlackHole: Sendable {
         var poller = Poller()
         poller.add(client, reads: false, writes: true)
         poller.wait(milliseconds: 50)
-        if poller.readiness(at: 0) == nil { break }
+        guard poller.readiness(at: 0) == nil else { continue }
+        // On a busy machine even one that is let in may take a while: what waits is sure only beside one that does not.
+        poller.removeAll()
+        for socket in opened.dropFirst() { poller.add(socket, reads: false, writes: true) }
+        poller.wait(milliseconds: 50)
+        if (0..<opened.count - 1).contains(where: { poller.readiness(at: $0) != nil }) { break }
       }
     } catch {
       for socket in opened { Sockets.close(socket) }

@@ -157,7 +157,7 @@ bool martlet_curl_needs_guard(void);
 /// Has libcurl write its log, or ends that.
 int martlet_easy_log(void *easy, bool is_on);
 /// Reads a line of the log: returns 1 and the transfer's stream of HTTP/2, 2 and the last stream that a server says to
-/// process (GOAWAY), or 0 for everything else. With the guard above, which is for the first header line, a header line
+/// process (GOAWAY), 3 when libcurl wants to send once more, or 0 for everything else. With the guard above, which is for the first header line, a header line
 /// loses the blank that it begins with.
 int martlet_curl_read_note(int type, char *_Nullable bytes, size_t count, bool is_guarded, uint32_t *stream);
 /// Says what each direction of a transfer that has begun has to do.

@@ -50,8 +50,10 @@ struct SlowReader {
             time.sleep(3600)
         if began and time.monotonic() - began < 6:
             time.sleep(0.1)
-            return connection.recv(1000)
-        return connection.recv(65536)
+        data = connection.recv(1000 if began and time.monotonic() - began < 6 else 65536)
+        if not data:
+            sys.exit()
+        return data
 
     def flush():
         piece = outgoing.read()

@@ -38,7 +38,7 @@
       let authority = try await CertificateAuthority()
       let server = try await what.server(isDeaf: false, authority)
 
-      let response = try await what.client(authority, idle: .seconds(2)).post(
+      let response = try await what.client(authority, idle: .seconds(isSanitized ? 5 : 3)).post(
         server.target, body: .data(Data(count: size)))
 
       #expect(response.text == "\(size)")

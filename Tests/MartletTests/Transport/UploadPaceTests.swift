@@ -30,6 +30,16 @@
       #expect(moves == [true, true, false])
     }
 
+    @Test func `does not move with what keeps a connection alive`() {
+      var pace = UploadPace()
+      // Ten bytes of a body, and then the answer to a PING at each look.
+      let moves = (0..<40).map { look in
+        pace.hasMoved(written: 10, acknowledged: 500 + Int64(look) * 40, queued: 0, isShared: true)
+      }
+
+      #expect(moves.count { $0 } < 10)
+    }
+
     @Test func `moves with the queue where nothing is known of acknowledgements`() {
       var pace = UploadPace()
 

@@ -9,7 +9,7 @@
   struct AbandonedLookups {
     private struct Lookup {
       /// The transfer that began it, and which goes on if another one's lookup was quicker.
-      let owner: ObjectIdentifier
+      var owner: ObjectIdentifier?
       /// That of the transfer, once it is over.
       var slot: ConnectionSlot?
       let end: Int64
@@ -44,8 +44,10 @@
     /// A transfer is over: a lookup of its own that goes on keeps its slot.
     mutating func ends(_ owner: AnyObject, slot: ConnectionSlot) {
       let name = ObjectIdentifier(owner)
-      guard let socket = lookups.first(where: { $0.value.owner == name && $0.value.slot == nil })?.key else { return }
-      lookups[socket]?.slot = slot.handOn()
+      for socket in lookups.keys where lookups[socket]?.owner == name {
+        lookups[socket]?.owner = nil
+        lookups[socket]?.slot = slot.handOn()
+      }
     }
 
     /// Something has happened on a socket: if it is that of a lookup, the lookup has ended.

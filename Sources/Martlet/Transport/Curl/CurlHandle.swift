@@ -27,6 +27,8 @@
     @exclusivity(unchecked) private(set) var connectionName: UInt64?
     /// The transfer's stream of HTTP/2, where libcurl tells.
     @exclusivity(unchecked) private(set) var stream: UInt32?
+    /// Whether libcurl wants to send once more: what it says from then on is about other connections, too.
+    @exclusivity(unchecked) private var isRepeating = false
     /// Whether libcurl's log is read.
     @exclusivity(unchecked) private var isLogging = false
     /// What OpenSSL knows of a connection that the transfer has made.
@@ -201,8 +203,9 @@
     func logged(_ type: CInt, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) {
       var stream: UInt32 = 0
       switch martlet_curl_read_note(type, bytes, count, isGuarded, &stream) {
-      case 1: self.stream = stream
-      case 2: connectionName.map { loop.goaways[$0] = stream }
+      case 1 where !isRepeating: self.stream = stream
+      case 3: isRepeating = true
+      case 2 where !isRepeating: connectionName.map { loop.goaways[$0] = stream }
       default: break
       }
     }
@@ -242,7 +245,7 @@
       transfer = nil
       (connectionName, stream, tls) = (nil, nil, nil)
       if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
-      (isGuarded, isLogging) = (false, false)
+      (isGuarded, isLogging, isRepeating) = (false, false, false)
     }
 
     /// Keeps a list as long as libcurl may read it.

@@ -23,6 +23,7 @@
       let own = watches.first { $0.value.isConnection && $0.value.easy == handle.easy }
       if let own { return own.key }
       let port = martlet_easy_number(handle.easy, CInt(martlet_info_local_port))
+      guard port > 0 else { return nil }
       return watches.first { $0.value.isConnection && martlet_socket_port($0.key) == port }?.key
     }
   }

@@ -3,8 +3,8 @@
   ///
   /// What libcurl was given says nothing of that: it may hold 1 MiB, and the socket some more.
   struct UploadPace {
-    /// How much of a shared connection libcurl may keep though it counts as written.
-    private static let held: Int64 = 64 << 10
+    /// How much of the body libcurl may keep on a shared connection though it counts as written, and what frames it.
+    private static let (held, framing): (Int64, Int64) = (64 << 10, 256)
 
     private var written: Int64 = 0
     private var acknowledged: Int64 = 0
@@ -23,7 +23,7 @@
       let before = self
       (self.written, self.acknowledged) = (written, acknowledged)
       guard written == before.written else {
-        end = acknowledged &+ queued &+ Self.held
+        end = acknowledged &+ queued &+ min(Self.held, written) &+ Self.framing
         return true
       }
       // Of what OpenSSL is given nothing counts as written before it is all in the socket.
