@@ -11,7 +11,8 @@ final class QueueCore: CallObserver {
     var tally: QueueTally
     var isPaused: Bool
     var isFinishing = false
-    var isCancelling = false
+    /// Those that are cancelled because another one failed: their ends cancel nothing.
+    var cancelled: Set<RequestID> = []
     /// Ends that are to be told, in their order: whoever tells one may cause others.
     var ends: [(RequestID, CallEnd)] = []
     var isTelling = false
@@ -214,18 +215,15 @@ final class QueueCore: CallObserver {
       let doomed = successors.compactMap { state.calls[$0] }
       state.launches[id] = nil
       if state.calls.removeValue(forKey: id) != nil { state.tally.end(id, end) }
-      guard onFailure == .cancelOthers, !isSuccess, !state.isCancelling else {
+      guard state.cancelled.remove(id) == nil, onFailure == .cancelOthers, !isSuccess else {
         return (Array(state.events.values), doomed, [])
       }
-      state.isCancelling = true
+      state.cancelled.formUnion(state.calls.keys)
       return (Array(state.events.values), doomed, Array(state.calls.values))
     }
     for stream in streams { stream.yield(.ended(id, end)) }
     for call in doomed { call.abort(HTTPError(.queue, "request \(id), which it depends on, has failed")) }
-    if !cancelled.isEmpty {
-      for call in cancelled { call.cancel() }
-      state.withLock { $0.isCancelling = false }
-    }
+    for call in cancelled { call.cancel() }
     tellProgress()
     startReady()
     tellFinish()

@@ -123,6 +123,26 @@ import Testing
     #expect(await queue.finish() == QueueSummary(added: 10, cancelled: 10))
   }
 
+  @Test func `S26 each failure cancels what is there, not what is added after it`() async throws {
+    let queue = RequestQueue(client: Self.client(), limits: .concurrent(1), onFailure: .cancelOthers)
+    for _ in 0..<2 {
+      let bad = queue.add(.get("http://a.test/bad"))
+      await #expect(throws: HTTPError.self) { try await bad.value }
+    }
+    queue.pause()
+    let bad = queue.add(.get("http://a.test/bad"))
+    let other = queue.add(.get("http://a.test/1"))
+    // Added when the failure is told, before the ends of those that it cancels are.
+    let late = Shared<RequestHandle<HTTPResponse>?>(nil)
+    other.call?.onSettled { late.withLock { $0 = queue.add(.get("http://a.test/2")) } }
+    queue.resume()
+
+    await #expect(throws: HTTPError.self) { try await bad.value }
+    await #expect(throws: CancellationError.self) { try await other.value }
+    #expect(await queue.finish() == QueueSummary(added: 5, succeeded: 1, failed: 3, cancelled: 1))
+    #expect(late.value != nil)
+  }
+
   @Test func `S27 cancels everything, and goes on after it`() async throws {
     let crowd = Crowd()
     let client = Self.client(crowd)
