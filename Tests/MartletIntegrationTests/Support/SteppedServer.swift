@@ -86,8 +86,19 @@
       return count
     }
 
+    /// Reads what comes after the head until it contains a text.
+    func waitForBytes(_ text: String) async throws {
+      while state.withLock({ $0.rest.firstRange(of: Data(text.utf8)) }) == nil {
+        guard let piece = try await receive() else { throw Ended() }
+        state.withLock { $0.rest += piece }
+      }
+    }
+
     /// Waits until the client has closed the connection.
     func waitForEnd() async throws { _ = try await countToEnd() }
+
+    /// Sends no more, and stays able to read.
+    func finish() { if let socket = state.withLock({ $0.connection }) { shutdown(socket, Int32(SHUT_WR)) } }
 
     func close() {
       let socket = state.withLock { state in

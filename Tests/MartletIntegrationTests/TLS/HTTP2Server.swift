@@ -5,7 +5,8 @@ import Testing
 
 /// A server of HTTP/2 over TLS that sends whatever frames a path asks for.
 ///
-/// `/NUMBER/STEP/STEP…` is answered by its steps, one after the other. Each head has the number in `x-number`.
+/// `/NUMBER/STEP/STEP…` is answered by its steps, one after the other. Each head has the number in `x-number`. Where the
+/// first step is `early`, the answer does not wait for the end of the request.
 struct HTTP2Server {
   let url: String
   private let process: ToolProcess
@@ -98,7 +99,7 @@ struct HTTP2Server {
             raise ValueError(text)
 
         def answer(self, path, stream):
-            _, number, *steps = path.split("/")
+            _, number, *steps = path.replace("/early", "", 1).split("/")
             # In one piece: other threads write, too.
             os.write(1, f"request {number}\\n".encode())
             data = b""
@@ -134,7 +135,7 @@ struct HTTP2Server {
                         continue
                     fields = dict((name, value) for name, value in self.decoder.decode(block))
                     paths[stream] = fields[":path"]
-                    if isEnd:
+                    if isEnd or paths[stream].split("/")[2] == "early":
                         self.answer(paths.pop(stream), stream)
                 elif kind == 0:
                     if flags & 1 and stream in paths:

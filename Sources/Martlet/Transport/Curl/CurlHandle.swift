@@ -199,8 +199,16 @@
       return true
     }
 
+    /// Has libcurl show the raw bytes of the response's body.
+    func showRawBody() {
+      if !isLogging { _ = martlet_easy_log(easy, true) }
+      isLogging = true
+    }
+
     /// libcurl has written a line of its log.
     func logged(_ type: CInt, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) {
+      // CURLINFO_DATA_IN
+      if type == 3 { transfer?.chunks?.read(UnsafeRawBufferPointer(start: bytes, count: count)) }
       var stream: UInt32 = 0
       switch martlet_curl_read_note(type, bytes, count, isGuarded, &stream) {
       case 1 where !isRepeating: self.stream = stream

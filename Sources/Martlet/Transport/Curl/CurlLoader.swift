@@ -174,5 +174,9 @@
 
     /// Whether a used handle has to be guarded against a folded first header line.
     static let needsGuard = martlet_curl_needs_guard()
+
+    /// Whether the end of a chunked body and that of its connection look the same while a request is sent; from 8.3 on
+    /// libcurl itself fails such a transfer.
+    static let hidesEnd = martlet_curl_version() < 0x080300
   }
 #endif

@@ -1,8 +1,29 @@
 #if os(Linux)
   import CMartletShim
 
-  /// Request bodies that are sent slowly.
+  /// Request bodies that are sent slowly, or outlast their responses.
   extension CurlLoop {
+    /// Ends the transfers whose responses have ended though libcurl still sends: it would say so after that only.
+    func endAnswered(_ multi: UnsafeMutableRawPointer) {
+      while let transfer = mayBeAnswered.popLast() {
+        guard let handle = transfer.handle,
+          let code = transfer.endOfResponse(handle, isReading: isReading(handle))
+        else { continue }
+        let text = "the server closed the connection during the upload"
+        end(handle, CurlTransfer.Result(code: code, text: code == 0 ? "" : text, isReused: handle.isReused), multi)
+      }
+    }
+
+    /// Whether libcurl wants to read from the connection of a handle, or has closed it.
+    private func isReading(_ handle: CurlHandle) -> Bool {
+      var isOpen = false
+      for watch in watches.values where watch.isConnection && watch.easy == handle.easy {
+        if watch.wanted & 1 != 0 { return true }
+        isOpen = true
+      }
+      return !isOpen
+    }
+
     /// Reports which request bodies have moved, for the limits of time.
     func lookAtUploads(from time: Int64) {
       let now = martlet_microseconds()

@@ -28,6 +28,8 @@
     /// The transfers that are not started yet, because their streams have shown nothing.
     @exclusivity(unchecked) private var held: [ObjectIdentifier: CurlTransfer] = [:]
     @exclusivity(unchecked) var uploads = RunningUploads()
+    /// Those of which libcurl may read no more though it still sends.
+    @exclusivity(unchecked) var mayBeAnswered: [CurlTransfer] = []
     /// The last stream that a server has said to process on a connection, by the connection's name.
     @exclusivity(unchecked) var goaways = RecentTable<UInt64, UInt32>(limit: 64)
     @exclusivity(unchecked) private var heads: [CurlTransfer] = []
@@ -183,6 +185,17 @@
         self.deadline = nil
         _ = martlet_multi_act(multi, -1, 0)
       }
+      takeEnded(multi)
+      for transfer in bodies { transfer.endTurn() }
+      bodies.removeAll(keepingCapacity: true)
+      if let flushTime, flushTime <= martlet_microseconds() { flushAll() }
+      guard !heads.isEmpty else { return }
+      for transfer in heads { transfer.deliverHead() }
+      heads.removeAll(keepingCapacity: true)
+    }
+
+    /// Takes the transfers that have ended, those first that libcurl has ended.
+    private func takeEnded(_ multi: UnsafeMutableRawPointer) {
       var code: CInt = 0
       while let easy = martlet_multi_next_done(multi, &code) {
         guard let handle = handles[easy], let transfer = handle.transfer else { continue }
@@ -191,12 +204,7 @@
         if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
         transfer.release()
       }
-      for transfer in bodies { transfer.endTurn() }
-      bodies.removeAll(keepingCapacity: true)
-      if let flushTime, flushTime <= martlet_microseconds() { flushAll() }
-      guard !heads.isEmpty else { return }
-      for transfer in heads { transfer.deliverHead() }
-      heads.removeAll(keepingCapacity: true)
+      endAnswered(multi)
     }
 
     // MARK: Rest
@@ -260,12 +268,13 @@
       // What is refused of what libcurl has kept meanwhile, it tells nobody but us. BAD_FUNCTION_ARGUMENT: there is no
       // connection, not yet or not any more.
       let code = martlet_easy_pause(handle.easy, transfer.isPaused, transfer.holdsUpload)
+      if transfer.wire.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }
       guard code != 0, code != 43, transfer.handle === handle else { return }
       end(handle, handle.result(code), multi)
     }
 
     /// Ends a transfer that libcurl would not end.
-    private func end(_ handle: CurlHandle, _ result: CurlTransfer.Result, _ multi: UnsafeMutableRawPointer) {
+    func end(_ handle: CurlHandle, _ result: CurlTransfer.Result, _ multi: UnsafeMutableRawPointer) {
       guard let transfer = handle.transfer else { return }
       recycle(handle, multi)
       if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
@@ -401,21 +410,19 @@
         if let isSpoiled = resting.check(event.socket) { return isSpoiled ? giveUp(event.socket) : () }
         martlet_poll_forget(poll, event.socket)
         watches[event.socket]?.registered = 0
-        return endWaiting(for: watch.easy, multi)
+        return
       }
-      _ = martlet_multi_act(multi, event.socket, event.events)
+      // libcurl would write whatever the event says, also where it waits before it sends.
+      var events = event.events & (watch.wanted | 5)
+      if watch.wanted == 3, events & 1 != 0 {
+        // A response is read first: to send fails, and with it the transfer, where the server has closed.
+        _ = martlet_multi_act(multi, event.socket, 1)
+        takeEnded(multi)
+        events &= events & 4 == 0 ? (watches[event.socket]?.wanted ?? 0) & 2 : 0
+      }
+      if events != 0 { _ = martlet_multi_act(multi, event.socket, events) }
       // It may be another one's by now.
       if metered > 0 { watches[event.socket]?.easy.flatMap { handles[$0]?.transfer }?.checkOverhead(event.socket) }
-    }
-
-    /// Ends the transfer that waits before it sends on a connection that its server has closed.
-    ///
-    /// libcurl would see that when it sends again, which may be never: from the end of what it receives on it does not look.
-    private func endWaiting(for easy: UnsafeMutableRawPointer?, _ multi: UnsafeMutableRawPointer) {
-      guard let found = easy.flatMap({ handles[$0] }), let transfer = found.transfer,
-        transfer.holdsUpload, !transfer.isPaused
-      else { return }
-      end(found, transfer.resultOfClose(isReused: found.isReused), multi)
     }
 
     func setTimer(_ milliseconds: Int) {
@@ -433,6 +440,10 @@
           lookups.closes(socket, of: transfer)
         }
       }
+      if !uploads.isEmpty, known.wanted & ~what & 1 != 0, let transfer = easy.flatMap({ handles[$0]?.transfer }) {
+        if transfer.wire.hasBody { mayBeAnswered.append(transfer) }
+        known.easy = easy
+      }
       known.wanted = what & 3
       if known.wanted != 0 { known.easy = easy }
       register(&known, socket)
@@ -449,7 +460,7 @@
       if watch.wanted == 0 {
         // Left in the set while it is idle, which saves two system calls for each request.
         if watch.isConnection && watch.registered == 1 { return }
-        // What waits before it sends has to hear of its server's end.
+        // What comes while it is idle has to be heard of.
         let staysIn = watch.isConnection && martlet_poll_watch(poll, socket, 1, false)
         if !staysIn { martlet_poll_forget(poll, socket) }
         watch.registered = staysIn ? 1 : 0

@@ -54,10 +54,10 @@
     @exclusivity(unchecked) private var reader = ResponseHeadReader()
     @exclusivity(unchecked) private var connectAnswer: CurlConnectAnswer?
     /// A 401 that belongs to libcurl's handshake if that goes on, and else is the answer.
-    @exclusivity(unchecked) private var undecided: CurlArrival?
+    @exclusivity(unchecked) private(set) var undecided: CurlArrival?
     @exclusivity(unchecked) private var response: StreamedResponse?
-    @exclusivity(unchecked) private var body: CurlBody?
-    @exclusivity(unchecked) private var expected: Int64?
+    @exclusivity(unchecked) private(set) var body: CurlBody?
+    @exclusivity(unchecked) private(set) var expected: Int64?
     /// Whether nothing else comes on its connection.
     @exclusivity(unchecked) private(set) var isAlone = false
     /// How much is still to come of the body, if that is known, as fast as the network brings it.
@@ -69,7 +69,11 @@
     @exclusivity(unchecked) private(set) var received: Int64 = 0
     /// How many bytes came in this turn of the loop.
     @exclusivity(unchecked) private var unreported = 0
-    @exclusivity(unchecked) private var isExpectationRefused = false
+    @exclusivity(unchecked) private(set) var isExpectationRefused = false
+    /// Whether the server has refused the request, so that no more of it is sent.
+    @exclusivity(unchecked) var isUploadStopped = false
+    /// Where the end of a chunked body has to be found.
+    @exclusivity(unchecked) var chunks: ChunkEnd?
     @exclusivity(unchecked) private(set) var overhead: OverheadMeter?
     @exclusivity(unchecked) var sends = CurlSends()
     @exclusivity(unchecked) private var problem: HTTPError?
@@ -210,6 +214,8 @@
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> CurlUpload.Piece {
       guard let upload else { return .bytes(0) }
+      // libcurl neither sends more nor takes it for the end.
+      if isUploadStopped { return .wait }
       upload.noteAnswer()
       guard let buffer = limited(buffer) else { return .wait }
       let piece = upload.read(into: buffer)
@@ -243,24 +249,6 @@
       return true
     }
 
-    /// There are bytes to send, or libcurl is not to wait for them any more.
-    ///
-    /// - Returns: Whether libcurl has to go on.
-    func fed() -> Bool {
-      guard holdsUpload, !isEnded else { return false }
-      if waits.contains(.up) { leaveUploadThrottle() }
-      endWaiting(for: [.bytes, .up])
-      return true
-    }
-
-    /// After such a head libcurl sends no more of the request and, read to its end, closes the connection.
-    private func stopUpload() {
-      guard let upload else { return }
-      upload.stop()
-      // Else it would wait for bytes before it ends.
-      if holdsUpload { mailbox.post(.fed(self)) }
-    }
-
     // MARK: The response
 
     func receivedLine(_ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle) -> Bool {
@@ -275,6 +263,7 @@
         case .interim: context.didReceive(0)
         case .final(let head):
           let arrival = CurlArrival(head, handle)
+          if head.framing.hasTransferCoding { watchChunks(handle) }
           if head.status == 401 && route?.handshake != nil {
             undecided = arrival
           } else {
@@ -305,6 +294,8 @@
           headers.remove("Content-Encoding")
           headers.remove("Content-Length")
         }
+      } else {
+        expected = 0
       }
       if head.framing.hasTransferCoding {
         // Two lengths, or one that HTTP/1.0 does not know: whose the next bytes are is not sure (RFC 9112 §6.1, §6.3).
@@ -332,6 +323,7 @@
         ResponseBody(body.stream))
       if head.status >= 300 { stopUpload() }
       isExpectationRefused = head.status == 417 && upload?.isAtStart == true && wire.expectsContinue
+      noteLength()
     }
 
     func deliverHead() {
@@ -369,6 +361,7 @@
         case .taken:
           throttle?.received(bytes.count)
           received += Int64(bytes.count)
+          noteLength()
           if unreported == 0 { handle?.loop.hasBytes(self) }
           unreported += bytes.count
         case .wait: wait(for: .reader)
@@ -424,12 +417,6 @@
 
     // MARK: The end
 
-    /// What it means that the server closes while bytes to send are waited for: the end, or too early an end.
-    func resultOfClose(isReused: Bool) -> Result {
-      let code: CInt = body != nil && expected == received ? 0 : 52  // GOT_NOTHING
-      return Result(code: code, text: "the server closed the connection during the upload", isReused: isReused)
-    }
-
     /// The transfer is over.
     ///
     /// - Returns: Whether bytes still wait for the reader.
@@ -448,7 +435,9 @@
         if end() != nil { body.stream.finish() }
         return false
       }
-      if result.code != 0 || problem != nil {
+      // SEND_ERROR: the server reads no further, and may have closed.
+      let isWhole = result.code == 0 || result.code == 55 && endOfResponse(nil, isReading: true) == 0
+      if !isWhole || problem != nil {
         let situation = CurlErrors.Situation(
           phase: context.exchange.phase, hasConnected: sends.count > 0, hasMoved: reader.hasBytes,
           hasHead: body != nil, isReused: result.isReused,

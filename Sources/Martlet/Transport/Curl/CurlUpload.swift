@@ -34,7 +34,9 @@
     let length: Int64?
     private let source: Source
     private let buffer = UploadBuffer()
-    private var offset: Int64 = 0
+    /// How many bytes libcurl was given.
+    private(set) var offset: Int64 = 0
+    private var hasEnded = false
     private var isStarted = false
     /// When the server was asked for leave, until it gave it.
     private var askedAt: Int64?
@@ -85,6 +87,9 @@
       if martlet_microseconds() - askedAt >= CurlExpectations.patience { onSilence?() }
     }
 
+    /// Whether libcurl was given all of it.
+    var isAtEnd: Bool { hasEnded || offset == length }
+
     /// Whether nothing was read yet.
     var isAtStart: Bool { offset == 0 }
 
@@ -112,7 +117,9 @@
       case .bytes(let count):
         offset += Int64(count)
         return .bytes(count)
-      case .end: return .bytes(0)
+      case .end:
+        hasEnded = true
+        return .bytes(0)
       case .none: return .wait
       // Not the end, for which the server would take it.
       case .stopped: return .failed(HTTPError(.connectionLost, "the upload was stopped", phase: .sending))

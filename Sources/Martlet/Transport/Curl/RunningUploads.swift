@@ -4,13 +4,13 @@
     private static let shortestInterval: Int64 = 5_000
 
     private var running: [(transfer: CurlTransfer, pace: UploadPace)] = []
+    var isEmpty: Bool { running.isEmpty }
     /// When to look, in microseconds.
     private(set) var time: Int64?
 
     mutating func add(_ transfer: CurlTransfer, at now: Int64) {
-      guard let interval = Self.interval(transfer) else { return }
       running.append((transfer, UploadPace()))
-      time = min(time ?? .max, now + interval)
+      if let interval = Self.interval(transfer) { time = min(time ?? .max, now + interval) }
     }
 
     mutating func remove(_ transfer: CurlTransfer) {

@@ -1,0 +1,240 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  /// Responses that are complete before their requests are sent, from a server that reads only the head.
+  @Suite(.hangLimit) struct EarlyAnswerTests {
+    /// How a response ends.
+    enum Framing: CaseIterable {
+      case length
+      case chunked
+      /// With the connection, which the server ends in its direction.
+      case close
+
+      func answer(_ status: Int) -> String {
+        let head = "HTTP/1.1 \(status) Status\r\nX-Early: yes\r\n"
+        if status == 204 { return head + "\r\n" }
+        return switch self {
+        case .length: head + "Content-Length: 12\r\n\r\nanswer early"
+        case .chunked:
+          head + "Transfer-Encoding: chunked\r\n\r\n7\r\nanswer \r\n5;a=b\r\nearly\r\n0\r\nX-Last: yes\r\n\r\n"
+        case .close: head + "Connection: close\r\n\r\nanswer early"
+        }
+      }
+    }
+
+    enum Upload: CaseIterable {
+      /// One chunk, and then silence.
+      case silent
+      case large
+      /// It goes on as long as it is read, with pauses.
+      case pausing
+
+      /// A body, and how to see that its source was released.
+      func body() -> (body: HTTPBody, isGone: @Sendable () -> Bool) {
+        switch self {
+        case .silent: return UploadPieces.endless()
+        // More than the system takes for a server that does not read.
+        case .large: return (.data(Data(count: 16 << 20)), { true })
+        case .pausing:
+          return (.stream(UploadPieces(Data(count: 1000), count: .max, pause: .milliseconds(1))), { true })
+        }
+      }
+    }
+
+    private func client(_ lane: Lane) -> HTTPClient {
+      lane.client {
+        $0.timeout = .unlimited
+        $0.options.expectsContinue = false
+      }
+    }
+
+    /// Splits an answer in the middle of its head, of its body and of its end.
+    private static func pieces(_ answer: String) -> [String] {
+      let head = answer.range(of: "\r\n\r\n")?.upperBound ?? answer.endIndex
+      let body = answer[head...]
+      return [
+        String(answer[..<head].prefix(20)), String(answer[..<head].dropFirst(20)), String(body.prefix(5)),
+        String(body.dropFirst(5).dropLast(3)), String(body.suffix(3)),
+      ].filter { !$0.isEmpty }
+    }
+
+    @Test(arguments: Lane.engines, Upload.allCases)
+    func `are delivered, however they come, and end the upload`(_ lane: Lane, _ upload: Upload) async throws {
+      let client = client(lane)
+      for status in [200, 204, 413] {
+        for framing in status == 204 ? [.length] : Framing.allCases {
+          for pause in [nil, 0, 5] as [Int?] {
+            let server = try SteppedServer()
+            let (body, isGone) = upload.body()
+            let answer = framing.answer(status)
+            async let answered = client.post(server.target, body: body)
+
+            try await server.request()
+            for piece in pause == nil ? [answer] : Self.pieces(answer) {
+              try await server.send(piece)
+              if let pause { try await Task.sleep(for: .milliseconds(pause)) }
+            }
+            if framing == .close { server.finish() }
+
+            let name = Comment(rawValue: "\(status), \(framing), \(pause.map(String.init) ?? "at once")")
+            let response = try await answered
+            #expect(response.status.rawValue == status, name)
+            #expect(response.text == (status == 204 ? "" : "answer early"), name)
+            // The connection is not used again, and the source is released.
+            try await server.waitForEnd()
+            #expect(await becomes { isGone() }, name)
+          }
+        }
+      }
+    }
+
+    @Test(arguments: Lane.engines, Upload.allCases)
+    func `are incomplete where the server ends before them`(_ lane: Lane, _ upload: Upload) async throws {
+      let client = client(lane)
+      for framing in [Framing.length, .chunked] {
+        let answer = framing.answer(200)
+        for cut in [1, 3, 11, answer.utf8.count - 20, answer.utf8.count] {
+          let server = try SteppedServer()
+          async let answered = client.post(server.target, body: upload.body().body)
+
+          try await server.request()
+          try await server.send(String(answer.dropLast(cut)))
+          try await Task.sleep(for: .milliseconds(5))
+          server.finish()
+
+          do {
+            let response = try await answered
+            Issue.record("\(framing), without \(cut): \(response.text)")
+          } catch let error as HTTPError { #expect(error.kind == .connectionLost, "\(framing), without \(cut)") }
+          try await server.waitForEnd()
+        }
+      }
+    }
+
+    @Test(arguments: Lane.engines, [Upload.silent, .large])
+    func `are delivered where the server then resets the connection`(_ lane: Lane, _ upload: Upload) async throws {
+      let client = client(lane)
+      for number in 0..<Stress.count(12, full: 300) {
+        let server = try SteppedServer()
+        async let answered = client.post(server.target, body: upload.body().body)
+
+        try await server.request()
+        // A response is lost if the connection is reset in the moment before libcurl writes: here it has nothing to write, or
+        // cannot.
+        if upload == .silent {
+          try await server.waitForBytes("begin\r\n")
+        } else {
+          try await Task.sleep(for: .milliseconds(100))
+        }
+        let answer = (number % 2 == 0 ? Framing.chunked : .length).answer(200)
+        for piece in number % 3 == 0 ? [answer] : Self.pieces(answer) {
+          try await server.send(piece)
+          if number % 3 == 2 { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        server.reset()
+
+        do { #expect(try await answered.text == "answer early") } catch { Issue.record("\(number): \(error)") }
+      }
+    }
+
+    @Test(arguments: Lane.engines)
+    func `do not end the upload as long as they are incomplete`(_ lane: Lane) async throws {
+      let server = try SteppedServer()
+      let (pieces, source) = AsyncStream.makeStream(of: Data.self)
+      source.yield(Data("first".utf8))
+      async let answered = client(lane).post(server.target, body: .stream(pieces))
+
+      try await server.request()
+      try await server.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegin\r\n")
+      try await server.waitForBytes("5\r\nfirst\r\n")
+      source.yield(Data("second".utf8))
+      try await server.waitForBytes("6\r\nsecond\r\n")
+      try await server.send("3\r\nend\r\n0\r\n\r\n")
+
+      #expect(try await answered.text == "beginend")
+      try await server.waitForEnd()
+    }
+
+    /// The last bytes come while libcurl is paused, which goes on to the end of the body then.
+    @Test(arguments: Lane.engines, Upload.allCases)
+    func `are delivered to a reader that takes its time`(_ lane: Lane, _ upload: Upload) async throws {
+      for framing in Framing.allCases {
+        for size in [266_000, 270_000, 300_000] {
+          let server = try SteppedServer()
+          let head = "HTTP/1.1 200 OK\r\n"
+          let isSent = Gate()
+          let request = HTTPRequest.post(server.target, body: upload.body().body)
+          async let count = client(lane).stream(request) { response in
+            await isSent.pass()
+            try await Task.sleep(for: .milliseconds(20))
+            var count = 0
+            for try await piece in response.body { count += piece.count }
+            return count
+          }
+
+          try await server.request()
+          switch framing {
+          case .length: try await server.send(head + "Content-Length: \(size)\r\n\r\n")
+          case .chunked:
+            try await server.send(head + "Transfer-Encoding: chunked\r\n\r\n\(String(size, radix: 16))\r\n")
+          case .close: try await server.send(head + "\r\n")
+          }
+          try await server.send(Data(count: size))
+          if framing == .chunked { try await server.send("\r\n0\r\n\r\n") }
+          if framing == .close { server.finish() }
+          isSent.open()
+
+          #expect(try await count == size)
+          try await server.waitForEnd()
+        }
+      }
+    }
+
+    @Test(arguments: Lane.engines) func `leave the connection to others if the request was sent`(_ lane: Lane)
+      async throws
+    {
+      let server = try MockServer(answering: { _ in .ok("whole") })
+      let client = client(lane)
+
+      for size in [1, 100_000, 1] {
+        let body = HTTPBody.stream(UploadPieces(Data(count: size), count: 3))
+        #expect(try await client.post(RequestTarget(server.url), body: body).text == "whole")
+        #expect(try await client.post(RequestTarget(server.url), body: .data(Data(count: size))).text == "whole")
+      }
+
+      #expect(server.connectionCount == 1)
+    }
+
+    /// Over HTTP/2 the length alone tells; libcurl sees the end of the stream when it has sent all.
+    @Test(
+      .needsHTTP2Server, arguments: Lane.engines,
+      [
+        ["head:200:content-length=5", "data:early"], ["head:200:content-length=5", "wait:5", "last:early"],
+        ["end:204"], ["head:413:content-length=5", "wait:5", "data:early"], ["head:413", "wait:5", "last:early"],
+      ])
+    func `end the stream of HTTP/2 and leave its connection`(_ lane: Lane, _ steps: [String]) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(authority.identity())
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.timeout = .unlimited
+      }
+      // Without a length libcurl 7.88 hears of the end only if it is not kept from sending by the server's window.
+      for upload in steps == ["head:413", "wait:5", "last:early"] ? [.silent] : Upload.allCases {
+        let (body, isGone) = upload.body()
+
+        let response = try await client.post(server.target(1, ["early"] + steps), body: body)
+        let next = try await client.get(server.target(2, ["head", "last:next"]))
+
+        #expect(response.text == (response.status == 204 ? "" : "early"))
+        #expect(await becomes { isGone() })
+        #expect(next.text == "next" && next.connection?.isReused == true)
+      }
+    }
+  }
+#endif

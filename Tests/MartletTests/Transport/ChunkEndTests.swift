@@ -1,0 +1,59 @@
+#if os(Linux)
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  @Suite(.hangLimit) struct ChunkEndTests {
+    /// Reads the beginning of a text in pieces of one size.
+    private static func end(_ text: String, first count: Int = .max, by size: Int) -> ChunkEnd {
+      var end = ChunkEnd()
+      let bytes = Array(text.utf8.prefix(count))
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        bytes[start..<min(start + size, bytes.count)].withUnsafeBytes { end.read($0) }
+      }
+      return end
+    }
+
+    @Test(arguments: [
+      "0\r\n\r\n", "000\r\n\r\n", "0;a=b\r\n\r\n", "0\n\n", "5\r\nhello\r\n0\r\n\r\n", "5 \r\nhello\r\n0\r\n\r\n",
+      // Data that looks like the end, and trailers.
+      "A;x\r\n0\r\n\r\n0\r\n\r\n\r\n0\r\nX: y\r\nZ:\r\n\r\n", "1;0\r\n0\r\n0;1\r\n\r\n",
+      // The end of an extension is that of its line.
+      "2;\"0\r\nab\r\n0\r\n\r\n",
+    ]) func `ends with the empty line after the last chunk and its trailers, wherever its bytes are split`(text: String)
+    {
+      for size in 1...text.utf8.count {
+        #expect(Self.end(text, by: size).hasEnded)
+        #expect(Self.end(text + "HTTP/1.1 200", by: size).hasEnded)
+        for count in 0..<text.utf8.count { #expect(!Self.end(text, first: count, by: size).hasEnded) }
+      }
+    }
+
+    @Test(arguments: [
+      "FFFFFFFFFFFFFFFFFFFF", "8000000000000000", "7FFFFFFFFFFFFFFF", "FFFFFFFFFFFFFFFF", "10000000000000000",
+      "ffffffff", "5;0", "1",
+    ]) func `never ends where the size leaves bytes missing, or is none`(size: String) {
+      for count in 1...7 {
+        #expect(!Self.end("\(size)\r\n0\r\n\r", by: count).hasEnded)
+        if size.count > 3 { #expect(!Self.end("\(size)\r\n0\r\n\r\n0\r\n\r\n0\r\n\r\n", by: count).hasEnded) }
+      }
+    }
+
+    @Test func `takes any bytes`() {
+      var generator = SeededGenerator(seed: 14)
+      let alphabet = Array("0019aFf;x \r\n\r\n\r\n\u{ff}".utf8)
+      for _ in 0..<2000 {
+        var end = ChunkEnd()
+        for _ in 0..<20 {
+          let bytes = (0..<Int.random(in: 0..<20, using: &generator)).map { _ in
+            alphabet[Int.random(in: 0..<alphabet.count, using: &generator)]
+          }
+          let hadEnded = end.hasEnded
+          bytes.withUnsafeBytes { end.read($0) }
+          #expect(!hadEnded || end.hasEnded)
+        }
+      }
+    }
+  }
+#endif
