@@ -189,12 +189,15 @@
         hasher.combine(bytes: UnsafeRawBufferPointer(start: local, count: strlen(local)))
         hasher.combine(localPort)
         let name = UInt64(bitPattern: Int64(hasher.finalize()))
+        if connectionName != name { leaveConnection(.surely) }
         connectionName = name
         loop.uses(transfer, name, isNew: !isReused)
       }
-      if !isLogging, transfer.wire.origin.scheme == "https", isHTTP2 {
-        isLogging = true
-        _ = martlet_easy_log(easy, true)
+      guard transfer.wire.origin.scheme == "https", isHTTP2 else { return true }
+      if !isLogging { _ = martlet_easy_log(easy, true) }
+      isLogging = true
+      if CurlLibrary.hidesBrokenConnections, let connectionName {
+        loop.multiplexed.use(connectionName, by: self, mayCloseIt: mayCloseConnection(transfer))
       }
       return true
     }
@@ -204,20 +207,39 @@
       var stream: UInt32 = 0
       switch martlet_curl_read_note(type, bytes, count, isGuarded, &stream) {
       case 1 where !isRepeating: self.stream = stream
-      case 3: isRepeating = true
-      case 2 where !isRepeating: connectionName.map { loop.goaways[$0] = stream }
+      case 3:
+        isRepeating = true
+        leaveConnection(.givingUp)
+      case 2 where !isRepeating:
+        guard let connectionName else { return }
+        loop.goaways[connectionName] = stream
+        loop.multiplexed.announceEnd(connectionName)
       default: break
       }
     }
 
     /// How the transfer has ended, as long as it has its connection.
     func result(_ code: CInt) -> CurlTransfer.Result {
-      guard code != 0 else { return CurlTransfer.Result(code: 0, text: "", isReused: isReused) }
+      guard code != 0 else {
+        let isCutOff = connectionName.map { loop.multiplexed.isBroken($0) } ?? false
+        return CurlTransfer.Result(code: 0, text: "", isReused: isReused, isCutOff: isCutOff)
+      }
       var result = CurlTransfer.Result(code: code, text: error, isReused: isReused)
       result.refusal = transfer?.route?.refusal(easy)
       // RFC 9113 §6.8
       if let stream, let last = connectionName.flatMap({ loop.goaways[$0] }) { result.isUnprocessed = stream > last }
       return result
+    }
+
+    /// Whether libcurl may close the connection after the transfer for no fault: before it was told to.
+    private func mayCloseConnection(_ transfer: CurlTransfer) -> Bool {
+      !loop.connections.isKept || transfer.route?.sharesConnections == false || transfer.wire.lines.closesConnection
+    }
+
+    /// Notes that the transfer uses its connection no more; to be called before any end of the same turn is judged.
+    func leaveConnection(_ how: MultiplexedConnections<CurlHandle>.Leaving) {
+      guard let connectionName else { return }
+      loop.multiplexed.leave(connectionName, by: self, how, isKept: keptSocket != nil)
     }
 
     /// The socket of the connection that the transfer leaves to others, once it is over.

@@ -174,5 +174,8 @@
 
     /// Whether a used handle has to be guarded against a folded first header line.
     static let needsGuard = martlet_curl_needs_guard()
+
+    /// Whether the streams of an HTTP/2 connection that breaks end without an error, and GOAWAY is told of.
+    static let hidesBrokenConnections = martlet_curl_hides_broken_connections()
   }
 #endif

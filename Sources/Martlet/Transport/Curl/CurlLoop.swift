@@ -17,7 +17,7 @@
     /// Released after all handles, of which it is a part.
     let tls: CurlTLS
     @exclusivity(unchecked) private var multi: UnsafeMutableRawPointer?
-    @exclusivity(unchecked) private var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
+    @exclusivity(unchecked) private(set) var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
     @exclusivity(unchecked) private var free: [CurlHandle] = []
     /// By socket; an array would grow with all descriptors of the process.
     @exclusivity(unchecked) private(set) var watches: [CInt: CurlWatch] = [:]
@@ -40,6 +40,9 @@
     @exclusivity(unchecked) var throttleTime: Int64?
     @exclusivity(unchecked) private var marks: ReceiveMarks
     @exclusivity(unchecked) private var resting = RestingConnections()
+    @exclusivity(unchecked) var multiplexed = MultiplexedConnections<CurlHandle>()
+    /// The transfers that libcurl has ended in this turn.
+    @exclusivity(unchecked) var ended: [(handle: CurlHandle, code: CInt)] = []
     @exclusivity(unchecked) private var isClosing = false
     /// Whether idle connections are to be closed.
     @exclusivity(unchecked) private var isClosingIdle = false
@@ -183,14 +186,16 @@
         self.deadline = nil
         _ = martlet_multi_act(multi, -1, 0)
       }
-      var code: CInt = 0
-      while let easy = martlet_multi_next_done(multi, &code) {
-        guard let handle = handles[easy], let transfer = handle.transfer else { continue }
+      findEnded(multi)
+      for (handle, code) in ended {
+        guard let transfer = handle.transfer else { continue }
         let result = handle.result(code)
         recycle(handle, multi, isClean: code == 0)
         if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
         transfer.release()
       }
+      ended.removeAll(keepingCapacity: true)
+      multiplexed.endTurn()
       for transfer in bodies { transfer.endTurn() }
       bodies.removeAll(keepingCapacity: true)
       if let flushTime, flushTime <= martlet_microseconds() { flushAll() }
@@ -315,6 +320,7 @@
     ///
     /// What libcurl leaves in a handle whose transfer failed or was given up is not ours to know: it is used no more.
     private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
+      handle.leaveConnection(.surely)
       // Before another transfer gets the connection.
       if let transfer = handle.transfer {
         marks.forget(transfer)
