@@ -89,6 +89,7 @@ enum {
   martlet_opt_http_header = 10023,
   martlet_opt_connect_timeout_ms = 156,
   martlet_opt_pipe_wait = 237,
+  martlet_opt_ssl_options = 216,
   martlet_opt_ssl_cert = 10025,
   martlet_opt_key_password = 10026,
   martlet_opt_ssl_version = 32,

@@ -40,6 +40,7 @@
     @exclusivity(unchecked) var throttleTime: Int64?
     @exclusivity(unchecked) private var marks: ReceiveMarks
     @exclusivity(unchecked) private var resting = RestingConnections()
+    @exclusivity(unchecked) var exclusive = ExclusiveConnections()
     @exclusivity(unchecked) var multiplexed = MultiplexedConnections<CurlHandle>()
     /// The transfers that libcurl has ended in this turn.
     @exclusivity(unchecked) var ended: [(handle: CurlHandle, code: CInt)] = []
@@ -286,12 +287,15 @@
       let needsNew = CurlLibrary.needsGuard && transfer.route?.proxy != nil
       while true {
         let isNew = needsNew || free.isEmpty
-        guard let handle = (isNew ? nil : free.popLast()) ?? newHandle() else { return transfer.refuse() }
+        guard let handle = (isNew ? nil : free.popLast()) ?? newHandle() else {
+          exclusive.giveBack(transfer)
+          return transfer.refuse()
+        }
         if transfer.wire.hasBody {
           // The ends of connections that the handle has used before are not this transfer's.
           for (socket, watch) in watches where watch.easy == handle.easy { watches[socket]?.easy = nil }
         }
-        var code = handle.set(transfer)
+        var code = handle.set(transfer, connectionKey: connectionKey(for: transfer))
         if code == 0 { code = martlet_multi_add(multi, handle.easy) == 0 ? 0 : 2 }  // FAILED_INIT
         if code == 0 {
           transfer.handle = handle
@@ -305,6 +309,7 @@
         handle.transfer = nil
         handles[handle.easy] = nil
         guard isNew else { continue }
+        exclusive.giveBack(transfer)
         _ = transfer.completed(CurlTransfer.Result(code: code, text: handle.error, isReused: false))
         return transfer.release()
       }
@@ -324,6 +329,7 @@
       // Before another transfer gets the connection.
       if let transfer = handle.transfer {
         marks.forget(transfer)
+        exclusive.giveBack(transfer)
         if transfer.wire.hasBody { uploads.remove(transfer) }
         let isReusable = isClean && transfer.isAlone
         let spoiled = handle.connectionName.flatMap {
