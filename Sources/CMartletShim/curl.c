@@ -260,6 +260,8 @@ const char *martlet_curl_ca_file(void) { return martlet_curl_problem() ? NULL : 
 
 bool martlet_curl_needs_guard(void) { return version >= 0x075300 && version < 0x080101; }
 
+bool martlet_curl_hides_broken_connections(void) { return version >= 0x075800 && version < 0x080100; }
+
 int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded, uint32_t *stream) {
   // libcurl shows each header line here right before it stores the line, in the memory that it stores it from. A line that
   // begins with a carriage return is not stored; the reader of the head refuses it.

@@ -89,6 +89,7 @@ enum {
   martlet_opt_http_header = 10023,
   martlet_opt_connect_timeout_ms = 156,
   martlet_opt_pipe_wait = 237,
+  martlet_opt_ssl_options = 216,
   martlet_opt_ssl_cert = 10025,
   martlet_opt_key_password = 10026,
   martlet_opt_ssl_version = 32,
@@ -154,6 +155,9 @@ int martlet_easy_set_upload(void *easy, int64_t length);
 /// last response, which is freed with it, and a response whose first header line is folded then writes to freed memory
 /// (curl #11103).
 bool martlet_curl_needs_guard(void);
+/// Whether this version ends the streams of an HTTP/2 connection that breaks without an error, as it does before 8.1, and its
+/// log tells of GOAWAY, as it does from 7.88 on.
+bool martlet_curl_hides_broken_connections(void);
 /// Has libcurl write its log, or ends that.
 int martlet_easy_log(void *easy, bool is_on);
 /// Reads a line of the log: returns 1 and the transfer's stream of HTTP/2, 2 and the last stream that a server says to

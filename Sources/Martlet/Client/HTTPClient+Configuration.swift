@@ -58,7 +58,8 @@ extension HTTPClient {
 
     /// The most exchanges with one host at a time; 6 by default.
     ///
-    /// With HTTP/1 each needs a connection of its own; with HTTP/2 they share one.
+    /// With HTTP/1 each needs a connection of its own. With HTTP/2 requests whose bodies are collected share one; on the
+    /// engine of Linux each streamed response has its own, so that a reader that sleeps holds up nobody else.
     public var maximumConnectionsPerHost: Int {
       get { transportSettings.maximumConnectionsPerHost }
       set { transportSettings.maximumConnectionsPerHost = max(1, newValue) }

@@ -69,8 +69,8 @@ enum Pipeline {
     // Middleware is code that we cannot end: the wait for it is. A whole response is waited for like that further up.
     var response =
       !delivery.isWhole && !call.settings.isAbortAware
-      ? try await runWithAbort(first, RequestContext(call: call))
-      : try await first(call.request, RequestContext(call: call))
+      ? try await runWithAbort(first, RequestContext(call: call, isStreamed: true))
+      : try await first(call.request, RequestContext(call: call, isStreamed: !delivery.isWhole))
     complete(&response, call)
     return response
   }

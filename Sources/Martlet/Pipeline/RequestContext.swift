@@ -21,6 +21,8 @@ public struct RequestContext: Sendable {
     set { current = newValue }
   }
 
+  /// Whether the body is read as it arrives, at the pace of its reader.
+  private(set) var isStreamed = false
   /// Whether the server has refused the request over HTTP/2, and wants HTTP/1.1 (RFC 9113 §7).
   var needsHTTP11 = false
   /// The version to speak.
@@ -33,7 +35,7 @@ public struct RequestContext: Sendable {
 
   private var current: ExchangeControl?
 
-  init(call: Call) { self.call = call }
+  init(call: Call, isStreamed: Bool = false) { (self.call, self.isStreamed) = (call, isStreamed) }
 
   /// Reports that bytes of the request body were sent, for progress and bandwidth.
   ///

@@ -8,7 +8,8 @@
     var hasUnixSocket: Bool { unixSocket != nil }
     private let interface: String?
     private let maximumAge: Int
-    private let isKept: Bool
+    /// Whether connections are kept for the next request.
+    let isKept: Bool
     /// How long the loop waits for something to do before it ends, in microseconds.
     let idleLifetime: Int64
     /// The most connections with one host.

@@ -22,6 +22,7 @@
     @exclusivity(unchecked) private var pieceSize: Int?
     @exclusivity(unchecked) private var lastConnection: ConnectionInfo?
     @exclusivity(unchecked) private var waitsForSharing = false
+    @exclusivity(unchecked) private var connectionKey = ExclusiveConnections.shared
     @exclusivity(unchecked) private var lists: [UnsafeMutableRawPointer] = []
     /// The connection that the transfer was sent on, by its addresses; `nil` where it has none.
     @exclusivity(unchecked) private(set) var connectionName: UInt64?
@@ -61,8 +62,11 @@
 
     /// Sets up the handle for a transfer.
     ///
+    /// - Parameters:
+    ///   - transfer: The transfer.
+    ///   - key: What its connection must have been made with, if it is not a new one.
     /// - Returns: libcurl's code.
-    func set(_ transfer: CurlTransfer) -> CInt {
+    func set(_ transfer: CurlTransfer, connectionKey key: Int) -> CInt {
       let wire = transfer.wire
       errorText[0] = 0
       var code: CInt = 0
@@ -77,6 +81,7 @@
         text = nil
         lines = nil
         waitsForSharing = false
+        connectionKey = ExclusiveConnections.shared
       }
       if wire.url != text { set(setURL(wire.url)) }
       if lines !== wire.lines {
@@ -95,9 +100,14 @@
       // Whether a new connection can be shared is known after the TLS handshake. In clear it is known with the first answer
       // only, and all would wait for the slowest.
       let isSecure = wire.origin.scheme == "https"
-      if isSecure != waitsForSharing {
-        set(martlet_easy_set_number(easy, CInt(martlet_opt_pipe_wait), isSecure ? 1 : 0))
-        waitsForSharing = isSecure
+      let waits = isSecure && key == ExclusiveConnections.shared
+      if waits != waitsForSharing {
+        set(martlet_easy_set_number(easy, CInt(martlet_opt_pipe_wait), waits ? 1 : 0))
+        waitsForSharing = waits
+      }
+      if key != connectionKey {
+        set(setConnectionKey(key))
+        connectionKey = key
       }
       if !wire.isPlain {
         if wire.hasBody { set(martlet_easy_set_upload(easy, wire.length ?? -1)) }
@@ -105,7 +115,7 @@
       }
       if let route = transfer.route { set(route.apply(to: self)) }
       if wire.lines.closesConnection { set(martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 1)) }
-      isPlain = wire.isPlain && transfer.route == nil && code == 0
+      isPlain = wire.isPlain && transfer.route == nil && code == 0 && key != ExclusiveConnections.fresh
       guard code == 0 else { return code }
       self.transfer = transfer
       return 0
@@ -189,12 +199,15 @@
         hasher.combine(bytes: UnsafeRawBufferPointer(start: local, count: strlen(local)))
         hasher.combine(localPort)
         let name = UInt64(bitPattern: Int64(hasher.finalize()))
+        if connectionName != name { leaveConnection(.surely) }
         connectionName = name
         loop.uses(transfer, name, isNew: !isReused)
       }
-      if !isLogging, transfer.wire.origin.scheme == "https", isHTTP2 {
-        isLogging = true
-        _ = martlet_easy_log(easy, true)
+      guard transfer.wire.origin.scheme == "https", isHTTP2 else { return true }
+      if !isLogging { _ = martlet_easy_log(easy, true) }
+      isLogging = true
+      if CurlLibrary.hidesBrokenConnections, let connectionName {
+        loop.multiplexed.use(connectionName, by: self, mayCloseIt: mayCloseConnection(transfer))
       }
       return true
     }
@@ -212,20 +225,40 @@
       var stream: UInt32 = 0
       switch martlet_curl_read_note(type, bytes, count, isGuarded, &stream) {
       case 1 where !isRepeating: self.stream = stream
-      case 3: isRepeating = true
-      case 2 where !isRepeating: connectionName.map { loop.goaways[$0] = stream }
+      case 3:
+        isRepeating = true
+        leaveConnection(.givingUp)
+      case 2 where !isRepeating:
+        guard let connectionName else { return }
+        loop.goaways[connectionName] = stream
+        loop.multiplexed.announceEnd(connectionName)
       default: break
       }
     }
 
     /// How the transfer has ended, as long as it has its connection.
     func result(_ code: CInt) -> CurlTransfer.Result {
-      guard code != 0 else { return CurlTransfer.Result(code: 0, text: "", isReused: isReused) }
+      guard code != 0 else {
+        let isCutOff = connectionName.map { loop.multiplexed.isBroken($0) } ?? false
+        return CurlTransfer.Result(code: 0, text: "", isReused: isReused, isCutOff: isCutOff)
+      }
       var result = CurlTransfer.Result(code: code, text: error, isReused: isReused)
       result.refusal = transfer?.route?.refusal(easy)
       // RFC 9113 §6.8
       if let stream, let last = connectionName.flatMap({ loop.goaways[$0] }) { result.isUnprocessed = stream > last }
       return result
+    }
+
+    /// Whether libcurl may close the connection after the transfer for no fault: before it was told to.
+    private func mayCloseConnection(_ transfer: CurlTransfer) -> Bool {
+      !loop.connections.isKept || transfer.route?.sharesConnections == false || transfer.wire.lines.closesConnection
+        || connectionKey == ExclusiveConnections.fresh
+    }
+
+    /// Notes that the transfer uses its connection no more; to be called before any end of the same turn is judged.
+    func leaveConnection(_ how: MultiplexedConnections<CurlHandle>.Leaving) {
+      guard let connectionName else { return }
+      loop.multiplexed.leave(connectionName, by: self, how, isKept: keptSocket != nil)
     }
 
     /// The socket of the connection that the transfer leaves to others, once it is over.
@@ -236,6 +269,9 @@
 
     /// Notes what is to be known of the connection when the transfer is over and has it no more.
     func noteConnection() {
+      if let transfer, transfer.wire.origin.scheme == "https", transfer.mayUseHTTP2 {
+        loop.exclusive.note(transfer.wire.origin, speaksHTTP1: transfer.isAlone)
+      }
       // TLS within that to a proxy does not read from the socket itself.
       guard let transfer, transfer.wire.origin.scheme == "https", transfer.route?.proxy?.scheme != .https, !isReused
       else { return }

@@ -178,5 +178,8 @@
     /// Whether the end of a chunked body and that of its connection look the same while a request is sent; from 8.3 on
     /// libcurl itself fails such a transfer.
     static let hidesEnd = martlet_curl_version() < 0x080300
+
+    /// Whether the streams of an HTTP/2 connection that breaks end without an error, and GOAWAY is told of.
+    static let hidesBrokenConnections = martlet_curl_hides_broken_connections()
   }
 #endif

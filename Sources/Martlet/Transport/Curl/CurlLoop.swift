@@ -17,7 +17,7 @@
     /// Released after all handles, of which it is a part.
     let tls: CurlTLS
     @exclusivity(unchecked) private var multi: UnsafeMutableRawPointer?
-    @exclusivity(unchecked) private var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
+    @exclusivity(unchecked) private(set) var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
     @exclusivity(unchecked) private var free: [CurlHandle] = []
     /// By socket; an array would grow with all descriptors of the process.
     @exclusivity(unchecked) private(set) var watches: [CInt: CurlWatch] = [:]
@@ -42,6 +42,10 @@
     @exclusivity(unchecked) var throttleTime: Int64?
     @exclusivity(unchecked) private var marks: ReceiveMarks
     @exclusivity(unchecked) private var resting = RestingConnections()
+    @exclusivity(unchecked) var exclusive = ExclusiveConnections()
+    @exclusivity(unchecked) var multiplexed = MultiplexedConnections<CurlHandle>()
+    /// The transfers that libcurl has ended in this turn.
+    @exclusivity(unchecked) var ended: [(handle: CurlHandle, code: CInt)] = []
     @exclusivity(unchecked) private var isClosing = false
     /// Whether idle connections are to be closed.
     @exclusivity(unchecked) private var isClosingIdle = false
@@ -196,15 +200,17 @@
 
     /// Takes the transfers that have ended, those first that libcurl has ended.
     private func takeEnded(_ multi: UnsafeMutableRawPointer) {
-      var code: CInt = 0
-      while let easy = martlet_multi_next_done(multi, &code) {
-        guard let handle = handles[easy], let transfer = handle.transfer else { continue }
+      findEnded(multi)
+      for (handle, code) in ended {
+        guard let transfer = handle.transfer else { continue }
         let result = handle.result(code)
         recycle(handle, multi, isClean: code == 0)
         if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
         transfer.release()
       }
+      ended.removeAll(keepingCapacity: true)
       endAnswered(multi)
+      multiplexed.endTurn()
     }
 
     // MARK: Rest
@@ -290,12 +296,15 @@
       let needsNew = CurlLibrary.needsGuard && transfer.route?.proxy != nil
       while true {
         let isNew = needsNew || free.isEmpty
-        guard let handle = (isNew ? nil : free.popLast()) ?? newHandle() else { return transfer.refuse() }
+        guard let handle = (isNew ? nil : free.popLast()) ?? newHandle() else {
+          exclusive.giveBack(transfer)
+          return transfer.refuse()
+        }
         if transfer.wire.hasBody {
           // The ends of connections that the handle has used before are not this transfer's.
           for (socket, watch) in watches where watch.easy == handle.easy { watches[socket]?.easy = nil }
         }
-        var code = handle.set(transfer)
+        var code = handle.set(transfer, connectionKey: connectionKey(for: transfer))
         if code == 0 { code = martlet_multi_add(multi, handle.easy) == 0 ? 0 : 2 }  // FAILED_INIT
         if code == 0 {
           transfer.handle = handle
@@ -309,6 +318,7 @@
         handle.transfer = nil
         handles[handle.easy] = nil
         guard isNew else { continue }
+        exclusive.giveBack(transfer)
         _ = transfer.completed(CurlTransfer.Result(code: code, text: handle.error, isReused: false))
         return transfer.release()
       }
@@ -324,9 +334,11 @@
     ///
     /// What libcurl leaves in a handle whose transfer failed or was given up is not ours to know: it is used no more.
     private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
+      handle.leaveConnection(.surely)
       // Before another transfer gets the connection.
       if let transfer = handle.transfer {
         marks.forget(transfer)
+        exclusive.giveBack(transfer)
         if transfer.wire.hasBody { uploads.remove(transfer) }
         let isReusable = isClean && transfer.isAlone
         let spoiled = handle.connectionName.flatMap {

@@ -1,10 +1,14 @@
 #if os(Linux)
+  import CMartletShim
+
   extension CurlTransfer {
     /// How libcurl says that a transfer has ended.
     struct Result {
       var code: CInt
       var text: String
       var isReused: Bool
+      /// Whether its HTTP/2 connection broke, so that nobody knows whether its stream has ended.
+      var isCutOff = false
       var refusal: CurlErrors.Refusal?
       /// Whether the server has said that it did not process the request (GOAWAY, RFC 9113 §6.8).
       var isUnprocessed = false
@@ -15,6 +19,16 @@
       if upload?.isAtStart ?? true { return true }
       sends.wantsMore(handle)
       return false
+    }
+
+    /// What is wrong with the end of a body that libcurl takes for complete.
+    func earlyEnd(_ result: Result) -> HTTPError? {
+      if endOfTLS != 0, !martlet_tls_has_ended(endOfTLS) {
+        return HTTPError(.connectionLost, "the body ended with its connection, and TLS did not", phase: .receiving)
+      }
+      guard endsWithStream, result.isCutOff else { return nil }
+      let message = "the HTTP/2 connection broke before the stream ended: the body is incomplete"
+      return HTTPError(.connectionLost, message, phase: .receiving)
     }
 
     /// libcurl's limit of the connection phase in milliseconds, a little after ours, so that ours is the one that counts.

@@ -78,7 +78,9 @@
     @exclusivity(unchecked) var sends = CurlSends()
     @exclusivity(unchecked) private var problem: HTTPError?
     /// What the end of TLS is known by, which the end of the body has to be; 0 if it has an end of its own.
-    @exclusivity(unchecked) private var endOfTLS: UInt = 0
+    @exclusivity(unchecked) private(set) var endOfTLS: UInt = 0
+    /// Whether the end of its HTTP/2 stream alone ends the body.
+    @exclusivity(unchecked) private(set) var endsWithStream = false
     /// What became of its host's addresses, where they are checked.
     @exclusivity(unchecked) var addresses = CurlAddressCheck()
 
@@ -290,6 +292,7 @@
         if !codings.isEmpty { decoder = try ContentDecoder(codings) }
         let endsWithConnection = expected == nil && !head.framing.hasTransferCoding && head.version.hasPrefix("1.")
         if endsWithConnection, let handle { endOfTLS = handle.watchEnd() }
+        endsWithStream = expected == nil && !head.version.hasPrefix("1.")
         if decoder != nil {
           headers.remove("Content-Encoding")
           headers.remove("Content-Length")
@@ -422,9 +425,7 @@
     /// - Returns: Whether bytes still wait for the reader.
     func completed(_ result: Result) -> Bool {
       endTurn(isLast: true)
-      if endOfTLS != 0, result.code == 0, problem == nil, !martlet_tls_has_ended(endOfTLS) {
-        problem = HTTPError(.connectionLost, "the body ended with its connection, and TLS did not", phase: .receiving)
-      }
+      if result.code == 0 { problem = problem ?? earlyEnd(result) }
       if let undecided {
         // ABORTED_BY_CALLBACK and COULDNT_CONNECT stand for the second connection that it does not get.
         if [0, 42, 7].contains(result.code) { return decide(undecided) }

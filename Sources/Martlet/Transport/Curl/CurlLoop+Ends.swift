@@ -1,0 +1,31 @@
+#if os(Linux)
+  import CMartletShim
+
+  extension CurlLoop {
+    /// Finds the transfers that libcurl has ended, and which HTTP/2 connections have broken with them.
+    ///
+    /// libcurl tells one stream at a time that its connection is broken, when it next has to receive. So the others are made
+    /// to, before an end is judged.
+    func findEnded(_ multi: UnsafeMutableRawPointer) {
+      noteEnded(multi)
+      while let handle = multiplexed.nextToAsk({ $0.transfer?.isPaused == false }) {
+        let holdsUpload = handle.transfer?.holdsUpload ?? false
+        // A pause that ends at once has libcurl receive.
+        _ = martlet_easy_pause(handle.easy, false, !holdsUpload)
+        _ = martlet_easy_pause(handle.easy, false, holdsUpload)
+        _ = martlet_multi_act(multi, -1, 0)
+        noteEnded(multi)
+      }
+    }
+
+    private func noteEnded(_ multi: UnsafeMutableRawPointer) {
+      var code: CInt = 0
+      while let easy = martlet_multi_next_done(multi, &code) {
+        guard let handle = handles[easy] else { continue }
+        let isDoubtful = code != 0 || handle.transfer?.endsWithStream == true
+        handle.leaveConnection(isDoubtful ? .inDoubt : .surely)
+        ended.append((handle, code))
+      }
+    }
+  }
+#endif

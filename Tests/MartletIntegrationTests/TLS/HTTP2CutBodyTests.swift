@@ -1,0 +1,178 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import TestSupport
+  import Testing
+
+  /// Bodies of HTTP/2 without a length whose streams do not end: what came of them must not pass for the whole.
+  @Suite(.needsHTTP2Server, .hangLimit) struct HTTP2CutBodyTests {
+    /// What comes in place of the end of a stream.
+    struct Fault: CustomTestStringConvertible {
+      let name: String
+      let steps: [String]
+
+      init(_ name: String, _ steps: String...) { (self.name, self.steps) = (name, steps) }
+
+      var testDescription: String { name }
+
+      static let all: [Fault] = [
+        Fault("a PING of 7 octets", "frame:6:0:0:00000000000000"),
+        Fault("a PING on a stream", "frame:6:0:-:0000000000000000"),
+        Fault("SETTINGS of 5 octets", "frame:4:0:0:0001000000"),
+        Fault("SETTINGS on a stream", "frame:4:0:-:"),
+        Fault("SETTINGS with an initial window of 2^31", "frame:4:0:0:000480000000"),
+        Fault("SETTINGS with a frame size of 1", "frame:4:0:0:000500000001"),
+        Fault("an acknowledgement with content", "frame:4:1:0:000100000000"),
+        Fault("HPACK that has an index of none", "frame:1:5:-:ff80808001"),
+        Fault("HPACK that is cut", "frame:1:5:-:40"),
+        Fault("an oversized frame", "raw:7fffff0000000000010000"),
+        Fault("garbage", "raw:474554202f20485454502f312e310d0a0d0a"),
+        Fault("DATA on no stream", "frame:0:0:0:00"),
+        Fault("DATA with more padding than it has", "frame:0:8:-:ff00"),
+        Fault("HEADERS on no stream", "frame:1:4:0:88"),
+        Fault("CONTINUATION of nothing", "frame:9:4:-:88"),
+        Fault("a WINDOW_UPDATE that overflows", "frame:8:0:0:7fffffff"),
+        Fault("a WINDOW_UPDATE of 0", "frame:8:0:0:00000000"),
+        Fault("RST_STREAM of 3 octets", "frame:3:0:-:000000"),
+        Fault("PUSH_PROMISE", "frame:5:4:-:0000000288"),
+        Fault("the end of the connection", "close"),
+      ]
+    }
+
+    @Test(arguments: Lane.engines) func `are errors, and the connection serves no more`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for (number, fault) in Fault.all.enumerated() {
+          for (index, pause) in [[], ["wait:20"]].enumerated() {
+            let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+            group.addTask {
+              let number = number * 4 + index * 2
+              let target = server.target(number, ["head", "data:abc"] + pause + fault.steps)
+              let result = await Result { try await client.get(target) }
+              let isError = (try? result.get()) == nil
+              #expect(isError, "\(fault.name), \(pause): \(result)")
+              let next = try await client.get(
+                server.target(number + 1, ["head", "last:next"]), options: .retry(.standard))
+              #expect(next.text == "next" && next.headers["x-number"] == "\(number + 1)")
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+
+    @Test(arguments: Lane.engines, [["wait:50"], ["wait:50", "end", "wait:50"]])
+    func `are errors on all streams of a connection that breaks, though its server keeps it open`(
+      _ lane: Lane, _ before: [String]
+    ) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+      let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+      _ = try await client.get(server.target(0, ["head", "last:ok"]))
+
+      let kinds = try await withThrowingTaskGroup(of: HTTPError.Kind?.self) { group in
+        for number in 1...5 {
+          group.addTask { await Self.kind(client, server.target(number, ["head", "data:abc"])) }
+        }
+        // All have a head before the connection breaks.
+        for number in 1...5 { try #require(await becomes { server.count(of: number) == 1 }) }
+        let steps = before + ["frame:6:0:0:00", "wait:600000"]
+        let last = Task { await Self.kind(client, server.target(6, steps)) }
+        let kinds = try await group.reduce(into: []) { $0.append($1) }
+        // It has its answer, or shares the fate of the others.
+        let kind = await last.value
+        #expect(before.contains("end") ? kind == nil : kind == .connectionLost)
+        return kinds
+      }
+
+      #expect(kinds == Array(repeating: .connectionLost, count: 5))
+    }
+
+    @Test(arguments: Lane.engines) func `are not those that end while others go on`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+      let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+      _ = try await client.get(server.target(0, ["head", "last:ok"]))
+
+      let texts = try await withThrowingTaskGroup(of: String.self) { group in
+        for number in 1...3 {
+          group.addTask { try await client.get(server.target(number, ["head", "data:abc"])).text }
+        }
+        for number in 1...3 { try #require(await becomes { server.count(of: number) == 1 }) }
+        for number in 4...9 {
+          let response = try await client.get(server.target(number, ["head", "last:ok"]))
+          #expect(response.text == "ok" && response.headers["x-number"] == "\(number)")
+        }
+        // Streams 3, 5 and 7 are those of the first three: one ends, and then two at once, with a GOAWAY or without.
+        let ends = ["frame:0:1:3:64", "wait:50", "frame:0:1:5:64", "frame:0:1:7:64", "head", "last:ok"]
+        #expect(try await client.get(server.target(10, ends)).text == "ok")
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+
+      #expect(texts == ["abcd", "abcd", "abcd"])
+    }
+
+    /// The kind of the error that a request ends with, if it does.
+    private static func kind(_ client: HTTPClient, _ target: RequestTarget) async -> HTTPError.Kind? {
+      do {
+        _ = try await client.get(target)
+        return nil
+      } catch { return (error as? HTTPError)?.kind }
+    }
+
+    @Test(arguments: Lane.engines) func `do not become a file`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+      let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+      let folder = try TemporaryFolder()
+      let file = URL(filePath: folder.path("file"))
+
+      await #expect(throws: HTTPError.self) {
+        try await client.download(
+          .get(server.target(0, ["head", "data:abc", "wait:20", "frame:6:0:0:00"])), to: file)
+      }
+
+      #expect(!folder.names.contains("file"))
+    }
+
+    @Test(.needs(.nginx), arguments: Lane.engines) func `are not what nginx ends a connection after`(
+      _ lane: Lane
+    ) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await NginxServer(
+        try await authority.identity(), isHTTP2: true, canReload: true,
+        "keepalive_requests 7; gzip on; gzip_min_length 1; gzip_types *;")
+      let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+      let reloading = Task {
+        for _ in 0..<Stress.count(3, full: 30) {
+          server.reload()
+          try await Task.sleep(for: .milliseconds(100))
+        }
+      }
+
+      let results = await withTaskGroup(of: [Result<HTTPResponse, any Error>].self) { group in
+        for _ in 0..<6 {
+          group.addTask {
+            var results: [Result<HTTPResponse, any Error>] = []
+            for number in 0..<Stress.count(60, full: 1000) {
+              results.append(await Result { try await client.get("\(raw: server.url)/\(number)") })
+            }
+            return results
+          }
+        }
+        return await group.reduce(into: []) { $0 += $1 }
+      }
+
+      reloading.cancel()
+      _ = await reloading.result
+      await server.stop()
+      // What GOAWAY meets fails here, because nothing is repeated.
+      let broken = results.filter { if case .failure(let error) = $0 { "\(error)".contains("broke") } else { false } }
+      #expect(broken.isEmpty)
+      let whole = results.compactMap { try? $0.get() }
+      #expect(!whole.isEmpty && whole.allSatisfy { $0.text == "ok" && $0.headers["Content-Length"] == nil })
+    }
+  }
+#endif

@@ -1,0 +1,112 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import TestSupport
+  import Testing
+
+  /// Streamed responses over HTTP/2 have a connection each, because a reader that sleeps must hold up nobody else.
+  @Suite(.needs(.openssl, .nginx), .hangLimit) struct HTTP2StreamTests {
+    private static func client(_ lane: Lane, _ authority: CertificateAuthority, connections: Int = 50) -> HTTPClient {
+      lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.maximumConnectionsPerHost = connections
+      }
+    }
+
+    /// The connection that a streamed response came on, told when its body was read.
+    private static func stream(_ client: HTTPClient, _ url: String) async throws -> String {
+      try await client.stream(.get("\(raw: url)/")) { response in
+        let name = response.headers["X-Connection"]
+        let text = try await response.text(upTo: 100)
+        #expect(text == "ok" && response.httpVersion == "2")
+        return name ?? ""
+      }
+    }
+
+    @Test(arguments: Lane.engines) func `have a connection each, and other requests share another one`(
+      _ lane: Lane
+    ) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await NginxServer(try await authority.identity(), isHTTP2: true, "location /large {}")
+      // More than what any buffer takes, so that it does not end while nobody reads.
+      let large = server.path("large")
+      #expect(FileManager.default.createFile(atPath: large, contents: nil))
+      let file = try FileHandle(forWritingTo: URL(filePath: large))
+      try file.truncate(atOffset: 64 << 20)
+      try file.close()
+      let client = Self.client(lane, authority)
+      let (open, others) = (Shared(0), Shared(Set<String>()))
+
+      let names = try await withThrowingTaskGroup(of: String.self) { group in
+        for _ in 0..<20 {
+          group.addTask {
+            try await client.stream(.get("\(raw: server.url)/large")) { response in
+              open.withLock { $0 += 1 }
+              _ = await becomes { open.withLock { $0 } == 20 }
+              let other = try await client.get("\(raw: server.url)/")
+              others.withLock { _ = $0.insert(other.headers["X-Connection"] ?? "") }
+              return response.headers["X-Connection"] ?? ""
+            }
+          }
+        }
+        return try await group.reduce(into: [String]()) { $0.append($1) }
+      }
+
+      #expect(Set(names).count == 20)
+      let shared = others.withLock { $0 }
+      #expect(shared.isDisjoint(with: names))
+      // Some may open one before the first is known to be shared.
+      #expect(shared.count <= 3)
+    }
+
+    @Test(arguments: Lane.engines) func `one after the other, and downloads, use the same connection`(
+      _ lane: Lane
+    ) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await NginxServer(try await authority.identity(), isHTTP2: true)
+      let client = Self.client(lane, authority)
+
+      var names: Set<String> = []
+      let folder = try TemporaryFolder()
+      for number in 0..<20 {
+        names.insert(try await Self.stream(client, server.url))
+        let file = try await client.download("\(raw: server.url)/", to: URL(filePath: folder.path("\(number)")))
+        names.insert(file.response.headers["X-Connection"] ?? "")
+      }
+
+      #expect(names.count == 1)
+      let other = try await client.get("\(raw: server.url)/")
+      #expect(names.first != other.headers["X-Connection"])
+    }
+
+    @Test(arguments: Lane.engines) func `use the connection of other requests where only one is allowed`(
+      _ lane: Lane
+    ) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await NginxServer(try await authority.identity(), isHTTP2: true)
+      let client = Self.client(lane, authority, connections: 1)
+
+      let first = try await client.get("\(raw: server.url)/").headers["X-Connection"]
+
+      #expect(try await Self.stream(client, server.url) == first)
+      #expect(try await client.get("\(raw: server.url)/").headers["X-Connection"] == first)
+    }
+
+    @Test(arguments: Lane.engines) func `over HTTP/1.1 use the connections of other requests`(_ lane: Lane) async throws
+    {
+      let authority = try await CertificateAuthority()
+      let server = try await NginxServer(try await authority.identity())
+      let client = Self.client(lane, authority)
+      let first = try await client.get("\(raw: server.url)/")
+      #expect(first.httpVersion == "1.1")
+
+      let name = try await client.stream(.get("\(raw: server.url)/")) { response in
+        _ = try await response.text(upTo: 100)
+        return response.headers["X-Connection"]
+      }
+
+      #expect(name == first.headers["X-Connection"])
+      #expect(try await client.get("\(raw: server.url)/").headers["X-Connection"] == name)
+    }
+  }
+#endif

@@ -1,0 +1,109 @@
+#if os(Linux)
+  import Testing
+
+  @testable import Martlet
+
+  @Suite(.hangLimit) struct MultiplexedConnectionsTests {
+    private final class User {}
+
+    private var connections = MultiplexedConnections<User>()
+    private let users = [User(), User(), User()]
+
+    private mutating func use(_ count: Int = 3, mayCloseIt: Bool = false) {
+      for user in users[..<count] { connections.use(7, by: user, mayCloseIt: mayCloseIt) }
+    }
+
+    @Test mutating func `one that libcurl closes after its last transfer has broken`() {
+      use(1)
+
+      connections.leave(7, by: users[0], .inDoubt, isKept: false)
+
+      #expect(connections.isBroken(7))
+      connections.endTurn()
+      #expect(!connections.isBroken(7))
+    }
+
+    @Test mutating func `one that libcurl keeps, may close or has been told the end of has not broken`() {
+      use(1)
+      connections.leave(7, by: users[0], .inDoubt, isKept: true)
+      #expect(!connections.isBroken(7))
+      connections.endTurn()
+
+      use(1, mayCloseIt: true)
+      connections.leave(7, by: users[0], .inDoubt, isKept: false)
+      #expect(!connections.isBroken(7))
+      connections.endTurn()
+
+      use(1)
+      connections.announceEnd(7)
+      connections.leave(7, by: users[0], .inDoubt, isKept: false)
+      #expect(!connections.isBroken(7))
+    }
+
+    @Test mutating func `asks the others one after the other until one goes on`() {
+      use()
+      connections.leave(7, by: users[0], .inDoubt, isKept: false)
+
+      let first = connections.nextToAsk { _ in true }
+      #expect(first === users[1])
+      connections.leave(7, by: users[1], .inDoubt, isKept: false)
+      let second = connections.nextToAsk { _ in true }
+      #expect(second === users[2])
+      // It goes on.
+      let third = connections.nextToAsk { _ in true }
+      #expect(third == nil && !connections.isBroken(7))
+    }
+
+    @Test mutating func `has broken when the last one that is asked ends`() {
+      use(2)
+      connections.leave(7, by: users[0], .inDoubt, isKept: false)
+      _ = connections.nextToAsk { _ in true }
+
+      connections.leave(7, by: users[1], .surely, isKept: false)
+
+      let next = connections.nextToAsk { _ in true }
+      #expect(next == nil && connections.isBroken(7))
+    }
+
+    @Test mutating func `asks nobody after a certain end, after GOAWAY, or who does not receive`() {
+      use()
+      connections.leave(7, by: users[0], .surely, isKept: false)
+      let afterCertainEnd = connections.nextToAsk { _ in true }
+      #expect(afterCertainEnd == nil)
+
+      connections.leave(7, by: users[1], .inDoubt, isKept: false)
+      let paused = connections.nextToAsk { _ in false }
+      #expect(paused == nil)
+
+      connections.use(8, by: users[0], mayCloseIt: false)
+      connections.use(8, by: users[1], mayCloseIt: false)
+      connections.announceEnd(8)
+      connections.leave(8, by: users[0], .inDoubt, isKept: false)
+      let afterGoaway = connections.nextToAsk { _ in true }
+      #expect(afterGoaway == nil)
+    }
+
+    @Test mutating func `one that libcurl gives up may be closed from the next turn on`() {
+      use(2)
+      connections.leave(7, by: users[0], .givingUp, isKept: false)
+      let next = connections.nextToAsk { _ in true }
+      #expect(next === users[1])
+      connections.endTurn()
+
+      connections.leave(7, by: users[1], .inDoubt, isKept: false)
+
+      #expect(!connections.isBroken(7))
+    }
+
+    @Test mutating func `who leaves twice, or was never there, changes nothing`() {
+      use(2)
+      connections.leave(7, by: users[0], .surely, isKept: false)
+      connections.leave(7, by: users[0], .inDoubt, isKept: false)
+      connections.leave(7, by: users[2], .inDoubt, isKept: false)
+
+      let next = connections.nextToAsk { _ in true }
+
+      #expect(next == nil && !connections.isBroken(7))
+    }
+  }
+#endif
