@@ -75,6 +75,8 @@
             async let answered = client.post(server.target, body: body)
 
             try await server.request()
+            // A source that was not begun is left to its owner.
+            if upload == .silent { try await server.waitForBytes("begin\r\n") }
             for piece in pause == nil ? [answer] : Self.pieces(answer) {
               try await server.send(piece)
               if let pause { try await Task.sleep(for: .milliseconds(pause)) }
@@ -226,13 +228,12 @@
       }
       // Without a length libcurl 7.88 hears of the end only if it is not kept from sending by the server's window.
       for upload in steps == ["head:413", "wait:5", "last:early"] ? [.silent] : Upload.allCases {
-        let (body, isGone) = upload.body()
+        let body = upload.body().body
 
         let response = try await client.post(server.target(1, ["early"] + steps), body: body)
         let next = try await client.get(server.target(2, ["head", "last:next"]))
 
         #expect(response.text == (response.status == 204 ? "" : "early"))
-        #expect(await becomes { isGone() })
         #expect(next.text == "next" && next.connection?.isReused == true)
       }
     }
