@@ -186,8 +186,11 @@
             try await server.send(head + "Transfer-Encoding: chunked\r\n\r\n\(String(size, radix: 16))\r\n")
           case .close: try await server.send(head + "\r\n")
           }
-          try await server.send(Data(count: size))
-          if framing == .chunked { try await server.send("\r\n0\r\n\r\n") }
+          // More than is kept for a reader; the rest then comes to its end at once.
+          try await server.send(Data(count: 265_000))
+          try await Task.sleep(for: .milliseconds(20))
+          let end = framing == .chunked ? "\r\n0\r\n\r\n" : ""
+          try await server.send(Data(count: size - 265_000) + Data(end.utf8))
           if framing == .close { server.finish() }
           isSent.open()
 
