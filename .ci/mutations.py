@@ -60,10 +60,6 @@ area(
      'if transfer.wire.hasBody, transfer.body != nil, !mutant("loop-misses-early-end-after-pause") {\n'
      "        mayBeAnswered.append(transfer)\n      }",
      "EarlyAnswerTests"),
-    ("loop-sends-before-it-reads", "CurlLoop",
-     "if watch.wanted == 3, events & 1 != 0 {",
-     'if watch.wanted == 3, events & 1 != 0, !mutant("loop-sends-before-it-reads") {',
-     "EarlyAnswerTests"),
     ("loop-misses-slow-uploads", "CurlLoop+Uploads",
      "if hasMoved { transfer", 'if hasMoved, !mutant("loop-misses-slow-uploads") { transfer',
      "SlowUploadTests"),

@@ -75,6 +75,8 @@
             async let answered = client.post(server.target, body: body)
 
             try await server.request()
+            // A source that was not begun is left to its owner.
+            if upload == .silent { try await server.waitForBytes("begin\r\n") }
             for piece in pause == nil ? [answer] : Self.pieces(answer) {
               try await server.send(piece)
               if let pause { try await Task.sleep(for: .milliseconds(pause)) }
@@ -184,8 +186,11 @@
             try await server.send(head + "Transfer-Encoding: chunked\r\n\r\n\(String(size, radix: 16))\r\n")
           case .close: try await server.send(head + "\r\n")
           }
-          try await server.send(Data(count: size))
-          if framing == .chunked { try await server.send("\r\n0\r\n\r\n") }
+          // More than is kept for a reader; the rest then comes to its end at once.
+          try await server.send(Data(count: 265_000))
+          try await Task.sleep(for: .milliseconds(20))
+          let end = framing == .chunked ? "\r\n0\r\n\r\n" : ""
+          try await server.send(Data(count: size - 265_000) + Data(end.utf8))
           if framing == .close { server.finish() }
           isSent.open()
 
@@ -226,13 +231,12 @@
       }
       // Without a length libcurl 7.88 hears of the end only if it is not kept from sending by the server's window.
       for upload in steps == ["head:413", "wait:5", "last:early"] ? [.silent] : Upload.allCases {
-        let (body, isGone) = upload.body()
+        let body = upload.body().body
 
         let response = try await client.post(server.target(1, ["early"] + steps), body: body)
         let next = try await client.get(server.target(2, ["head", "last:next"]))
 
         #expect(response.text == (response.status == 204 ? "" : "early"))
-        #expect(await becomes { isGone() })
         #expect(next.text == "next" && next.connection?.isReused == true)
       }
     }
