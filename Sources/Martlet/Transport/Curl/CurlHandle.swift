@@ -22,6 +22,7 @@
     @exclusivity(unchecked) private var pieceSize: Int?
     @exclusivity(unchecked) private var lastConnection: ConnectionInfo?
     @exclusivity(unchecked) private var waitsForSharing = false
+    @exclusivity(unchecked) private var needsNewConnection = false
     @exclusivity(unchecked) private var lists: [UnsafeMutableRawPointer] = []
     /// The connection that the transfer was sent on, by its addresses; `nil` where it has none.
     @exclusivity(unchecked) private(set) var connectionName: UInt64?
@@ -77,6 +78,7 @@
         text = nil
         lines = nil
         waitsForSharing = false
+        needsNewConnection = false
       }
       if wire.url != text { set(setURL(wire.url)) }
       if lines !== wire.lines {
@@ -98,6 +100,10 @@
       if isSecure != waitsForSharing {
         set(martlet_easy_set_number(easy, CInt(martlet_opt_pipe_wait), isSecure ? 1 : 0))
         waitsForSharing = isSecure
+      }
+      if transfer.context.needsNewConnection != needsNewConnection {
+        needsNewConnection = transfer.context.needsNewConnection
+        set(martlet_easy_set_number(easy, CInt(martlet_opt_fresh_connect), needsNewConnection ? 1 : 0))
       }
       if !wire.isPlain {
         if wire.hasBody { set(martlet_easy_set_upload(easy, wire.length ?? -1)) }
