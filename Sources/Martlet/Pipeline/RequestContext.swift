@@ -25,6 +25,8 @@ public struct RequestContext: Sendable {
   private(set) var isStreamed = false
   /// Whether the server has refused the request over HTTP/2, and wants HTTP/1.1 (RFC 9113 §7).
   var needsHTTP11 = false
+  /// Whether other requests have taken what the connections before would take.
+  var needsNewConnection = false
   /// The version to speak.
   var httpVersion: HTTPVersion { needsHTTP11 ? .http1_1 : call.options.httpVersion }
 

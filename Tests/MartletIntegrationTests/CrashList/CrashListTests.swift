@@ -16,6 +16,14 @@
       }
     }
 
+    @Test(arguments: Lane.engines)
+    func `the engine survives all in pieces, and the next request gets its own answer`(_ lane: Lane) async {
+      let seed = Delivery.seed("crash list \(lane)")
+      await #expect(processExitsWith: .success) { [lane = lane as Lane, seed = seed as UInt64] in
+        try await HostileAnswer.meetAllInPieces(lane, seed: seed)
+      }
+    }
+
     @Test(arguments: HostileAnswer.all)
     func `the system's loader ends as it is known to`(_ answer: HostileAnswer) async {
       await #expect(processExitsWith: answer.end.condition) { [id = answer.id as String] in

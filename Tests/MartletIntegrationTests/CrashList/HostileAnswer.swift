@@ -75,6 +75,18 @@
         id: id, end: .crashes, bytes: "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: \(location)\r\n\r\n")
     }
 
+    /// Asks for all of them in pieces; to be called in a process that may end by it.
+    static func meetAllInPieces(_ lane: Lane, seed: UInt64) async throws {
+      signal(SIGILL, SIG_DFL)
+      signal(SIGTRAP, SIG_DFL)
+      let answers = all.map {
+        (name: $0.id, text: $0.bytes, isFollowed: $0.id == "C2" || $0.bytes.contains("Content-Length: 0\r\n"))
+      }
+      // An error is a way to survive.
+      let wrong = try await Delivery.run(Delivery.all(answers, seed: seed) { _, _ in nil }, lane.client())
+      for wrong in wrong.prefix(10) { Issue.record("\(wrong)") }
+    }
+
     /// Asks a server for the answer; to be called in a process that may end by it.
     static func meet(_ id: String, _ transport: any Transport) async {
       // Without these a crash prints pages.

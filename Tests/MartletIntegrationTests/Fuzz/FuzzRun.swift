@@ -6,7 +6,7 @@
 
   /// Asks for many mutants, a few at a time; to be run in a process of its own.
   final class FuzzRun: Sendable {
-    static let workers = 16
+    static let workers = 32
 
     private struct Tally: Sendable {
       var next = 0
@@ -15,6 +15,9 @@
       var slowest = Duration.zero
       var running: [Int: ContinuousClock.Instant] = [:]
     }
+
+    /// The number of the first request for a good answer.
+    private static let firstNext = 1 << 40
 
     let lane: Lane
     let seed: UInt64
@@ -31,18 +34,10 @@
     }
 
     func run() async throws {
-      let scripts = Shared<[Int: ByteServer.Script]>([:])
-      let repeated = Shared(0)
-      let seen = Shared<Set<Int>>([])
-      let server = try ByteServer { number in
-        if !seen.withLock({ $0.insert(number).inserted }) { repeated.withLock { $0 += 1 } }
-        // On a busy machine the client may have given up before its request is read.
-        return scripts.withLock { $0.removeValue(forKey: number) } ?? ByteServer.Script(pieces: [], end: .reset)
-      }
+      let lines = try (0..<Self.workers).map { _ in try DeliveryLine() }
       let client = lane.client {
         $0.timeout = TimeoutPolicy(connect: nil, idle: .milliseconds(500), total: nil)
         $0.options = $0.options.maximumBodyBytes(4 << 20)
-        $0.maximumConnectionsPerHost = Self.workers
       }
       let journal = open(journal, O_WRONLY | O_CLOEXEC)
       defer { close(journal) }
@@ -51,15 +46,13 @@
 
       let watcher = Task { try await self.reportLate(client) }
       await withTaskGroup(of: Void.self) { group in
-        for worker in 0..<Self.workers {
+        for (worker, line) in lines.enumerated() {
           group.addTask { [self] in
+            var names: Set<String> = []
             while let number = takeNumber() {
               var entry = Int64(number)
               pwrite(journal, &entry, 8, off_t(worker * 8))
-              let mutant = Mutant(seed: seed, number: number)
-              scripts.withLock { $0[number] = mutant.script }
-              await meet(mutant, number, client, server)
-              scripts.withLock { $0[number] = nil }
+              await meet(number, client, line, &names)
             }
           }
         }
@@ -76,22 +69,10 @@
       for wrong in tally.wrong.prefix(10) { Issue.record("\(wrong)") }
       #expect(tally.wrong.isEmpty)
       #expect(!Stress.isOn || isSanitized || tally.slowest < .seconds(15))
-      #expect(repeated.withLock { $0 } == 0, "a request was sent twice")
+      #expect(lines.allSatisfy { $0.repeatedCount == 0 }, "a request was sent twice")
       #expect(isSanitized || ProcessFacts.peakBytes - memory < 192 << 20)
-      #expect(await becomes { client.core.entryCount == 0 && server.connectionCount <= Self.workers })
-      // The client has not been harmed; the connections that the mutants have left behind may be.
-      let good = RecordedResponse.all[0]
-      var isWell = false
-      for number in count..<(count + 4 * Self.workers) where !isWell {
-        scripts.withLock { $0[number] = ByteServer.Script(pieces: [good.bytes], end: .keep) }
-        do {
-          isWell = try await client.get(server.url(number)).text == good.body
-        } catch {
-          Figures.note("after the mutants: \(error)")
-        }
-      }
-      #expect(isWell)
-      server.stop()
+      #expect(await becomes { client.core.entryCount == 0 && lines.allSatisfy { $0.server.connectionCount <= 1 } })
+      for line in lines { line.server.stop() }
     }
 
     private func takeNumber() -> Int? {
@@ -103,38 +84,57 @@
       }
     }
 
-    private func meet(_ mutant: Mutant, _ number: Int, _ client: HTTPClient, _ server: ByteServer) async {
+    /// Asks for a mutant, and then for a good answer; the names are those of the line's requests before.
+    private func meet(_ number: Int, _ client: HTTPClient, _ line: DeliveryLine, _ names: inout Set<String>) async {
+      let mutant = Mutant(seed: seed, number: number)
       let start = ContinuousClock.now
-      let body: HTTPBody? = mutant.method == "POST" ? .text("body") : nil
-      let request = HTTPRequest(HTTPMethod(mutant.method), server.url(number), body: body)
-      var wrong: String?
+      let method = HTTPMethod(mutant.method)
+      let result = await line.ask(
+        number, mutant.script, method: method, mutant.reader, client,
+        options: mutant.isRight ? DeliveryLine.patient : RequestOptions())
+      let elapsed = ContinuousClock.now - start
+      var wrong: [String] = []
       var end = "responses"
-      do {
-        if number % 8 == 0 {
-          let count = try await client.stream(request) { response in
-            try await response.body.reduce(into: 0) { $0 += $1.count }
-          }
-          if count > 0 && mutant.method == "HEAD" { wrong = "a body after HEAD" }
-        } else {
-          let response = try await client.send(request)
-          if !(200...999 ~= response.status.rawValue) { wrong = "status \(response.status.rawValue)" }
-          if response.body.count > 4 << 20 { wrong = "\(response.body.count) bytes" }
-          if !response.body.isEmpty && mutant.method == "HEAD" { wrong = "a body after HEAD" }
-        }
-      } catch let error as HTTPError {
+      switch result {
+      case .success(let answer): wrong += problems(of: answer, to: mutant, number, names)
+      case .failure(let error as HTTPError):
         end = "\(error.kind)"
         let kinds: [HTTPError.Kind] = [.connectionLost, .protocolViolation, .timedOut, .bodyTooLarge]
-        if !kinds.contains(error.kind) || error.message.isEmpty || error.phase == nil { wrong = "\(error)" }
-      } catch {
-        wrong = "not an error of ours: \(error)"
+        if !kinds.contains(error.kind) || error.message.isEmpty || error.phase == nil { wrong.append("\(error)") }
+        if mutant.isRight { wrong.append("a right answer refused: \(error)") }
+      case .failure(let error): wrong.append("not an error of ours: \(error)")
       }
-      let elapsed = ContinuousClock.now - start
+      // The client has not been harmed, and what the mutant has left behind is not taken for the answer.
+      let next = Self.firstNext + number
+      if let problem = await line.askWell(next, client) { wrong.append(problem) }
+      names.insert(DeliveryLine.name(number))
+      names.insert(DeliveryLine.name(next))
       tally.withLock {
         $0.running[number] = nil
         $0.ends[end, default: 0] += 1
         $0.slowest = max($0.slowest, elapsed)
-        if let wrong { $0.wrong.append("\(wrong) of mutant \(number) of seed \(seed): \(mutant.description)") }
+        for wrong in wrong {
+          $0.wrong.append("\(wrong), mutant \(number) of seed \(seed): \(mutant.description.prefix(4000))")
+        }
       }
+    }
+
+    private func problems(
+      of answer: DeliveryLine.Answer, to mutant: Mutant, _ number: Int, _ names: Set<String>
+    ) -> [String] {
+      var wrong: [String] = []
+      if !(200...999 ~= answer.status) { wrong.append("status \(answer.status)") }
+      if answer.body.count > 4 << 20, mutant.reader == .quick { wrong.append("\(answer.body.count) bytes") }
+      if !answer.body.isEmpty, mutant.method == "HEAD" { wrong.append("a body after HEAD") }
+      if answer.numbers.contains(where: names.contains) { wrong.append("the answer to another request") }
+      if mutant.isRight, let whole = mutant.whole {
+        let body = mutant.method == "HEAD" ? "" : whole.body
+        let isRight =
+          answer.status == whole.status && answer.numbers == [DeliveryLine.name(number)]
+          && answer.body == Data(body.utf8)
+        if !isRight { wrong.append("not the answer: \(answer.status) \(answer.numbers) \(answer.body.count) bytes") }
+      }
+      return wrong
     }
 
     /// Shows what hangs before the limit of the suite ends everything.

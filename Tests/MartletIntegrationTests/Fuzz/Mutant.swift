@@ -7,24 +7,35 @@
     private static let maximumBytes = 256 << 10
 
     let method: String
-    let script: ByteServer.Script
+    let script: DeliveryPlan
+    let reader: DeliveryReader
+    /// The response that it is if nothing of it is damaged.
+    let whole: RecordedResponse?
 
     /// Takes one or two recorded responses and damages them in one to four ways.
     init(seed: UInt64, number: Int) {
       var generator = SeededGenerator(seed: seed &+ UInt64(number) &* 0xA24B_AED4_963E_E407)
-      var damage = Damage(Self.sample(&generator), Self.sample(&generator), generator)
+      let (sample, other) = (Self.sample(&generator), Self.sample(&generator))
+      var damage = Damage(
+        DeliveryLine.named(sample.bytes, number), DeliveryLine.named(other.bytes, number), generator)
       // Some stay whole: what is right must not be disturbed by its neighbours.
       let count = Int.random(in: 0..<20, using: &generator) == 0 ? 0 : Int.random(in: 1...4, using: &generator)
+      whole = count == 0 ? sample : nil
       for _ in 0..<count where damage.bytes.count < Self.maximumBytes { damage.apply() }
       let bytes = Array(damage.bytes.prefix(Self.maximumBytes))
-      let end: ByteServer.End =
+      let end: DeliveryPlan.End? =
         switch Int.random(in: 0..<100, using: &generator) {
         case 0..<8: .reset
-        case 8..<16: .closeSoon
+        case 8..<16: nil
         case 16..<20: .keep
         default: .close
         }
-      script = ByteServer.Script(pieces: Self.split(bytes, &generator), end: end)
+      var script = DeliveryPlan.random(bytes, end: end ?? .close, using: &generator)
+      // It rests for a while before it ends.
+      if end == nil { script.rest(.milliseconds(60)) }
+      self.script = script
+      let choice = Int.random(in: 0..<8, using: &generator)
+      reader = choice < 4 ? DeliveryReader.allCases[choice] : .quick
       method =
         switch Int.random(in: 0..<20, using: &generator) {
         case 0: "HEAD"
@@ -33,27 +44,20 @@
         }
     }
 
+    /// Whether there is just one right end, which is no error.
+    var isRight: Bool {
+      guard let whole else { return false }
+      return script.end == .close || script.end == .keep && whole.isDelimited
+    }
+
     /// Everything that is needed to play it again by hand.
-    var description: String {
-      let pieces = script.pieces.map { "\"" + Self.escaped($0) + "\"" }.joined(separator: " | ")
-      return "\(method), then \(script.end): \(pieces)"
-    }
+    var description: String { "\(method), read by \(reader): \(script.description)" }
 
-    private static func sample(_ generator: inout SeededGenerator) -> [UInt8] {
-      RecordedResponse.all[Int.random(in: 0..<RecordedResponse.all.count, using: &generator)].bytes
-    }
-
-    private static func split(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> [[UInt8]] {
-      let cuts = (0..<Int.random(in: 0...2, using: &generator)).map { _ in
-        Int.random(in: 0...bytes.count, using: &generator)
-      }
-      var pieces: [[UInt8]] = []
-      var start = 0
-      for cut in cuts.sorted() + [bytes.count] where cut > start {
-        pieces.append(Array(bytes[start..<cut]))
-        start = cut
-      }
-      return pieces
+    private static func sample(_ generator: inout SeededGenerator) -> RecordedResponse {
+      let all = RecordedResponse.all
+      // Now and then one that is more than a reader has room for.
+      let index = Int.random(in: 0..<all.count + 1, using: &generator)
+      return index < all.count ? all[index] : RecordedResponse.large
     }
 
     /// The bytes as a literal of C or Swift would have them, runs of one byte in short.

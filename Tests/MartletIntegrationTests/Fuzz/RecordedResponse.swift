@@ -1,10 +1,12 @@
 #if os(Linux)
   import Foundation
 
+  @testable import Martlet
+
   /// A good response as a server writes it, to be damaged.
   struct RecordedResponse: Sendable {
     let name: String
-    let bytes: [UInt8]
+    private(set) var bytes: [UInt8]
     let status: Int
     let body: String
     /// Whether it tells its own end, so that a part of it cannot be taken for the whole.
@@ -25,6 +27,16 @@
 
     /// One of each kind of answer that the engine takes apart.
     static let all: [RecordedResponse] = plain + chunked + odd + coded
+
+    /// A few hundred bytes that become 600,000, in chunks with trailers.
+    static let large: RecordedResponse = {
+      let body = String(repeating: "0123456789", count: 60_000)
+      let coded = (try? Deflater.gzip(Data(body.utf8))) ?? Data()
+      let head = [ok, "Content-Encoding: gzip", "Transfer-Encoding: chunked"]
+      var large = RecordedResponse("large", head, body: body, sent: coded, chunked: true)
+      large.bytes = large.bytes.dropLast(2) + Array("X-One: 1\r\nX-Two: 2\r\n\r\n".utf8)
+      return large
+    }()
 
     private static let ok = "HTTP/1.1 200 OK"
 

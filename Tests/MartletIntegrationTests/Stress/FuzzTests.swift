@@ -11,7 +11,7 @@
     @Test(arguments: Lane.engines)
     func `any bytes end in a response or an error of ours`(_ lane: Lane) async throws {
       let seed = Figures.setting("MARTLET_FUZZ_SEED") ?? Int.random(in: 0...Int.max)
-      let count = (Figures.setting("MARTLET_FUZZ_COUNT") ?? (Stress.count(500, full: 20_000))) / Lane.engines.count
+      let count = (Figures.setting("MARTLET_FUZZ_COUNT") ?? (Stress.count(500, full: 50_000))) / Lane.engines.count
       Figures.note("fuzz \(lane): MARTLET_FUZZ_SEED=\(seed), \(count) mutants")
       let journal = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
       try Data(count: FuzzRun.workers * 8).write(to: journal)

@@ -68,7 +68,7 @@
         ProcessFacts.raiseDescriptorLimit()
         let server = try ByteServer { number in
           let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: \("\(number)".count)\r\n\r\n\(number)".utf8)
-          let end: ByteServer.End = number % 10 == 0 ? .close : number % 10 == 1 ? .reset : .keep
+          let end: DeliveryPlan.End = number % 10 == 0 ? .close : number % 10 == 1 ? .reset : .keep
           // Every tenth is cut in two by a reset.
           return ByteServer.Script(pieces: [number % 10 == 1 ? answer.dropLast() : answer], end: end)
         }

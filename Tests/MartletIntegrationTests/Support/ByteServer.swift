@@ -9,22 +9,7 @@
   ///
   /// A request for `/17` gets the script of number 17. It can be stopped, and started again on the same port.
   final class ByteServer: Sendable {
-    /// How a connection goes on after an answer.
-    enum End: Sendable {
-      case close
-      case reset
-      /// It stays open for the next request, and is closed if none comes within 60 ms.
-      case closeSoon
-      /// It stays open until the client closes it.
-      case keep
-    }
-
-    /// What a request gets.
-    struct Script: Sendable {
-      /// Sent one after the other, with a moment in between.
-      var pieces: [[UInt8]]
-      var end: End
-    }
+    typealias Script = DeliveryPlan
 
     private struct State {
       var isRunning = false
@@ -35,7 +20,15 @@
     private struct Connection {
       let socket: Int32
       var received: [UInt8] = []
-      var closesAt: ContinuousClock.Instant?
+      /// What is sent on it, which piece is the next, and when.
+      var plan: DeliveryPlan?
+      var next = 0
+      var due: ContinuousClock.Instant?
+
+      mutating func endPlan() {
+        plan?.onEnd?()
+        (plan, next, due) = (nil, 0, nil)
+      }
     }
 
     let port: Int
@@ -128,8 +121,6 @@
 
     /// What runs on the thread.
     private final class Loop: @unchecked Sendable {
-      private static let idleLimit = Duration.milliseconds(60)
-
       private let listener: Int32
       private let wake: SignalPipe
       private let script: @Sendable (Int) -> Script
@@ -160,7 +151,7 @@
           var next: ContinuousClock.Instant?
           for connection in connections {
             poller.add(connection.socket, reads: true, writes: false)
-            if let time = connection.closesAt { next = next.map { min($0, time) } ?? time }
+            if let time = connection.due { next = next.map { min($0, time) } ?? time }
           }
           let rest = next.map { max(0, ($0 - ContinuousClock.now) / .milliseconds(1)).rounded(.up) }
           poller.wait(milliseconds: rest.map { Int32($0) } ?? -1)
@@ -169,7 +160,10 @@
           if poller.readiness(at: 1) != nil { acceptAll() }
         }
         Sockets.close(listener)
-        for connection in connections { Sockets.reset(connection.socket) }
+        for var connection in connections {
+          Sockets.reset(connection.socket)
+          connection.endPlan()
+        }
         ended()
       }
 
@@ -180,26 +174,22 @@
       }
 
       private func serve(_ poller: Poller) {
-        let now = ContinuousClock.now
         var kept: [Connection] = []
         kept.reserveCapacity(connections.count)
         for (index, connection) in connections.enumerated() {
           var connection = connection
-          if poller.readiness(at: index + 2) != nil {
-            if receive(&connection, now) { kept.append(connection) }
-          } else if let end = connection.closesAt, end <= now {
-            Sockets.close(connection.socket)
-          } else {
-            kept.append(connection)
-          }
+          var isThere = true
+          if poller.readiness(at: index + 2) != nil { isThere = receive(&connection) }
+          if isThere, let due = connection.due, due <= ContinuousClock.now { isThere = advance(&connection) }
+          if isThere { kept.append(connection) } else { connection.endPlan() }
         }
         connections = kept
       }
 
-      /// Takes what has come and answers if it is a request.
+      /// Takes what has come; a request ends what was sent for the one before it.
       ///
       /// - Returns: Whether the connection is still there.
-      private func receive(_ connection: inout Connection, _ now: ContinuousClock.Instant) -> Bool {
+      private func receive(_ connection: inout Connection) -> Bool {
         switch Sockets.receive(connection.socket, into: buffer) {
         case .wouldBlock: return true
         case .closed:
@@ -208,26 +198,39 @@
         case .moved(let count): connection.received += buffer[..<count]
         }
         guard let number = Self.takeRequest(&connection.received) else { return true }
-        connection.closesAt = nil
-        let script = script(number)
-        for (index, piece) in script.pieces.enumerated() {
-          if index > 0 { usleep(50) }
-          guard send(piece, to: connection.socket) else {
+        connection.endPlan()
+        connection.plan = script(number)
+        connection.due = .now
+        return true
+      }
+
+      /// Sends as much as may be sent by now.
+      ///
+      /// - Returns: Whether the connection is still there.
+      private func advance(_ connection: inout Connection) -> Bool {
+        guard let plan = connection.plan else { return true }
+        while connection.next < plan.pieces.count {
+          let number = connection.next
+          guard send(plan.pieces[number], to: connection.socket) else {
             Sockets.close(connection.socket)
             return false
           }
+          connection.next += 1
+          let pause = number < plan.pauses.count ? plan.pauses[number] : .zero
+          if pause > .zero {
+            connection.due = .now + pause
+            return true
+          }
+          if connection.next < plan.pieces.count { usleep(50) }
         }
-        switch script.end {
-        case .close:
-          Sockets.close(connection.socket)
-          return false
-        case .reset:
-          Sockets.reset(connection.socket)
-          return false
-        case .closeSoon: connection.closesAt = now + Self.idleLimit
-        case .keep: break
+        switch plan.end {
+        case .close: Sockets.close(connection.socket)
+        case .reset: Sockets.reset(connection.socket)
+        case .keep:
+          connection.endPlan()
+          return true
         }
-        return true
+        return false
       }
 
       /// The number of the request at the beginning of the bytes, all of which it takes, if it is whole.

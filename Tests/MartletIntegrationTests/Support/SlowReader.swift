@@ -13,10 +13,7 @@ struct SlowReader {
   }
 
   /// Why it cannot be had here, or `nil`.
-  static let problem: String? = {
-    let isThere = FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/h2")
-    return isThere ? nil : "python3-h2 is not installed"
-  }()
+  static let problem = PythonPackage.problem("h2")
 
   let target: RequestTarget
   private let process: ToolProcess

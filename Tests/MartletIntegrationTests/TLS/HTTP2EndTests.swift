@@ -15,10 +15,17 @@
 
       var testDescription: String { "\(lane), \(method), \(width) at a time, \(limit) on a connection" }
 
-      static let all = of([20, 50, 1000], widths: [1, 6, 20, 50]).filter {
-        Stress.isOn ? $0.limit == 20 || $0.width == 6 || $0.width == 50 : $0.limit == 20 && $0.width < 50
-      }
+      static let all =
+        of([20, 50, 1000], widths: [1, 6, 20, 50]).filter {
+          if requested != nil { return true }
+          return Stress.isOn ? $0.limit == 20 || $0.width == 6 || $0.width == 50 : $0.limit == 20 && $0.width < 50
+        }
+        // All but one of what is sent on a connection are refused.
+        + of([1], widths: [20])
       static let some = of([1 << 20], widths: [1, 6])
+
+      /// How many requests each of them has, and all of them are run, if that is asked for.
+      static let requested = Figures.setting("MARTLET_HTTP2_COUNT")
 
       private static func of(_ limits: [Int], widths: [Int]) -> [Case] {
         Lane.engines.flatMap { lane in
@@ -59,7 +66,7 @@
           access_log served.log;
         }
         """)
-      let count = Figures.setting("MARTLET_HTTP2_COUNT") ?? Stress.count(200, full: 2000)
+      let count = what.limit == 1 ? 200 : Case.requested ?? Stress.count(200, full: 2000)
 
       let errors = await Self.run(what, count, server.url, Self.client(what.lane, authority))
 
@@ -96,7 +103,7 @@
       let client = Self.client(lane, authority)
 
       // From a little before to a little after that.
-      for number in 0..<Stress.count(40, full: 250) {
+      for number in 0..<(Case.requested.map { min($0, 1000) } ?? Stress.count(40, full: 250)) {
         #expect(try await client.get("\(raw: server.url)/\(number)").httpVersion == "2")
         try await Task.sleep(for: .microseconds(46_000 + number % 13 * 500))
       }

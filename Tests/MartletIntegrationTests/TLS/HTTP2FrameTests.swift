@@ -26,7 +26,8 @@
           // NO_ERROR after the head cannot be told from END_STREAM before libcurl 8.0.1.
           Case(
             name: "RST_STREAM \(code) after the head", steps: ["head", "data:abc", "wait:5", "reset:\(code)"],
-            kind: code == 13 ? nil : kind(code), isEither: code == 0),
+            body: code == 0 && !FrameSequence.requiresEndOfStream ? "abc" : nil, kind: code == 13 ? nil : kind(code),
+            isEither: code == 0),
         ]
       }
 
@@ -83,11 +84,13 @@
             let result = await Result { try await client.get(server.target(index * 2, what.steps)) }
             switch result {
             case .success(let response):
-              #expect(what.isEither || what.body == response.text, "\(what.name): \(response.text)")
+              #expect(what.body == response.text, "\(what.name): \(response.text)")
               #expect(response.headers["x-number"] == "\(index * 2)")
             case .failure(let error as HTTPError):
               #expect(what.isEither || what.body == nil, "\(what.name): \(error)")
               #expect(what.kind == nil || what.kind == error.kind, "\(what.name): \(error)")
+              // Nothing here is so slow, or so silent, that a limit of time may be what ends it.
+              #expect(error.kind != .timedOut, "\(what.name): \(error)")
             case .failure(let error): Issue.record("\(what.name): \(error)")
             }
             let next = try await client.get(

@@ -27,7 +27,9 @@ struct HTTP2Server {
   }
 
   /// The target of a request that is answered in this way.
-  func target(_ number: Int, _ steps: [String]) -> RequestTarget {
+  func target(_ number: Int, _ steps: [String]) -> RequestTarget { Self.target(url, number, steps) }
+
+  static func target(_ url: String, _ number: Int, _ steps: [String]) -> RequestTarget {
     RequestTarget("\(raw: url)/\(number)/\(raw: steps.joined(separator: "/"))")
   }
 
@@ -36,12 +38,21 @@ struct HTTP2Server {
     process.outputSoFar.split(separator: "\n").count { $0 == "request \(number)" }
   }
 
+  /// The requests that were read more than once.
+  var repeatedNumbers: [Int] {
+    let numbers = process.outputSoFar.split(separator: "\n").filter { $0.hasPrefix("request ") }
+    return Dictionary(grouping: numbers.compactMap { Int($0.dropFirst(8)) }) { $0 }
+      .filter { $0.value.count > 1 }.map(\.key)
+  }
+
   /// The server, which knows these steps.
   ///
   /// - `head:STATUS:NAME=VALUE…` and `end:STATUS:…`: HEADERS, the latter with END_STREAM; `trailer:NAME=VALUE…`.
   /// - `data:TEXT` and `last:TEXT`: DATA, the latter with END_STREAM.
   /// - `reset:CODE`: RST_STREAM. `goaway:CODE:LAST`: GOAWAY, where the last stream is this one and that many more.
-  /// - `frame:TYPE:FLAGS:STREAM:HEX`: any frame; the stream `-` is this one. `raw:HEX`: bytes.
+  /// - `fill:COUNT`: DATA of that many `x`.
+  /// - `frame:TYPE:FLAGS:STREAM:HEX`: any frame; the stream `-` is this one, `-2` and `+2` are its neighbours.
+  /// - `lie:LENGTH:TYPE:FLAGS:STREAM:HEX`: the same with another length. `raw:HEX`: bytes.
   /// - `wait:MS`, `close`, and `COUNT*STEP`.
   private static let program = """
     import os, socket, ssl, struct, sys, threading, time
@@ -71,7 +82,8 @@ struct HTTP2Server {
 
         def block(self, words, first):
             fields = first + [tuple(word.split("=", 1)) for word in words]
-            return self.encoder.encode(fields)
+            # Not into the table: a client that was sent garbage has another one.
+            return self.encoder.encode([hpack.NeverIndexedHeaderTuple(*field) for field in fields])
 
         def step(self, text, number, stream):
             count, star, rest = text.partition("*")
@@ -91,9 +103,16 @@ struct HTTP2Server {
                 return frame(3, 0, stream, struct.pack(">I", int(words[0])))
             if name == "goaway":
                 return frame(7, 0, 0, struct.pack(">II", max(0, stream + int(words[1])), int(words[0])))
-            if name == "frame":
-                target = stream if words[2] == "-" else int(words[2])
-                return frame(int(words[0]), int(words[1]), target, bytes.fromhex(words[3]))
+            if name == "fill":
+                return frame(0, 0, stream, b"x" * int(words[0]))
+            if name in ("frame", "lie"):
+                length = int(words.pop(0)) if name == "lie" else None
+                kind, flags, target, data = words
+                if target == "-":
+                    target = stream
+                else:
+                    target = max(0, int(target) + (stream if target[0] in "+-" else 0))
+                return frame(int(kind), int(flags), target, bytes.fromhex(data), length)
             if name == "raw":
                 return bytes.fromhex(words[0])
             raise ValueError(text)
@@ -169,15 +188,19 @@ struct HTTP2Server {
         threading.Thread(target=run, args=(listener.accept()[0],), daemon=True).start()
     """
 
-  /// Why there can be none, or `nil`.
-  fileprivate static let problem: String? = {
+}
+
+/// A package of Python's, as Debian installs them.
+enum PythonPackage {
+  /// Why there is none of this name, or `nil`.
+  static func problem(_ name: String) -> String? {
     let places = ["/usr/lib/python3/dist-packages", "/usr/local/lib/python3/dist-packages"]
-    let isThere = places.contains { FileManager.default.fileExists(atPath: "\($0)/hpack") }
-    return isThere ? nil : "python3-hpack is not installed"
-  }()
+    let isThere = places.contains { FileManager.default.fileExists(atPath: "\($0)/\(name)") }
+    return isThere ? nil : "python3-\(name) is not installed"
+  }
 }
 
 extension Trait where Self == Needs {
   /// The test is skipped where Python, its package hpack or OpenSSL is missing, but not in CI.
-  static var needsHTTP2Server: Needs { .needs(.python, .openssl, problem: HTTP2Server.problem) }
+  static var needsHTTP2Server: Needs { .needs(.python, .openssl, problem: PythonPackage.problem("hpack")) }
 }

@@ -40,22 +40,36 @@
 
     @Test(arguments: Case.all) func `the next request gets its own answer`(_ what: Case) async throws {
       let (server, tls) = try await Self.server(what.isSecure)
-      let client = what.lane.client { $0.tls = tls }
-      var number = 0
-      for (pause, count) in [(0, 5), (5, 5), (100, 2), (1000, Stress.count(1, full: 5))] {
-        for _ in 0..<count {
-          number += 2
-          let first = try await client.send(
-            HTTPRequest(what.method, server.target(number, what.status, what.after, pause: pause)))
-          #expect(first.headers["X-Number"] == "\(number)")
-          // Before that it could be the answer to the next one, for all that anybody can tell.
-          #expect(await server.waitForSent(number))
 
-          let second = try await client.send(
-            number % 4 == 0 ? .get(server.target(number + 1)) : .post(server.target(number + 1), body: .text("x")))
-          #expect(second.headers["X-Number"] == "\(number + 1)" && second.text == "\(number + 1)")
+      // Each with connections of its own: 1,008 for each pause, all cases together.
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for worker in 0..<Stress.count(1, full: 42) {
+          let client = what.lane.client { $0.tls = tls }
+          group.addTask {
+            for (place, (pause, count)) in [(0, 5), (5, 5), (100, 2), (1000, 1)].enumerated() {
+              for turn in 0..<(Stress.isOn ? 1 : count) {
+                try await Self.ask(what, 2 * (turn + 10 * place + 100 * worker), pause, server, client)
+              }
+            }
+          }
         }
+        try await group.waitForAll()
       }
+    }
+
+    private static func ask(
+      _ what: Case, _ number: Int, _ pause: Int, _ server: WireServer, _ client: HTTPClient
+    ) async throws {
+      let first = try await client.send(
+        HTTPRequest(what.method, server.target(number, what.status, what.after, pause: pause)))
+      #expect(first.headers["X-Number"] == "\(number)")
+      // Before that it could be the answer to the next one, for all that anybody can tell.
+      #expect(await server.waitForSent(number))
+
+      let isGet = (number / 2 + number / 200) % 2 == 0
+      let second = try await client.send(
+        isGet ? .get(server.target(number + 1)) : .post(server.target(number + 1), body: .text("x")))
+      #expect(second.headers["X-Number"] == "\(number + 1)" && second.text == "\(number + 1)")
     }
 
     @Test(arguments: Lane.engines) func `a message of TLS itself is no reason for another connection`(

@@ -84,6 +84,23 @@ import Testing
     #expect(bare?.response?.isBodyTruncated == false)
   }
 
+  /// Nothing is read, so nobody knows: of such a body not even an end is waited for.
+  @Test func `a body of unknown length counts as cut where nothing of it is kept, also an empty one`() async throws {
+    for headers: HTTPHeaders in [["Transfer-Encoding": "chunked"], ["Content-Encoding": "gzip"]] {
+      let asked = Log<Int>()
+      for (limit, isCut) in [(0, true), (1, false)] {
+        let client = Self.client(Self.response(404, headers: headers, pieces: 0, asked: asked))
+
+        let error = await #expect(throws: HTTPError.self) {
+          try await client.get("http://example.test/", options: .errorBodyBytes(limit))
+        }
+
+        #expect(error?.response?.isBodyTruncated == isCut && error?.response?.body.isEmpty == true)
+        #expect(asked.elements.count == limit)
+      }
+    }
+  }
+
   @Test func `reads a little of a redirect's body only`() async throws {
     let asked = Log<Int>()
     let client = HTTPClient.onTestClock {

@@ -2,11 +2,15 @@
 struct Repetition {
   /// How often a request may be refused unread: a server that takes nothing at all is not asked for ever.
   static let maximumRefusals = 10
+  /// After how many refusals it gets a connection of its own, on which it is the first: where many requests share what a
+  /// connection still takes, somebody may have no luck ten times in a row.
+  private static let sharedRefusals = 3
 
   /// How many attempts do not count.
   private(set) var uncounted = 0
   private var refusals = 0
   private(set) var needsHTTP11 = false
+  var needsNewConnection: Bool { refusals >= Self.sharedRefusals }
   private var hasBegunAnew = false
 
   /// Whether a request is repeated whatever its method and without any budget: the server has not processed it (RFC 9113

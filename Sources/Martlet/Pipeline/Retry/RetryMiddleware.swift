@@ -13,6 +13,7 @@ struct RetryMiddleware: Stage {
         return try result.get()
       }
       if repetition.needsHTTP11 { context.needsHTTP11 = true }
+      if repetition.needsNewConnection { context.needsNewConnection = true }
       if pause > .zero { try await call.pause(for: pause) }
       context.attempt += 1
     }

@@ -21,9 +21,10 @@ final class Watchdog: Sendable {
   /// Limits closer together than this are looked at in one go, so that many of them cannot keep a core busy.
   private static let grain = Duration.milliseconds(5)
 
-  /// A timer that is later than this has not been late by load: the process was stopped, or the machine slept.
-  private static let standstill = Duration.milliseconds(500)
-  /// How long what came in the meantime has to be read, before anything is ended for its silence.
+  /// A timer that is later than this may mean that the process was stopped, or that the machine slept.
+  private static let standstill = Duration.milliseconds(50)
+  /// Who should have read what came in the meantime was as late: before anything is ended for its silence, there is as
+  /// much time again, but no more than this.
   static let grace = Duration.milliseconds(500)
 
   private let timeline: Timeline
@@ -80,8 +81,9 @@ final class Watchdog: Sendable {
         // Bounded: a machine that is always late must not keep every limit from passing.
         for _ in 0..<3 {
           guard (try? await timeline.watch(max(due - timeline.now(), .zero))) != nil else { return }
-          guard timeline.knowsStandstill, timeline.now() - due > Watchdog.standstill else { break }
-          due = timeline.now() + Watchdog.grace
+          let late = timeline.now() - due
+          guard timeline.knowsStandstill, late > Watchdog.standstill else { break }
+          due = timeline.now() + min(late, Watchdog.grace)
         }
         self?.look(generation: generation)
       }

@@ -23,6 +23,7 @@
     @exclusivity(unchecked) private var lastConnection: ConnectionInfo?
     @exclusivity(unchecked) private var waitsForSharing = false
     @exclusivity(unchecked) private var connectionKey = ExclusiveConnections.shared
+    @exclusivity(unchecked) private var needsNewConnection = false
     @exclusivity(unchecked) private var lists: [UnsafeMutableRawPointer] = []
     /// The connection that the transfer was sent on, by its addresses; `nil` where it has none.
     @exclusivity(unchecked) private(set) var connectionName: UInt64?
@@ -82,6 +83,7 @@
         lines = nil
         waitsForSharing = false
         connectionKey = ExclusiveConnections.shared
+        needsNewConnection = false
       }
       if wire.url != text { set(setURL(wire.url)) }
       if lines !== wire.lines {
@@ -108,6 +110,11 @@
       if key != connectionKey {
         set(setConnectionKey(key))
         connectionKey = key
+      }
+      if transfer.context.needsNewConnection != needsNewConnection {
+        needsNewConnection = transfer.context.needsNewConnection
+        let isFresh = needsNewConnection || key == ExclusiveConnections.fresh
+        set(martlet_easy_set_number(easy, CInt(martlet_opt_fresh_connect), isFresh ? 1 : 0))
       }
       if !wire.isPlain {
         if wire.hasBody { set(martlet_easy_set_upload(easy, wire.length ?? -1)) }

@@ -24,6 +24,16 @@ import Testing
     #expect(!repetition.needsHTTP11)
   }
 
+  @Test func `from its third refusal on a request has a connection of its own`() {
+    var repetition = Repetition()
+    let isNew = (0..<5).map { _ in
+      _ = repetition.isOwed(after: Self.lost(reached: false), isHTTP2Chosen: false)
+      return repetition.needsNewConnection
+    }
+
+    #expect(isNew == [false, false, true, true, true])
+  }
+
   @Test(arguments: [lost(), lost(http2Code: 2), lost(http2Code: 13), .init(status: .tooManyRequests, headers: [:])])
   func `what may have been processed is not owed`(_ outcome: RetryPolicy.Outcome) {
     var repetition = Repetition()

@@ -20,6 +20,16 @@ import Testing
     }
   }
 
+  /// Never answers.
+  private struct SilentTransport: AbortAwareTransport {
+    let contexts: Log<RequestContext>
+
+    func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+      contexts.add(context)
+      return try await withAbort(context.exchange.abortSource) { try await untilCancelled() }
+    }
+  }
+
   private let clock = TestClock(advancing: .manually)
   private let transport = ReportingTransport()
 
@@ -70,6 +80,34 @@ import Testing
 
     let error = try await #require(throws: HTTPError.self) { try await handle.value }
     #expect(error.kind == .timedOut && error.elapsed == .seconds(110))
+  }
+
+  @Test func `the wait for the head begins again when the request body moves`() async throws {
+    let contexts = Log<RequestContext>()
+    let client = HTTPClient {
+      $0.clock = clock
+      $0.cache = .off
+      $0.retry = .off
+      $0.timeout = TimeoutPolicy(connect: nil, idle: .seconds(300), firstByte: .seconds(30), total: nil)
+      $0.transport = SilentTransport(contexts: contexts)
+    }
+    let handle = client.start(.get("https://a.test/"))
+    await contexts.wait(for: 1)
+    let exchange = try #require(contexts.elements.first).exchange
+    exchange.enter(.waiting)
+
+    for _ in 0..<4 {
+      await clock.waitForSleepers(1)
+      clock.advance(by: .seconds(20))
+      exchange.didMove()
+    }
+    await clock.waitForSleepers(1)
+    #expect(handle.isAlive)
+    clock.advance(by: .seconds(30))
+
+    let error = try await #require(throws: HTTPError.self) { try await handle.value }
+    #expect(error.kind == .timedOut && error.phase == .waiting && error.message.contains("first byte"))
+    #expect(error.elapsed == .seconds(110))
   }
 
   @Test func `does not pass while the reader is what is waited for, and begins anew after it`() async throws {

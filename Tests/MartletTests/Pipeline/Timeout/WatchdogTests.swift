@@ -88,10 +88,24 @@ import Testing
     watchdog.watch(Probe(1, [.seconds(30)], log), next: .seconds(30))
     await clock.wait(forSleepers: 1)
 
-    clock.advance(by: .milliseconds(30_400))
+    clock.advance(by: .milliseconds(30_040))
     await log.wait(for: 1)
 
-    #expect(log.elements == [Look(name: 1, time: .milliseconds(30_400))])
+    #expect(log.elements == [Look(name: 1, time: .milliseconds(30_040))])
+  }
+
+  @Test func `after a short standstill it waits for as long again`() async {
+    let watchdog = Watchdog(Timeline(clock, knowsStandstill: true), changes: changes)
+    watchdog.watch(Probe(1, [.seconds(30)], log), next: .seconds(30))
+    await clock.wait(forSleepers: 1)
+
+    clock.advance(by: .milliseconds(30_300))
+    await clock.wait { $0.sleeperCount == 1 || log.count > 0 }
+    #expect(log.elements.isEmpty)
+    clock.advance(by: .milliseconds(300))
+    await log.wait(for: 1)
+
+    #expect(log.elements == [Look(name: 1, time: .milliseconds(30_600))])
   }
 
   @Test func `looks at each limit at its time, whatever the order they came in`() async {

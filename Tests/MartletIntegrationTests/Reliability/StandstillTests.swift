@@ -1,0 +1,47 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import TestSupport
+  import Testing
+
+  /// A process that was stopped for longer than its limits has not waited in vain: what came meanwhile is in its sockets.
+  @Suite(.ownThreads, .hangLimit) struct StandstillTests {
+    private static let head = Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n".utf8)
+
+    /// With an idle limit of 1 s: a little longer than that, and much longer.
+    @Test(arguments: Lane.engines, [1_300, 2_500])
+    func `bytes that came while the process was stopped are read before its limits pass`(
+      _ lane: Lane, milliseconds: Int
+    ) async throws {
+      let server = try ByteServer { number in
+        // Half of a body, and later the rest.
+        if number == 0 {
+          return DeliveryPlan(
+            pieces: [Self.head + Array("a".utf8), Array("bc".utf8)], pauses: [.milliseconds(500)], end: .keep)
+        }
+        // The process of this number asks, and is stopped until it has the whole answer.
+        kill(pid_t(number), SIGSTOP)
+        let pause = Duration.milliseconds(milliseconds / 2)
+        var plan = DeliveryPlan(pieces: [Self.head, Array("xyz".utf8)], pauses: [pause, pause], end: .keep)
+        plan.onEnd = { kill(pid_t(number), SIGCONT) }
+        return plan
+      }
+      defer { server.stop() }
+
+      await #expect(processExitsWith: .success) { [lane = lane as Lane, port = server.port as Int] in
+        let client = lane.client { $0.timeout = TimeoutPolicy(connect: nil, idle: .seconds(1), total: nil) }
+        let start = ContinuousClock.now
+        let texts = try await client.stream(.get("http://127.0.0.1:\(port)/0")) { response in
+          var body = response.body.makeAsyncIterator()
+          var text = Data()
+          if let piece = try await body.next() { text += piece }
+          async let other = client.get("http://127.0.0.1:\(port)/\(getpid())").text
+          while let piece = try await body.next() { text += piece }
+          return [String(decoding: text, as: UTF8.self), try await other]
+        }
+        #expect(texts == ["abc", "xyz"])
+        #expect(ContinuousClock.now - start >= .seconds(1.3))
+      }
+    }
+  }
+#endif

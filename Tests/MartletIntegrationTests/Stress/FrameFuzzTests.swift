@@ -1,0 +1,48 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import TestSupport
+  import Testing
+
+  /// Any frames of HTTP/2 end in a right response or an error of ours, in bounded time and memory.
+  ///
+  /// `MARTLET_FUZZ_SEED` repeats a run, `MARTLET_FRAME_COUNT` is the number of sequences in all.
+  @Suite(.ownThreads, .needsHTTP2Server, .needs(.proc), .hangLimit) struct FrameFuzzTests {
+    @Test(arguments: Lane.engines)
+    func `any frames end in a response or an error of ours, and others are not disturbed`(_ lane: Lane) async throws {
+      let seed = Figures.setting("MARTLET_FUZZ_SEED") ?? Int.random(in: 0...Int.max)
+      let all = Figures.setting("MARTLET_FRAME_COUNT") ?? Stress.count(400, full: 20_000)
+      let authority = try await CertificateAuthority()
+      let identity = try await authority.identity()
+      let (hostile, healthy) = (try await HTTP2Server(identity), try await HTTP2Server(identity))
+      let journal = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
+      try Data(count: FrameRun.workers * 8).write(to: journal)
+      defer { try? FileManager.default.removeItem(at: journal) }
+      let task = FrameRun.Order(
+        lane: lane, seed: UInt64(bitPattern: Int64(seed)), count: all / Lane.engines.count, hostile: hostile.url,
+        healthy: healthy.url, root: authority.root, journal: journal.path)
+      Figures.note("frames \(lane): MARTLET_FUZZ_SEED=\(seed), \(task.count) sequences")
+
+      let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        [task = task as FrameRun.Order] in
+        try await FrameRun(task).run()
+      }
+
+      Figures.show(child)
+      let repeated = hostile.repeatedNumbers + healthy.repeatedNumbers
+      // What the same server is asked next may meet what the sequence has left behind, and is then repeated.
+      #expect(repeated.allSatisfy { $0 >= task.count }, "sent twice: \(repeated.filter { $0 < task.count })")
+      guard child?.exitStatus != .exitCode(EXIT_SUCCESS) else { return }
+      let numbers = try Data(contentsOf: journal).withUnsafeBytes { Array($0.bindMemory(to: Int64.self)) }
+      for number in Set(numbers) {
+        let sequence = FrameSequence(seed: task.seed, number: Int(number))
+        Issue.record("sequence \(number) of seed \(seed) was under way: \(sequence.description)")
+      }
+    }
+
+    @Test func `the same seed makes the same sequences`() {
+      let all = (0..<200).map { FrameSequence(seed: 7, number: $0).description }
+      #expect(all == (0..<200).map { FrameSequence(seed: 7, number: $0).description } && Set(all).count > 150)
+    }
+  }
+#endif
