@@ -95,7 +95,7 @@ struct DownloadCommand: Equatable, Sendable {
     }
     defer { signals.ignore() }
     do {
-      let client = try Self.client(template)
+      let client = try await Self.client(template)
       let queue = RequestQueue(client: client)
       let handles = urls.enumerated().map { index, url in
         queue.download(
@@ -127,18 +127,19 @@ struct DownloadCommand: Equatable, Sendable {
   }
 
   /// A client as the command line describes it.
-  static func client(_ template: RequestCommand) throws -> HTTPClient {
+  static func client(_ template: RequestCommand) async throws -> HTTPClient {
     var configuration = HTTPClient.Configuration()
     configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
     configuration.cache = template.cache.map { .disk(URL(filePath: $0)) } ?? .off
     template.connecting.apply(to: &configuration)
-    try template.identity.apply(to: &configuration, url: template.url)
+    try await template.identity.apply(to: &configuration, url: template.url)
     if template.isVerbose {
-      configuration.attemptMiddleware = [
-        Trace(errors: Terminal(STDERR_FILENO), hasEngine: template.connecting.lane != .system)
-      ]
+      configuration.attemptMiddleware.append(
+        Trace(errors: Terminal(STDERR_FILENO), hasEngine: template.connecting.lane != .system))
     }
-    return HTTPClient { [configuration] in $0 = configuration }
+    let client = HTTPClient { [configuration] in $0 = configuration }
+    try await template.identity.fill(client.cookies)
+    return client
   }
 
   /// Says what went wrong.

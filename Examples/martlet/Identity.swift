@@ -31,10 +31,12 @@ struct Identity: Equatable, Sendable {
 
   /// Tells a client.
   ///
-  /// - Throws: ``UsageError`` if the file of a token cannot be read.
-  func apply(to configuration: inout HTTPClient.Configuration, url: String) throws(UsageError) {
+  /// - Throws: ``UsageError`` if the file of a token cannot be read, or a cookie cannot be sent.
+  func apply(to configuration: inout HTTPClient.Configuration, url: String) async throws(UsageError) {
     if hasNoCookies { configuration.cookies = .off }
-    if let jar { configuration.cookies = .file(URL(fileURLWithPath: jar)) }
+    // Every run of the tool belongs to the session that the file stands for, as with curl.
+    if let jar { configuration.cookies = .file(URL(fileURLWithPath: jar), keepsSessionCookies: true) }
+    if let own = try await ownCookies(for: url) { configuration.attemptMiddleware.append(own) }
     if let credentials { configuration.credentialStore = .file(URL(fileURLWithPath: credentials)) }
     configuration.authenticators[.origin(url)] = try authenticator
   }
@@ -54,20 +56,25 @@ struct Identity: Equatable, Sendable {
     }
   }
 
-  /// Puts the cookies of the command line into the jar of a client.
-  ///
-  /// - Throws: ``UsageError`` if one of them cannot be kept, or the file cannot be read.
-  func fill(_ jar: CookieJar, url: String) async throws(UsageError) {
-    if let problem = await jar.problem { throw UsageError(problem.message) }
-    if let cookiesText {
-      let data = try Self.contents(of: cookiesText, for: "--cookies-txt")
-      await jar.add(netscape: String(decoding: data, as: UTF8.self))
-    }
+  private func ownCookies(for url: String) async throws(UsageError) -> OwnCookies? {
+    guard !cookies.isEmpty else { return nil }
+    let jar = CookieJar()
     for cookie in cookies {
       guard await jar.set(line: "\(cookie); Path=/", from: RequestTarget(url)) else {
         throw UsageError("--cookie '\(cookie.prefix { $0 != "=" })' is not a cookie that this URL could have")
       }
     }
+    return OwnCookies(jar: jar)
+  }
+
+  /// Puts the cookies of a `cookies.txt` into the jar of a client.
+  ///
+  /// - Throws: ``UsageError`` if the jar has a problem, or the file cannot be read.
+  func fill(_ jar: CookieJar) async throws(UsageError) {
+    if let problem = await jar.problem { throw UsageError(problem.message) }
+    guard let cookiesText else { return }
+    let data = try Self.contents(of: cookiesText, for: "--cookies-txt")
+    await jar.add(netscape: String(decoding: data, as: UTF8.self))
   }
 
   private static func text(of token: Token) throws(UsageError) -> String {

@@ -37,12 +37,12 @@ struct RunRequest: Sendable {
     configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
     configuration.cache = command.cache.map { .disk(URL(filePath: $0)) } ?? .off
     command.connecting.apply(to: &configuration)
-    try command.identity.apply(to: &configuration, url: command.url)
-    if let trace { configuration.attemptMiddleware = [trace] }
+    try await command.identity.apply(to: &configuration, url: command.url)
+    if let trace { configuration.attemptMiddleware.append(trace) }
     let logging = LoggingMiddleware.fromEnvironment()
     if let logging { configuration.attemptMiddleware.append(logging) }
     let client = HTTPClient { [configuration] in $0 = configuration }
-    try await command.identity.fill(client.cookies, url: command.url)
+    try await command.identity.fill(client.cookies)
     // Cancelled at the end of this function, which is its only end.
     async let _ = trace?.announcePauses(of: client)
     let start = ContinuousClock.now

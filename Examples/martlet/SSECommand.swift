@@ -12,12 +12,13 @@ struct SSECommand: Equatable, Sendable {
       var configuration = HTTPClient.Configuration()
       configuration.userAgent = "martlet/\(HTTPClient.Configuration.version)"
       command.connecting.apply(to: &configuration)
-      try command.identity.apply(to: &configuration, url: command.url)
+      try await command.identity.apply(to: &configuration, url: command.url)
       if command.isVerbose {
-        configuration.attemptMiddleware = [Trace(errors: errors, hasEngine: command.connecting.lane != .system)]
+        configuration.attemptMiddleware.append(
+          Trace(errors: errors, hasEngine: command.connecting.lane != .system))
       }
       let client = HTTPClient { [configuration] in $0 = configuration }
-      try await command.identity.fill(client.cookies, url: command.url)
+      try await command.identity.fill(client.cookies)
       for try await event in client.serverSentEvents(command.request, options: command.options) {
         try output.write(Self.text(of: event))
       }

@@ -63,7 +63,7 @@ struct UploadCommand: Equatable, Sendable {
     let signals = Signals { bar.end() }
     defer { signals.ignore() }
     do {
-      let client = try DownloadCommand.client(template)
+      let client = try await DownloadCommand.client(template)
       var options = template.options.accepts(.success)
       if template.timeout == nil { options.timeout = TimeoutPolicy(total: nil) }
       options.onProgress = { bar.show(sent: $0) }

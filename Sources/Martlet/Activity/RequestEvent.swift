@@ -14,6 +14,8 @@ public enum RequestEvent: Sendable {
   case upgraded(host: String)
   /// A response that could be kept for later requests was not, and why.
   case notCached(String)
+  /// A credential that was accepted, or a new token, could not be put into the ``CredentialStore``, and why.
+  case credentialNotStored(String)
   /// A redirect is followed.
   case redirected(RedirectHop)
   /// An attempt failed and will be repeated after a pause.

@@ -112,8 +112,18 @@ final class AuthSession: Sendable {
     let key = key(visit, answer.realm)
     let isNew = state.withLock { $0.accept(answer, key, stamp: sent.stamp) }
     guard isNew, isWorthStoring, !answer.isStored, !isToken, let store = visit.store else { return }
-    // A store that cannot be written costs a question the next time, not this response.
-    try? await store.set(answer.credential, for: storedSpace(visit.origin, answer.realm))
+    await keep(answer.credential, for: storedSpace(visit.origin, answer.realm), in: store, visit.call)
+  }
+
+  /// Stores a credential; one that cannot be stored costs a question the next time, not this response.
+  @inline(never) private func keep(
+    _ credential: Credential, for space: ProtectionSpace, in store: any CredentialStore, _ call: Call
+  ) async {
+    do {
+      try await withAbort(call.abortSource) { try await store.set(credential, for: space) }
+    } catch {
+      call.emit(.credentialNotStored(Self.text(error)))
+    }
   }
 
   /// Decides what follows from a 401, or from a proxy's 407.
@@ -164,6 +174,7 @@ final class AuthSession: Sendable {
   ) {
     let (store, timeline, limit) = (visit.store, visit.call.core.timeline, authenticator.answerLimit)
     let space = storedSpace(visit.origin, challenge.realm)
+    let onLoss: @Sendable (String) -> Void = { [weak call = visit.call] in call?.emit(.credentialNotStored($0)) }
     // A task of nobody's: the request that came first may be cancelled, and the others still wait.
     Task {
       let killer = Task {
@@ -177,7 +188,7 @@ final class AuthSession: Sendable {
         result = .success(
           try await withAbort(flight.abortSource) {
             try await Self.$answering.withValue(sessions) {
-              try await self.answer(challenge, offer, space, store, isStored: isStored)
+              try await self.answer(challenge, offer, space, store, isStored: isStored, onLoss)
             }
           })
       } catch {
@@ -191,7 +202,7 @@ final class AuthSession: Sendable {
 
   private func answer(
     _ challenge: AuthenticationChallenge, _ offer: Offer, _ space: ProtectionSpace, _ store: (any CredentialStore)?,
-    isStored: Bool
+    isStored: Bool, _ onLoss: @Sendable (String) -> Void
   ) async throws -> Answer? {
     if let store, isWorthStoring, !isToken {
       if isStored { try await store.set(nil, for: space) }
@@ -206,7 +217,9 @@ final class AuthSession: Sendable {
       throw HTTPError(.authenticationFailed, "\(credential) cannot answer \(offer.scheme)")
     }
     // The old refresh token may be worth nothing any more, so the new one is kept before it is used.
-    if isToken { try? await store?.set(credential, for: space) }
+    if isToken, let store {
+      do { try await store.set(credential, for: space) } catch { onLoss(Self.text(error)) }
+    }
     return answer
   }
 
@@ -218,10 +231,11 @@ final class AuthSession: Sendable {
   }
 
   private static func failure(_ message: String, _ error: any Error) -> HTTPError {
-    // Of an error that is not ours only the type: its text may quote what it was about.
-    let cause = (error as? HTTPError)?.description ?? "\(type(of: error))"
-    return HTTPError(.authenticationFailed, "\(message): \(cause)", underlying: error)
+    HTTPError(.authenticationFailed, "\(message): \(text(error))", underlying: error)
   }
+
+  /// Of an error that is not ours only the type: its text may quote what it was about.
+  private static func text(_ error: any Error) -> String { (error as? HTTPError)?.description ?? "\(type(of: error))" }
 
   /// Forgets everything and ends the questions under way.
   func signOut() async {

@@ -16,7 +16,8 @@ public protocol CredentialStore: Sendable {
   /// - Parameters:
   ///   - credential: The credential; `nil` forgets the one that is there.
   ///   - space: The space.
-  /// - Throws: Any error; after an accepted request it is ignored.
+  /// - Throws: Any error; that of a credential that was accepted, or of a new token, costs no response and is told as
+  ///   ``RequestEvent/credentialNotStored(_:)``.
   func set(_ credential: Credential?, for space: ProtectionSpace) async throws
 
   /// Forgets all of them.

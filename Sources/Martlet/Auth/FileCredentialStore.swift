@@ -3,18 +3,33 @@ public import Foundation
 /// Credentials in a file that only its owner can read (mode 0600).
 ///
 /// The file is JSON and not encrypted: whoever is the user, or root, can read it. It is replaced as a whole, so that it
-/// is always the old one or the new one; of two processes that write at the same time the last one wins. It is read for
-/// each question, so that one process sees what another has written.
+/// is always the old one or the new one. It is read for each question, so that one process sees what another has
+/// written.
+///
+/// Processes can share the file. A change waits up to 10 seconds for the lock, a file with the same name and `.lock`,
+/// which stays. Changes take effect in the order of the calls.
 public actor FileCredentialStore: CredentialStore {
   /// The largest file that is read.
   private static let maximumBytes = 4 << 20
 
   private let url: URL
+  /// How many milliseconds to wait for another process.
+  private let patience: Int
+  /// Files and locks block, which the threads of tasks must not; and a serial queue keeps the order of the calls.
+  private let executor = FileExecutor(label: "Martlet.FileCredentialStore")
+
+  /// The executor of the actor: a serial queue, whose thread may wait for the file.
+  public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   /// Takes a file, which need not exist.
   ///
   /// - Parameter url: A file URL. Its folder is made with mode 0700 if it does not exist.
-  public init(_ url: URL) { self.url = url }
+  public init(_ url: URL) { self.init(url, patience: 10_000) }
+
+  init(_ url: URL, patience: Int) {
+    self.url = url
+    self.patience = patience
+  }
 
   /// The credential of a space.
   ///
@@ -25,8 +40,12 @@ public actor FileCredentialStore: CredentialStore {
 
   /// Keeps a credential, or forgets it.
   ///
-  /// - Throws: ``HTTPError/Kind/file``.
+  /// - Throws: ``HTTPError/Kind/file``, also if another process holds the lock.
   public func set(_ credential: Credential?, for space: ProtectionSpace) throws {
+    try makeFolder()
+    let lock = try FileLock(path + ".lock", patience: patience)
+    defer { lock.release() }
+    try removeUnfinished()
     var records = try records()
     let had = records.count
     records.removeAll { $0.space == space }
@@ -38,10 +57,7 @@ public actor FileCredentialStore: CredentialStore {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     do {
-      let data = try encoder.encode(records)
-      try makeFolder()
-      // A name of its own, because there is no lock.
-      try PrivateFile.replace(path, with: data, by: "\(path).\(UUID().uuidString)")
+      try PrivateFile.replace(path, with: encoder.encode(records), by: newPath)
     } catch let error as EncodingError {
       throw HTTPError(.file, "the credentials cannot be encoded", underlying: error)
     }
@@ -49,10 +65,22 @@ public actor FileCredentialStore: CredentialStore {
 
   /// Removes the file.
   ///
-  /// - Throws: ``HTTPError/Kind/file`` if it is there and cannot be removed.
-  public func removeAll() throws { try PrivateFile.remove(path) }
+  /// - Throws: ``HTTPError/Kind/file`` if it is there and cannot be removed, or another process holds the lock.
+  public func removeAll() throws {
+    guard [path, newPath].contains(where: { DiskCalls.facts($0) != nil }) else { return }
+    let lock = try FileLock(path + ".lock", patience: patience)
+    defer { lock.release() }
+    try removeUnfinished()
+    try PrivateFile.remove(path)
+  }
 
   private var path: String { url.path(percentEncoded: false) }
+
+  /// The name of the file while it is written: always the same one, which only the holder of the lock uses.
+  private var newPath: String { path + ".new" }
+
+  /// Removes what a process has left that was killed while it wrote.
+  private func removeUnfinished() throws { try PrivateFile.remove(newPath) }
 
   private func makeFolder() throws {
     do {

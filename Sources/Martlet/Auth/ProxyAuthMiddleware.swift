@@ -44,7 +44,7 @@ struct ProxyAuthMiddleware: Stage {
     while true {
       exchanges += 1
       let refused: Refused
-      switch try await Self.send(request, context, next, exchange) {
+      switch try await Self.send(request, context, next, exchange, exchanges) {
       case .response(let response):
         await Self.takeNote(of: response, exchange)
         return response
@@ -63,14 +63,16 @@ struct ProxyAuthMiddleware: Stage {
 
   /// Sends a request, and tells a proxy's no from all that is something else.
   @inline(never) private static func send(
-    _ request: HTTPRequest, _ context: RequestContext, _ next: Next, _ exchange: ProxyExchange
+    _ request: HTTPRequest, _ context: RequestContext, _ next: Next, _ exchange: ProxyExchange, _ exchanges: Int
   ) async throws -> Outcome {
     do {
       let response = try await next(request, context)
       guard let used = exchange.use, !used.isTunnel, response.status.rawValue == 407 else { return .response(response) }
       return .refused(Refused(.response(response), used, response.headers))
     } catch let error as HTTPError {
-      guard let answer = exchange.refusal, let used = exchange.use, used.isTunnel else { throw error }
+      guard let answer = exchange.refusal, let used = exchange.use, used.isTunnel else {
+        throw AuthMiddleware.marked(error, exchanges)
+      }
       return .refused(Refused(.error(error), used, headers(answer, used.sent)))
     }
   }

@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 
 /// One call: what was asked, from its start to its one end.
@@ -331,7 +330,7 @@ package final class Call: Watched {
   }
 
   /// Tells on a queue: a closure may block, and the thread that bytes move on belongs to all requests of a client.
-  private func tellOnQueue() { DispatchQueue.global().async { self.tell() } }
+  private func tellOnQueue() { ProgressLanes.shared.run { self.tell() } }
 
   /// Tells what there is to tell, one after the other and without the lock.
   private func tell() {

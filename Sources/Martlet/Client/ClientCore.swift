@@ -52,6 +52,20 @@ package final class ClientCore: Sendable {
     state.withLock { $0.settings = next }
   }
 
+  /// The settings for the next call; files that could not be read for a reason that passes are read again.
+  private var freshSettings: ClientSettings {
+    let settings = settings
+    guard settings.isUnread else { return settings }
+    var configuration = settings.configuration
+    configuration.tls = configuration.tls.reread
+    let next = ClientSettings(configuration, reusing: settings)
+    return state.withLock {
+      // Not over a change that was made meanwhile.
+      if $0.settings === settings { $0.settings = next }
+      return $0.settings
+    }
+  }
+
   // MARK: Calls
 
   /// The options of a stream or a download: no total limit, unless they or the client have set one.
@@ -69,7 +83,7 @@ package final class ClientCore: Sendable {
     _ asked: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
     isManaged: Bool, isHeld: Bool = false, observer: (any CallObserver)? = nil
   ) throws -> Call {
-    let settings = settings
+    let settings = freshSettings
     let resolved =
       options.isEmpty ? settings.options : ResolvedOptions(options.over(settings.configuration.options))
     let id = ClientCore.nextID()

@@ -27,6 +27,9 @@ final class ClientSettings: Sendable {
   let problem: InvalidInput?
   private let transportProblem: InvalidInput?
 
+  /// Whether a file of theirs could not be read for a reason that passes.
+  var isUnread: Bool { configuration.transportSettings.tls.isUnread }
+
   init(_ configuration: HTTPClient.Configuration, reusing previous: ClientSettings? = nil) {
     self.configuration = configuration
     if let previous, previous.configuration.transportIdentity == configuration.transportIdentity {

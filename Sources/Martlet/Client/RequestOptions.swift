@@ -94,7 +94,7 @@ public struct RequestOptions: Sendable {
   /// Whether callbacks hear of a cancellation, as an error of kind ``HTTPError/Kind/cancelled``; `false` by default.
   public var reportsCancellation: Bool?
 
-  /// Called as bytes move, on a thread of the system's pool, which is not to be held for long.
+  /// Called as bytes move, on a thread of the library's, of which closures of all requests share eight.
   ///
   /// At most 20 times a second by the client's clock, one call after the other; what is left out is in the next one. A
   /// closure that takes its time gets fewer of them. The last one comes before the request's end is told, with a

@@ -85,3 +85,44 @@ extension DiskCalls {
     return stat(path, &facts) == 0 ? UInt64(truncatingIfNeeded: facts.st_dev) : nil
   }
 }
+
+extension DiskCalls {
+  /// The error of a call, by its number.
+  struct Failure: Error {
+    let code: Int32
+
+    /// Whether there is no such file.
+    var isAbsence: Bool { code == ENOENT || code == ENOTDIR }
+    /// Whether the process or the system has no descriptor or no memory left, which passes.
+    var isExhaustion: Bool { code == EMFILE || code == ENFILE || code == ENOMEM }
+    var text: String { String(cString: strerror(code)) }
+  }
+
+  /// Reads a regular file; follows links.
+  ///
+  /// - Parameters:
+  ///   - path: The file.
+  ///   - limit: The most bytes that are read.
+  /// - Returns: The bytes, or `nil` if it is something else than a regular file.
+  /// - Throws: ``Failure``.
+  static func contents(_ path: String, upTo limit: Int) throws(Failure) -> Data? {
+    guard !path.utf8.contains(0) else { throw Failure(code: ENOENT) }
+    // A pipe would otherwise hold up whoever opens it.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard descriptor >= 0 else { throw Failure(code: errno) }
+    defer { close(descriptor) }
+    guard facts(descriptor)?.isFile == true else { return nil }
+    var data = Data()
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    while data.count < limit {
+      let wanted = min(buffer.count, limit - data.count)
+      let count = buffer.withUnsafeMutableBytes {
+        fill(UnsafeMutableRawBufferPointer(rebasing: $0[..<wanted]), from: descriptor, at: Int64(data.count))
+      }
+      guard count >= 0 else { throw Failure(code: Int32(clamping: -count)) }
+      if count == 0 { break }
+      data += buffer[..<count]
+    }
+    return data
+  }
+}

@@ -27,3 +27,15 @@ private final class Handover: Sendable {
     func note() {}
   #endif
 }
+
+/// The executor of an actor that works with files: its jobs run in order, on a thread that may block.
+final class FileExecutor: SerialExecutor {
+  private let queue: DispatchQueue
+
+  init(label: String) { queue = DispatchQueue(label: label) }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+}

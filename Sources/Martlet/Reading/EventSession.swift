@@ -82,14 +82,14 @@ final class EventSession {
       self.body = body
       parser.push(piece)
     } catch let error as HTTPError where error.isConnectivity || error.isTimeout {
-      guard settings.repeats(request, options), !isLate else { throw error }
+      guard isRepeated, !isLate else { throw error }
       lost(connection)
     }
   }
 
   /// Plans the next connection, if there is to be one.
   private func lost(_ connection: OpenCall) {
-    guard settings.repeats(request, options) else {
+    guard isRepeated else {
       isOver = true
       return
     }
@@ -166,6 +166,9 @@ final class EventSession {
     if let end { limited.timeouts.total = .set(max(end - core.timeline.now(), .milliseconds(1))) }
     return limited
   }
+
+  /// Whether the request is sent again when its connection has ended.
+  private var isRepeated: Bool { settings.repeats(request, options.over(core.settings.configuration.options)) }
 
   private var random: Double { core.settings.configuration.random() }
 

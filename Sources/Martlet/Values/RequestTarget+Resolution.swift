@@ -17,7 +17,6 @@ extension RequestTarget {
       if parts.scheme != nil { return try URLParser.absolute(parts, text: text).adding(query) }
       try Self.checkRelative(parts, text: text)
       guard let base else {
-        try URLParser.refuseLeadingBlank(in: text)
         throw InvalidInput(
           "no scheme in \"\(URLRedaction.printable(text))\": set baseURL, or write a full URL that begins with https://"
         )
@@ -42,12 +41,12 @@ extension RequestTarget {
 
   /// Refuses what some parser could take for a host or a scheme.
   private static func checkRelative(_ parts: URLParts, text: String) throws(InvalidInput) {
+    try URLParser.refuseLeadingBlank(in: text)
     guard parts.authority == nil, parts.path.first != UInt8(ascii: "\\") else {
       throw InvalidInput(
         "\"\(URLRedaction.printable(text))\" would change the host: write the scheme, https://, before it")
     }
     guard !parts.hasColonInFirstSegment else {
-      try URLParser.refuseLeadingBlank(in: text)
       let shown = URLRedaction.printable(text)
       throw InvalidInput("a colon in the first segment of \"\(shown)\": write https:// before a host, / before a path")
     }

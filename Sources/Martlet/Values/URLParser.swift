@@ -70,7 +70,7 @@ enum URLParser {
     throw InvalidInput("control character 0x\(hex(bytes[index])) in the URL \"\(shown)\"")
   }
 
-  /// Refuses a blank before what would have a scheme without it.
+  /// Refuses a blank at the start, which is a mistake and no part of a path.
   static func refuseLeadingBlank(in text: String) throws(InvalidInput) {
     guard text.utf8.first == UInt8(ascii: " "), let edge = InvalidInput.edge(of: text, isLegal: { _ in true }) else {
       return

@@ -133,6 +133,33 @@
       #expect(error?.kind == .timedOut && error?.phase == .queued, "\(String(describing: error))")
     }
 
+    @Test(arguments: Lane.engines)
+    func `connections may die before and after a proxy's challenge`(lane: Lane) async throws {
+      let count = Shared(0)
+      let proxy = try MockServer { request in
+        let number = count.withLock {
+          $0 += 1
+          return $0
+        }
+        // Each time on a connection that has served.
+        if number == 2 || number == 4 { return .raw("") }
+        return number == 3 ? .status(407, headers: Self.challenge) : .ok("in")
+      }
+      let address = proxy.url
+      let client = lane.client {
+        $0.retry = .standard
+        $0.proxy = .proxy(Proxy(address))
+        $0.authenticators[.proxy(address)] = .password(user: "ada", password: "secret")
+      }
+
+      try await client.get("http://host.example/")
+      let response = try await client.get("http://host.example/")
+
+      #expect(response.text == "in" && response.attempts.count == 3)
+      // What was accepted by nobody is not sent unasked.
+      #expect(Self.values(proxy) == [nil, nil, nil, Self.basic, nil])
+    }
+
     // MARK: One question
 
     @Test(arguments: Lane.engines, ["http", "https"])

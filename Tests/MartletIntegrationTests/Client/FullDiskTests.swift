@@ -95,7 +95,7 @@
 
         #expect(error?.kind == .file && error?.message.contains("word") == false)
         #expect(try folder.contents("credentials") == before)
-        #expect(folder.names == ["credentials"])
+        #expect(folder.names == ["credentials", "credentials.lock"])
         #expect(try await store.credential(for: space) == .user("ada", password: "secret"))
 
         FullDiskTests.empty()

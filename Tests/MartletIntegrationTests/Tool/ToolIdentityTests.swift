@@ -95,6 +95,47 @@
       #expect(server.requests.map { $0.header("Cookie") } == ["a=1; b=2", "c=3", "d=4", nil])
     }
 
+    @Test func `keeps session cookies in the jar, and those of the command line out of it`() async throws {
+      let server = try MockServer { request in
+        switch request.path {
+        case "/login": .ok(headers: ["Set-Cookie": "s=1", "Set-Cookie": "b=3"])
+        case "/logout": .ok(headers: ["Set-Cookie": "s=; Max-Age=0"])
+        default: .ok()
+        }
+      }
+      let folder = try TemporaryFolder()
+      let jar = folder.path("jar")
+
+      for (path, options) in [
+        ("/login", ["--cookie", "a=1", "--cookie", "b=2"]), ("/", []), ("/", ["--cookie", "s=2", "--cookie", "c=4"]),
+        ("/logout", []), ("/", []),
+      ] {
+        let result = try await ToolProcess(
+          try ToolProcess.martlet(), [server.url(path), "--cookie-jar", jar] + options
+        ).end()
+        #expect(result.status == 0, "\(result.errors)")
+      }
+
+      #expect(
+        server.requests.map { $0.header("Cookie") } == ["a=1; b=2", "s=1; b=3", "b=3; s=2; c=4", "s=1; b=3", "b=3"])
+    }
+
+    @Test func `a cookie of the command line ends when the server sets or removes it`() async throws {
+      let server = try MockServer { request in
+        switch request.path {
+        case "/": .redirect(to: "/1").adding("Set-Cookie", "a=2; Path=/")
+        case "/1": .redirect(to: "/2").adding("Set-Cookie", "b=; Max-Age=0; Path=/")
+        default: .ok()
+        }
+      }
+
+      let result = try await ToolProcess.martlet(
+        server.url("/"), "--cookie", "a=1", "--cookie", "b=1", "--cookie", "c=1")
+
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(server.requests.map { $0.header("Cookie") } == ["a=1; b=1; c=1", "a=2; b=1; c=1", "a=2; c=1"])
+    }
+
     @Test(arguments: [
       (["--cookie", "a"], "--cookie needs"), (["--cookie", "__Host-a=1"], "--cookie '__Host-a'"),
       (["--cookie", "a=1", "--no-cookies"], "exclude each other"), (["-u", ":x"], "--user needs"),

@@ -11,6 +11,12 @@ import Testing
   private final class Folder: Sendable {
     let url = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
     var file: URL { url.appending(path: "deep/credentials.json") }
+    var lock: String { file.path + ".lock" }
+    var names: [String] {
+      get throws {
+        try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path).sorted()
+      }
+    }
     func mode(_ url: URL) throws -> Int? {
       let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
       return (attributes[.posixPermissions] as? NSNumber)?.intValue
@@ -34,8 +40,7 @@ import Testing
     #expect(try await next.credential(for: ProtectionSpace(scheme: "http", host: "a.test", port: 80)) == nil)
     #expect(try folder.mode(folder.file) == 0o600)
     #expect(try folder.mode(folder.file.deletingLastPathComponent()) == 0o700)
-    #expect(
-      try FileManager.default.contentsOfDirectory(atPath: folder.file.deletingLastPathComponent().path).count == 1)
+    #expect(try folder.names == ["credentials.json", "credentials.json.lock"])
 
     try await next.set(nil, for: Self.space)
     #expect(try await next.credential(for: Self.space) == nil)
@@ -43,6 +48,160 @@ import Testing
     try await next.removeAll()
     #expect(try await next.credential(for: other) == nil)
     #expect(!FileManager.default.fileExists(atPath: folder.file.path))
+  }
+
+  private static func space(_ number: Int) -> ProtectionSpace {
+    ProtectionSpace(scheme: "https", host: "\(number).test", port: 443)
+  }
+
+  @Test func `several stores of one file lose no update`() async throws {
+    let folder = Folder()
+    let stores = (0..<4).map { _ in FileCredentialStore(folder.file) }
+
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<40 {
+        group.addTask { try await stores[number % 4].set(.user("\(number)", password: "p"), for: Self.space(number)) }
+      }
+      try await group.waitForAll()
+    }
+
+    for number in 0..<40 {
+      #expect(try await stores[0].credential(for: Self.space(number)) == .user("\(number)", password: "p"))
+    }
+  }
+
+  /// Makes calls in their order, each before the one before it has ended.
+  private actor Caller {
+    private let executor = FileExecutor(label: "Caller")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    func start(_ store: FileCredentialStore) -> [Task<Void, any Error>] {
+      (0..<10).flatMap { number in
+        [
+          Task {
+            _ = self
+            try await store.set(.user("a", password: "p"), for: CredentialStoreTests.space(number))
+          },
+          Task {
+            _ = self
+            try await store.removeAll()
+          },
+          Task {
+            _ = self
+            try await store.set(.user("b", password: "p"), for: CredentialStoreTests.space(number))
+          },
+        ]
+      }
+    }
+
+    /// Returns when all calls have been made.
+    func pass() {}
+  }
+
+  @Test func `changes take effect in the order of the calls`() async throws {
+    let folder = Folder()
+    let store = FileCredentialStore(folder.file)
+    try await store.set(.user("u", password: "p"), for: Self.space)
+    let lock = try FileLock(folder.lock, patience: 1)
+    let caller = Caller()
+
+    let tasks = await caller.start(store)
+    await caller.pass()
+    lock.release()
+    for task in tasks { try await task.value }
+
+    for number in 0..<9 { #expect(try await store.credential(for: Self.space(number)) == nil) }
+    #expect(try await store.credential(for: Self.space(9)) == .user("b", password: "p"))
+  }
+
+  @Test func `reports a lock that another process keeps, and changes nothing`() async throws {
+    let folder = Folder()
+    let store = FileCredentialStore(folder.file, patience: 1)
+    try await store.set(.user("u", password: "p"), for: Self.space)
+    let lock = try FileLock(folder.lock, patience: 1)
+
+    let set = await #expect(throws: HTTPError.self) { try await store.set(nil, for: Self.space) }
+    let removal = await #expect(throws: HTTPError.self) { try await store.removeAll() }
+    let kept = try await store.credential(for: Self.space)
+    lock.release()
+    try await store.set(nil, for: Self.space)
+
+    for error in [set, removal] {
+      #expect(error?.kind == .file && error?.message.contains("another process") == true)
+    }
+    #expect(kept == .user("u", password: "p"))
+    #expect(try await store.credential(for: Self.space) == nil)
+  }
+
+  @Test(arguments: [true, false])
+  func `leaves nothing of a process that was killed while it wrote`(isRemoved: Bool) async throws {
+    let folder = Folder()
+    let store = FileCredentialStore(folder.file)
+    try await store.set(.user("u", password: "p"), for: Self.space)
+    try Data("secret".utf8).write(to: URL(fileURLWithPath: folder.file.path + ".new"))
+
+    if isRemoved { try await store.removeAll() } else { try await store.set(nil, for: Self.space(1)) }
+
+    #expect(try folder.names == (isRemoved ? [] : ["credentials.json"]) + ["credentials.json.lock"])
+  }
+
+  /// A store that cannot be written, or does not answer.
+  private struct UselessStore: CredentialStore {
+    var gate: Gate?
+    func credential(for space: ProtectionSpace) async throws -> Credential? { nil }
+    func set(_ credential: Credential?, for space: ProtectionSpace) async throws {
+      guard let gate else { throw HTTPError(.file, "the disk is full") }
+      await gate.wait()
+    }
+    func removeAll() async throws {}
+  }
+
+  private static func losses(_ handle: RequestHandle<HTTPResponse>) async -> [String] {
+    var losses: [String] = []
+    for await event in handle.events { if case .credentialNotStored(let reason) = event { losses.append(reason) } }
+    return losses
+  }
+
+  @Test func `tells that an accepted credential was not stored`() async throws {
+    let client = HTTPClient.onTestClock {
+      $0.transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
+      $0.credentialStore = UselessStore()
+      $0.authenticators[.origin("http://a.test")] = .ask { _ in .user("u", password: "p") }
+    }
+
+    let handle = client.start(.get("http://a.test/"))
+
+    #expect(try await handle.value.text == "in")
+    #expect(await Self.losses(handle).map { $0.contains("the disk is full") } == [true])
+  }
+
+  @Test func `tells that a new token was not stored`() async throws {
+    let client = HTTPClient.onTestClock {
+      $0.transport = AuthServer.accepting("Bearer new", challenge: "Bearer")
+      $0.credentialStore = UselessStore()
+      $0.authenticators[.origin("http://a.test")] = .oauth2(.token("old")) { _ in .token("new", refreshToken: "r") }
+    }
+
+    let handle = client.start(.get("http://a.test/"))
+
+    #expect(try await handle.value.text == "in")
+    #expect(await Self.losses(handle).map { $0.contains("the disk is full") } == [true])
+  }
+
+  @Test func `a store that does not answer holds no call beyond its end`() async throws {
+    let gate = Gate()
+    let client = HTTPClient.onTestClock {
+      $0.transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
+      $0.credentialStore = UselessStore(gate: gate)
+      $0.authenticators[.origin("http://a.test")] = .ask { _ in .user("u", password: "p") }
+    }
+
+    let task = Task { try await client.get("http://a.test/") }
+    await gate.waitForArrivals(1)
+    task.cancel()
+
+    await #expect(throws: CancellationError.self) { try await task.value }
+    gate.open()
   }
 
   @Test(arguments: [

@@ -275,6 +275,7 @@ import Testing
     case .authenticating: "authenticating"
     case .upgraded: "upgraded"
     case .notCached: "notCached"
+    case .credentialNotStored: "credentialNotStored"
     case .redirected: "redirected"
     case .retrying: "retrying"
     case .ended(.succeeded): "succeeded"

@@ -270,6 +270,19 @@ import Testing
     #expect(second.requests.count == 2)
   }
 
+  @Test(arguments: [true, false, nil], [true, false, nil])
+  func `what may be sent twice by the options is sent again`(client: Bool?, own: Bool?) async throws {
+    let transport = Self.answers(Self.stream("data: a\n\n"))
+    let request = HTTPRequest.post("http://example.test/chat", body: .text("question"))
+    var options = RequestOptions()
+    options.isIdempotent = own
+
+    _ = try await Self.texts(
+      Self.client(transport).derived { $0.options.isIdempotent = client }.serverSentEvents(request, options: options))
+
+    #expect(transport.requests.count == (own ?? client ?? false ? 2 : 1))
+  }
+
   @Test func `nothing is sent again if that is asked for, nor a body that can be read once`() async throws {
     let transport = StubTransport { _ in Self.stream("data: a\n\n") }
     let client = Self.client(transport)

@@ -49,6 +49,15 @@ import Testing
     #expect(throws: InvalidInput.self) { try RequestTarget(target).resolve(against: "https://a.test/api") }
   }
 
+  @Test(arguments: [" /users", "  users", " ?q=1", " //b.test/x", " users:search", " https://b.test/"])
+  func `names a blank at the start`(_ target: String) {
+    for base in ["https://a.test/api", nil] as [RequestTarget?] {
+      let error = #expect(throws: InvalidInput.self) { try RequestTarget(target).resolve(against: base) }
+
+      #expect(error?.message.hasSuffix("begins with a blank (0x20): trim it") == true, "\(error?.message ?? "")")
+    }
+  }
+
   @Test func `says what to do about a missing scheme`() {
     let bare = #expect(throws: InvalidInput.self) { try RequestTarget("google.com").resolve(against: nil) }
     let other = #expect(throws: InvalidInput.self) { try RequestTarget("//b.test/x").resolve(against: nil) }

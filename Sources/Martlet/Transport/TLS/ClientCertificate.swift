@@ -60,6 +60,23 @@ extension TLSSettings {
       ClientCertificate(form: .pkcs12(.pkcs12(in: data)), password: password)
     }
 
+    /// Whether one of its files could not be read for a reason that passes.
+    var isUnread: Bool {
+      switch form {
+      case .pem(let certificate, let key): certificate.isUnread || key.isUnread
+      case .pkcs12(let material): material.isUnread
+      }
+    }
+
+    /// The same, with files that are unread read again.
+    var reread: ClientCertificate {
+      switch form {
+      case .pem(let certificate, let key):
+        ClientCertificate(form: .pem(certificate: certificate.reread, key: key.reread), password: password)
+      case .pkcs12(let material): ClientCertificate(form: .pkcs12(material.reread), password: password)
+      }
+    }
+
     /// What is wrong with it.
     var problem: InvalidInput? {
       if let password, password.utf8.contains(0) {

@@ -2,40 +2,76 @@ import Foundation
 
 /// Certificates or a key: bytes that were read and checked when they were named, or why they cannot be used.
 struct TLSMaterial: Sendable, Hashable {
+  private enum Kind: Sendable, Hashable {
+    case certificates
+    case key(hasPassword: Bool)
+    case pkcs12
+  }
+
+  private struct File: Sendable, Hashable {
+    let url: URL
+    let kind: Kind
+  }
+
   /// The largest file that is read: all roots of a system take a quarter of a megabyte.
   static let maximumBytes = 16 << 20
 
   let bytes: Data
   let problem: InvalidInput?
+  /// The file to read again: the system had no descriptor or no memory left for it.
+  private let unread: File?
 
-  private init(_ bytes: Data, _ name: String, _ check: (Data) -> String?) {
-    let problem = check(bytes)
+  private init(_ bytes: Data, _ name: String, _ kind: Kind) {
+    let problem = Self.check(bytes, kind)
     self.bytes = problem == nil ? bytes : Data()
     self.problem = problem.map { InvalidInput("\(name) \($0)") }
+    unread = nil
   }
 
-  private init(_ url: URL, _ what: String, _ check: (Data) -> String?) {
-    switch Self.read(url) {
-    case .success(let bytes): self.init(bytes, Self.name(url, what), check)
-    case .failure(let failure): self.init(Data(), Self.name(url, what)) { _ in failure.message }
+  private init(problem: InvalidInput, unread: File?) {
+    bytes = Data()
+    self.problem = problem
+    self.unread = unread
+  }
+
+  private init(_ file: File) {
+    let name = Self.name(file)
+    do throws(Failure) {
+      self.init(try Self.read(file.url), name, file.kind)
+    } catch {
+      self.init(problem: InvalidInput("\(name) \(error.message)"), unread: error.isTransient ? file : nil)
     }
   }
 
+  /// Whether the file could not be read for a reason that passes.
+  var isUnread: Bool { unread != nil }
+
+  /// The same, read again if it is unread.
+  var reread: TLSMaterial { unread.map { TLSMaterial($0) } ?? self }
+
   // MARK: Kinds
 
-  static func certificates(in url: URL) -> TLSMaterial { TLSMaterial(url, "the PEM file", checkCertificates) }
-  static func certificates(in data: Data) -> TLSMaterial { TLSMaterial(data, "the PEM text", checkCertificates) }
+  static func certificates(in url: URL) -> TLSMaterial { TLSMaterial(File(url: url, kind: .certificates)) }
+  static func certificates(in data: Data) -> TLSMaterial { TLSMaterial(data, "the PEM text", .certificates) }
 
   static func key(in url: URL, hasPassword: Bool) -> TLSMaterial {
-    TLSMaterial(url, "the PEM file") { checkKey($0, hasPassword) }
+    TLSMaterial(File(url: url, kind: .key(hasPassword: hasPassword)))
   }
 
   static func key(in data: Data, hasPassword: Bool) -> TLSMaterial {
-    TLSMaterial(data, "the PEM text of the key") { checkKey($0, hasPassword) }
+    TLSMaterial(data, "the PEM text of the key", .key(hasPassword: hasPassword))
   }
 
-  static func pkcs12(in url: URL) -> TLSMaterial { TLSMaterial(url, "the PKCS #12 file", checkPKCS12) }
-  static func pkcs12(in data: Data) -> TLSMaterial { TLSMaterial(data, "the PKCS #12 data", checkPKCS12) }
+  static func pkcs12(in url: URL) -> TLSMaterial { TLSMaterial(File(url: url, kind: .pkcs12)) }
+  static func pkcs12(in data: Data) -> TLSMaterial { TLSMaterial(data, "the PKCS #12 data", .pkcs12) }
+
+  private static func check(_ data: Data, _ kind: Kind) -> String? {
+    switch kind {
+    case .certificates: checkCertificates(data)
+    case .key(let hasPassword): checkKey(data, hasPassword)
+    case .pkcs12: DER.isSequence(data) ? nil : "is not PKCS #12"
+    }
+  }
 
   private static func checkCertificates(_ data: Data) -> String? {
     let found = PEM.blocks(in: data)
@@ -59,34 +95,31 @@ struct TLSMaterial: Sendable, Hashable {
     return DER.isSequence(key.content) ? nil : "has a private key that is not one"
   }
 
-  private static func checkPKCS12(_ data: Data) -> String? { DER.isSequence(data) ? nil : "is not PKCS #12" }
-
   // MARK: Files
 
   private struct Failure: Error {
     let message: String
+    var isTransient = false
   }
 
-  private static func name(_ url: URL, _ what: String) -> String {
-    url.isFileURL
+  private static func name(_ file: File) -> String {
+    let (what, url) = (file.kind == .pkcs12 ? "the PKCS #12 file" : "the PEM file", file.url)
+    return url.isFileURL
       ? "\(what) '\(InvalidInput.printable(url.path(percentEncoded: false)))'"
       : "\(what) '\(URLRedaction.printable(url.absoluteString))'"
   }
 
-  private static func read(_ url: URL) -> Result<Data, Failure> {
-    guard url.isFileURL else { return .failure(Failure(message: "has a URL that is not a file URL")) }
-    guard let attributes = try? FileManager.default.attributesOfItem(atPath: url.resolvingSymlinksInPath().path) else {
-      return .failure(Failure(message: "does not exist"))
+  private static func read(_ url: URL) throws(Failure) -> Data {
+    guard url.isFileURL else { throw Failure(message: "has a URL that is not a file URL") }
+    let bytes: Data?
+    do throws(DiskCalls.Failure) {
+      bytes = try DiskCalls.contents(url.path(percentEncoded: false), upTo: maximumBytes + 1)
+    } catch {
+      guard !error.isAbsence else { throw Failure(message: "does not exist") }
+      throw Failure(message: "cannot be read: \(error.text)", isTransient: error.isExhaustion)
     }
-    guard attributes[.type] as? FileAttributeType == .typeRegular else {
-      return .failure(Failure(message: "is not a regular file"))
-    }
-    guard let file = try? FileHandle(forReadingFrom: url) else { return .failure(Failure(message: "cannot be read")) }
-    defer { try? file.close() }
-    guard let bytes = try? file.read(upToCount: maximumBytes + 1) ?? Data() else {
-      return .failure(Failure(message: "cannot be read"))
-    }
-    guard bytes.count <= maximumBytes else { return .failure(Failure(message: "is larger than 16 MiB")) }
-    return .success(bytes)
+    guard let bytes else { throw Failure(message: "is not a regular file") }
+    guard bytes.count <= maximumBytes else { throw Failure(message: "is larger than 16 MiB") }
+    return bytes
   }
 }

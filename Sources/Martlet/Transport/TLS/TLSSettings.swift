@@ -13,7 +13,8 @@ public import Foundation
 /// The settings are a client's, never a request's, and no two clients share a connection: with other settings a client
 /// opens connections of its own. Files are read once, when they are named. What is wrong with them, or with a pin, is
 /// thrown by every request as ``HTTPError/Kind/invalidRequest``, before anything is sent; a server that is not believed,
-/// or does not believe the client, is ``HTTPError/Kind/tls``.
+/// or does not believe the client, is ``HTTPError/Kind/tls``. A file that could not be read because no descriptor or no
+/// memory was left is read again by the next request, which throws ``HTTPError/Kind/file`` as long as that is so.
 ///
 /// They hold for servers; the connection to a proxy is not theirs.
 public struct TLSSettings: Sendable, Hashable {
@@ -30,9 +31,16 @@ public struct TLSSettings: Sendable, Hashable {
     case systemAnd(TLSMaterial)
     case only(TLSMaterial)
     case anything
+
+    var material: TLSMaterial? {
+      switch self {
+      case .system, .anything: nil
+      case .systemAnd(let material), .only(let material): material
+      }
+    }
   }
 
-  let trust: Trust
+  private(set) var trust: Trust
 
   /// Public keys of which the server's certificate has to have one, in addition to all other checks; none by default.
   ///
@@ -106,10 +114,7 @@ public struct TLSSettings: Sendable, Hashable {
 
   /// What is wrong with it.
   var problem: InvalidInput? {
-    switch trust {
-    case .system, .anything: break
-    case .systemAnd(let material), .only(let material): if let problem = material.problem { return problem }
-    }
+    if let problem = trust.material?.problem { return problem }
     if let pins {
       guard !pins.isEmpty else { return InvalidInput("the list of pins is empty, so no server could match it") }
       for pin in pins where Self.normalized(pin) == nil {
@@ -118,6 +123,21 @@ public struct TLSSettings: Sendable, Hashable {
       }
     }
     return clientCertificate?.problem
+  }
+
+  /// Whether a file could not be read for a reason that passes: no descriptor or no memory was left.
+  var isUnread: Bool { trust.material?.isUnread == true || clientCertificate?.isUnread == true }
+
+  /// The same, with files that are unread read again.
+  var reread: TLSSettings {
+    var settings = self
+    switch trust {
+    case .system, .anything: break
+    case .systemAnd(let material): settings.trust = .systemAnd(material.reread)
+    case .only(let material): settings.trust = .only(material.reread)
+    }
+    settings.clientCertificate = clientCertificate?.reread
+    return settings
   }
 
   /// The pins as `sha256//…`, without those that are none.

@@ -1,0 +1,63 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  /// Files of certificates in a process that has no descriptors left, which is one of its own.
+  @Suite(.ownThreads, .hangLimit) struct TLSFileTests {
+    /// Takes all descriptors that the process may have.
+    static func takeDescriptors() -> [Int32] {
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+      var limit = rlimit()
+      getrlimit(resource, &limit)
+      limit.rlim_cur = min(limit.rlim_cur, 256)
+      setrlimit(resource, &limit)
+      var taken: [Int32] = []
+      while true {
+        let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return taken }
+        taken.append(descriptor)
+      }
+    }
+
+    @Test func `one that finds no descriptor is read by a later request`() async {
+      await #expect(processExitsWith: .success) {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n", to: "a.pem")
+        let key = try folder.write("-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n", to: "key.pem")
+        let p12 = try folder.write(Data([0x30, 0]), to: "a.p12")
+        let server = try MockServer(.ok("in"))
+        let url = RequestTarget(server.url)
+
+        let taken = TLSFileTests.takeDescriptors()
+        let certificates: [TLSSettings.ClientCertificate?] = [nil, .pem(certificate: file, key: key), .pkcs12(p12)]
+        let clients = certificates.map { certificate in
+          HTTPClient {
+            $0.transport = .curl
+            $0.tls = certificate == nil ? .customRoots(pem: file) : .system
+            $0.tls.clientCertificate = certificate
+          }
+        }
+        let lost = HTTPClient { $0.tls = .customRoots(pem: URL(filePath: "/nowhere")) }
+        var errors: [HTTPError?] = []
+        for client in clients + [lost] {
+          errors.append(await #expect(throws: HTTPError.self) { try await client.get(url) })
+        }
+        for descriptor in taken { close(descriptor) }
+
+        #expect(errors.map { $0?.kind } == [.file, .file, .file, .file])
+        #expect(errors[0]?.message.contains("cannot be read: Too many open files") == true, "\(errors)")
+        for client in clients {
+          #expect(client.core.settings.isUnread)
+          #expect(try await client.get(url).text == "in")
+          #expect(client.core.settings.problem == nil)
+        }
+        let last = await #expect(throws: HTTPError.self) { try await lost.get(url) }
+        #expect(last?.kind == .invalidRequest && last?.message.contains("does not exist") == true)
+      }
+    }
+  }
+#endif
