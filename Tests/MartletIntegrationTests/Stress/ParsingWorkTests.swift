@@ -176,14 +176,13 @@
 
     @Test(arguments: readers) func `time grows as the text does`(_ reader: Reader) {
       for unit in reader.units {
-        let (small, large) = (Self.text(unit, 32 << 10), Self.text(unit, 128 << 10))
+        let (small, large) = (Self.text(unit, 16 << 10), Self.text(unit, 64 << 10))
 
         let first = Self.seconds(3) { reader.read(small) }
         let second = Self.seconds(2) { reader.read(large) }
 
         // Less is too short to be measured, and short enough.
-        guard second > 0.02 else { continue }
-        Figures.note("\(reader.testDescription) \(unit.debugDescription): \(first) s, four times the text \(second) s")
+        guard second > 0.01 else { continue }
         #expect(second < 10 * first, "\(unit.debugDescription): \(first) s, four times the text \(second) s")
       }
     }
