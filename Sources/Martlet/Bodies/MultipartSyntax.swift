@@ -23,16 +23,18 @@ enum MultipartSyntax {
 
   /// A name as it stands in quotes.
   static func escaped(_ name: String) -> String {
-    var result = String.UnicodeScalarView()
-    for scalar in name.unicodeScalars {
-      switch scalar {
-      case "\"": result.append(contentsOf: "%22".unicodeScalars)
-      case "\r": result.append(contentsOf: "%0D".unicodeScalars)
-      case "\n": result.append(contentsOf: "%0A".unicodeScalars)
-      default: result.append(scalar)
+    // By octets: appending several scalars at once takes as long as what is there already.
+    var result: [UInt8] = []
+    result.reserveCapacity(name.utf8.count)
+    for octet in name.utf8 {
+      switch octet {
+      case UInt8(ascii: "\""): result += "%22".utf8
+      case UInt8(ascii: "\r"): result += "%0D".utf8
+      case UInt8(ascii: "\n"): result += "%0A".utf8
+      default: result.append(octet)
       }
     }
-    return String(result)
+    return String(decoding: result, as: UTF8.self)
   }
 
   /// Whether a text can be the type of a part.
