@@ -159,7 +159,7 @@
       }
       do {
         let target = HTTP2Server.target(task.healthy, number + 1, ["head", "last:well"])
-        let next = try await healthyResponse(client, target)
+        let next = try await client.get(target, options: .timeout(.unlimited))
         if next.headers.values(of: "x-number") != ["\(number + 1)"] || next.text != "well" {
           wrong.append("the healthy server's request got \(next)")
         }
@@ -167,16 +167,6 @@
         wrong.append("the healthy server's request failed: \(error)")
       }
       return wrong
-    }
-
-    /// What a server has refused unread may be asked for again, a few times.
-    private func healthyResponse(_ client: HTTPClient, _ target: RequestTarget) async throws -> HTTPResponse {
-      for _ in 0..<3 {
-        do { return try await client.get(target, options: .timeout(.unlimited)) } catch let error as HTTPError {
-          guard error.wasNotProcessed else { throw error }
-        }
-      }
-      return try await client.get(target, options: .timeout(.unlimited))
     }
   }
 #endif
