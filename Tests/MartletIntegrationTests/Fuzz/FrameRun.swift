@@ -17,8 +17,9 @@
       var lane: Lane
       var seed: UInt64
       var count: Int
-      /// The server that sends sequences, and the one that sends only what is right.
+      /// The server that sends sequences, and those that send only what is right: one with GOAWAY, the other without.
       var hostile: String
+      var ending: String
       var healthy: String
       /// Their certificate authority.
       var root: URL
@@ -89,7 +90,8 @@
       let sequence = FrameSequence(seed: task.seed, number: number)
       var wrong: [String] = []
       let start = ContinuousClock.now
-      let url = sequence.isRight ? task.healthy : task.hostile
+      let url =
+        if !sequence.isRight { task.hostile } else if sequence.endsConnection { task.ending } else { task.healthy }
       let result = await ask(url, number, sequence, client)
       let elapsed = ContinuousClock.now - start
       var end = "responses"
@@ -120,7 +122,10 @@
       let body: HTTPBody? = sequence.method == "POST" ? .text("body") : nil
       let request = HTTPRequest(
         HTTPMethod(sequence.method), HTTP2Server.target(url, number, sequence.path), body: body)
-      let options: RequestOptions = sequence.isRight ? .timeout(.unlimited) : RequestOptions()
+      var options = RequestOptions()
+      if sequence.isRight { options.timeout = .unlimited }
+      // A request that GOAWAY meets on its way was not read, and is sent once more.
+      if sequence.isRight, sequence.endsConnection { options.retry = .standard }
       return await Result { try await sequence.reader.read(request, client, options) }
     }
 

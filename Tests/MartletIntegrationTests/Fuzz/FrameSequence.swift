@@ -28,6 +28,9 @@
       reader = choice < 4 ? DeliveryReader.allCases[choice] : .quick
     }
 
+    /// Whether it ends its connection, so that a request that follows may be refused unread.
+    var endsConnection: Bool { steps.contains { $0.hasPrefix("goaway") } }
+
     var path: [String] { steps.flatMap { $0.split(separator: "/").map(String.init) } }
     var description: String { "\(method), read by \(reader): \(path.joined(separator: "/"))" }
 

@@ -14,13 +14,14 @@
       let all = Figures.setting("MARTLET_FRAME_COUNT") ?? Stress.count(400, full: 20_000)
       let authority = try await CertificateAuthority()
       let identity = try await authority.identity()
-      let (hostile, healthy) = (try await HTTP2Server(identity), try await HTTP2Server(identity))
+      let hostile = try await HTTP2Server(identity)
+      let (ending, healthy) = (try await HTTP2Server(identity), try await HTTP2Server(identity))
       let journal = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
       try Data(count: FrameRun.workers * 8).write(to: journal)
       defer { try? FileManager.default.removeItem(at: journal) }
       let task = FrameRun.Order(
         lane: lane, seed: UInt64(bitPattern: Int64(seed)), count: all / Lane.engines.count, hostile: hostile.url,
-        healthy: healthy.url, root: authority.root, journal: journal.path)
+        ending: ending.url, healthy: healthy.url, root: authority.root, journal: journal.path)
       Figures.note("frames \(lane): MARTLET_FUZZ_SEED=\(seed), \(task.count) sequences")
 
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -29,7 +30,7 @@
       }
 
       Figures.show(child)
-      let repeated = hostile.repeatedNumbers + healthy.repeatedNumbers
+      let repeated = [hostile, ending, healthy].flatMap(\.repeatedNumbers)
       // What the same server is asked next may meet what the sequence has left behind, and is then repeated.
       #expect(repeated.allSatisfy { $0 >= task.count }, "sent twice: \(repeated.filter { $0 < task.count })")
       guard child?.exitStatus != .exitCode(EXIT_SUCCESS) else { return }

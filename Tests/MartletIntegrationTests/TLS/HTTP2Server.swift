@@ -49,7 +49,8 @@ struct HTTP2Server {
   ///
   /// - `head:STATUS:NAME=VALUE…` and `end:STATUS:…`: HEADERS, the latter with END_STREAM; `trailer:NAME=VALUE…`.
   /// - `data:TEXT` and `last:TEXT`: DATA, the latter with END_STREAM.
-  /// - `reset:CODE`: RST_STREAM. `goaway:CODE:LAST`: GOAWAY, where the last stream is this one and that many more.
+  /// - `reset:CODE`: RST_STREAM. `goaway:CODE:LAST`: GOAWAY, where the last stream is this one and that many more;
+  ///   later ones are not read.
   /// - `fill:COUNT`: DATA of that many `x`.
   /// - `frame:TYPE:FLAGS:STREAM:HEX`: any frame; the stream `-` is this one, `-2` and `+2` are its neighbours.
   /// - `lie:LENGTH:TYPE:FLAGS:STREAM:HEX`: the same with another length. `raw:HEX`: bytes.
@@ -79,6 +80,7 @@ struct HTTP2Server {
             self.socket = socket
             self.encoder = hpack.Encoder()
             self.decoder = hpack.Decoder()
+            self.last_stream = 2 ** 31
 
         def block(self, words, first):
             fields = first + [tuple(word.split("=", 1)) for word in words]
@@ -102,7 +104,8 @@ struct HTTP2Server {
             if name == "reset":
                 return frame(3, 0, stream, struct.pack(">I", int(words[0])))
             if name == "goaway":
-                return frame(7, 0, 0, struct.pack(">II", max(0, stream + int(words[1])), int(words[0])))
+                self.last_stream = max(0, stream + int(words[1]))
+                return frame(7, 0, 0, struct.pack(">II", self.last_stream, int(words[0])))
             if name == "fill":
                 return frame(0, 0, stream, b"x" * int(words[0]))
             if name in ("frame", "lie"):
@@ -118,6 +121,8 @@ struct HTTP2Server {
             raise ValueError(text)
 
         def answer(self, path, stream):
+            if stream > self.last_stream:
+                return
             _, number, *steps = path.replace("/early", "", 1).split("/")
             # In one piece: other threads write, too.
             os.write(1, f"request {number}\\n".encode())
