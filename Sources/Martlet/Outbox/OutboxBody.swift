@@ -12,11 +12,14 @@ private let closeFile: @Sendable (Int32) -> Void = { close($0) }
 
 /// The body of a request on its way into an outbox: a small one in memory, a larger one in a file of its own.
 ///
-/// The file is locked until the journal speaks of it: so whoever cleans up knows what nobody will ever speak of.
+/// The file is locked until the journal speaks of it: so whoever cleans up knows what nobody will ever speak of. Only who
+/// has locked a file, and has seen then that it still has its name, removes that name: it could be another one's by then.
 final class OutboxBody: Sendable {
   /// Up to so many bytes stand in the journal itself.
   static let smallBytes = 64 << 10
   private static let suffix = ".body"
+  /// How long who cleans up may have a file.
+  private static let patience = Duration.seconds(10)
 
   let body: OutboxRequest.Body
   private let path: String
@@ -86,12 +89,18 @@ final class OutboxBody: Sendable {
       let path = "\(folder)/\(name)"
       let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
       guard descriptor >= 0 else { return nil }
-      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, isNamed(descriptor, path) else {
         closeFile(descriptor)
         return nil
       }
       return (id, OutboxBody(.none, path, descriptor))
     }
+  }
+
+  /// Whether a path names the file that is open.
+  private static func isNamed(_ descriptor: Int32, _ path: String) -> Bool {
+    guard let open = DiskCalls.facts(descriptor), let named = DiskCalls.facts(path) else { return false }
+    return open.inode == named.inode
   }
 
   /// Bytes on their way to the disk; used by one after the other.
@@ -130,15 +139,16 @@ final class OutboxBody: Sendable {
 
     /// Makes the file, and locks it.
     private func make() throws(HTTPError) -> Int32 {
-      for _ in 0..<16 {
+      let end = ContinuousClock.now + patience
+      repeat {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw PrivateFile.error("cannot be made", path, errno) }
-        if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return descriptor }
-        // Who cleans up was faster, and removes it.
-        unlink(path)
+        // Who cleans up may be faster, and then removes it, or lets it be.
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0, ContinuousClock.now < end { usleep(1_000) }
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0, isNamed(descriptor, path) { return descriptor }
         closeFile(descriptor)
-      }
-      throw HTTPError(.file, "\(PrivateFile.shown(path)) is removed all the time")
+      } while ContinuousClock.now < end
+      throw HTTPError(.file, "another process has held \(PrivateFile.shown(path)) for \(patience)")
     }
 
     func finish() throws(HTTPError) -> OutboxBody {

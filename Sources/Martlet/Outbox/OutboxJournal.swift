@@ -27,6 +27,8 @@ final class OutboxJournal: Sendable {
     var changes: [OutboxChange] = []
     /// The places that could not be read.
     var damaged = 0
+
+    var isEmpty: Bool { !isAnew && changes.isEmpty && damaged == 0 }
   }
 
   private struct State {
@@ -108,7 +110,7 @@ final class OutboxJournal: Sendable {
 
   private static func isUnchanged(_ path: String, _ state: State) -> Bool {
     guard let facts = DiskCalls.facts(path) else { return false }
-    return facts.inode == state.inode && facts.size == state.end
+    return facts.inode == state.inode && facts.size == state.end && state.news.isEmpty
   }
 
   private func catchUp(_ state: inout State) throws(HTTPError) {
@@ -274,7 +276,7 @@ final class OutboxJournal: Sendable {
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``; the journal is what it was.
   func compact(_ entries: [OutboxEntry]) throws(HTTPError) -> [UUID: Range<Int64>]? {
     try locked { state throws(HTTPError) in
-      guard Self.isUnchanged(path, state), state.news.changes.isEmpty else { return nil }
+      guard Self.isUnchanged(path, state) else { return nil }
       let new = path + ".new"
       unlink(new)
       let descriptor = openFile(new, O_RDWR | O_CREAT | O_EXCL)

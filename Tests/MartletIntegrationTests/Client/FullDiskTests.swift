@@ -120,6 +120,24 @@
       }
     }
 
+    @Test func `what others have added to an outbox is known after a write that failed`() async {
+      await #expect(processExitsWith: .success) {
+        let folder = try TemporaryFolder()
+        let (one, other) = (try OutboxJournal(folder.url), try OutboxJournal(folder.url))
+        _ = try other.append([OutboxRecord.removed(UUID()).bytes], isSynced: false)
+
+        FullDiskTests.fill(at: try folder.contents("journal").count)
+        let error = #expect(throws: HTTPError.self) {
+          try one.append([OutboxRecord.removed(UUID()).bytes], isSynced: false)
+        }
+        FullDiskTests.empty()
+
+        #expect(error?.kind == .file)
+        #expect(try one.catchUp().changes.count == 1)
+        #expect(try one.catchUp().changes.isEmpty)
+      }
+    }
+
     @Test func `what cannot be put in its place is removed`() throws {
       let folder = try TemporaryFolder()
       try folder.write("x", to: "a/in the way")

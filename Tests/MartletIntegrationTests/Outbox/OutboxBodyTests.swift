@@ -1,0 +1,29 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+/// Files of bodies, while another process cleans up.
+@Suite(.ownThreads, .hangLimit) struct OutboxBodyTests {
+  @Test func `a body that is stored while somebody cleans up keeps its file`() async throws {
+    let folder = try TemporaryFolder()
+    let (path, isOver) = (folder.url.path, Shared(false))
+    let bytes = Data(repeating: 1, count: OutboxBody.smallBytes + 1)
+    let cleaner = Thread {
+      while !isOver.value {
+        for (_, body) in OutboxBody.abandoned(in: path, except: []) { body.discard() }
+      }
+    }
+    cleaner.start()
+    defer { isOver.withLock { $0 = true } }
+
+    for _ in 0..<Stress.count(1_000, full: 10_000) {
+      let id = UUID()
+      let body = try await OutboxBody.store(.data(bytes), of: id, in: path, limit: .max)
+      // As long as it is held, nobody else may remove it.
+      #expect(OutboxBody.isWhole(id, in: path, length: Int64(bytes.count)) == true)
+      body.discard()
+    }
+  }
+}
