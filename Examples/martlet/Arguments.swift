@@ -140,6 +140,7 @@ struct Arguments {
     case "--include": command.includesHead = true
     case "--timing": command.showsTiming = true
     case "--no-proxy": command.connecting.isDirect = true
+    case "--http2-prior-knowledge": command.connecting.version = .http2PriorKnowledge
     case _ where Identity.flags.contains(name): try command.identity.read(flag: name)
     case "--insecure": command.connecting.isInsecure = true
     case "--help": shortcut = .help

@@ -48,7 +48,8 @@ extension Connecting {
   /// What was asked for that only the library's own engine can do.
   private var engineOption: String? {
     let asked: [(name: String, isGiven: Bool)] = [
-      ("--http", version != nil), ("--proxy", proxy != nil), ("--no-proxy", isDirect), ("--cacert", roots != nil),
+      (version == .http2PriorKnowledge ? "--http2-prior-knowledge" : "--http", version != nil),
+      ("--proxy", proxy != nil), ("--no-proxy", isDirect), ("--cacert", roots != nil),
       ("--cert", certificate != nil), ("--insecure", isInsecure), ("--resolve", !addresses.isEmpty),
       ("--unix-socket", unixSocket != nil),
     ]

@@ -33,8 +33,8 @@ enum Help {
     -v, --verbose            show every request and response on standard error
     -o, --output FILE        write the body to a file, but not that of an error
         --cache DIR          keep responses here; --http 1.0|1.1|2: this version
-        --proxy URL          an http, https or socks5 proxy instead of what the
-        --no-proxy           environment names, or none
+        --http2-prior-knowledge              HTTP/2 without TLS
+        --proxy URL          http, https or socks5;  --no-proxy: no proxy at all
         --cacert FILE        believe these roots (PEM) only; --insecure: anybody
         --cert FILE[:PASS]   certificate to show: .p12, .pfx, or PEM and --key FILE
         --resolve HOST[:PORT]:ADDRESS       --unix-socket PATH      connect there

@@ -53,6 +53,8 @@ enum {
   kOptPrereqFunction = kFunction + 312,
   kOptPrereqData = kObject + 313,
   kOptParsedURL = kObject + 282,
+  kOptTrailerFunction = kFunction + 283,
+  kOptTrailerData = kObject + 284,
   kOptQuickExit = kLong + 322,
 
   kMultiSocketFunction = kFunction + 1,
@@ -278,6 +280,8 @@ int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded,
     *stream = number;
     return 1;
   }
+  const size_t end = count - (bytes[count - 1] == '\n');
+  if (strncmp(line, "Connection #", 12) == 0 && memcmp(bytes + end - 12, " left intact", 12) == 0) return 4;
   if (strncmp(line, "Connection died, ", 17) == 0 || strncmp(line, "REFUSED_STREAM, ", 16) == 0) return 3;
   if (sscanf(line, "recveived GOAWAY, error=%*[-0-9], last_stream=%u", &number) != 1 &&
       sscanf(line, "received GOAWAY, error=%*[-0-9], last_stream=%u", &number) != 1)
@@ -390,6 +394,11 @@ int martlet_easy_set_upload(void *easy, int64_t length) {
   if (!code && length < 0) code = curl.easy_setopt(easy, kOptUploadBufferSize, 256L << 10);
   if (!code && length > 64 << 10) code = curl.easy_setopt(easy, kOptUploadBufferSize, 1L << 20);
   return code;
+}
+
+int martlet_easy_set_trailers(void *easy, martlet_curl_trailers trailers, void *handle) {
+  int code = curl.easy_setopt(easy, kOptTrailerFunction, trailers);
+  return code ? code : curl.easy_setopt(easy, kOptTrailerData, handle);
 }
 
 int martlet_easy_pause(void *easy, bool is_receiving_paused, bool is_sending_paused) {

@@ -21,4 +21,12 @@ extension HTTPRequest {
     }
     return bytes
   }
+
+  /// The fields that follow its body (`HTTPBody.withTrailers`); none if it has no body.
+  ///
+  /// For closures of ``StubTransport`` and for ``StubTransport/requests``.
+  ///
+  /// - Returns: The fields.
+  /// - Throws: `HTTPError`, or what making them throws.
+  public func bodyTrailers() async throws -> HTTPHeaders { try await body?.trailers?.fields() ?? [:] }
 }

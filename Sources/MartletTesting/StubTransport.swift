@@ -87,7 +87,9 @@ public final class StubTransport: Transport {
     case .failure(let error): throw error
     case .success(let body):
       let body = request.method == .head ? ResponseBody() : body
-      return StreamedResponse(status: response.status, headers: response.headers, body: body, request: request)
+      var made = StreamedResponse(status: response.status, headers: response.headers, body: body, request: request)
+      if request.method != .head { made.trailers = response.trailers }
+      return made
     }
   }
 }
@@ -98,7 +100,8 @@ extension StubTransport {
 
   /// The request with the bytes of its body in place of a stream, or of pieces.
   private static func gathered(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPRequest {
-    guard let body = request.body, let source = try body.composedSource(for: request) else { return request }
+    guard let body = request.body else { return request }
+    guard let source = try body.composedSource(for: request) else { return try await withTrailersMade(request) }
     var bytes = Data()
     try await source.send { piece in
       guard bytes.count + piece.count <= maximumStreamBytes else {
@@ -109,6 +112,16 @@ extension StubTransport {
     }
     var request = request
     request.body = .data(bytes, contentType: body.contentType)
+    request.body?.trailers = body.trailers
+    return try await withTrailersMade(request)
+  }
+
+  /// The request with the fields that its trailers are now.
+  private static func withTrailersMade(_ request: HTTPRequest) async throws -> HTTPRequest {
+    guard let trailers = request.body?.trailers else { return request }
+    let fields = try await trailers.fields()
+    var request = request
+    request.body?.trailers = TrailerSource(names: trailers.names) { fields }
     return request
   }
 }
@@ -119,6 +132,8 @@ public struct StubResponse: Sendable {
   public var status: HTTPStatus
   /// The header fields.
   public var headers: HTTPHeaders
+  /// The fields after the body; none by default.
+  public var trailers: HTTPHeaders = [:]
   var outcome: Result<ResponseBody, any Error>
 
   private init(_ status: HTTPStatus, _ headers: HTTPHeaders, _ outcome: Result<ResponseBody, any Error>) {

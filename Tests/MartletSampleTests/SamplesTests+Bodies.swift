@@ -62,6 +62,37 @@ extension SamplesTests {
     }
   }
 
+  /// Stands for a digest: it adds up what it has seen.
+  private final class Digest: Sendable {
+    private let sum = Locked(0)
+
+    var field: String { "sum=\(sum.withLock { $0 })" }
+
+    func reading(_ pieces: AsyncStream<Data>) -> AsyncMapSequence<AsyncStream<Data>, Data> {
+      pieces.map { piece in
+        self.sum.withLock { $0 += piece.reduce(0) { $0 + Int($1) } }
+        return piece
+      }
+    }
+  }
+
+  @Test func `sends a digest after a stream`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = Self.client(transport)
+    let pieces = AsyncStream<Data> { source in
+      source.yield(Data([1, 2, 3]))
+      source.finish()
+    }
+
+    let digest = Digest()
+    let body = HTTPBody.stream(digest.reading(pieces)).withTrailers(["Content-Digest"]) {
+      ["Content-Digest": digest.field]
+    }
+    try await client.put("/backup", body: body)
+
+    #expect(try await transport.requests.first?.bodyTrailers() == ["Content-Digest": "sum=6"])
+  }
+
   @Test func `spools a stream`() async throws {
     let transport = StubTransport(failing: 1, with: .connectionLost, then: .text("stored"))
     let client = Self.client(transport)

@@ -116,6 +116,14 @@ private enum CommentSamples {
     _ = user
   }
 
+  static func trailers(_ client: HTTPClient, file: FileHandle) async throws {
+    let digest = try await client.stream(.get("/export")) { response in
+      for try await piece in response.body { try file.write(contentsOf: piece) }
+      return response.trailers["Content-Digest"]
+    }
+    _ = digest
+  }
+
   static func options(_ client: HTTPClient) async throws {
     try await client.get("/slow", options: .timeout(.seconds(300)).retry(.off))
   }

@@ -151,6 +151,10 @@ int martlet_easy_set_url(void *easy, const char *text, void *_Nullable url);
 int martlet_easy_set_method(void *easy, const char *method, bool is_head);
 /// Announces a body, of a length that may be -1 for one that is not known.
 int martlet_easy_set_upload(void *easy, int64_t length);
+/// Makes the list of trailers at the end of a body in chunks; returns 0, or 1 to give up the transfer.
+typedef int (*martlet_curl_trailers)(void *_Nullable *_Nullable list, void *_Nullable handle);
+/// Has a body be followed by trailers. With libcurl before 8.7 the handle can then serve no other transfer.
+int martlet_easy_set_trailers(void *easy, martlet_curl_trailers trailers, void *handle);
 /// Whether used handles of this version must be guarded: from 7.83 to 8.1.0 one keeps a pointer to the last field of its
 /// last response, which is freed with it, and a response whose first header line is folded then writes to freed memory
 /// (curl #11103).
@@ -161,8 +165,8 @@ bool martlet_curl_hides_broken_connections(void);
 /// Has libcurl write its log, or ends that.
 int martlet_easy_log(void *easy, bool is_on);
 /// Reads a line of the log: returns 1 and the transfer's stream of HTTP/2, 2 and the last stream that a server says to
-/// process (GOAWAY), 3 when libcurl wants to send once more, or 0 for everything else. With the guard above, which is for the first header line, a header line
-/// loses the blank that it begins with.
+/// process (GOAWAY), 3 when libcurl wants to send once more, 4 when it keeps the connection for others, or 0 for everything
+/// else. With the guard above, which is for the first header line, a header line loses the blank that it begins with.
 int martlet_curl_read_note(int type, char *_Nullable bytes, size_t count, bool is_guarded, uint32_t *stream);
 /// Says what each direction of a transfer that has begun has to do.
 int martlet_easy_pause(void *easy, bool is_receiving_paused, bool is_sending_paused);

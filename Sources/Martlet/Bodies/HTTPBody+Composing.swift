@@ -52,7 +52,7 @@ extension HTTPBody {
   /// Several bodies, one after the other, as one.
   ///
   /// The length is known if each one's is, and the body can be sent again if each one can. Their content types do not count.
-  /// A body that is ``gzipped()`` cannot be one of them: gzip the whole.
+  /// A body that is ``gzipped()`` or has trailers cannot be one of them: gzip the whole, and give it the trailers.
   ///
   /// - Parameters:
   ///   - bodies: The bodies, in order.
@@ -63,6 +63,10 @@ extension HTTPBody {
   ) -> HTTPBody {
     guard !bodies.contains(where: \.isGzipped) else {
       let problem = InvalidInput("a gzipped body cannot be a piece of another one: gzip the whole")
+      return HTTPBody(.invalid(problem), contentType: nil)
+    }
+    guard bodies.allSatisfy({ $0.trailers == nil }) else {
+      let problem = InvalidInput("a body with trailers cannot be a piece of another one: give them to the whole")
       return HTTPBody(.invalid(problem), contentType: nil)
     }
     var pieces = PieceList()

@@ -21,6 +21,7 @@ extension HTTPBody {
     if case .invalid = content { return self }
     var body = HTTPBody(.gzip(content), contentType: contentType)
     body.isGzipped = true
+    body.trailers = trailers
     return body
   }
 }

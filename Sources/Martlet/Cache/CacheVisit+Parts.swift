@@ -33,6 +33,8 @@ extension CacheVisit {
     response.headers[all: "Set-Cookie"] = set
     response.headers.remove("Content-Range")
     response.headers["Content-Length"] = "\(size)"
+    // They are those of the part.
+    response.trailers = [:]
     response.body = response.body.preceded(by: candidate.record.body.responseBody(nil, context))
     return await stored(response, askedAt: askedAt, previous: nil, lease: lease)
   }

@@ -56,17 +56,30 @@ extension HTTPClient {
     /// What sends the requests; `.urlSession` by default.
     public var transport: any Transport = URLSessionTransport() { didSet { transportIdentity = Self.newIdentity() } }
 
-    /// The most exchanges with one host at a time; 6 by default.
+    /// The most connections with one host; 6 by default.
     ///
-    /// With HTTP/1 each needs a connection of its own. With HTTP/2 requests whose bodies are collected share one; on the
-    /// engine of Linux each streamed response has its own, so that a reader that sleeps holds up nobody else.
+    /// With HTTP/1 each request needs one of its own. With HTTP/2 requests whose bodies are collected share one, or as many
+    /// as the server's limit of streams makes necessary; see ``maximumRequestsPerHost``. On the engine of Linux each streamed
+    /// response has its own, so that a reader that sleeps holds up nobody else, unless there is only one. The system's
+    /// loaders do not tell the version in time: there it is the most requests.
     public var maximumConnectionsPerHost: Int {
       get { transportSettings.maximumConnectionsPerHost }
       set { transportSettings.maximumConnectionsPerHost = max(1, newValue) }
     }
 
-    /// The most exchanges at a time, and the most connections, idle ones included; 64 by default.
+    /// The most requests with one host at a time, in any version; `nil` by default.
     ///
+    /// `nil` is no limit of its own over HTTP/1, where ``maximumConnectionsPerHost`` is one, and 100 over HTTP/2, or
+    /// ``maximumConnectionsPerHost`` if that is more. HTTP/2 counts as spoken from the first TLS handshake on in which it
+    /// was agreed on; until then, requests wait as they do for HTTP/1. Less than 1 is taken for 1.
+    public var maximumRequestsPerHost: Int? {
+      get { transportSettings.maximumRequestsPerHost }
+      set { transportSettings.maximumRequestsPerHost = newValue.map { max(1, $0) } }
+    }
+
+    /// The most connections, idle ones included; 64 by default.
+    ///
+    /// With HTTP/1 it is the most requests, too. Where HTTP/2 is spoken, up to 100 requests with one host count as one.
     /// On the engine of Linux, an exchange that ends while its host is looked up counts until the lookup has ended.
     public var maximumConnections: Int {
       get { transportSettings.maximumConnections }

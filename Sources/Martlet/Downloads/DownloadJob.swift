@@ -257,6 +257,8 @@ final class DownloadJob: Sendable {
   private func keep(_ response: StreamedResponse) {
     var head = response
     head.body = ResponseBody()
+    // They would be those of the last part.
+    if response.status == 206 { head.trailers = [:] }
     var digests = response.headers[all: "Repr-Digest"]
     if response.status != 206 && !response.wasCompressed { digests += response.headers[all: "Content-Digest"] }
     state.withLock {

@@ -46,6 +46,7 @@ struct CurlCommand {
       }
     }
     if case .invalid(let problem)? = request.body?.content { throw problem }
+    if request.body?.trailers != nil { throw InvalidInput("curl cannot send trailers") }
   }
 
   /// The field as curl wants it: one without a value ends in a semicolon, or it would be taken out.
@@ -109,8 +110,8 @@ extension HTTPRequest {
   ///     works.
   ///   - base: What a relative target is joined to.
   /// - Returns: The command.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if the request could not be sent, or has a NUL
-  ///   where no command can have one.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if the request could not be sent, has a NUL where
+  ///   no command can have one, or has trailers, which curl cannot send.
   public func curlCommand(redaction: Redaction = .standard, base: RequestTarget? = nil) throws -> String {
     do throws(InvalidInput) {
       let url = try target.resolve(against: base, adding: query)

@@ -39,6 +39,9 @@ final class OutboxBody: Sendable {
   static func store(_ body: HTTPBody?, of id: UUID, in folder: String, limit: Int64) async throws -> OutboxBody {
     let path = path(id, in: folder)
     guard let content = body?.content else { return OutboxBody(.none, path, -1) }
+    guard body?.trailers == nil else {
+      throw HTTPError(.unsupported, "the outbox keeps no trailers of bodies: make them header fields")
+    }
     let plan: BodyPlan
     do { plan = try BodyPlan(content) } catch { throw HTTPRequest.error(error, of: nil) }
     let sink = Sink(path)

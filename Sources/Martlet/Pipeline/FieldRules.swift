@@ -73,7 +73,9 @@ enum FieldRules {
   private static func rule(for name: String) -> Rule? {
     // By their lengths first, which tell most names apart.
     switch name.utf8.count {
-    case 2 where FieldSyntax.isSameName(name, "TE"): return .refused
+    // Transfer codings beside `chunked` could not be undone.
+    case 2 where FieldSyntax.isSameName(name, "TE"):
+      return .one({ FieldSyntax.isSameName($0, "trailers") }, "'trailers', if anything")
     case 4 where FieldSyntax.isSameName(name, "Host"): return .one(isHost, "a host, with a port or without")
     case 6 where FieldSyntax.isSameName(name, "Expect"):
       return .one({ FieldSyntax.isSameName($0, "100-continue") }, "'100-continue', if anything")

@@ -41,6 +41,7 @@ package final class BodyStream: Sendable {
     var limit = 0
     var isStreamed = false
     var source: (any Source)?
+    var trailers: HTTPHeaders?
   }
 
   /// What to do once the lock is released.
@@ -77,6 +78,17 @@ package final class BodyStream: Sendable {
   package init(expecting expected: Int = 0, from source: any Source) {
     self.expected = expected
     state = Locked(State(source: source))
+  }
+
+  /// The fields after the body, as soon as that was read to its end; to be set before it.
+  package var trailers: HTTPHeaders {
+    get {
+      state.withLock { state in
+        guard case .finished? = state.end, state.count == 0 else { return [:] }
+        return state.trailers ?? [:]
+      }
+    }
+    set { state.withLock { $0.trailers = newValue } }
   }
 
   /// Whether it is read piece by piece.

@@ -1,43 +1,117 @@
-import Synchronization
-
 /// Hands out the right to use a connection: so many per origin, so many in all, first come, first served.
+///
+/// Over HTTP/2 as many exchanges as ``streams`` count as one connection, but for the exclusive ones.
 ///
 /// ```
 ///   acquire ─▶ slot at once, if origin and total have room
-///           └▶ queue of the origin ─▶ slot, when one is released      the longest wait first
+///           └▶ queue of the origin ─▶ slot, when one is released,     the longest wait first
+///                     │               or HTTP/2 is agreed on
 ///                     └▶ the reason, when aborted
 /// ```
 ///
-/// Whoever waits is held back by its own origin or by the total, never by somebody who waits for another origin.
+/// Whoever waits is held back by its own origin or by the total, never by somebody who waits for another origin, nor for a
+/// connection that it does not need.
 final class ConnectionLimiter: Sendable {
   fileprivate struct Waiter {
     let number: Int
     let result: OneShot<ConnectionSlot>
   }
 
-  fileprivate struct Line {
-    var active = 0
-    /// In order of arrival; those before `head` are gone.
+  /// Exchanges that can share their connections.
+  fileprivate struct Pool: Hashable {
+    enum Kind: CaseIterable { case agreed, multiplexed }
+
+    let origin: Origin
+    let kind: Kind
+  }
+
+  /// With whom a request shares its connection.
+  enum Version {
+    /// With others, if client and server agree on HTTP/2.
+    case agreed
+    /// With nobody: it demands HTTP/1.1 or 1.0, or its response is streamed.
+    case exclusive
+    /// With others: it speaks HTTP/2 without TLS.
+    case multiplexed
+  }
+
+  /// How many exchanges a connection of HTTP/2 carries at a time; libcurl's own limit.
+  static let streams = 100
+
+  fileprivate struct Limits {
+    let perOrigin: Int
+    let total: Int
+    let requests: Int?
+  }
+
+  /// Those that wait, in order of arrival.
+  fileprivate struct Queue {
+    /// Those before `head` are gone.
     var waiters: [Waiter?] = []
     var head = 0
-    var waiting = 0
+    var count = 0
+  }
+
+  /// The exchanges under way of a pool.
+  fileprivate struct Load {
+    var active = 0
+    /// How many of them share no connection.
+    var exclusive = 0
+    var isMultiplexed: Bool
+
+    /// How many connections they need.
+    var connections: Int {
+      isMultiplexed ? exclusive + (active - exclusive + streams - 1) / streams : active
+    }
+
+    mutating func add(isExclusive: Bool) {
+      active += 1
+      if isExclusive { exclusive += 1 }
+    }
+
+    mutating func remove(isExclusive: Bool) {
+      active -= 1
+      if isExclusive { exclusive -= 1 }
+    }
+  }
+
+  fileprivate struct Line {
+    var load: Load
+    var queue = Queue()
+    var exclusiveQueue = Queue()
+
+    init(_ pool: Pool) { load = Load(isMultiplexed: pool.kind == .multiplexed) }
   }
 
   private struct State {
     var active = 0
-    var lines: [Origin: Line] = [:]
-    /// The origins for which somebody waits.
-    var crowded: Set<Origin> = []
+    /// How many connections they need.
+    var connections = 0
+    var lines: [Pool: Line] = [:]
+    /// The pools for which somebody waits.
+    var crowded: Set<Pool> = []
     var nextNumber = 0
+
+    mutating func change(_ pool: Pool, _ change: (inout Load) -> Void) {
+      var load = lines[pool]?.load ?? Line(pool).load
+      connections -= load.connections
+      change(&load)
+      connections += load.connections
+      lines[pool, default: Line(pool)].load = load
+    }
   }
 
-  private let perOrigin: Int
-  private let total: Int
+  private let limits: Limits
   private let state = Locked(State())
 
-  init(perOrigin: Int, total: Int) {
-    self.perOrigin = max(1, perOrigin)
-    self.total = max(1, total)
+  /// Makes a limiter.
+  ///
+  /// - Parameters:
+  ///   - perOrigin: The most connections with one origin.
+  ///   - total: The most connections.
+  ///   - requests: The most exchanges with one origin; `nil` for what the connections carry, and over HTTP/2 ``streams``.
+  init(perOrigin: Int, total: Int, requests: Int? = nil) {
+    limits = Limits(perOrigin: max(1, perOrigin), total: max(1, total), requests: requests.map { max(1, $0) })
   }
 
   /// The number of slots in use and of those waited for, for tests.
@@ -46,47 +120,71 @@ final class ConnectionLimiter: Sendable {
   }
 
   /// Takes a slot if there is one.
-  func take(for origin: Origin) -> ConnectionSlot? {
-    state.withLock { take(origin, &$0) } ? ConnectionSlot(limiter: self, origin: origin) : nil
+  func take(for origin: Origin, _ version: Version = .agreed) -> ConnectionSlot? {
+    let taken = state.withLock { state in
+      let pool = self.pool(origin, version)
+      return take(pool, isExclusive: version == .exclusive, &state) ? pool : nil
+    }
+    return taken.map { ConnectionSlot(limiter: self, pool: $0, isExclusive: version == .exclusive) }
   }
 
-  /// With room for both nobody else can be waiting for this origin: a release serves all who can be served.
-  private func take(_ origin: Origin, _ state: inout State) -> Bool {
-    guard state.active < total else { return false }
-    let isTaken = state.lines[origin, default: Line()].take(upTo: perOrigin)
-    if isTaken { state.active += 1 }
-    return isTaken
+  private func pool(_ origin: Origin, _ version: Version) -> Pool {
+    Pool(origin: origin, kind: version == .multiplexed ? .multiplexed : .agreed)
+  }
+
+  /// With room nobody else can be waiting for this pool in the same way: a release serves all who can be served.
+  private func take(_ pool: Pool, isExclusive: Bool, _ state: inout State) -> Bool {
+    guard let load = load(pool, oneMore: isExclusive, state) else { return false }
+    state.active += 1
+    state.change(pool) { $0 = load }
+    return true
+  }
+
+  /// The load of a pool with one more exchange; `nil` if that is too much.
+  private func load(_ pool: Pool, oneMore isExclusive: Bool, _ state: State) -> Load? {
+    let load = state.lines[pool]?.load ?? Line(pool).load
+    if let requests = limits.requests {
+      let other = Pool(origin: pool.origin, kind: pool.kind == .agreed ? .multiplexed : .agreed)
+      guard load.active + (state.lines[other]?.load.active ?? 0) < requests else { return nil }
+    } else if load.isMultiplexed {
+      guard load.active < max(Self.streams, limits.perOrigin) else { return nil }
+    }
+    var next = load
+    next.add(isExclusive: isExclusive)
+    let added = next.connections - load.connections
+    guard added == 0 || next.connections <= limits.perOrigin && state.connections + added <= limits.total else {
+      return nil
+    }
+    return next
   }
 
   /// Takes a slot, waiting for one if need be.
   ///
   /// - Parameters:
   ///   - origin: Who will be connected to.
+  ///   - version: The version that is spoken.
   ///   - source: Ends the wait.
   ///   - onWait: Called before a wait.
   /// - Returns: The slot; it goes back when it is released, or dropped.
   /// - Throws: The reason why the wait was ended.
   func acquire(
-    for origin: Origin, abort source: AbortSource, onWait: () -> Void = {}
+    for origin: Origin, _ version: Version = .agreed, abort source: AbortSource, onWait: () -> Void = {}
   ) async throws -> ConnectionSlot {
-    let waiter: Waiter? = state.withLock { state in
-      if take(origin, &state) { return nil }
-      var line = state.lines[origin] ?? Line()
+    let isExclusive = version == .exclusive
+    let (pool, waiter): (Pool, Waiter?) = state.withLock { state in
+      let pool = self.pool(origin, version)
+      if take(pool, isExclusive: isExclusive, &state) { return (pool, nil) }
       state.nextNumber += 1
       let waiter = Waiter(number: state.nextNumber, result: OneShot())
-      // Taken out, or the array would be copied.
-      state.lines[origin] = nil
-      line.waiters.append(waiter)
-      line.waiting += 1
-      state.lines[origin] = line
-      state.crowded.insert(origin)
-      return waiter
+      state.lines[pool, default: Line(pool)][isExclusive].append(waiter)
+      state.crowded.insert(pool)
+      return (pool, waiter)
     }
-    guard let waiter else { return ConnectionSlot(limiter: self, origin: origin) }
+    guard let waiter else { return ConnectionSlot(limiter: self, pool: pool, isExclusive: isExclusive) }
     let (number, result) = (waiter.number, waiter.result)
     onWait()
     let token = source.onAbort { error in
-      self.leave(number, origin)
+      self.leave(number, pool, isExclusive: isExclusive)
       result.resolve(.failure(error))
     }
     defer { source.remove(token) }
@@ -94,11 +192,13 @@ final class ConnectionLimiter: Sendable {
   }
 
   /// Takes a slot for an exchange, and tells its call of the wait, if there is one.
-  func acquire(for origin: Origin, _ context: RequestContext) async throws -> ConnectionSlot {
+  func acquire(
+    for origin: Origin, _ context: RequestContext, version: Version = .agreed
+  ) async throws -> ConnectionSlot {
     let source = context.exchange.abortSource
     try source.check()
     var hasWaited = false
-    let slot = try await acquire(for: origin, abort: source) {
+    let slot = try await acquire(for: origin, version, abort: source) {
       hasWaited = true
       context.call.report(.waiting(.connectionSlot))
     }
@@ -106,50 +206,87 @@ final class ConnectionLimiter: Sendable {
     return slot
   }
 
-  fileprivate func release(_ origin: Origin) {
-    let served: [(Waiter, Origin)] = state.withLock { state in
+  fileprivate func release(_ pool: Pool, isExclusive: Bool) {
+    let served: [Served] = state.withLock { state in
       state.active -= 1
-      if state.crowded.isEmpty {
-        guard var line = state.lines[origin] else { return [] }
-        line.active -= 1
-        // Kept for the next request to the same origin, up to a number that nobody would miss.
-        state.lines[origin] = line.active == 0 && state.lines.count > 32 ? nil : line
-        return []
+      state.change(pool) { $0.remove(isExclusive: isExclusive) }
+      // Kept for the next request to the same origin, up to a number that nobody would miss.
+      if let line = state.lines[pool], line.load.active == 0, line.waiting == 0, state.lines.count > 32 {
+        state.lines[pool] = nil
       }
-      state.lines[origin]?.active -= 1
-      var served: [(Waiter, Origin)] = []
-      while state.active < total, let next = nextServed(state) {
-        guard let waiter = state.lines[next]?.takeFirst() else { break }
-        state.active += 1
-        state.lines[next]?.active += 1
-        if state.lines[next]?.waiting == 0 { state.crowded.remove(next) }
-        served.append((waiter, next))
-      }
-      if let line = state.lines[origin], line.active == 0, line.waiting == 0 { state.lines[origin] = nil }
-      return served
+      return serve(&state)
     }
+    hand(served)
+  }
+
+  /// Takes note of whether exchanges of a pool share a connection.
+  ///
+  /// Where more of them do than there may be connections, a server that agrees on HTTP/1 is one of several that have the same
+  /// name: only the exchange that has met it has a connection by itself.
+  ///
+  /// - Returns: Whether the exchange that tells is exclusive now.
+  fileprivate func note(_ pool: Pool, isMultiplexed: Bool, isExclusive: Bool) -> Bool {
+    let (served, isExclusive): ([Served], Bool) = state.withLock { state in
+      guard let load = state.lines[pool]?.load, load.isMultiplexed != isMultiplexed else { return ([], isExclusive) }
+      guard isMultiplexed || load.active <= limits.perOrigin else {
+        if !isExclusive { state.change(pool) { $0.exclusive += 1 } }
+        return ([], true)
+      }
+      state.change(pool) { $0.isMultiplexed = isMultiplexed }
+      return (serve(&state), isExclusive)
+    }
+    hand(served)
+    return isExclusive
+  }
+
+  /// Takes note that an exchange shares no connection any more.
+  fileprivate func becomesExclusive(_ pool: Pool) {
+    state.withLock { state in state.change(pool) { $0.exclusive += 1 } }
+  }
+
+  private typealias Served = (waiter: Waiter, pool: Pool, isExclusive: Bool)
+
+  /// Takes out the waiters that have room now, each with its slot.
+  private func serve(_ state: inout State) -> [Served] {
+    var served: [Served] = []
+    while !state.crowded.isEmpty, let next = nextServed(state) {
+      guard take(next.pool, isExclusive: next.isExclusive, &state) else { break }
+      if let waiter = state.lines[next.pool]?[next.isExclusive].takeFirst() {
+        served.append((waiter, next.pool, next.isExclusive))
+      }
+      if state.lines[next.pool]?.waiting == 0 { state.crowded.remove(next.pool) }
+    }
+    return served
+  }
+
+  private func hand(_ served: [Served]) {
     // Who was aborted meanwhile does not take the slot, and dropping it releases it.
-    for (waiter, origin) in served {
-      waiter.result.resolve(.success(ConnectionSlot(limiter: self, origin: origin)))
+    for (waiter, pool, isExclusive) in served {
+      waiter.result.resolve(.success(ConnectionSlot(limiter: self, pool: pool, isExclusive: isExclusive)))
     }
   }
 
-  /// The origin whose first waiter has waited longest among those that have room.
-  private func nextServed(_ state: State) -> Origin? {
-    var best: (number: Int, origin: Origin)?
-    for origin in state.crowded {
-      guard let line = state.lines[origin], line.active < perOrigin, let number = line.firstNumber else { continue }
-      if best.map({ number < $0.number }) ?? true { best = (number, origin) }
+  /// Who has waited longest among those that have room.
+  private func nextServed(_ state: State) -> (pool: Pool, isExclusive: Bool)? {
+    var best: (number: Int, pool: Pool, isExclusive: Bool)?
+    for pool in state.crowded {
+      guard let line = state.lines[pool] else { continue }
+      for isExclusive in [false, true] {
+        guard let number = line[isExclusive].firstNumber, best.map({ number < $0.number }) ?? true,
+          load(pool, oneMore: isExclusive, state) != nil
+        else { continue }
+        best = (number, pool, isExclusive)
+      }
     }
-    return best?.origin
+    return best.map { ($0.pool, $0.isExclusive) }
   }
 
-  private func leave(_ number: Int, _ origin: Origin) {
+  private func leave(_ number: Int, _ pool: Pool, isExclusive: Bool) {
     let removed: Waiter? = state.withLock { state in
-      let removed = state.lines[origin]?.remove(number)
-      if let line = state.lines[origin], line.waiting == 0 {
-        state.crowded.remove(origin)
-        if line.active == 0 { state.lines[origin] = nil }
+      let removed = state.lines[pool]?[isExclusive].remove(number)
+      if let line = state.lines[pool], line.waiting == 0 {
+        state.crowded.remove(pool)
+        if line.load.active == 0 { state.lines[pool] = nil }
       }
       return removed
     }
@@ -158,28 +295,36 @@ final class ConnectionLimiter: Sendable {
 }
 
 extension ConnectionLimiter.Line {
-  fileprivate mutating func take(upTo limit: Int) -> Bool {
-    guard active < limit else { return false }
-    active += 1
-    return true
+  fileprivate var waiting: Int { queue.count + exclusiveQueue.count }
+
+  fileprivate subscript(isExclusive: Bool) -> ConnectionLimiter.Queue {
+    _read { if isExclusive { yield exclusiveQueue } else { yield queue } }
+    _modify { if isExclusive { yield &exclusiveQueue } else { yield &queue } }
+  }
+}
+
+extension ConnectionLimiter.Queue {
+  fileprivate var firstNumber: Int? { head < waiters.count ? waiters[head]?.number : nil }
+
+  fileprivate mutating func append(_ waiter: ConnectionLimiter.Waiter) {
+    waiters.append(waiter)
+    count += 1
   }
 
-  var firstNumber: Int? { head < waiters.count ? waiters[head]?.number : nil }
-
-  mutating func takeFirst() -> ConnectionLimiter.Waiter? {
+  fileprivate mutating func takeFirst() -> ConnectionLimiter.Waiter? {
     guard head < waiters.count, let first = waiters[head] else { return nil }
     waiters[head] = nil
-    waiting -= 1
+    count -= 1
     skipGone()
     return first
   }
 
-  mutating func remove(_ number: Int) -> ConnectionLimiter.Waiter? {
+  fileprivate mutating func remove(_ number: Int) -> ConnectionLimiter.Waiter? {
     // The numbers ascend, but for the gaps; aborting is rare enough for a search.
     guard let index = waiters[head...].firstIndex(where: { $0?.number == number }) else { return nil }
     let removed = waiters[index]
     waiters[index] = nil
-    waiting -= 1
+    count -= 1
     skipGone()
     return removed
   }
@@ -194,28 +339,54 @@ extension ConnectionLimiter.Line {
   }
 }
 
-/// The right to use one connection, until it is released or dropped.
+/// The right to an exchange, until it is released or dropped.
 final class ConnectionSlot: Sendable {
-  private let limiter: ConnectionLimiter
-  private let origin: Origin
-  private let isReleased = Atomic(false)
+  private struct State {
+    var isReleased = false
+    /// Whether the exchange shares no connection.
+    var isExclusive: Bool
+  }
 
-  fileprivate init(limiter: ConnectionLimiter, origin: Origin) {
+  private let limiter: ConnectionLimiter
+  private let pool: ConnectionLimiter.Pool
+  private let state: Locked<State>
+
+  fileprivate init(limiter: ConnectionLimiter, pool: ConnectionLimiter.Pool, isExclusive: Bool) {
     self.limiter = limiter
-    self.origin = origin
+    self.pool = pool
+    state = Locked(State(isExclusive: isExclusive))
   }
 
   deinit { release() }
 
   /// Gives it back; more than once does nothing.
   func release() {
-    guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    limiter.release(origin)
+    if let isExclusive = end() { limiter.release(pool, isExclusive: isExclusive) }
+  }
+
+  /// - Returns: Whether it is exclusive; `nil` if it was released before.
+  private func end() -> Bool? {
+    state.withLock { state in
+      guard !state.isReleased else { return nil }
+      state.isReleased = true
+      return state.isExclusive
+    }
+  }
+
+  /// Says whether HTTP/2 was agreed on, so that others can share the connection.
+  func noteVersion(isMultiplexed: Bool) {
+    state.withLock { state in
+      guard !state.isReleased else { return }
+      state.isExclusive = limiter.note(pool, isMultiplexed: isMultiplexed, isExclusive: state.isExclusive)
+    }
   }
 
   /// The same right in other hands, so that a release of this one does nothing; `nil` if it was released.
+  ///
+  /// Whoever needs it after the end has no connection that others could share.
   func handOn() -> ConnectionSlot? {
-    guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
-    return ConnectionSlot(limiter: limiter, origin: origin)
+    guard let isExclusive = end() else { return nil }
+    if !isExclusive { limiter.becomesExclusive(pool) }
+    return ConnectionSlot(limiter: limiter, pool: pool, isExclusive: true)
   }
 }

@@ -38,6 +38,21 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.headers }
   }
 
+  /// The fields after the body (RFC 9110 §6.5), once that was read to its end; empty before, and if there are none.
+  ///
+  /// ```swift
+  /// let digest = try await client.stream(.get("/export")) { response in
+  ///   for try await piece in response.body { try file.write(contentsOf: piece) }
+  ///   return response.trailers["Content-Digest"]
+  /// }
+  /// ```
+  ///
+  /// See ``HTTPResponse/trailers``.
+  public var trailers: HTTPHeaders {
+    get { head.value.trailers.fields }
+    set { head.value.trailers = .fields(newValue) }
+  }
+
   /// The text after the status code, or `nil` where the transport does not tell it.
   public var reasonPhrase: String? {
     get { head.value.reasonPhrase }

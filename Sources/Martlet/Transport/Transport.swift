@@ -35,12 +35,19 @@ extension Transport {
 
 /// What a client's configuration says about connections.
 public struct TransportSettings: Sendable {
-  /// The most exchanges with one host at a time.
+  /// The most connections with one host.
   ///
-  /// With HTTP/1 each needs a connection of its own; with HTTP/2 they share one.
+  /// With HTTP/1 each exchange needs one of its own. With HTTP/2 they share one, or as many as the server's limit of streams
+  /// makes necessary. The system's loaders do not tell the version in time: there it is the most exchanges.
   public var maximumConnectionsPerHost = 6
 
-  /// The most exchanges at a time, and the most connections, idle ones included.
+  /// The most exchanges with one host at a time, in any version.
+  ///
+  /// `nil`, the default, is no limit of its own over HTTP/1, where ``maximumConnectionsPerHost`` is one, and 100 over
+  /// HTTP/2, or ``maximumConnectionsPerHost`` if that is more.
+  public var maximumRequestsPerHost: Int?
+
+  /// The most connections, idle ones included; up to 100 exchanges with one host count as one where HTTP/2 is spoken.
   ///
   /// On the engine of Linux, an exchange that ends while its host is looked up counts until the lookup has ended.
   public var maximumConnections = 64

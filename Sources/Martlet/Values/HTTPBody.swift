@@ -22,6 +22,8 @@ public struct HTTPBody: Sendable, Hashable {
   package var content: Content
   /// Whether its bytes are what gzip made, which has to be said in `Content-Encoding`.
   var isGzipped = false
+  /// What follows it.
+  package var trailers: TrailerSource?
 
   /// The media type sent as `Content-Type`, unless the request has that header already.
   public var contentType: String?
@@ -101,7 +103,11 @@ public struct HTTPBody: Sendable, Hashable {
   /// Checks what can be known before connecting.
   ///
   /// - Returns: The number of bytes to announce, or `nil` if it is not known.
-  package func check() throws(InvalidBody) -> Int64? { try content.check() }
+  package func check() throws(InvalidBody) -> Int64? {
+    let length = try content.check()
+    // Only the last chunk can be followed by trailers.
+    return trailers == nil ? length : nil
+  }
 
   static func fileSize(_ url: URL) throws(InvalidBody) -> Int64 {
     guard url.isFileURL else {

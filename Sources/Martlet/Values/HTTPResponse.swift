@@ -44,6 +44,16 @@ public struct HTTPResponse: Sendable {
     _modify { yield &head.value.headers }
   }
 
+  /// The fields after the body (RFC 9110 §6.5); empty if there are none.
+  ///
+  /// Never merged into ``headers``. Fields that must not be trailers (framing, routing, request modifiers,
+  /// authentication, content format; §6.5.1) are dropped. Only the engine of Linux has trailers, not the system's
+  /// `URLSession`. Over HTTP/2, a response with a `Content-Length` has none. A cache stores none (RFC 9111 §3).
+  public var trailers: HTTPHeaders {
+    get { head.value.trailers.fields }
+    set { head.value.trailers = .fields(newValue) }
+  }
+
   /// The text after the status code, or `nil` where the transport does not tell it.
   public var reasonPhrase: String? {
     get { head.value.reasonPhrase }

@@ -2,7 +2,7 @@
 ///
 /// The version of the answer is ``HTTPResponse/httpVersion``.
 public struct HTTPVersion: Sendable, Hashable, CustomStringConvertible {
-  /// The name: `automatic`, `1.0`, `1.1` or `2`.
+  /// The name: `automatic`, `1.0`, `1.1`, `2` or `2-prior-knowledge`.
   public let description: String
 
   private init(_ name: String) { description = name }
@@ -15,6 +15,13 @@ public struct HTTPVersion: Sendable, Hashable, CustomStringConvertible {
   public static let http1_1 = HTTPVersion("1.1")
   /// HTTP/2 (RFC 9113) over TLS, and HTTP/1.1 from a server that does not offer it.
   ///
-  /// Without TLS the request fails with ``HTTPError/Kind/unsupported``.
+  /// Without TLS the request fails with ``HTTPError/Kind/unsupported``; see ``http2PriorKnowledge``.
   public static let http2 = HTTPVersion("2")
+  /// HTTP/2 without TLS from the first byte on (RFC 9113 §3.3); over TLS the same as ``http2``.
+  ///
+  /// For servers that are known to speak it, such as those behind a proxy that ends TLS. One that does not ends the
+  /// request with an error that says so. Such requests have connections of their own, which they share with no others;
+  /// with libcurl 7.88 each has one.
+  /// Through an HTTP proxy without TLS they fail with ``HTTPError/Kind/unsupported``.
+  public static let http2PriorKnowledge = HTTPVersion("2-prior-knowledge")
 }

@@ -4,6 +4,7 @@ import Foundation
 struct ResponseHead: Sendable {
   var status: HTTPStatus
   var headers: HTTPHeaders
+  var trailers = ResponseTrailers.fields([:])
   var reasonPhrase: String?
   var httpVersion: String?
   var connection: ConnectionInfo?
@@ -23,4 +24,18 @@ struct ResponseHead: Sendable {
   var timing = RequestTiming()
   /// The request as it was sent.
   var request: HTTPRequest
+}
+
+/// The trailers of a response.
+enum ResponseTrailers: Sendable {
+  case fields(HTTPHeaders)
+  /// Those that come with the end of a body.
+  case after(BodyStream)
+
+  var fields: HTTPHeaders {
+    switch self {
+    case .fields(let fields): fields
+    case .after(let stream): stream.trailers
+    }
+  }
 }

@@ -29,7 +29,8 @@
     static let rows: [Row] = [
       row("Content-Length", "5", .refused), row("Content-Length", "4", .refused, hasBody: true),
       row("Transfer-Encoding", "chunked", .refused), row("Transfer-Encoding", "chunked", .refused, hasBody: true),
-      row("TE", "trailers", .refused), row("Trailer", "X-A", .refused), row("Upgrade", "h2c", .refused),
+      row("TE", "trailers", .sent(["trailers"])), row("TE", "gzip", .refused), row("Trailer", "X-A", .refused),
+      row("Upgrade", "h2c", .refused),
       row("HTTP2-Settings", "AAMAAABkAARAAAAAAAIAAAAA", .refused), row("Keep-Alive", "timeout=5", .refused),
       row("Connection", "close", .sent(["close"])), row("Connection", "close", .sent(["close"]), hasBody: true),
       row("Connection", "keep-alive", .refused), row("Connection", "close, Authorization", .refused),

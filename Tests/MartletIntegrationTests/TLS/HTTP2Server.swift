@@ -3,7 +3,9 @@ import Martlet
 import TestSupport
 import Testing
 
-/// A server of HTTP/2 over TLS that sends whatever frames a path asks for.
+/// A server of HTTP/2 that sends whatever frames a path asks for.
+///
+/// Who speaks HTTP/1.1 gets the text `one`, with the pauses of its path after the first letter.
 ///
 /// `/NUMBER/STEP/STEP…` is answered by its steps, one after the other. Each head has the number in `x-number`. Where the
 /// first step is `early`, the answer does not wait for the end of the request.
@@ -13,16 +15,21 @@ struct HTTP2Server {
 
   /// Starts it on a free port.
   ///
-  /// - Parameter identity: Who it is.
+  /// - Parameters:
+  ///   - identity: Who it is; `nil` to serve without TLS.
+  ///   - streams: The most streams on a connection (SETTINGS_MAX_CONCURRENT_STREAMS); `nil` to set none.
+  ///   - oldConnections: On how many connections it agrees on HTTP/1.1, whatever is offered, before it takes HTTP/2.
   /// - Throws: What fails in the test, if it does not start.
-  init(_ identity: CertificateAuthority.Identity) async throws {
-    let process = try TestProgram.python.start([
-      "-u", "-c", Self.program, identity.certificate.path, identity.key.path,
-    ])
+  init(
+    _ identity: CertificateAuthority.Identity? = nil, streams: Int? = nil, oldConnections: Int = 0
+  ) async throws {
+    let files = identity.map { [$0.certificate.path, $0.key.path] } ?? []
+    let process = try TestProgram.python.start(
+      ["-u", "-c", Self.program, streams.map { "\($0)" } ?? "", "\(oldConnections)"] + files)
     _ = await becomes(every: .milliseconds(2)) { process.outputSoFar.contains("\n") || !process.isRunning }
     let line = process.outputSoFar.split(separator: "\n").first.map(String.init) ?? ""
     let port = try #require(Int(line), "the server has not started: \(process.errorsSoFar)")
-    url = "https://127.0.0.1:\(port)"
+    url = "\(identity == nil ? "http" : "https")://127.0.0.1:\(port)"
     self.process = process
   }
 
@@ -31,6 +38,11 @@ struct HTTP2Server {
 
   static func target(_ url: String, _ number: Int, _ steps: [String]) -> RequestTarget {
     RequestTarget("\(raw: url)/\(number)/\(raw: steps.joined(separator: "/"))")
+  }
+
+  /// How many connections were made on which a version was spoken.
+  func connectionCount(of version: Int = 2) -> Int {
+    process.outputSoFar.split(separator: "\n").count { $0 == "connection \(version)" }
   }
 
   /// How often a request was read.
@@ -139,8 +151,22 @@ struct HTTP2Server {
             self.socket.sendall(data)
 
         def serve(self):
-            exactly(self.socket, 24)
-            self.socket.sendall(frame(4, 0, 0))
+            start = exactly(self.socket, 24)
+            version = 2 if start.startswith(b"PRI ") else 1
+            os.write(1, f"connection {version}\\n".encode())
+            while version == 1:
+                while b"\\r\\n\\r\\n" not in start:
+                    start += exactly(self.socket, 1)
+                words = start.decode("latin-1").split(" ")[1].split("/") + [""]
+                os.write(1, f"request {words[1]}\\n".encode())
+                head = f"HTTP/1.1 200 OK\\r\\nx-number: {words[1]}\\r\\nContent-Length: 3\\r\\n\\r\\no"
+                self.socket.sendall(head.encode())
+                for word in words[2:]:
+                    if word.startswith("wait:"):
+                        time.sleep(int(word[5:]) / 1000)
+                self.socket.sendall(b"ne")
+                start = b""
+            self.socket.sendall(frame(4, 0, 0, settings))
             paths, block = {}, b""
             while True:
                 head = exactly(self.socket, 9)
@@ -171,26 +197,33 @@ struct HTTP2Server {
                 elif kind == 7:
                     return
 
-    def run(plain):
+    def run(plain, context):
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = context.wrap_socket(plain, server_side=True)
+            connection = context.wrap_socket(plain, server_side=True) if context else plain
             try:
-                if connection.selected_alpn_protocol() == "h2":
+                if not context or connection.selected_alpn_protocol():
                     Connection(connection).serve()
             except Closed:
-                connection.unwrap()
+                if context:
+                    connection.unwrap()
             connection.close()
         except (OSError, hpack.HPACKError):
             pass
 
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(sys.argv[1], sys.argv[2])
-    context.set_alpn_protocols(["h2"])
+    settings = struct.pack(">HI", 3, int(sys.argv[1])) if sys.argv[1] else b""
+    old, contexts = int(sys.argv[2]), [None, None]
+    if len(sys.argv) > 3:
+        for place, protocols in enumerate([["http/1.1"], ["h2", "http/1.1"]]):
+            contexts[place] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            contexts[place].load_cert_chain(sys.argv[3], sys.argv[4])
+            contexts[place].set_alpn_protocols(protocols)
     listener = socket.create_server(("127.0.0.1", 0), backlog=64)
     print(listener.getsockname()[1], flush=True)
     while True:
-        threading.Thread(target=run, args=(listener.accept()[0],), daemon=True).start()
+        plain = listener.accept()[0]
+        threading.Thread(target=run, args=(plain, contexts[0 if old > 0 else 1]), daemon=True).start()
+        old -= 1
     """
 
 }

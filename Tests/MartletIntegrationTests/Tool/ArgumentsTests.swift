@@ -106,6 +106,7 @@ import Testing
     #expect(other.connecting.isDirect && other.connecting.isInsecure && other.connecting.unixSocket == "/run/s")
     #expect(other.showsTiming && other.options.httpVersion == nil)
     #expect(try request("a.test", "--http=2").options.httpVersion == .http2)
+    #expect(try request("a.test", "--http2-prior-knowledge").options.httpVersion == .http2PriorKnowledge)
   }
 
   @Test(arguments: [
@@ -129,7 +130,9 @@ import Testing
     (["--resolve", "a.test:80:::1"], ":::1"), (["--resolve", "a.test[::1]"], "[::1]"), (["--resolve", "]"], "']'"),
     (["--insecure=1"], "--insecure"), (["--insecure", "--cacert", "c"], "--cacert"),
     (["--proxy", "p", "--no-proxy"], "--no-proxy"), (["--proxy", "p", "--unix-socket", "s"], "--unix-socket"),
-    (["--transport", "system", "--http", "1.1"], "--http"), (["--transport", "system", "--no-proxy"], "--no-proxy"),
+    (["--transport", "system", "--http", "1.1"], "--http"),
+    (["--transport", "system", "--http2-prior-knowledge"], "--http2-prior-knowledge"),
+    (["--transport", "system", "--no-proxy"], "--no-proxy"),
     (["--transport", "system", "--insecure"], "--insecure"),
   ])
   func `names the option that keeps the server from being reached`(arguments: [String], culprit: String) {

@@ -30,6 +30,14 @@
       #expect(new.status == 3 && new.errors.hasPrefix("martlet: unsupported"), "\(new.errors)")
     }
 
+    @Test(.needsHTTP2Server) func `speaks HTTP/2 without TLS when it is told to`() async throws {
+      let server = try await HTTP2Server()
+
+      let result = try await ToolProcess.martlet("\(server.url)/1/head/last:two", "--http2-prior-knowledge")
+
+      #expect(result.status == 0 && result.text == "two", "\(result.errors)")
+    }
+
     @Test func `connects to an address instead of looking a name up`() async throws {
       let server = try MockServer(.ok())
 

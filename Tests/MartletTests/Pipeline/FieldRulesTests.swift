@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "Content-Length", "Transfer-Encoding", "TE", "Trailer", "Upgrade", "HTTP2-Settings", "Keep-Alive",
+    "Content-Length", "Transfer-Encoding", "Trailer", "Upgrade", "HTTP2-Settings", "Keep-Alive",
     "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Anything",
   ]) func `the framing is the client's`(name: String) {
     for spelling in [name, name.lowercased(), name.uppercased()] {
@@ -32,6 +32,7 @@ import Testing
       "Connection", ["close", "Close", " close\t"],
       ["", "keep-alive", "close, upgrade", "close,", "x-a", "upgrade", "te"]
     ),
+    ("TE", ["trailers", "Trailers"], ["", "gzip", "trailers, gzip", "trailers;q=1", "chunked"]),
     ("Expect", ["100-continue", "100-Continue"], ["", "200-ok", "100-continue, x", "100"]),
     (
       "Host", ["h.test", "h.test:80", "H_x.test:", "127.0.0.1:8080", "[::1]", "[::1]:1"],
@@ -46,7 +47,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("Connection", "close"), ("Expect", "100-continue"), ("Host", "h.test"), ("Content-Type", "a/b"), ("Referer", "/"),
+    ("Connection", "close"), ("Expect", "100-continue"), ("TE", "trailers"), ("Host", "h.test"),
+    ("Content-Type", "a/b"), ("Referer", "/"),
   ]) func `some fields are there once`(name: String, value: String) {
     var headers: HTTPHeaders = [name: value]
     #expect(Self.problem(headers) == nil)

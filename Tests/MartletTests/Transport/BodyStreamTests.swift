@@ -35,6 +35,22 @@ import Testing
     #expect(third == nil)
   }
 
+  @Test func `shows trailers when it was read to its end`() async throws {
+    let stream = Self.stream("ab", ending: false)
+    stream.trailers = ["X-Sum": "1"]
+    #expect(stream.trailers == [:])
+    stream.finish()
+
+    #expect(stream.trailers == [:])
+    _ = try await stream.next()
+    #expect(stream.trailers == ["X-Sum": "1"])
+
+    let broken = Self.stream(ending: false)
+    broken.trailers = ["X-Sum": "1"]
+    broken.abort(Broken())
+    #expect(broken.trailers == [:])
+  }
+
   @Test func `gives what is buffered before the error that ended it`() async throws {
     let stream = Self.stream("ab", ending: false)
     stream.finish(throwing: Broken())

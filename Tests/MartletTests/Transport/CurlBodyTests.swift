@@ -65,7 +65,7 @@
 
       #expect(read == plain)
       #expect(!body.isPending)
-      try body.checkEnd()
+      try body.checkEnd(ResponseHeadReader())
     }
 
     @Test func `gives a reader what was gathered, however little`() async throws {

@@ -68,6 +68,33 @@ import Testing
     Self.expectProblem("protocol that was not asked for", ["HTTP/1.1 101 Switching Protocols", ""])
   }
 
+  // MARK: Trailers
+
+  private static func trailers(_ lines: String...) throws(Problem) -> HTTPHeaders {
+    var reader = ResponseHeadReader()
+    for line in ["HTTP/1.1 200 OK", "X-Head: 1", ""] + lines { _ = try read(line, &reader) }
+    return reader.trailers
+  }
+
+  @Test func `keeps trailers apart from the head`() throws {
+    #expect(try Self.trailers() == [:])
+    #expect(try Self.trailers("X-A: 1", "x-b:2 ", "X-A: 3", "") == ["X-A": "1", "x-b": "2", "X-A": "3"])
+    #expect(try Self.trailers("X-A: 1", " 2", "\t3")["X-A"] == "1 2 3")
+    // A head that has not come to its end has none.
+    var reader = ResponseHeadReader()
+    for line in ["HTTP/1.1 200 OK", "X-Head: 1"] { _ = try Self.read(line, &reader) }
+    #expect(reader.trailers == [:])
+  }
+
+  @Test func `drops what cannot be a trailer, with the lines that continue it`() throws {
+    let kept: HTTPHeaders = ["X-A": "1"]
+
+    #expect(try Self.trailers(" 0", "X-A: 1") == kept)
+    #expect(
+      try Self.trailers("X-A: 1", "Content-Length: 5", " 6", "content-TYPE: a/b", "no colon", " x", ": x") == kept)
+    #expect(try Self.trailers("Set-Cookie: a=b", "Host: h", "X-A: 1", "Transfer-Encoding: chunked") == kept)
+  }
+
   // MARK: Lines
 
   @Test(arguments: ["", "HTTP/1.1", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 099 X", "HTTP/1.1 2x0 OK", "A: b"])

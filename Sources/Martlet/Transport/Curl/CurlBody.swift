@@ -100,8 +100,12 @@
     /// - Returns: Whether more bytes can be taken.
     func resume() throws(ResponseHeadReader.Problem) -> Bool { try makeRoom() }
 
-    /// Checks, when there are no more bytes, that the codings are at their ends too.
-    func checkEnd() throws(ResponseHeadReader.Problem) { try decoder?.finish() }
+    /// Checks, when there are no more bytes, that the codings are at their ends too, and keeps the trailers.
+    func checkEnd(_ reader: ResponseHeadReader) throws(ResponseHeadReader.Problem) {
+      try decoder?.finish()
+      let trailers = reader.trailers
+      if !trailers.isEmpty { stream.trailers = trailers }
+    }
 
     /// Decodes what waits, as far as the reader has room; if there is no room after that, the reader will say when.
     private func makeRoom() throws(ResponseHeadReader.Problem) -> Bool {

@@ -137,7 +137,7 @@
       // SSL_CONNECT_ERROR, PEER_FAILED_VERIFICATION, and what else is wrong with certificates
       case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 82, 83, 90, 91, 98: .tls
       // HTTP2, without a word: the server has ended the connection, with GOAWAY.
-      case 16 where text.isEmpty: hasConnected ? .connectionLost : .cannotConnect
+      case 16 where text.isEmpty || text.hasPrefix(endOfHTTP2): hasConnected ? .connectionLost : .cannotConnect
       case 92: kind(ofReset: text)  // HTTP2_STREAM
       // PARTIAL_FILE, GOT_NOTHING, SEND_ERROR, RECV_ERROR, SEND_FAIL_REWIND, SSL_SHUTDOWN_FAILED, HTTP3
       case 18, 52, 55, 56, 65, 80, 95:

@@ -31,6 +31,8 @@
     @exclusivity(unchecked) private(set) var stream: UInt32?
     /// Whether libcurl wants to send once more: what it says from then on is about other connections, too.
     @exclusivity(unchecked) private var isRepeating = false
+    /// Whether libcurl has kept the connection after the transfer; another one may have it closed at once.
+    @exclusivity(unchecked) private var wasKept = false
     /// Whether libcurl's log is read.
     @exclusivity(unchecked) private var isLogging = false
     /// What OpenSSL knows of a connection that the transfer has made.
@@ -60,6 +62,9 @@
 
     /// Whether the connection of the transfer speaks HTTP/2, as far as its TLS tells.
     var isHTTP2: Bool { martlet_easy_tls(easy).map { martlet_tls_is_http2($0) } ?? false }
+
+    /// Whether its TLS tells that.
+    private var knowsVersion: Bool { martlet_easy_tls(easy) != nil }
 
     /// Sets up the handle for a transfer.
     ///
@@ -101,8 +106,8 @@
       }
       // Whether a new connection can be shared is known after the TLS handshake. In clear it is known with the first answer
       // only, and all would wait for the slowest.
-      let isSecure = wire.origin.scheme == "https"
-      let waits = isSecure && key == ExclusiveConnections.shared
+      let canWait = wire.origin.scheme == "https" || transfer.hasPriorKnowledge
+      let waits = canWait && key == ExclusiveConnections.shared
       if waits != waitsForSharing {
         set(martlet_easy_set_number(easy, CInt(martlet_opt_pipe_wait), waits ? 1 : 0))
         waitsForSharing = waits
@@ -111,13 +116,14 @@
         set(setConnectionKey(key))
         connectionKey = key
       }
-      if transfer.context.needsNewConnection != needsNewConnection {
-        needsNewConnection = transfer.context.needsNewConnection
+      if transfer.needsNewConnection != needsNewConnection {
+        needsNewConnection = transfer.needsNewConnection
         let isFresh = needsNewConnection || key == ExclusiveConnections.fresh
         set(martlet_easy_set_number(easy, CInt(martlet_opt_fresh_connect), isFresh ? 1 : 0))
       }
       if !wire.isPlain {
         if wire.hasBody { set(martlet_easy_set_upload(easy, wire.length ?? -1)) }
+        if wire.trailers != nil { set(CurlTrailers.prepare(self)) }
         set(martlet_easy_set_method(easy, wire.method.rawValue, wire.method == .head))
       }
       if let route = transfer.route { set(route.apply(to: self)) }
@@ -198,19 +204,37 @@
     func willSend(to remote: UnsafePointer<CChar>?, _ port: CInt, from local: UnsafePointer<CChar>?, _ localPort: CInt)
       -> Bool
     {
-      guard let transfer, transfer.willSend() else { return false }
+      guard let transfer else { return false }
+      var name: UInt64?
       if port > 0, localPort > 0, let remote, let local {
         var hasher = Hasher()
         hasher.combine(bytes: UnsafeRawBufferPointer(start: remote, count: strlen(remote)))
         hasher.combine(port)
         hasher.combine(bytes: UnsafeRawBufferPointer(start: local, count: strlen(local)))
         hasher.combine(localPort)
-        let name = UInt64(bitPattern: Int64(hasher.finalize()))
-        if connectionName != name { leaveConnection(.surely) }
+        name = UInt64(bitPattern: Int64(hasher.finalize()))
+      }
+      let isSecure = transfer.wire.origin.scheme == "https"
+      let isMultiplexed = transfer.hasPriorKnowledge || isSecure && isHTTP2
+      if let name, isSecure, !isMultiplexed, isReused, knowsVersion,
+        loop.resting.isUsed(name, byOtherThan: transfer)
+      {
+        transfer.isMisplaced = true
+        return false
+      }
+      guard transfer.willSend() else { return false }
+      if let name {
+        if connectionName != name {
+          leaveConnection(.surely)
+          connectionName.map { loop.resting.leave($0, by: transfer) }
+        }
         connectionName = name
         loop.uses(transfer, name, isNew: !isReused)
       }
-      guard transfer.wire.origin.scheme == "https", isHTTP2 else { return true }
+      if isSecure, transfer.sharing == .agreed, isMultiplexed || !isReused, transfer.route?.sharesConnections != false {
+        transfer.slot.noteVersion(isMultiplexed: isMultiplexed)
+      }
+      guard isMultiplexed else { return true }
       if !isLogging { _ = martlet_easy_log(easy, true) }
       isLogging = true
       if CurlLibrary.hidesBrokenConnections, let connectionName {
@@ -235,6 +259,7 @@
       case 3:
         isRepeating = true
         leaveConnection(.givingUp)
+      case 4: wasKept = true
       case 2 where !isRepeating:
         guard let connectionName else { return }
         loop.goaways[connectionName] = stream
@@ -249,7 +274,8 @@
         let isCutOff = connectionName.map { loop.multiplexed.isBroken($0) } ?? false
         return CurlTransfer.Result(code: 0, text: "", isReused: isReused, isCutOff: isCutOff)
       }
-      var result = CurlTransfer.Result(code: code, text: error, isReused: isReused)
+      let text = transfer?.explained(error, code, isReused: isReused) ?? error
+      var result = CurlTransfer.Result(code: code, text: text, isReused: isReused)
       result.refusal = transfer?.route?.refusal(easy)
       // RFC 9113 §6.8
       if let stream, let last = connectionName.flatMap({ loop.goaways[$0] }) { result.isUnprocessed = stream > last }
@@ -265,7 +291,7 @@
     /// Notes that the transfer uses its connection no more; to be called before any end of the same turn is judged.
     func leaveConnection(_ how: MultiplexedConnections<CurlHandle>.Leaving) {
       guard let connectionName else { return }
-      loop.multiplexed.leave(connectionName, by: self, how, isKept: keptSocket != nil)
+      loop.multiplexed.leave(connectionName, by: self, how, isKept: wasKept || keptSocket != nil)
     }
 
     /// The socket of the connection that the transfer leaves to others, once it is over.
@@ -276,7 +302,7 @@
 
     /// Notes what is to be known of the connection when the transfer is over and has it no more.
     func noteConnection() {
-      if let transfer, transfer.wire.origin.scheme == "https", transfer.mayUseHTTP2 {
+      if let transfer, transfer.wire.origin.scheme == "https", transfer.sharing == .agreed {
         loop.exclusive.note(transfer.wire.origin, speaksHTTP1: transfer.isAlone)
       }
       // TLS within that to a proxy does not read from the socket itself.
@@ -296,7 +322,7 @@
       transfer = nil
       (connectionName, stream, tls) = (nil, nil, nil)
       if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
-      (isGuarded, isLogging, isRepeating) = (false, false, false)
+      (isGuarded, isLogging, isRepeating, wasKept) = (false, false, false, false)
     }
 
     /// Keeps a list as long as libcurl may read it.
@@ -365,7 +391,7 @@
     private static let pause = 0x1000_0001  // CURL_WRITEFUNC_PAUSE and CURL_READFUNC_PAUSE
     private static let abortReading = 0x1000_0000  // CURL_READFUNC_ABORT
 
-    private static func handle(_ pointer: UnsafeMutableRawPointer) -> CurlHandle {
+    static func handle(_ pointer: UnsafeMutableRawPointer) -> CurlHandle {
       Unmanaged<CurlHandle>.fromOpaque(pointer).takeUnretainedValue()
     }
 

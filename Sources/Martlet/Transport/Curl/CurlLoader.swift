@@ -10,6 +10,8 @@
     private let expectations = CurlExpectations()
     private let router: CurlRouter
     private let engine = Locked<CurlEngine?>(nil)
+    /// Those for requests that share no connections with others.
+    private let otherEngines = Locked<[CurlSharing: CurlEngine]>([:])
     let awaitedCount = AwaitedCount()
 
     init(_ settings: TransportSettings) {
@@ -17,7 +19,8 @@
       problem = settings.problem
       router = CurlRouter(settings)
       limiter = ConnectionLimiter(
-        perOrigin: settings.maximumConnectionsPerHost, total: settings.maximumConnections)
+        perOrigin: settings.maximumConnectionsPerHost, total: settings.maximumConnections,
+        requests: settings.maximumRequestsPerHost)
     }
 
     func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
@@ -93,10 +96,12 @@
       for request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
     ) throws -> Beginning {
       let wire = try check(request, context, asksLeave: asksLeave)
-      guard router.isDirect(wire, context), let slot = limiter.take(for: wire.origin) else {
+      let isExclusive = wire.isExclusive(context, perHost: settings.maximumConnectionsPerHost)
+      let version: ConnectionLimiter.Version = isExclusive ? .exclusive : .agreed
+      guard router.isDirect(wire, context), let slot = limiter.take(for: wire.origin, version) else {
         return .waits(Boxed(wire))
       }
-      return .made(try makeTransfer(for: wire, nil, slot, context))
+      return .made(try makeTransfer(for: wire, nil, .agreed, isExclusive: isExclusive, slot, context))
     }
 
     /// Makes it once it is known how to reach the server, and there is a slot.
@@ -104,17 +109,23 @@
       for wire: CurlRequest, _ context: RequestContext
     ) async throws -> CurlTransfer {
       let route = router.isDirect(wire, context) ? nil : try await router.route(for: wire, context)
-      return try makeTransfer(for: wire, route, try await limiter.acquire(for: wire.origin, context), context)
+      let isExclusive = wire.isExclusive(context, perHost: settings.maximumConnectionsPerHost)
+      let sharing = CurlSharing(route, wire.origin)
+      let version = sharing.slotVersion(route, isExclusive: isExclusive)
+      let slot = try await limiter.acquire(for: wire.origin, context, version: version)
+      return try makeTransfer(for: wire, route, sharing, isExclusive: isExclusive, slot, context)
     }
 
     private func makeTransfer(
-      for wire: CurlRequest, _ route: CurlRoute?, _ slot: ConnectionSlot, _ context: RequestContext
+      for wire: CurlRequest, _ route: CurlRoute?, _ sharing: CurlSharing, isExclusive: Bool, _ slot: ConnectionSlot,
+      _ context: RequestContext
     ) throws -> CurlTransfer {
       let upload = try wire.makeUpload()
       if wire.asksLeave { upload?.asksLeave { [expectations, origin = wire.origin] in expectations.note(origin) } }
-      let mailbox = try openEngine(for: wire.request)
+      let mailbox = try openEngine(for: wire.request, sharing)
       context.exchange.enter(.connecting)
-      return CurlTransfer(wire, upload, route, context, slot: slot, mailbox: mailbox)
+      return CurlTransfer(
+        wire, upload, route, context, sharing, isExclusive: isExclusive, slot: slot, mailbox: mailbox)
     }
 
     /// Whether there is a thread, for tests.
@@ -122,13 +133,18 @@
 
     func handshakeProblem(_ scheme: AuthenticationScheme) -> String? { CurlLibrary.handshakeProblem(scheme) }
 
-    func closeIdleConnections() { engine.withLock { $0?.mailbox }?.post(.closeIdle) }
+    func closeIdleConnections() {
+      engine.withLock { $0?.mailbox }?.post(.closeIdle)
+      for mailbox in otherEngines.withLock({ $0.values.map(\.mailbox) }) { mailbox.post(.closeIdle) }
+    }
 
-    private func openEngine(for request: HTTPRequest) throws -> CurlMailbox {
-      let mailbox = engine.withLock { engine -> CurlMailbox? in
+    private func openEngine(for request: HTTPRequest, _ sharing: CurlSharing) throws -> CurlMailbox {
+      func open(_ engine: inout CurlEngine?) -> CurlMailbox? {
         if engine == nil { engine = CurlEngine(settings) }
         return engine?.mailbox
       }
+      let mailbox =
+        sharing == .agreed ? engine.withLock { open(&$0) } : otherEngines.withLock { open(&$0[sharing]) }
       guard let mailbox else {
         throw HTTPError(.cannotConnect, "there are no descriptors left for the transport", request: request)
       }

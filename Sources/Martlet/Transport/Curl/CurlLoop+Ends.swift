@@ -27,5 +27,16 @@
         ended.append((handle, code))
       }
     }
+
+    /// Tells libcurl which directions still have to wait; the other ones go on.
+    func goOn(with transfer: CurlTransfer) {
+      guard let handle = transfer.handle, let multi else { return }
+      // What is refused of what libcurl has kept meanwhile, it tells nobody but us. BAD_FUNCTION_ARGUMENT: there is no
+      // connection, not yet or not any more.
+      let code = martlet_easy_pause(handle.easy, transfer.isPaused, transfer.holdsUpload)
+      if transfer.wire.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }
+      guard code != 0, code != 43, transfer.handle === handle else { return }
+      end(handle, handle.result(code), multi)
+    }
   }
 #endif

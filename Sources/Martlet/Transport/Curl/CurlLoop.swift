@@ -16,7 +16,7 @@
     private let poll: CInt
     /// Released after all handles, of which it is a part.
     let tls: CurlTLS
-    @exclusivity(unchecked) private var multi: UnsafeMutableRawPointer?
+    @exclusivity(unchecked) private(set) var multi: UnsafeMutableRawPointer?
     @exclusivity(unchecked) private(set) var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
     @exclusivity(unchecked) private var free: [CurlHandle] = []
     /// By socket; an array would grow with all descriptors of the process.
@@ -41,7 +41,7 @@
     @exclusivity(unchecked) var throttled: [CurlTransfer] = []
     @exclusivity(unchecked) var throttleTime: Int64?
     @exclusivity(unchecked) private var marks: ReceiveMarks
-    @exclusivity(unchecked) private var resting = RestingConnections()
+    @exclusivity(unchecked) var resting = RestingConnections()
     @exclusivity(unchecked) var exclusive = ExclusiveConnections()
     @exclusivity(unchecked) var multiplexed = MultiplexedConnections<CurlHandle>()
     /// The transfers that libcurl has ended in this turn.
@@ -203,6 +203,11 @@
       findEnded(multi)
       for (handle, code) in ended {
         guard let transfer = handle.transfer else { continue }
+        if transfer.isMisplaced, transfer.sends.count == 0, code == 42 {  // ABORTED_BY_CALLBACK
+          recycle(handle, multi)
+          start(transfer, multi)
+          continue
+        }
         let result = handle.result(code)
         recycle(handle, multi, isClean: code == 0)
         if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
@@ -266,17 +271,6 @@
     private func forget(_ transfer: CurlTransfer) {
       if !lingering.isEmpty { lingering[ObjectIdentifier(transfer)] = nil }
       if !held.isEmpty { held[ObjectIdentifier(transfer)] = nil }
-    }
-
-    /// Tells libcurl which directions still have to wait; the other ones go on.
-    func goOn(with transfer: CurlTransfer) {
-      guard let handle = transfer.handle, let multi else { return }
-      // What is refused of what libcurl has kept meanwhile, it tells nobody but us. BAD_FUNCTION_ARGUMENT: there is no
-      // connection, not yet or not any more.
-      let code = martlet_easy_pause(handle.easy, transfer.isPaused, transfer.holdsUpload)
-      if transfer.wire.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }
-      guard code != 0, code != 43, transfer.handle === handle else { return }
-      end(handle, handle.result(code), multi)
     }
 
     /// Ends a transfer that libcurl would not end.
@@ -349,6 +343,8 @@
       _ = martlet_multi_remove(multi, handle.easy)
       if !lookups.isEmpty, let transfer = handle.transfer { lookups.ends(transfer, slot: transfer.slot) }
       if let transfer = handle.transfer, transfer.throttle != nil { endThrottling(transfer) }
+      // To libcurl before 8.7 the next chunked body would be trailers, too.
+      let isClean = isClean && handle.transfer?.wire.trailers == nil
       if handle.transfer?.overhead != nil { metered -= 1 }
       answer.forget(handle.transfer)
       handle.release()

@@ -22,6 +22,9 @@
     /// Whether the server is asked for leave to send the body, by whomever.
     var expectsContinue: Bool { asksLeave || request.headers.contains("Expect") }
 
+    /// What follows the body.
+    var trailers: TrailerSource? { request.body?.trailers }
+
     /// Whether there is a body that is not empty, as far as known.
     var hasBody: Bool { length != 0 }
 
@@ -72,6 +75,9 @@
       // Even of an empty stream it has to be seen that it is empty.
       case .stream, .pieces, .gzip, .spool: break
       }
+      if let trailers, let body = request.body {
+        return try CurlUpload(.stream(try body.source(for: request)), length: nil, request: request, trailers)
+      }
       return try CurlUpload(content, length: length, request: request)
     }
 
@@ -84,6 +90,7 @@
       var hasCoding = false
       var hasExpect = false
       var hasRange = false
+      var hasTE = false
       var closesConnection = false
       var hasProxyCredentials = false
       for field in request.headers {
@@ -92,6 +99,7 @@
         let value = FieldSyntax.trimmed(field.value)
         lines.append(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")
         switch field.name.utf8.count {
+        case 2: hasTE = hasTE || FieldSyntax.isSameName(field.name, "TE")
         case 5: hasRange = hasRange || FieldSyntax.isSameName(field.name, "Range")
         case 6:
           hasAccept = hasAccept || FieldSyntax.isSameName(field.name, "Accept")
@@ -103,6 +111,12 @@
         default: break
         }
       }
+      // Over HTTP/2 libcurl sends no such field.
+      if hasTE {
+        lines.removeAll { FieldSyntax.isSameName($0.prefix(11), "Connection:") }
+        lines.append(closesConnection ? "Connection: close, TE" : "Connection: TE")
+      }
+      if let trailers = request.body?.trailers { lines.append("Trailer: \(trailers.names.joined(separator: ", "))") }
       // Of a part of a coded body nothing could be decoded.
       if !hasCoding && decompression == .automatic && !ContentCoding.accepted.isEmpty {
         lines.append("Accept-Encoding: \(hasRange ? "identity" : ContentCoding.accepted)")

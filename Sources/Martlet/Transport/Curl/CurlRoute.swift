@@ -55,6 +55,7 @@
       switch version {
       case .http1_0: set(martlet_opt_http_version, 1)
       case .http1_1: set(martlet_opt_http_version, 2)
+      case .http2PriorKnowledge: set(martlet_opt_http_version, 5)
       default: break  // As prepared: HTTP/2 where TLS offers it.
       }
       if let handshake {
@@ -104,7 +105,7 @@
 
     /// Whether there is nothing special about any route, but for what a request chooses by itself.
     func isDirect(_ wire: CurlRequest, _ context: RequestContext) -> Bool {
-      guard isPlain, context.httpVersion == .automatic else { return false }
+      guard isPlain, context.httpVersion == .automatic, wire.trailers == nil else { return false }
       return context.handshake == nil && !wire.lines.hasProxyCredentials
     }
 
@@ -112,10 +113,13 @@
     ///
     /// - Throws: ``HTTPError``, before anything is sent.
     func route(for wire: CurlRequest, _ context: RequestContext) async throws -> CurlRoute? {
-      let version = context.httpVersion
       let origin = wire.origin
-      guard version != .http2 || origin.scheme == "https" else {
-        throw HTTPError(.unsupported, "HTTP/2 is spoken over TLS only", request: wire.request)
+      // In the handshake of TLS the server says what it speaks.
+      let isClear = origin.scheme != "https"
+      let version = context.httpVersion == .http2PriorKnowledge && !isClear ? .http2 : context.httpVersion
+      guard version != .http2 || !isClear else {
+        let way = "a server that is known to speak it without TLS is asked with httpVersion .http2PriorKnowledge"
+        throw HTTPError(.unsupported, "HTTP/2 is spoken over TLS only; \(way)", request: wire.request)
       }
       guard version != .http1_0 || wire.length != nil else {
         throw HTTPError(.unsupported, "HTTP/1.0 has no bodies of unknown length", request: wire.request)
@@ -133,14 +137,18 @@
               "publicAddressesOnly cannot see where the proxy \(proxy) would connect to for \(origin.host)",
               request: wire.request)
           }
+          guard version != .http2PriorKnowledge || proxy.scheme == .socks5 else {
+            let message = "HTTP/2 with prior knowledge cannot pass the proxy \(proxy)"
+            throw HTTPError(.unsupported, message, request: wire.request)
+          }
           route.address = addresses.entry(for: proxy.host, port: proxy.port)
           let identity = try await authorize(&route, proxy, wire, context)
           route.sharesConnections = identities.sharesConnections(proxy, identity)
         } else {
           route.address = addresses.entry(for: origin.host, port: origin.port)
         }
-        // libcurl may take one of HTTP/2 that rests.
-        if context.needsHTTP11 { route.sharesConnections = false }
+        if version == .http2PriorKnowledge, CurlLibrary.reusesNoClearHTTP2 { route.sharesConnections = false }
+        if wire.trailers != nil { try prepareForTrailers(&route, wire) }
         if let handshake = context.handshake { try prepare(&route, for: handshake, wire) }
         let isSpecial = route.proxy != nil || route.address != nil || route.version != .automatic
         return isSpecial ? route : nil

@@ -58,7 +58,8 @@
     /// Whether libcurl has written the whole request body.
     private func hasSentAll(_ handle: CurlHandle) -> Bool {
       guard let upload else { return true }
-      return upload.isAtEnd && martlet_easy_sent_count(handle.easy) >= upload.offset
+      // Of trailers that are still being written libcurl tells nothing.
+      return upload.trailers == nil && upload.isAtEnd && martlet_easy_sent_count(handle.easy) >= upload.offset
     }
   }
 #endif

@@ -14,6 +14,9 @@
       var isUnprocessed = false
     }
 
+    /// Whether no connection that is there will do.
+    var needsNewConnection: Bool { context.needsNewConnection || isMisplaced }
+
     /// Whether the request's body can be sent from its beginning once more.
     func canRewind(_ handle: CurlHandle) -> Bool {
       if upload?.isAtStart ?? true { return true }

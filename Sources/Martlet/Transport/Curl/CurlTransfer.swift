@@ -40,6 +40,10 @@
     let slot: ConnectionSlot
     /// What is special about its connection.
     let route: CurlRoute?
+    /// Whose connections it may use.
+    let sharing: CurlSharing
+    /// Whether it shares none of HTTP/2.
+    let isExclusive: Bool
     let upload: CurlUpload?
     let context: RequestContext
     /// Its part in the limit of bandwidth, if there is one.
@@ -76,6 +80,8 @@
     @exclusivity(unchecked) var chunks: ChunkEnd?
     @exclusivity(unchecked) private(set) var overhead: OverheadMeter?
     @exclusivity(unchecked) var sends = CurlSends()
+    /// Whether libcurl has chosen a connection of HTTP/1 for it that another transfer uses.
+    @exclusivity(unchecked) var isMisplaced = false
     @exclusivity(unchecked) private var problem: HTTPError?
     /// What the end of TLS is known by, which the end of the body has to be; 0 if it has an end of its own.
     @exclusivity(unchecked) private(set) var endOfTLS: UInt = 0
@@ -85,13 +91,15 @@
     @exclusivity(unchecked) var addresses = CurlAddressCheck()
 
     init(
-      _ wire: CurlRequest, _ upload: CurlUpload?, _ route: CurlRoute?, _ context: RequestContext, slot: ConnectionSlot,
-      mailbox: CurlMailbox
+      _ wire: CurlRequest, _ upload: CurlUpload?, _ route: CurlRoute?, _ context: RequestContext,
+      _ sharing: CurlSharing, isExclusive: Bool, slot: ConnectionSlot, mailbox: CurlMailbox
     ) {
       self.wire = wire
       self.upload = upload
       self.route = route
       self.context = context
+      self.sharing = sharing
+      self.isExclusive = isExclusive
       self.slot = slot
       self.mailbox = mailbox
       throttle = context.call.settings.configuration.bandwidthBudget.map { CurlThrottle($0) }
@@ -320,9 +328,9 @@
       self.body = body
       response = StreamedResponse(
         ResponseHead(
-          status: HTTPStatus(rawValue: head.status), headers: headers, reasonPhrase: head.reason,
-          httpVersion: head.version, connection: arrival.connection, wasCompressed: decoder != nil,
-          request: wire.request),
+          status: HTTPStatus(rawValue: head.status), headers: headers, trailers: .after(body.stream),
+          reasonPhrase: head.reason, httpVersion: head.version, connection: arrival.connection,
+          wasCompressed: decoder != nil, request: wire.request),
         ResponseBody(body.stream))
       if head.status >= 300 { stopUpload() }
       isExpectationRefused = head.status == 417 && upload?.isAtStart == true && wire.expectsContinue
@@ -480,7 +488,7 @@
 
     private func finish(_ body: CurlBody) {
       if problem == nil {
-        do { try body.checkEnd() } catch { violate(error) }
+        do { try body.checkEnd(reader) } catch { violate(error) }
       }
       if let problem { return fail(problem) }
       if end() != nil { body.stream.finish() }

@@ -33,6 +33,8 @@
     /// The number of bytes, if it is known.
     let length: Int64?
     private let source: Source
+    /// What follows the body.
+    let trailers: CurlTrailers?
     private let buffer = UploadBuffer()
     /// How many bytes libcurl was given.
     private(set) var offset: Int64 = 0
@@ -45,8 +47,10 @@
     private var onBytes: @Sendable () -> Void = {}
     private var onFailure: @Sendable (any Error) -> Void = { _ in }
 
-    init(_ content: HTTPBody.Content, length: Int64?, request: HTTPRequest) throws {
-      self.length = length
+    init(
+      _ content: HTTPBody.Content, length: Int64?, request: HTTPRequest, _ trailers: TrailerSource? = nil
+    ) throws {
+      (self.length, self.trailers) = (length, trailers.map { CurlTrailers($0) })
       switch content {
       case .data(let data): source = .data(data)
       case .stream(let stream): source = .stream(stream)
@@ -132,12 +136,13 @@
     private func start(_ stream: BodySource) {
       isStarted = true
       stream.begin()
-      let task = Task { [buffer, onBytes, onFailure] in
+      let task = Task { [buffer, onBytes, onFailure, trailers] in
         do {
           try await stream.send { piece in
             if buffer.append(piece) { onBytes() }
             try await buffer.room()
           }
+          try await trailers?.make()
           if buffer.finish() { onBytes() }
         } catch {
           // What it comes to after it was stopped is nobody's concern.

@@ -52,23 +52,9 @@
 
   extension CurlLoop {
     /// The key of the connection that a transfer needs.
-    ///
-    /// Where an origin has one exchange at a time, nobody shares anything.
     func connectionKey(for transfer: CurlTransfer) -> Int {
-      guard transfer.context.isStreamed, transfer.wire.origin.scheme == "https", transfer.mayUseHTTP2,
-        connections.perHost > 1
-      else { return ExclusiveConnections.shared }
+      guard transfer.sharing == .agreed, transfer.isExclusive else { return ExclusiveConnections.shared }
       return exclusive.take(for: transfer, of: transfer.wire.origin)
-    }
-  }
-
-  extension CurlTransfer {
-    /// Whether the server may choose HTTP/2.
-    var mayUseHTTP2: Bool {
-      switch route?.version ?? .automatic {
-      case .automatic, .http2: true
-      default: false
-      }
     }
   }
 

@@ -3,7 +3,7 @@ import Foundation
 /// Makes the head of a response of its lines, within limits.
 ///
 /// ```
-///   status ─▶ fields ─▶ empty line ─▶ 1xx: status again │ final ─▶ trailers, which are counted and dropped
+///   status ─▶ fields ─▶ empty line ─▶ 1xx: status again │ final ─▶ trailers
 /// ```
 struct ResponseHeadReader {
   /// The most bytes of all heads and trailers of a response.
@@ -53,6 +53,8 @@ struct ResponseHeadReader {
   private var places: [ReceivedFields.Place] = []
   private var framing = Framing()
   private var isFinal = false
+  /// Whether the last trailer is one that was kept.
+  private var isKept = false
 
   /// Reads one line with its end.
   mutating func read(_ line: UnsafeBufferPointer<UInt8>) throws(Problem) -> Step {
@@ -76,7 +78,7 @@ struct ResponseHeadReader {
       guard fieldCount <= Self.maximumFields else {
         throw Problem(message: "there are more than \(Self.maximumFields) header fields")
       }
-      if !isFinal { try field(content) }
+      if isFinal { trailer(content) } else { try field(content) }
     }
     return .more
   }
@@ -138,30 +140,58 @@ struct ResponseHeadReader {
   private mutating func field(_ line: UnsafeBufferPointer<UInt8>) throws(Problem) {
     if FieldSyntax.isBlank(line[0]) {
       // A folded line continues the one before (RFC 9112 §5.2).
-      guard let last = places.indices.last else { throw Problem(message: "the first header line is folded") }
-      let more = Self.trimmed(line[...])
-      guard !more.isEmpty else { return }
+      guard goOn(with: line) else { throw Problem(message: "the first header line is folded") }
       // Should it be the length that goes on, it takes a closer look.
       framing.length = nil
-      if places[last].valueEnd > places[last].valueStart { octets.append(0x20) }
-      octets.append(contentsOf: more)
-      places[last].valueEnd = Int32(octets.count)
       return
     }
-    var colon = 0
-    while colon < line.count, FieldSyntax.isTokenOctet(line[colon]) { colon += 1 }
-    guard colon > 0, colon < line.count, line[colon] == 0x3A else {
-      throw Problem(message: "a header line has no name")
-    }
+    guard let colon = Self.colon(in: line) else { throw Problem(message: "a header line has no name") }
     let value = Self.trimmed(line[(colon + 1)...])
     note(UnsafeBufferPointer(rebasing: line[..<colon]), value)
+    keep(line[..<colon], value)
+  }
+
+  /// The trailers that have come.
+  var trailers: HTTPHeaders { isFinal && !places.isEmpty ? HTTPHeaders(ReceivedFields(octets, places)) : [:] }
+
+  /// Reads a line after the body: what is malformed there, or must not stand there, is dropped (RFC 9110 §6.5.1).
+  private mutating func trailer(_ line: UnsafeBufferPointer<UInt8>) {
+    if FieldSyntax.isBlank(line[0]) {
+      if isKept { _ = goOn(with: line) }
+      return
+    }
+    isKept = false
+    guard let colon = Self.colon(in: line), TrailerRules.allows(line[..<colon]) else { return }
+    isKept = true
+    keep(line[..<colon], Self.trimmed(line[(colon + 1)...]))
+  }
+
+  /// Where the name of a field ends, if there is one.
+  private static func colon(in line: UnsafeBufferPointer<UInt8>) -> Int? {
+    var colon = 0
+    while colon < line.count, FieldSyntax.isTokenOctet(line[colon]) { colon += 1 }
+    return colon > 0 && colon < line.count && line[colon] == 0x3A ? colon : nil
+  }
+
+  /// Adds a folded line to the value before it, if there is one.
+  private mutating func goOn(with line: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let last = places.indices.last else { return false }
+    let more = Self.trimmed(line[...])
+    guard !more.isEmpty else { return true }
+    if places[last].valueEnd > places[last].valueStart { octets.append(0x20) }
+    octets.append(contentsOf: more)
+    places[last].valueEnd = Int32(octets.count)
+    return true
+  }
+
+  private mutating func keep(_ name: Slice<UnsafeBufferPointer<UInt8>>, _ value: Slice<UnsafeBufferPointer<UInt8>>) {
     if places.isEmpty {
       octets.reserveCapacity(512)
       places.reserveCapacity(16)
     }
     // All of it is less than `maximumBytes`.
     let start = Int32(octets.count)
-    octets.append(contentsOf: line[..<colon])
+    octets.append(contentsOf: name)
     let end = Int32(octets.count)
     octets.append(contentsOf: value)
     places.append(

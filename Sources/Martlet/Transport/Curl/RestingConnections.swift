@@ -29,6 +29,16 @@
       known[name, default: Connection()].user = ObjectIdentifier(user)
     }
 
+    /// Whether somebody else sends on a connection, or receives.
+    func isUsed(_ name: UInt64, byOtherThan user: AnyObject) -> Bool {
+      known[name]?.user.map { $0 != ObjectIdentifier(user) } ?? false
+    }
+
+    /// A transfer goes on somewhere else.
+    mutating func leave(_ name: UInt64, by user: AnyObject) {
+      if known[name]?.user == ObjectIdentifier(user) { known[name]?.user = nil }
+    }
+
     /// A transfer is over.
     ///
     /// - Parameters:

@@ -22,7 +22,8 @@ final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport {
   init(_ settings: TransportSettings) {
     self.settings = settings
     limiter = ConnectionLimiter(
-      perOrigin: settings.maximumConnectionsPerHost, total: settings.maximumConnections)
+      perOrigin: settings.maximumConnectionsPerHost, total: settings.maximumConnections,
+      requests: settings.maximumRequestsPerHost)
     queue.maxConcurrentOperationCount = 1
     queue.name = "Martlet.URLSession"
   }

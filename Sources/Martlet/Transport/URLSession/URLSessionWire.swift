@@ -78,6 +78,11 @@ struct URLSessionWire: Sendable {
     if upload != nil && method == .get {
       throw HTTPError(.unsupported, "URLSession cannot send a GET with a body", request: request)
     }
+    if request.body?.trailers != nil || request.headers.contains("TE") {
+      throw HTTPError(
+        .unsupported, "the system's loader has no trailers; on Linux, the transports .curl and .urlSession have",
+        request: request)
+    }
     if request.headers.contains("Proxy-Authorization") {
       throw HTTPError(
         .invalidRequest, "the header 'Proxy-Authorization' would reach \(origin.host): the loader has no proxy for it",

@@ -1,0 +1,39 @@
+#if os(Linux)
+  /// With which other exchanges one may share connections; each kind has an engine of its own.
+  ///
+  /// libcurl tells the versions of connections apart only for a request that demands HTTP/1. One that may have HTTP/2 is sent
+  /// on a connection of HTTP/1.1 that another request is using, as soon as there is one of HTTP/2 with the same host.
+  enum CurlSharing {
+    /// Those that leave the version to TLS, and all without TLS but those below.
+    case agreed
+    /// Those that demand HTTP/1 over TLS.
+    case serial
+    /// HTTP/2 without TLS.
+    case priorKnowledge
+
+    init(_ route: CurlRoute?, _ origin: Origin) {
+      switch route?.version ?? .automatic {
+      case .http1_0, .http1_1: self = origin.scheme == "https" ? .serial : .agreed
+      case .http2PriorKnowledge: self = .priorKnowledge
+      default: self = .agreed
+      }
+    }
+
+    /// Whose slots an exchange takes.
+    func slotVersion(_ route: CurlRoute?, isExclusive: Bool) -> ConnectionLimiter.Version {
+      guard route?.sharesConnections ?? true, self != .serial else { return .exclusive }
+      if self == .priorKnowledge { return .multiplexed }
+      return isExclusive ? .exclusive : .agreed
+    }
+  }
+
+  extension CurlRequest {
+    /// Whether its exchange is to share no connection of HTTP/2: its response is read as it comes.
+    ///
+    /// Where a host may have one connection only, all share it: a request that is sent while a response is read would wait
+    /// for the end of that.
+    func isExclusive(_ context: RequestContext, perHost: Int) -> Bool {
+      context.isStreamed && origin.scheme == "https" && perHost > 1
+    }
+  }
+#endif

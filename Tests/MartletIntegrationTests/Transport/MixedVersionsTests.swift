@@ -1,0 +1,62 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import TestSupport
+  import Testing
+
+  /// Connections of HTTP/1.1 and of HTTP/2 with the same host, side by side.
+  @Suite(.needsHTTP2Server, .hangLimit) struct MixedVersionsTests {
+    private static func responses(
+      _ numbers: Range<Int>, _ client: HTTPClient, _ server: HTTP2Server
+    ) async throws -> [Int: HTTPResponse] {
+      try await withThrowingTaskGroup(of: (Int, HTTPResponse).self) { group in
+        for number in numbers {
+          group.addTask { (number, try await client.get(server.target(number, ["head", "last:ok"]))) }
+        }
+        return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+      }
+    }
+
+    @Test(arguments: Lane.engines)
+    func `no request is sent on a connection of HTTP/1 that another one uses`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      // As behind a balancer whose servers are not the same.
+      let server = try await HTTP2Server(try await authority.identity(), oldConnections: 1)
+      let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+
+      async let slow = client.get(server.target(1, ["wait:1000"]))
+      #expect(await becomes { server.count(of: 1) == 1 })
+      var responses = try await Self.responses(2..<3, client, server)
+      responses.merge(try await Self.responses(3..<20, client, server)) { $1 }
+      let first = try await slow
+      responses.merge(try await Self.responses(20..<40, client, server)) { $1 }
+
+      #expect(first.text == "one" && first.headers["x-number"] == "1" && first.httpVersion == "1.1")
+      for (number, response) in responses {
+        #expect(response.headers["x-number"] == "\(number)")
+        #expect(response.text == (response.httpVersion == "2" ? "ok" : "one"))
+      }
+      #expect(responses.count == 38 && server.repeatedNumbers.isEmpty)
+      #expect(responses.allSatisfy { $0.key >= 20 || $0.value.httpVersion == "2" })
+      #expect(server.connectionCount(of: 1) == 1)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `requests that demand HTTP/1 leave the others their connection`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+      let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+
+      async let slow = client.get(server.target(1, ["wait:500"]), options: .httpVersion(.http1_1))
+      #expect(await becomes { server.count(of: 1) == 1 })
+      let responses = try await Self.responses(2..<30, client, server)
+      let old = try await client.get(server.target(30, []), options: .httpVersion(.http1_1))
+      let more = try await Self.responses(31..<50, client, server)
+
+      #expect(try await slow.text == "one" && old.httpVersion == "1.1")
+      #expect(responses.merging(more) { $1 }.allSatisfy { $0.value.headers["x-number"] == "\($0.key)" })
+      #expect(responses.merging(more) { $1 }.values.allSatisfy { $0.httpVersion == "2" })
+      #expect(server.repeatedNumbers.isEmpty && server.connectionCount() == 1)
+    }
+  }
+#endif

@@ -1,0 +1,126 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  /// HTTP/2 without TLS.
+  @Suite(.hangLimit) struct PriorKnowledgeTests {
+    private static func client(_ lane: Lane) -> HTTPClient {
+      lane.client { $0.options.httpVersion = .http2PriorKnowledge }
+    }
+
+    @Test(.needsHTTP2Server, arguments: Lane.engines) func `HTTP/2 is spoken from the first byte on`(
+      _ lane: Lane
+    ) async throws {
+      let server = try await HTTP2Server()
+      let client = Self.client(lane)
+
+      let first = try await client.get(server.target(1, ["head:200:x-a=b", "data:ok", "trailer:x-sum=1"]))
+      let second = try await client.post(server.target(2, ["head", "last:again"]), body: .text("body"))
+
+      #expect(first.text == "ok" && first.httpVersion == "2" && first.trailers == ["x-sum": "1"])
+      #expect(second.text == "again" && second.httpVersion == "2")
+      #expect(server.connectionCount(of: 1) == 0)
+      // With libcurl 7.88 each request has a connection of its own.
+      #expect(server.connectionCount() == (second.connection?.isReused == true ? 1 : 2))
+    }
+
+    @Test(.needs(.nginx), arguments: Lane.engines) func `nginx takes it, many at a time`(_ lane: Lane) async throws {
+      let server = try await NginxServer(
+        listening: "http2", "add_header X-Version $server_protocol;",
+        "location / { return 200 ok; }")
+      let client = Self.client(lane)
+
+      let responses = try await withThrowingTaskGroup(of: HTTPResponse.self) { group in
+        for _ in 0..<40 { group.addTask { try await client.get(RequestTarget(server.url)) } }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+
+      #expect(responses.allSatisfy { $0.text == "ok" && $0.headers["X-Version"] == "HTTP/2.0" })
+    }
+
+    @Test(.needsHTTP2Server, arguments: Lane.engines) func `shares no connection with HTTP/1.1`(
+      _ lane: Lane
+    ) async throws {
+      let server = try await HTTP2Server()
+      let client = lane.client()
+      let target = server.target(1, ["head", "last:two"])
+      let versions: [HTTPVersion] = [.automatic, .http2PriorKnowledge, .http1_1, .http2PriorKnowledge, .automatic]
+
+      var texts: [String] = []
+      for version in versions { texts.append(try await client.get(target, options: .httpVersion(version)).text) }
+      let together = try await withThrowingTaskGroup(of: Bool.self) { group in
+        for number in 0..<20 {
+          let version = versions[number % versions.count]
+          group.addTask {
+            try await client.get(target, options: .httpVersion(version)).text
+              == (version == .http2PriorKnowledge ? "two" : "one")
+          }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+
+      #expect(texts == ["one", "two", "one", "two", "one"])
+      #expect(together.allSatisfy { $0 } && together.count == 20)
+    }
+
+    @Test(arguments: Lane.engines) func `a server that does not speak it is named as the likely cause`(
+      _ lane: Lane
+    ) async throws {
+      let answering = try MockServer(.ok("x"))
+      let closing = try SteppedServer()
+      Task {
+        try await closing.request()
+        closing.close()
+      }
+      let client = Self.client(lane)
+
+      let errors = [
+        await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(answering.url)) },
+        await #expect(throws: HTTPError.self) { try await client.get(closing.target) },
+      ]
+
+      for error in errors {
+        #expect(error?.message.contains("may not speak HTTP/2 without TLS") == true, "\(error.map { "\($0)" } ?? "")")
+        #expect([.connectionLost, .protocolViolation].contains(error?.kind))
+      }
+      #expect(answering.requests.isEmpty)
+    }
+
+    @Test(.needs(.openssl, .nginx), arguments: Lane.engines) func `over TLS the handshake decides`(
+      _ lane: Lane
+    ) async throws {
+      let authority = try await CertificateAuthority()
+      let (new, old) = (
+        try await NginxServer(try await authority.identity(), isHTTP2: true),
+        try await NginxServer(try await authority.identity())
+      )
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.options.httpVersion = .http2PriorKnowledge
+      }
+
+      #expect(try await client.get(RequestTarget(new.url)).httpVersion == "2")
+      #expect(try await client.get(RequestTarget(old.url)).httpVersion == "1.1")
+    }
+
+    @Test(arguments: Lane.engines) func `passes no HTTP proxy, and sends no trailers`(_ lane: Lane) async throws {
+      let server = try MockServer(.ok("x"))
+      let proxied = lane.client {
+        $0.proxy = .proxy(Proxy("http://127.0.0.1:\(server.port)"))
+        $0.options.httpVersion = .http2PriorKnowledge
+      }
+      let body = HTTPBody.text("x").withTrailers(["X-A"]) { ["X-A": "1"] }
+
+      let first = await #expect(throws: HTTPError.self) { try await proxied.get("http://a.test/") }
+      let second = await #expect(throws: HTTPError.self) {
+        try await Self.client(lane).post(RequestTarget(server.url), body: body)
+      }
+
+      #expect(first?.kind == .unsupported && second?.kind == .unsupported)
+      #expect(server.connectionCount == 0)
+    }
+  }
+#endif

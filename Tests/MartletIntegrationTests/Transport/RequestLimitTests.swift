@@ -1,0 +1,87 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  /// How many requests run side by side, and on how many connections.
+  @Suite(.hangLimit) struct RequestLimitTests {
+    /// Sends that many requests at once.
+    private static func send(
+      _ count: Int, _ client: HTTPClient, _ target: @escaping @Sendable (Int) -> RequestTarget
+    ) async throws -> [HTTPResponse] {
+      try await withThrowingTaskGroup(of: HTTPResponse.self) { group in
+        for number in 0..<count { group.addTask { try await client.get(target(number)) } }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+    }
+
+    @Test(.needsHTTP2Server, arguments: Lane.engines, [nil, 10])
+    func `requests over HTTP/2 share a connection, or a few`(_ lane: Lane, _ streams: Int?) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity(), streams: streams)
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        // A server that takes fewer streams than it is sent refuses them unread.
+        $0.retry = .standard
+      }
+
+      // The server reads one request of a connection after the other: each is answered when it is read.
+      let responses = try await Self.send(40, client) { server.target($0, ["head", "last:ok"]) }
+
+      #expect(responses.count == 40 && responses.allSatisfy { $0.text == "ok" && $0.httpVersion == "2" })
+      #expect(server.connectionCount() <= (streams == nil ? 1 : 6))
+    }
+
+    @Test(.needs(.openssl, .nginx), arguments: Lane.engines)
+    func `requests over HTTP/2 run side by side`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let identity = try await authority.identity()
+      let inner = try MockServer(answering: { _ in .hang })
+      defer { inner.stop() }
+      let server = try await NginxServer(
+        identity, isHTTP2: true, "location /inner { proxy_pass http://127.0.0.1:\(inner.port); }")
+      let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+
+      let running = (0..<40).map { number in client.start(.get("\(raw: server.url)/inner/\(number)")) }
+
+      // No answer comes: all of them have to be on their way.
+      #expect(await becomes { inner.requests.count == 40 })
+      for request in running { request.cancel() }
+    }
+
+    @Test(arguments: Lane.engines) func `requests over HTTP/1 have no more than six connections`(_ lane: Lane)
+      async throws
+    {
+      let server = try MockServer(.ok("x").delayed(by: .milliseconds(5)))
+
+      let responses = try await Self.send(40, lane.client()) { _ in RequestTarget(server.url) }
+
+      #expect(responses.count == 40)
+      #expect(server.connectionCount <= 6)
+    }
+
+    @Test(.needsHTTP2Server, arguments: Lane.engines)
+    func `a limit of requests holds over HTTP/2`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.maximumRequestsPerHost = 2
+      }
+      let isFull = Shared(false)
+
+      // Both are in their bodies, which do not end.
+      let running = (0..<2).map { number in client.start(.get(server.target(number, ["head", "data:a"]))) }
+      #expect(await becomes { server.count(of: 0) + server.count(of: 1) == 2 })
+      let third = Task { try await client.get(server.target(2, ["head", "last:ok"])) }
+      #expect(await becomes { client.activity.current.waiting.contains { $0.reason == .connectionSlot } })
+      isFull.withLock { $0 = server.count(of: 2) == 0 }
+      for request in running { request.cancel() }
+
+      #expect(try await third.value.text == "ok")
+      #expect(isFull.withLock { $0 })
+    }
+  }
+#endif

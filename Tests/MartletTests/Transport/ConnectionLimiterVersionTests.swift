@@ -1,0 +1,249 @@
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+/// Connections and requests, which are two numbers where HTTP/2 is spoken.
+@Suite(.hangLimit) struct ConnectionLimiterVersionTests {
+  private static let a = Origin(scheme: "https", host: "a.test", port: 443)
+  private static let b = Origin(scheme: "https", host: "b.test", port: 443)
+
+  /// Takes as many slots as there are.
+  private static func takeAll(
+    _ limiter: ConnectionLimiter, _ origin: Origin = a, _ version: ConnectionLimiter.Version = .agreed
+  ) -> [ConnectionSlot] {
+    var slots: [ConnectionSlot] = []
+    while slots.count < 2_000, let slot = limiter.take(for: origin, version) { slots.append(slot) }
+    return slots
+  }
+
+  @Test func `over HTTP/1 each request needs a connection`() {
+    let limiter = ConnectionLimiter(perOrigin: 6, total: 8)
+
+    let first = Self.takeAll(limiter)
+    let second = Self.takeAll(limiter, Self.b)
+
+    #expect(first.count == 6 && second.count == 2)
+    first[0].release()
+    #expect(Self.takeAll(limiter, Self.b).count == 1)
+    withExtendedLifetime((first, second)) {}
+  }
+
+  @Test func `over HTTP/2 a hundred requests need one`() {
+    let limiter = ConnectionLimiter(perOrigin: 6, total: 8)
+    let first = Self.takeAll(limiter)
+
+    first[0].noteVersion(isMultiplexed: true)
+    let more = Self.takeAll(limiter)
+    let others = Self.takeAll(limiter, Self.b)
+
+    #expect(first.count + more.count == 100)
+    #expect(others.count == 6)
+    // One of the total is left, which belongs to neither.
+    #expect(Self.takeAll(limiter, Origin(scheme: "https", host: "c.test", port: 443)).count == 1)
+    withExtendedLifetime((first, more, others)) {}
+  }
+
+  @Test func `who waits is served as soon as HTTP/2 is agreed on`() async throws {
+    let limiter = ConnectionLimiter(perOrigin: 1, total: 10)
+    let first = try #require(limiter.take(for: Self.a))
+    let waiting = Log<Void>()
+    let tasks = (0..<5).map { _ in
+      Task { try await limiter.acquire(for: Self.a, abort: AbortSource()) { waiting.add(()) } }
+    }
+    await waiting.wait(for: 5)
+    #expect(limiter.counts == (1, 5))
+
+    first.noteVersion(isMultiplexed: true)
+
+    var slots: [ConnectionSlot] = []
+    for task in tasks { slots.append(try await task.value) }
+    #expect(limiter.counts == (6, 0))
+    for slot in slots + [first] { slot.release() }
+    #expect(limiter.counts == (0, 0))
+  }
+
+  @Test func `what was agreed on is known to the next requests, until a server agrees on another version`() throws {
+    let limiter = ConnectionLimiter(perOrigin: 2, total: 10)
+    let first = try #require(limiter.take(for: Self.a))
+    first.noteVersion(isMultiplexed: true)
+    first.release()
+
+    let many = Self.takeAll(limiter)
+    #expect(many.count == 100)
+    for slot in many[2...] { slot.release() }
+    many[0].noteVersion(isMultiplexed: false)
+
+    #expect(limiter.take(for: Self.a) == nil)
+    many[0].release()
+    #expect(Self.takeAll(limiter).count == 1)
+    #expect(Self.takeAll(limiter, Self.b).count == 2)
+    withExtendedLifetime(many) {}
+  }
+
+  @Test func `one of many servers of a name that agrees on HTTP/1 changes nothing for the others`() throws {
+    let limiter = ConnectionLimiter(perOrigin: 3, total: 5)
+    let first = try #require(limiter.take(for: Self.a))
+    first.noteVersion(isMultiplexed: true)
+    let many = Self.takeAll(limiter)
+
+    many[0].noteVersion(isMultiplexed: false)
+    // Two connections of five are in use, and a third one has not begun.
+    #expect(Self.takeAll(limiter, Self.b).count == 3)
+    many[1].release()
+    #expect(Self.takeAll(limiter).count == 1)
+    for slot in [first] + many { slot.release() }
+    #expect(limiter.counts == (0, 0) && Self.takeAll(limiter, Self.b).count == 3)
+    #expect(Self.takeAll(limiter).count == 100)
+  }
+
+  @Test func `what is told after the release counts for nothing`() throws {
+    let limiter = ConnectionLimiter(perOrigin: 1, total: 1)
+    let slot = try #require(limiter.take(for: Self.a))
+    slot.release()
+    slot.noteVersion(isMultiplexed: true)
+    #expect(slot.handOn() == nil)
+
+    #expect(Self.takeAll(limiter).count == 1)
+  }
+
+  @Test func `a limit of requests counts in any version`() {
+    let limiter = ConnectionLimiter(perOrigin: 6, total: 20, requests: 3)
+    let serial = Self.takeAll(limiter)
+    #expect(serial.count == 3)
+    serial[0].noteVersion(isMultiplexed: true)
+    #expect(limiter.take(for: Self.a) == nil)
+    let large = ConnectionLimiter(perOrigin: 6, total: 20, requests: 500)
+    let first = Self.takeAll(large)
+    first[0].noteVersion(isMultiplexed: true)
+    #expect(first.count + Self.takeAll(large).count == 500)
+    withExtendedLifetime((serial, first)) {}
+  }
+
+  @Test func `requests of other versions count for the limit of requests, too`() {
+    let limiter = ConnectionLimiter(perOrigin: 6, total: 20, requests: 5)
+    let clear = Self.takeAll(limiter, Self.a, .multiplexed)
+    #expect(clear.count == 5 && limiter.take(for: Self.a) == nil)
+    clear[0].release()
+    #expect(Self.takeAll(limiter).count == 1)
+    withExtendedLifetime(clear) {}
+  }
+
+  @Test func `those that wait to have a connection for themselves wait on when HTTP/2 is agreed on`() async throws {
+    let limiter = ConnectionLimiter(perOrigin: 2, total: 20)
+    let serial = try #require(limiter.take(for: Self.a, .exclusive))
+    let first = try #require(limiter.take(for: Self.a))
+    let waiting = Log<Void>()
+    let next = Task { try await limiter.acquire(for: Self.a, .exclusive, abort: AbortSource()) { waiting.add(()) } }
+    await waiting.wait(for: 1)
+
+    first.noteVersion(isMultiplexed: true)
+
+    #expect(limiter.counts == (2, 1))
+    #expect(Self.takeAll(limiter).count == 98)
+    serial.release()
+    try await next.value.release()
+    #expect(Self.takeAll(limiter, Self.a, .multiplexed).count == 100)
+    withExtendedLifetime(first) {}
+  }
+
+  @Test func `a slot that outlives its exchange has no connection that others could share`() throws {
+    let limiter = ConnectionLimiter(perOrigin: 1, total: 10)
+    let slot = try #require(limiter.take(for: Self.a))
+    slot.noteVersion(isMultiplexed: true)
+
+    let kept = try #require(slot.handOn())
+
+    #expect(limiter.take(for: Self.a) == nil)
+    kept.release()
+    #expect(limiter.counts == (0, 0))
+  }
+
+  @Test func `a slot that outlives its exchange does not change what others share`() throws {
+    let limiter = ConnectionLimiter(perOrigin: 3, total: 4)
+    let first = try #require(limiter.take(for: Self.a))
+    first.noteVersion(isMultiplexed: true)
+    let many = Self.takeAll(limiter)
+
+    let kept = try #require(many[0].handOn())
+
+    #expect(Self.takeAll(limiter, Self.b).count == 2)
+    kept.release()
+    #expect(Self.takeAll(limiter, Self.b).count == 3 && Self.takeAll(limiter).count == 1)
+    withExtendedLifetime((first, many)) {}
+  }
+
+  @Test func `what shares no connection counts as one each`() throws {
+    let limiter = ConnectionLimiter(perOrigin: 3, total: 10)
+    let first = try #require(limiter.take(for: Self.a))
+    first.noteVersion(isMultiplexed: true)
+
+    let exclusive = Self.takeAll(limiter, Self.a, .exclusive)
+    let shared = Self.takeAll(limiter)
+
+    // A hundred requests in all.
+    #expect(exclusive.count == 2 && shared.count == 97)
+    exclusive[0].release()
+    #expect(Self.takeAll(limiter, Self.a, .exclusive).count == 1)
+    for slot in [first] + shared { slot.release() }
+    #expect(Self.takeAll(limiter, Self.a, .exclusive).count == 2)
+    withExtendedLifetime(exclusive) {}
+  }
+
+  @Test func `over HTTP/1 what shares no connection is like everything else`() {
+    let limiter = ConnectionLimiter(perOrigin: 3, total: 10)
+    let exclusive = limiter.take(for: Self.a, .exclusive)
+
+    #expect(exclusive != nil && Self.takeAll(limiter).count == 2)
+    #expect(limiter.counts.active == 1)
+  }
+
+  @Test func `who needs no connection of its own passes those that wait for one`() async throws {
+    let limiter = ConnectionLimiter(perOrigin: 2, total: 10)
+    let first = try #require(limiter.take(for: Self.a))
+    first.noteVersion(isMultiplexed: true)
+    let stream = try #require(limiter.take(for: Self.a, .exclusive))
+    let waiting = Log<Void>()
+    let next = Task {
+      try await limiter.acquire(for: Self.a, .exclusive, abort: AbortSource()) { waiting.add(()) }
+    }
+    await waiting.wait(for: 1)
+
+    let second = try #require(limiter.take(for: Self.a))
+    #expect(limiter.counts == (3, 1))
+    for slot in [first, second] { slot.release() }
+
+    // The connection that they have left serves the one that waits; the next that share one wait in their turn.
+    let exclusive = try await next.value
+    let last = Task { try await limiter.acquire(for: Self.a, abort: AbortSource()) { waiting.add(()) } }
+    await waiting.wait(for: 2)
+    stream.release()
+    try await last.value.release()
+    exclusive.release()
+    #expect(limiter.counts == (0, 0))
+  }
+
+  @Test func `over HTTP/1 the longest wait is served first, whatever it is for`() async throws {
+    let limiter = ConnectionLimiter(perOrigin: 1, total: 10)
+    let first = try #require(limiter.take(for: Self.a))
+    let waiting = Log<Void>()
+    let served = Log<Int>()
+    var tasks: [Task<Void, any Error>] = []
+    for number in 0..<4 {
+      tasks.append(
+        Task {
+          let version: ConnectionLimiter.Version = number % 2 == 0 ? .exclusive : .agreed
+          let slot = try await limiter.acquire(for: Self.a, version, abort: AbortSource()) { waiting.add(()) }
+          served.add(number)
+          slot.release()
+        })
+      await waiting.wait(for: number + 1)
+    }
+
+    first.release()
+    for task in tasks { try await task.value }
+
+    #expect(served.elements == [0, 1, 2, 3])
+    #expect(limiter.counts == (0, 0))
+  }
+}
