@@ -282,7 +282,8 @@ int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded,
   }
   const size_t end = count - (bytes[count - 1] == '\n');
   if (strncmp(line, "Connection #", 12) == 0 && memcmp(bytes + end - 12, " left intact", 12) == 0) return 4;
-  if (strncmp(line, "Connection died, ", 17) == 0 || strncmp(line, "REFUSED_STREAM, ", 16) == 0) return 3;
+  if (strncmp(line, "Connection died, ", 17) == 0) return 3;
+  if (strncmp(line, "REFUSED_STREAM, ", 16) == 0) return 5;
   if (sscanf(line, "recveived GOAWAY, error=%*[-0-9], last_stream=%u", &number) != 1 &&
       sscanf(line, "received GOAWAY, error=%*[-0-9], last_stream=%u", &number) != 1)
     return 0;

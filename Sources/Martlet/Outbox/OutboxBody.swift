@@ -13,13 +13,14 @@ private let closeFile: @Sendable (Int32) -> Void = { close($0) }
 /// The body of a request on its way into an outbox: a small one in memory, a larger one in a file of its own.
 ///
 /// The file is locked until the journal speaks of it: so whoever cleans up knows what nobody will ever speak of. Only who
-/// has locked a file, and has seen then that it still has its name, removes that name: it could be another one's by then.
+/// has locked a file, and has seen then that it still has its name, removes that name, since it could be another one's by
+/// then; but for what the journal has spoken of.
 final class OutboxBody: Sendable {
   /// Up to so many bytes stand in the journal itself.
   static let smallBytes = 64 << 10
   private static let suffix = ".body"
-  /// How long who cleans up may have a file.
-  private static let patience = Duration.seconds(10)
+  /// How long who cleans up may have a file: longer than it may wait for the journal.
+  private static let patience = Duration.seconds(15)
 
   let body: OutboxRequest.Body
   private let path: String
@@ -147,8 +148,17 @@ final class OutboxBody: Sendable {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw PrivateFile.error("cannot be made", path, errno) }
         // Who cleans up may be faster, and then removes it, or lets it be.
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0, ContinuousClock.now < end { usleep(1_000) }
-        if flock(descriptor, LOCK_EX | LOCK_NB) == 0, isNamed(descriptor, path) { return descriptor }
+        var code: Int32
+        repeat {
+          code = flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno
+          if code == EWOULDBLOCK { usleep(1_000) }
+        } while (code == EWOULDBLOCK || code == EINTR) && ContinuousClock.now < end
+        if code == 0, isNamed(descriptor, path) { return descriptor }
+        guard code == 0 || code == EWOULDBLOCK || code == EINTR else {
+          unlink(path)
+          closeFile(descriptor)
+          throw PrivateFile.error("cannot be locked", path, code)
+        }
         closeFile(descriptor)
       } while ContinuousClock.now < end
       throw HTTPError(.file, "another process has held \(PrivateFile.shown(path)) for \(patience)")

@@ -143,18 +143,17 @@ final class ConnectionLimiter: Sendable {
   /// The load of a pool with one more exchange; `nil` if that is too much.
   private func load(_ pool: Pool, oneMore isExclusive: Bool, _ state: State) -> Load? {
     let load = state.lines[pool]?.load ?? Line(pool).load
+    let other = state.lines[Pool(origin: pool.origin, kind: pool.kind == .agreed ? .multiplexed : .agreed)]?.load
     if let requests = limits.requests {
-      let other = Pool(origin: pool.origin, kind: pool.kind == .agreed ? .multiplexed : .agreed)
-      guard load.active + (state.lines[other]?.load.active ?? 0) < requests else { return nil }
+      guard load.active + (other?.active ?? 0) < requests else { return nil }
     } else if load.isMultiplexed {
       guard load.active < max(Self.streams, limits.perOrigin) else { return nil }
     }
     var next = load
     next.add(isExclusive: isExclusive)
     let added = next.connections - load.connections
-    guard added == 0 || next.connections <= limits.perOrigin && state.connections + added <= limits.total else {
-      return nil
-    }
+    let connections = next.connections + (other?.connections ?? 0)
+    guard added == 0 || connections <= limits.perOrigin && state.connections + added <= limits.total else { return nil }
     return next
   }
 
@@ -286,7 +285,7 @@ final class ConnectionLimiter: Sendable {
       let removed = state.lines[pool]?[isExclusive].remove(number)
       if let line = state.lines[pool], line.waiting == 0 {
         state.crowded.remove(pool)
-        if line.load.active == 0 { state.lines[pool] = nil }
+        if line.load.active == 0, state.lines.count > 32 { state.lines[pool] = nil }
       }
       return removed
     }

@@ -125,7 +125,7 @@
           // Once, if nobody is just about to count from then on; never in the second request.
           while !Task.isCancelled, client.activity.current.running.first?.id == first, server.requests.count == 1 {
             clock.advance(by: .seconds(700))
-            _ = await server.wait(timeout: .milliseconds(500)) { $0.disconnects == 1 }
+            if await server.wait(timeout: .milliseconds(500), until: { $0.disconnects == 1 }) { return }
           }
         }
       }

@@ -5,7 +5,8 @@ import Testing
 
 /// A server of HTTP/2 that sends whatever frames a path asks for.
 ///
-/// Who speaks HTTP/1.1 gets the text `one`, with the pauses of its path after the first letter.
+/// Who speaks HTTP/1.1 gets the text `one`, with the pauses of its path after the first letter; of the other steps there is
+/// `close`, instead of an answer.
 ///
 /// `/NUMBER/STEP/STEP…` is answered by its steps, one after the other. Each head has the number in `x-number`. Where the
 /// first step is `early`, the answer does not wait for the end of the request.
@@ -159,11 +160,13 @@ struct HTTP2Server {
                     start += exactly(self.socket, 1)
                 words = start.decode("latin-1").split(" ")[1].split("/") + [""]
                 os.write(1, f"request {words[1]}\\n".encode())
+                pauses = [int(word[5:]) / 1000 for word in words if word.startswith("wait:")]
+                if "close" in words:
+                    time.sleep(sum(pauses))
+                    return
                 head = f"HTTP/1.1 200 OK\\r\\nx-number: {words[1]}\\r\\nContent-Length: 3\\r\\n\\r\\no"
                 self.socket.sendall(head.encode())
-                for word in words[2:]:
-                    if word.startswith("wait:"):
-                        time.sleep(int(word[5:]) / 1000)
+                time.sleep(sum(pauses))
                 self.socket.sendall(b"ne")
                 start = b""
             self.socket.sendall(frame(4, 0, 0, settings))

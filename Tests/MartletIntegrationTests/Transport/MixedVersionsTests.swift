@@ -58,5 +58,27 @@
       #expect(responses.merging(more) { $1 }.values.allSatisfy { $0.httpVersion == "2" })
       #expect(server.repeatedNumbers.isEmpty && server.connectionCount() == 1)
     }
+
+    @Test(arguments: Lane.engines, [1, 0])
+    func `a POST whose connection dies is sent once, though others have come to its connection`(
+      _ lane: Lane, _ oldConnections: Int
+    ) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity(), oldConnections: oldConnections)
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.retry = .standard
+      }
+
+      async let lost: HTTPResponse? = try? client.post(
+        server.target(1, ["early", "wait:600", "close"]), body: .text("x"))
+      #expect(await becomes { server.count(of: 1) == 1 })
+      let responses = try await Self.responses(2..<3, client, server)
+      let more = try await Self.responses(3..<8, client, server)
+
+      #expect(await lost == nil)
+      #expect(responses.merging(more) { $1 }.allSatisfy { $0.value.headers["x-number"] == "\($0.key)" })
+      #expect(server.count(of: 1) == 1)
+    }
   }
 #endif

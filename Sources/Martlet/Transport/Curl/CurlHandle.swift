@@ -214,11 +214,9 @@
         hasher.combine(localPort)
         name = UInt64(bitPattern: Int64(hasher.finalize()))
       }
-      let isSecure = transfer.wire.origin.scheme == "https"
+      let (isReused, isSecure) = (isReused, transfer.wire.origin.scheme == "https")
       let isMultiplexed = transfer.hasPriorKnowledge || isSecure && isHTTP2
-      if let name, isSecure, !isMultiplexed, isReused, knowsVersion,
-        loop.resting.isUsed(name, byOtherThan: transfer)
-      {
+      if isSecure, isReused, !isMultiplexed, isTaken(name, by: transfer) {
         transfer.isMisplaced = true
         return false
       }
@@ -243,6 +241,13 @@
       return true
     }
 
+    /// Whether libcurl has chosen a connection of HTTP/1 for a transfer that another one uses, or is still making.
+    private func isTaken(_ name: UInt64?, by transfer: CurlTransfer) -> Bool {
+      // One that is being made has no addresses yet.
+      guard let name else { return !loop.connections.hasUnixSocket }
+      return knowsVersion && loop.resting.isUsed(name, byOtherThan: transfer)
+    }
+
     /// Has libcurl show the raw bytes of the response's body.
     func showRawBody() {
       if !isLogging { _ = martlet_easy_log(easy, true) }
@@ -254,9 +259,11 @@
       // CURLINFO_DATA_IN
       if type == 3 { transfer?.chunks?.read(UnsafeRawBufferPointer(start: bytes, count: count)) }
       var stream: UInt32 = 0
-      switch martlet_curl_read_note(type, bytes, count, isGuarded, &stream) {
+      let note = martlet_curl_read_note(type, bytes, count, isGuarded, &stream)
+      switch note {
       case 1 where !isRepeating: self.stream = stream
-      case 3:
+      case 3, 5:
+        if note == 5, !isRepeating { transfer?.sends.noteRefusal() }
         isRepeating = true
         leaveConnection(.givingUp)
       case 4: wasKept = true

@@ -6,13 +6,11 @@
     private(set) var wasRefused = false
     /// What libcurl said of the end of the first sending, when it wanted to send once more.
     private(set) var endOfFirst = ""
-    private var isReused = false
 
     /// The request is about to be sent on the connection of a handle, perhaps as the next step of a handshake.
     mutating func begin(_ handle: CurlHandle?, isNextStep: Bool) {
       if count > 0 && !isNextStep { noteRepetition(handle) }
       count += 1
-      isReused = isNextStep || handle?.isReused ?? true
     }
 
     /// Whether a connection may be made: only for sending the first time.
@@ -31,13 +29,13 @@
       count > 1 || count == 1 && [42, 7, 65].contains(result.code)
     }
 
-    /// On a new connection libcurl repeats what was refused only.
+    /// libcurl has said that the server refused the stream, and that it wants to send once more for that.
     ///
-    /// On one that had served before it repeats whatever had no answer, and does not say why.
+    /// It also repeats whatever had no answer on a connection that has served anybody else, and does not say why.
+    mutating func noteRefusal() { if count == 1 { wasRefused = true } }
+
     private mutating func noteRepetition(_ handle: CurlHandle?) {
-      guard count == 1, !wasRefused else { return }
-      if endOfFirst.isEmpty { endOfFirst = handle?.error ?? "" }
-      wasRefused = !isReused
+      if count == 1, endOfFirst.isEmpty { endOfFirst = handle?.error ?? "" }
     }
   }
 #endif
