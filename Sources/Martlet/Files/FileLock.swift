@@ -31,18 +31,30 @@ struct FileLock: ~Copyable {
       close(descriptor)
       throw PrivateFile.foreign(path)
     }
+    do throws(HTTPError) {
+      try Self.lock(descriptor, path, patience: patience)
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  /// Waits for the lock of an open file, for a time.
+  ///
+  /// - Parameters:
+  ///   - descriptor: The file.
+  ///   - path: Its path, for the error.
+  ///   - patience: How many milliseconds to wait for another process.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  static func lock(_ descriptor: Int32, _ path: String, patience: Int) throws(HTTPError) {
     // By the clock: on a busy machine each pause takes longer than it says.
     let end = ContinuousClock.now + .milliseconds(patience)
     repeat {
       if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return }
       let code = errno
-      guard code == EWOULDBLOCK || code == EINTR else {
-        close(descriptor)
-        throw PrivateFile.error("cannot be locked", path, code)
-      }
+      guard code == EWOULDBLOCK || code == EINTR else { throw PrivateFile.error("cannot be locked", path, code) }
       usleep(1_000)
     } while ContinuousClock.now < end
-    close(descriptor)
     throw HTTPError(.file, "another process has held \(PrivateFile.shown(path)) for \(patience) ms")
   }
 

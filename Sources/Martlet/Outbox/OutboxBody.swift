@@ -12,15 +12,15 @@ private let closeFile: @Sendable (Int32) -> Void = { close($0) }
 
 /// The body of a request on its way into an outbox: a small one in memory, a larger one in a file of its own.
 ///
-/// The file is locked until the journal speaks of it: so whoever cleans up knows what nobody will ever speak of. Only who
-/// has locked a file, and has seen then that it still has its name, removes that name, since it could be another one's by
-/// then; but for what the journal has spoken of.
+/// The file is locked until the journal speaks of it: so whoever cleans up knows what nobody will ever speak of. A
+/// file of which the journal does not speak is removed only by who has locked it, and has seen then that it still has its
+/// name: that could be another file's by then.
 final class OutboxBody: Sendable {
   /// Up to so many bytes stand in the journal itself.
   static let smallBytes = 64 << 10
   private static let suffix = ".body"
-  /// How long who cleans up may have a file: longer than it may wait for the journal.
-  private static let patience = Duration.seconds(15)
+  /// How many milliseconds who cleans up may have a file: more than it may wait for the journal.
+  private static let patience = 15_000
 
   let body: OutboxRequest.Body
   private let path: String
@@ -143,25 +143,20 @@ final class OutboxBody: Sendable {
 
     /// Makes the file, and locks it.
     private func make() throws(HTTPError) -> Int32 {
-      let end = ContinuousClock.now + patience
-      repeat {
+      for _ in 0..<16 {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw PrivateFile.error("cannot be made", path, errno) }
-        // Who cleans up may be faster, and then removes it, or lets it be.
-        var code: Int32
-        repeat {
-          code = flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : errno
-          if code == EWOULDBLOCK { usleep(1_000) }
-        } while (code == EWOULDBLOCK || code == EINTR) && ContinuousClock.now < end
-        if code == 0, isNamed(descriptor, path) { return descriptor }
-        guard code == 0 || code == EWOULDBLOCK || code == EINTR else {
-          unlink(path)
+        do throws(HTTPError) {
+          // Who cleans up may be faster, and then removes it, or lets it be.
+          try FileLock.lock(descriptor, path, patience: patience)
+          if isNamed(descriptor, path) { return descriptor }
+        } catch {
           closeFile(descriptor)
-          throw PrivateFile.error("cannot be locked", path, code)
+          throw error
         }
         closeFile(descriptor)
-      } while ContinuousClock.now < end
-      throw HTTPError(.file, "another process has held \(PrivateFile.shown(path)) for \(patience)")
+      }
+      throw HTTPError(.file, "\(PrivateFile.shown(path)) is removed all the time")
     }
 
     func finish() throws(HTTPError) -> OutboxBody {

@@ -19,7 +19,7 @@ final class ConnectionLimiter: Sendable {
 
   /// Exchanges that can share their connections.
   fileprivate struct Pool: Hashable {
-    enum Kind: CaseIterable { case agreed, multiplexed }
+    enum Kind { case agreed, multiplexed }
 
     let origin: Origin
     let kind: Kind

@@ -62,6 +62,26 @@
       #expect(empty.text == "" && empty.trailers == ["grpc-status": "0"])
     }
 
+    @Test(arguments: Lane.engines) func `that are cut off, also in pieces, leave no whole body`(
+      _ lane: Lane
+    ) async throws {
+      for pause in [0, 30] {
+        let server = try SteppedServer()
+        let answer = Task {
+          try await server.request()
+          let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+          for piece in [head + "5\r\nhello\r\n", "0\r\nX-S", "um: 5\r\n"] {
+            try await server.send(piece)
+            try await Task.sleep(for: .milliseconds(pause))
+          }
+          server.close()
+        }
+        let error = await #expect(throws: HTTPError.self) { try await lane.client().get(server.target) }
+        #expect(error?.kind == .connectionLost)
+        try await answer.value
+      }
+    }
+
     @Test(arguments: Lane.engines) func `are asked for with TE and Connection`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("x"))
       let client = lane.client()
