@@ -80,5 +80,33 @@
       #expect(responses.merging(more) { $1 }.allSatisfy { $0.value.headers["x-number"] == "\($0.key)" })
       #expect(server.count(of: 1) == 1)
     }
+
+    /// HTTP_1_1_REQUIRED (RFC 9113 §7).
+    @Test(arguments: Lane.engines, [0, 1, 30_000])
+    func `a request that a server wants by HTTP/1 is sent so, whatever its method`(
+      _ lane: Lane, _ bytes: Int
+    ) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.retry = .standard
+      }
+      func send(_ number: Int) async throws -> HTTPResponse {
+        let target = server.target(number, ["reset:13"])
+        guard bytes > 0 else { return try await client.get(target) }
+        return try await client.post(target, body: .text(String(repeating: "x", count: bytes)))
+      }
+
+      let onNewConnection = try await send(1)
+      let others = try await Self.responses(2..<20, client, server)
+      let onUsedConnection = try await send(20)
+
+      for (number, response) in [(1, onNewConnection), (20, onUsedConnection)] {
+        #expect(response.httpVersion == "1.1" && response.text == "one")
+        #expect(server.count(of: number) == 2)
+      }
+      #expect(others.allSatisfy { $0.value.httpVersion == "2" && $0.value.headers["x-number"] == "\($0.key)" })
+    }
   }
 #endif

@@ -59,6 +59,7 @@
         ("received GOAWAY, error=-1, last_stream=2147483647", 2, 1 << 31 - 1),
         ("h2h3 [user-agent: GOAWAY, error=0, last_stream=0]", 0, 0), ("[HTTP/2] [31] [:method: POST]", 0, 0),
         ("[HTTP/2] [31] [user-agent: received GOAWAY, error=0, last_stream=0]", 0, 0), ("received GOAWAY", 0, 0),
+        ("Downgrades to HTTP/1.1\n", 6, 0), ("[HTTP/2] [31] [user-agent: Downgrades to HTTP/1.1]", 0, 0),
       ] as [(String, Int32, UInt32)])
     func `the log tells of streams and of nothing that a request carries`(line: String, kind: Int32, stream: UInt32) {
       guard martlet_curl_version() >= 0x075800 else { return }
@@ -86,7 +87,7 @@
       var situation = Self.situation(isReused: false)
       situation.wasRepeated = true
       situation.wasRefused = true
-      situation.endOfFirst = "HTTP/2 stream 1 was not closed cleanly: HTTP_1_1_REQUIRED (err 13)"
+      situation.wantsHTTP11 = true
 
       let error = CurlErrors.map(code: 42, text: "", situation)
 

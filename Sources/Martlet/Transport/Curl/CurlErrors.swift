@@ -17,8 +17,8 @@
       var wasRepeated = false
       /// Whether the server has refused the request unread.
       var wasRefused = false
-      /// What libcurl said before that, if anything.
-      var endOfFirst = ""
+      /// Whether the server wants the request by HTTP/1.1.
+      var wantsHTTP11 = false
       /// Whether the server has said that it did not process the request.
       var isUnprocessed = false
       /// How a proxy refused to connect, if it did.
@@ -37,12 +37,12 @@
 
     static func map(code: CInt, text: String, _ situation: Situation) -> HTTPError {
       var error = error(code, text, situation)
-      error.http2ErrorCode = http2Code(situation.endOfFirst) ?? (code == 92 ? http2Code(text) : nil)
+      error.http2ErrorCode = situation.wantsHTTP11 ? HTTPError.http11Required : code == 92 ? http2Code(text) : nil
       return error
     }
 
     private static func error(_ code: CInt, _ text: String, _ situation: Situation) -> HTTPError {
-      if http2Code(situation.endOfFirst) == HTTPError.http11Required {
+      if situation.wantsHTTP11 {
         let message = "the server does not answer this request over HTTP/2"
         let phase: HTTPError.Phase = situation.hasHead ? .receiving : .waiting
         return made(.unsupported, message, phase, reached: situation.hasMoved, isStale: false)

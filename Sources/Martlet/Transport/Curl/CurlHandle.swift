@@ -267,6 +267,7 @@
         isRepeating = true
         leaveConnection(.givingUp)
       case 4: wasKept = true
+      case 6: transfer?.sends.noteDowngrade()
       case 2 where !isRepeating:
         guard let connectionName else { return }
         loop.goaways[connectionName] = stream
@@ -436,7 +437,7 @@
       seek: { pointer, offset, origin in
         guard let pointer, offset == 0, origin == 0 else { return 1 }  // CURL_SEEKFUNC_FAIL
         let handle = handle(pointer)
-        return handle.transfer?.canRewind(handle) == true ? 0 : 1
+        return handle.transfer?.canRewind == true ? 0 : 1
       },
       ready: { pointer, remote, local, port, localPort in
         guard let pointer else { return 1 }  // CURL_PREREQFUNC_ABORT
@@ -447,7 +448,7 @@
         let handle = handle(pointer)
         handle.loop.opened(socket)
         // No connection for sending a request once more.
-        return handle.transfer?.sends.mayConnect(handle) == false ? 1 : 0
+        return handle.transfer?.sends.mayConnect == false ? 1 : 0
       },
       opening: { pointer, _, address in
         guard let pointer, let address, handle(pointer).mayConnect(to: address) else { return -1 }  // CURL_SOCKET_BAD

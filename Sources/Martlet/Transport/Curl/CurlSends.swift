@@ -4,23 +4,14 @@
     private(set) var count = 0
     /// Whether the server has refused the request unread (RFC 9113 §8.7), so that it can be repeated whatever it asks for.
     private(set) var wasRefused = false
-    /// What libcurl said of the end of the first sending, when it wanted to send once more.
-    private(set) var endOfFirst = ""
-
-    /// The request is about to be sent on the connection of a handle, perhaps as the next step of a handshake.
-    mutating func begin(_ handle: CurlHandle?, isNextStep: Bool) {
-      if count > 0 && !isNextStep { noteRepetition(handle) }
-      count += 1
-    }
+    /// Whether the server wants the request by HTTP/1.1 (HTTP_1_1_REQUIRED, RFC 9113 §7), and so has not processed it.
+    private(set) var wantsHTTP11 = false
 
     /// Whether a connection may be made: only for sending the first time.
-    mutating func mayConnect(_ handle: CurlHandle) -> Bool {
-      wantsMore(handle)
-      return count == 0
-    }
+    var mayConnect: Bool { count == 0 }
 
-    /// libcurl begins what leads to sending the request, perhaps once more.
-    mutating func wantsMore(_ handle: CurlHandle) { if count > 0 { noteRepetition(handle) } }
+    /// The request is about to be sent, perhaps as the next step of a handshake.
+    mutating func begin() { count += 1 }
 
     /// Whether libcurl has wanted to send the request once more.
     func wasRepeated(_ result: CurlTransfer.Result) -> Bool {
@@ -34,8 +25,7 @@
     /// It also repeats whatever had no answer on a connection that has served anybody else, and does not say why.
     mutating func noteRefusal() { if count == 1 { wasRefused = true } }
 
-    private mutating func noteRepetition(_ handle: CurlHandle?) {
-      if count == 1, endOfFirst.isEmpty { endOfFirst = handle?.error ?? "" }
-    }
+    /// libcurl has said that it wants to send once more, by HTTP/1.1.
+    mutating func noteDowngrade() { if count == 1 { wantsHTTP11 = true } }
   }
 #endif

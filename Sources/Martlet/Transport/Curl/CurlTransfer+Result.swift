@@ -18,11 +18,7 @@
     var needsNewConnection: Bool { context.needsNewConnection || isMisplaced }
 
     /// Whether the request's body can be sent from its beginning once more.
-    func canRewind(_ handle: CurlHandle) -> Bool {
-      if upload?.isAtStart ?? true { return true }
-      sends.wantsMore(handle)
-      return false
-    }
+    var canRewind: Bool { upload?.isAtStart ?? true }
 
     /// What is wrong with the end of a body that libcurl takes for complete.
     func earlyEnd(_ result: Result) -> HTTPError? {

@@ -210,7 +210,7 @@
     /// libcurl sends again what a connection took that had served before, whatever the method, if it ended without an
     /// answer. Whether that is right is for the stages above to say, which know more. A handshake goes on after a 401.
     func willSend() -> Bool {
-      sends.begin(handle, isNextStep: undecided != nil)
+      sends.begin()
       if sends.count > 1 {
         guard undecided != nil, sends.count <= Handshake.maximumRequests else { return false }
         undecided = nil
@@ -451,7 +451,7 @@
           phase: context.exchange.phase, hasConnected: sends.count > 0, hasMoved: reader.hasBytes,
           hasHead: body != nil, isReused: result.isReused,
           wasRepeated: !reader.hasBytes && sends.wasRepeated(result), wasRefused: sends.wasRefused,
-          endOfFirst: sends.endOfFirst, isUnprocessed: !reader.hasBytes && result.isUnprocessed,
+          wantsHTTP11: sends.wantsHTTP11, isUnprocessed: !reader.hasBytes && result.isUnprocessed,
           refusal: result.refusal, hasProxyAnswer: connectAnswer != nil)
         let refusal = sends.count == 0 ? addresses.error(for: wire.origin.host) : nil
         var error = problem ?? refusal ?? CurlErrors.map(code: result.code, text: result.text, situation)

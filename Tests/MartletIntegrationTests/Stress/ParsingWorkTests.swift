@@ -1,0 +1,225 @@
+#if os(Linux)
+  import Foundation
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+  @testable import MartletTool
+
+  /// What reads or prints text of a peer takes a number of steps that grows as the text does, whatever is in it.
+  ///
+  /// `MaskingWorkTests` counts the steps of what masks secrets. Here they are instructions, of what is called as well.
+  @Suite(.enabled(if: Steps.areCounted, "instructions are counted by .ci/work"), .hangLimit) struct ParsingWorkTests {
+    /// The bytes of a text, and of one that has four times as much.
+    private static let sizes = [16 << 10, 64 << 10]
+
+    struct Reader: CustomTestStringConvertible, Sendable {
+      var testDescription: String
+      /// Each is repeated up to the size.
+      let units: [String]
+      let read: @Sendable (String) -> Void
+
+      init(_ name: String, _ units: [String], _ read: @escaping @Sendable (String) -> Void) {
+        testDescription = name
+        self.units = units
+        self.read = read
+      }
+    }
+
+    private static let now = Date(timeIntervalSince1970: 1_700_000_000)
+    private static let lists = [
+      "a", "a,", ",", ";", "a;", "a=b;", "a=b,", "\"", "\\", " ", "\"\\", "a ", ",\"", "\t", "=", "a=\"b\", ", "é", "%",
+      "%41", "/", "-", "1", "1,", ".", ":", "'", "*", "W/\"a\",", "\"a\" ",
+    ]
+    private static let paths = [
+      "a", "/", "../", "./", "a/../", "%2e%2e/", "%2e", "%", "?", "#", "@", ":", "&", "a=b&", ";", "\\", "é", " ", "[",
+      ".",
+      "/..", "a.", "1.", "0x", "//",
+    ]
+    private static let lines = [
+      "data: a\n", "data:a\r", "\n", "\r", "\r\n", "id: a\n", "event: a\n\n", "data\n\n", ":", "retry: 9\n", "a",
+      "\u{FEFF}",
+      "{\"a\":1}\n", " \n",
+    ]
+    private static let texts = [
+      "a", "\n", "\r", "\r\n", "\"", "é", "👩‍👩‍👧‍👦", "🇦", "a\u{301}", "\u{301}", "\u{202E}", "\\", "=", "a=b ", "token=a&",
+      "://a@",
+      "'", "$", "/", ".", " ", "%",
+    ]
+    private static let json = [
+      "[", "[1,", "{\"a\":", "{\"token\":\"a\",", "\"", "\"\\u0041", "\\", "1", "[],", "\"a\",", " ", "{", "-", "1e",
+    ]
+
+    private static let readers: [Reader] = [
+      Reader("lists", lists) { _ = FieldSyntax.listMembers(of: $0) },
+      Reader("challenges", lists + ["Basic realm=\"a\", ", "Digest "]) { text in
+        _ = Challenge.parse([text])
+        _ = Challenge.parse(text.split(separator: ",").map(String.init))
+      },
+      Reader("Cache-Control", lists + ["max-age=1,", "no-cache=\"a,"]) { text in
+        let control = CacheControl([text])
+        _ = (control.seconds("max-age"), control.isUnqualified("no-cache"), control.fields("no-cache"))
+      },
+      Reader("Vary", lists) { _ = Selection.names(["Vary": $0]) },
+      Reader("media types", lists + ["a/b;", ";charset="]) { text in
+        for prefix in ["", "text/html;"] { _ = MediaType(prefix + text).map { ($0.description, $0.charset) } }
+      },
+      Reader("Content-Disposition", lists) { text in
+        for prefix in ["", "attachment; filename=", "attachment; filename*=UTF-8''"] {
+          for name in ContentDisposition.filenames(prefix + text) { _ = SafeFilename.make(of: name) }
+        }
+      },
+      Reader("file names", texts) { _ = SafeFilename.make(of: $0) },
+      Reader("Set-Cookie", lists + ["; Expires=", "; Path=/a", "; Domain=.a"]) { text in
+        for prefix in ["", "a=b;"] { _ = SetCookie(prefix + text, now: now) }
+      },
+      Reader("cookie dates", lists + ["1:", "1:1:1 ", "jan ", "1 ", "99999 "]) { _ = CookieDate.parse($0.utf8) },
+      Reader("cookies.txt", ["\t", "\n", "#", "a\tFALSE\t/\tFALSE\t0\tb\tc\n", "a"]) { text in
+        var table = CookieTable()
+        for cookie in NetscapeCookies.parse(text, now: now) { table.put(cookie, now: now) }
+      },
+      Reader("dates", lists + ["Sun, "]) { text in
+        for prefix in ["", "Sun, 06 Nov 1994 08:49:37 "] { _ = HTTPDate(prefix + text) }
+      },
+      Reader("numbers", lists) { text in
+        _ = (ContentRange(text), ContentRange("bytes " + text), ByteRange(["bytes=" + text]))
+        _ = (FieldSyntax.deltaSeconds(text), StrictTransportSecurity(text), EntityTag.isSame(text, text))
+      },
+      Reader("header fields", ["a", "é", ","]) { text in
+        let count = text.utf8.count / 16
+        var headers = HTTPHeaders((0..<count).map { HTTPHeaders.Field(name: "a\($0 % 1000)", value: "b") })
+        headers.replace(with: HTTPHeaders((0..<count).map { HTTPHeaders.Field(name: "A\($0)", value: "c") }))
+        _ = (headers.values(of: "a1"), headers.description, headers.contentLength)
+      },
+      Reader("URLs", paths) { text in
+        for prefix in ["", "/", "http://", "http://h/", "http://h?", "http://[", "http://u:", "http://h:", "http:"] {
+          _ = try? AbsoluteURL.parse(prefix + text)
+          _ = try? RequestTarget(text: prefix + text).resolve(against: "http://h/a/b")
+          _ = URLRedaction.redact(prefix + text)
+        }
+      },
+      Reader("references", paths) { text in
+        guard let base = try? AbsoluteURL.parse("http://h/a/b?c#d") else { return }
+        for prefix in ["", "/", "//", "?", "http://h/"] { _ = try? base.resolving(prefix + text) }
+        _ = try? (AbsoluteURL.parse("http://h/" + text)).resolving("../a")
+      },
+      Reader("hosts", ["a", "a.", "1.", ".", ":", "::", "0:", "é", "é.", "-", "%41", "a-", "xn--", "ß"]) { text in
+        _ = try? URLHost.parse(Array(text.utf8)[...])
+        _ = try? URLHost.parse(Array("[\(text)]".utf8)[...])
+        _ = (IPAddress(text), HSTSTable.name(text))
+      },
+      Reader("text of bodies", texts + ["\u{0}", "あ"]) { text in
+        let data = Data(text.utf8)
+        let charsets = [
+          "utf-8", "us-ascii", "iso-8859-1", "utf-16", "shift_jis", "euc-jp", "gb18030", "windows-1252", "koi8-r",
+          "none",
+        ]
+        for charset in charsets {
+          let type = MediaType(type: "text", subtype: "plain", parameters: [.init(name: "charset", value: charset)])
+          _ = TextDecoding.decode(data, contentType: type)
+        }
+      },
+      Reader("event streams", lines) { text in
+        for size in [1, 1000, .max] { ParsingWorkTests.pieces(of: text, size).forEachEvent() }
+      },
+      Reader("lines", lines) { text in
+        for size in [1, 1000, .max] { ParsingWorkTests.pieces(of: text, size).forEachLine() }
+      },
+      Reader("names of parts", texts) { text in
+        _ = (MultipartSyntax.escaped(text), MultipartSyntax.withCRLF(text), MultipartSyntax.isMediaType(text))
+        _ = MultipartSyntax.contains(Array("\r\n--aaaaaaaaaaaaaaaaaaaaaa".utf8), in: Data(text.utf8))
+      },
+      Reader("logs", texts + json + lists) { text in
+        _ = (LogText.line(text.utf8), InvalidInput.printable(text), InvalidInput.printable(text, limit: .max))
+        for redaction in [Redaction.standard, .strict] {
+          _ = redaction.text(text)
+          _ = LogText.field(HTTPHeaders.Field(name: "Location", value: text), redaction)
+          _ = LogText.field(HTTPHeaders.Field(name: text, value: "a"), redaction)
+          for type in ["application/json", "application/x-www-form-urlencoded", "text/plain"] {
+            _ = BodyMask.masked(Data(text.utf8), contentType: type, redaction)
+          }
+        }
+        _ = (try? ShellText.word(text), ShellText.printf(text.utf8))
+      },
+      Reader("JSON on a terminal", json + texts) { text in
+        for prefix in ["", "[", "\""] {
+          _ = JSONScanner.problem(in: prefix + text)
+          _ = JSONFormatter().format(prefix + text)
+        }
+        _ = JSONFormatter().format("[\"\(text)\"]")
+      },
+      Reader(
+        "certificates",
+        ["-----BEGIN A-----\n", "-----END A-----\n", "a\n", "-----BEGIN A-----\nMAA=\n-----END A-----\n"]
+      ) {
+        _ = PEM.blocks(in: Data($0.utf8))
+      },
+    ]
+
+    private static func pieces(of text: String, _ size: Int) -> Pieces { Pieces(data: Data(text.utf8), size: size) }
+
+    private static func text(_ unit: String, _ size: Int) -> String {
+      String(repeating: unit, count: max(1, size / unit.utf8.count))
+    }
+
+    struct Row: CustomTestStringConvertible, Sendable {
+      let reader: Reader
+      let unit: String
+
+      var testDescription: String { "\(reader.testDescription): \(unit.debugDescription)" }
+    }
+
+    @Test(arguments: readers.flatMap { reader in reader.units.map { Row(reader: reader, unit: $0) } })
+    func `steps grow as the text does`(_ row: Row) {
+      // The first time is not like the others.
+      row.reader.read(Self.text(row.unit, 100))
+      let counts = Self.sizes.map { size in
+        let text = Self.text(row.unit, size)
+        return Steps.count { row.reader.read(text) }
+      }
+      #expect(counts[0] > 0 && counts[1] < 6 * counts[0], "\(counts)")
+    }
+
+    @Test func `finds work that grows with the square of the text`() {
+      let counts = [200, 800].map { size in
+        let octets = Array(repeating: UInt8(1), count: size)
+        return Steps.count {
+          var sum = 0
+          for first in octets { for second in octets where first == second { sum &+= 1 } }
+        }
+      }
+      #expect(counts[0] > 0 && counts[1] > 12 * counts[0])
+    }
+  }
+
+  /// Bytes in pieces of a size.
+  private struct Pieces {
+    let data: Data
+    let size: Int
+
+    private func forEach(_ body: (Data) -> Void) {
+      var start = 0
+      while start < data.count {
+        let end = start + min(size, data.count - start)
+        body(data[start..<end])
+        start = end
+      }
+    }
+
+    func forEachEvent() {
+      var parser = EventParser(lastEventID: "", upTo: .max)
+      forEach {
+        parser.push($0)
+        while let event = try? parser.next() { _ = event }
+      }
+    }
+
+    func forEachLine() {
+      var splitter = LineSplitter(.lineFeed, upTo: .max)
+      forEach {
+        splitter.push($0)
+        while let count = try? splitter.next({ $0.count }) { _ = count }
+      }
+    }
+  }
+#endif
