@@ -182,7 +182,8 @@
         try await waiting.submit(.post(RequestTarget(url), body: .text("second")))
         await waiting.close()
         let outbox = try await Lane.curl.client().outbox(at: folder.url.appending(path: "box"))
-        #expect(outbox.status.pending == 2 && outbox.status.damaged == 0)
+        let status = outbox.status
+        #expect(status.pending + status.delivered == 2 && status.damaged == 0)
         await outbox.waitUntilIdle()
         #expect(outbox.status.delivered == 2)
       }
@@ -261,7 +262,9 @@
 
       #expect(server.requests.count == 3)
       let outbox = try await Lane.curl.client().outbox(at: box)
-      #expect(outbox.status.pending == 4)
+      // It may have begun.
+      let status = outbox.status
+      #expect(status.pending + status.delivered == 4)
       await outbox.waitUntilIdle()
       #expect(Set(server.requests.map(\.text)) == ["managed", "0", "1", "2", "3", "4", "5"])
       #expect(server.requests.count == 7)

@@ -341,9 +341,9 @@ import Testing
     await draining.value
 
     #expect(client.activity.current.running.isEmpty)
-    server.hold(false)
     let again = try await server.client().outbox(at: folder.url)
     #expect(again.status.pending == 10)
+    server.hold(false)
     await again.waitUntilIdle()
     await #expect(throws: HTTPError.self) { try await client.outbox(at: folder.url) }
   }
