@@ -69,8 +69,7 @@ public final class RequestQueue: Sendable {
     progress: (@Sendable (TransferProgress) -> Void)? = nil
   ) -> RequestHandle<DownloadedFile> {
     let order = DownloadOrder(destination: destination, options: download, progress: progress)
-    let unbounded = options.over(RequestOptions.timeout(nil))
-    return core.add(request, options: unbounded, priority: priority, after: predecessors) {
+    return core.add(request, options: core.client.unbounded(options), priority: priority, after: predecessors) {
       [client = core.client] call in
       try await client.fetch(call, order)
     }

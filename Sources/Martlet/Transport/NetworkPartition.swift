@@ -5,7 +5,8 @@ import Foundation
 /// What is kept of an answer is used again under the same settings only, by whichever client and in whichever process
 /// (decision 0035). A digest is empty if nothing is set, and tells nothing of a secret.
 struct NetworkPartition: Sendable, Hashable {
-  /// Who may answer for a host: trust, pins, the oldest version of TLS, addresses, `resolve`, unix socket.
+  /// Who may answer for a host, and what counts as an end: trust, pins, the oldest version of TLS, its missing end, addresses,
+  /// `resolve`, unix socket.
   let authority: String
   /// ``authority``, and the way there: proxy and interface.
   let name: String
@@ -40,6 +41,8 @@ struct NetworkPartition: Sendable, Hashable {
     case .anything: parts.append("anything")
     }
     if let pins = tls.normalizedPins { parts.append("pins \(Set(pins).sorted().joined(separator: " "))") }
+    // Who allows that takes what was cut off for whole.
+    if tls.allowsMissingCloseNotify { parts.append("missing close_notify") }
     if tls.minimumVersion != .v1_2 { parts.append("TLS \(tls.minimumVersion.rawValue)") }
     return parts
   }

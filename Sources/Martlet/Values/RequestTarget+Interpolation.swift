@@ -138,9 +138,10 @@ extension RequestTarget.StringInterpolation {
     if place == .path { spots.append(start...text.utf8.count) }
   }
 
-  /// Whether a value begins with a scheme and `//`: as a path segment, it would be sent to the wrong server.
+  /// Whether a value begins with a scheme and `//`, perhaps behind white space: as a path segment, it would be sent to the
+  /// wrong server.
   private static func isURL(_ value: String) -> Bool {
-    let parts = URLParts(Array(value.utf8)[...])
+    let parts = URLParts(Array(value.utf8.drop { $0 <= UInt8(ascii: " ") })[...])
     return parts.scheme != nil && parts.authority != nil
   }
 

@@ -132,7 +132,14 @@
         provoke: peer(.delayedClose(after: .milliseconds(50)), scheme: "https")),
       ErrorCause(
         "a reset in the handshake", .tls, .connecting, "reset", "SSL", hasReached: false,
-        provoke: peer(.greet([.delay(.milliseconds(50)), .reset]), scheme: "https")),
+        provoke: { client in
+          let server = try SteppedServer()
+          async let response = client.get("https://127.0.0.1:\(server.port)/")
+          // Before that, it would be the connection that was refused.
+          try await server.firstBytes()
+          server.reset()
+          _ = try await response
+        }),
     ]
 
     private static let heads: [ErrorCause] = [

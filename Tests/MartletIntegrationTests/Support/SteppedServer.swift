@@ -42,14 +42,7 @@
     /// Takes the next connection, closes the last one, and reads the head of a request.
     @discardableResult
     func request() async throws -> String {
-      close()
-      while true {
-        if case .connection(let socket) = Sockets.acceptNext(listener) {
-          state.withLock { $0 = State(connection: socket) }
-          break
-        }
-        try await Task.sleep(for: .milliseconds(1))
-      }
+      try await accept()
       var bytes = Data()
       while true {
         if let end = bytes.firstRange(of: Data("\r\n\r\n".utf8)) {
@@ -59,6 +52,22 @@
         }
         guard let piece = try await receive() else { throw Ended() }
         bytes += piece
+      }
+    }
+
+    /// Takes the next connection, closes the last one, and waits until something has come.
+    func firstBytes() async throws {
+      try await accept()
+      if try await receive() == nil { throw Ended() }
+    }
+
+    private func accept() async throws {
+      close()
+      while true {
+        if case .connection(let socket) = Sockets.acceptNext(listener) {
+          return state.withLock { $0 = State(connection: socket) }
+        }
+        try await Task.sleep(for: .milliseconds(1))
       }
     }
 

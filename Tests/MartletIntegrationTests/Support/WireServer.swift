@@ -30,12 +30,14 @@ struct WireServer {
   let url: String
   private let process: ToolProcess
 
-  /// Starts it on a free port.
+  /// Starts it on a free port, or on a unix socket.
   ///
-  /// - Parameter identity: Who it is; without one it speaks in clear.
+  /// - Parameters:
+  ///   - identity: Who it is; without one it speaks in clear.
+  ///   - path: The path of the socket.
   /// - Throws: What fails in the test, if it does not start.
-  init(_ identity: CertificateAuthority.Identity? = nil) async throws {
-    let files = identity.map { [$0.certificate.path, $0.key.path] } ?? []
+  init(_ identity: CertificateAuthority.Identity? = nil, path: String = "") async throws {
+    let files = [path] + (identity.map { [$0.certificate.path, $0.key.path] } ?? [])
     let process = try TestProgram.python.start(["-u", "-c", Self.program] + files)
     _ = await becomes(every: .milliseconds(2)) { process.outputSoFar.contains("\n") || !process.isRunning }
     let line = process.outputSoFar.split(separator: "\n").first.map(String.init) ?? ""
@@ -64,7 +66,8 @@ struct WireServer {
         os.write(1, f"sent {number}\\n".encode())
 
     def serve(plain):
-        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if not sys.argv[1]:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection = context.wrap_socket(plain, server_side=True) if context else plain
         data = b""
         while True:
@@ -125,11 +128,17 @@ struct WireServer {
             pass
 
     context = None
-    if len(sys.argv) > 1:
+    if len(sys.argv) > 2:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(sys.argv[1], sys.argv[2])
-    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-    print(listener.getsockname()[1], flush=True)
+        context.load_cert_chain(sys.argv[2], sys.argv[3])
+    if sys.argv[1]:
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(sys.argv[1])
+        listener.listen(64)
+        print(80, flush=True)
+    else:
+        listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        print(listener.getsockname()[1], flush=True)
     while True:
         threading.Thread(target=run, args=(listener.accept()[0],), daemon=True).start()
     """

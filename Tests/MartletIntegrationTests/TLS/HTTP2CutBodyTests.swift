@@ -39,22 +39,24 @@
       ]
     }
 
-    @Test(arguments: Lane.engines) func `are errors, and the connection serves no more`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines, [true, false])
+    func `are errors, and the connection serves no more`(_ lane: Lane, _ isSecure: Bool) async throws {
       let authority = try await CertificateAuthority()
-      let server = try await HTTP2Server(try await authority.identity())
+      let server = try await HTTP2Server(isSecure ? try await authority.identity() : nil)
 
       try await withThrowingTaskGroup(of: Void.self) { group in
         for (number, fault) in Fault.all.enumerated() {
           for (index, pause) in [[], ["wait:20"]].enumerated() {
             let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+            let options = RequestOptions.httpVersion(isSecure ? .automatic : .http2PriorKnowledge)
             group.addTask {
               let number = number * 4 + index * 2
               let target = server.target(number, ["head", "data:abc"] + pause + fault.steps)
-              let result = await Result { try await client.get(target) }
+              let result = await Result { try await client.get(target, options: options) }
               let isError = (try? result.get()) == nil
               #expect(isError, "\(fault.name), \(pause): \(result)")
               let next = try await client.get(
-                server.target(number + 1, ["head", "last:next"]), options: .retry(.standard))
+                server.target(number + 1, ["head", "last:next"]), options: options.retry(.standard))
               #expect(next.text == "next" && next.headers["x-number"] == "\(number + 1)")
             }
           }

@@ -31,11 +31,12 @@
         ]
       }
 
-      /// What a reset means; HTTP_1_1_REQUIRED leads to another connection, which ends without an answer.
+      /// What a reset means.
       private static func kind(_ code: Int) -> HTTPError.Kind {
         switch code {
         case 1, 3, 5, 6, 9: .protocolViolation
         case 12: .tls
+        case 13: .unsupported
         default: .connectionLost
         }
       }
@@ -104,6 +105,30 @@
         // What the server has written may not have been read yet.
         _ = await becomes { server.count(of: index * 2) > 0 }
         #expect(server.count(of: index * 2) == 1, "\(what.name)")
+      }
+    }
+
+    /// The server may have processed it, unless it says by REFUSED_STREAM or HTTP_1_1_REQUIRED that it has not.
+    @Test(arguments: Lane.engines, [false, true])
+    func `a POST that is reset is sent once, if it may have been processed`(_ lane: Lane, _ isUsed: Bool) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+
+      for code in 0..<14 {
+        let client = lane.client { [root = authority.root] in
+          $0.tls = .customRoots(pem: root)
+          $0.retry = .standard
+        }
+        if isUsed { _ = try await client.get(server.target(100 + code, ["head", "last:ok"])) }
+        let result = await Result { try await client.post(server.target(code, ["reset:\(code)"]), body: .text("x")) }
+
+        #expect(((try? result.get()) != nil) == (code == 13))
+        switch code {
+        // libcurl says so on a connection's first stream only; on a used one it may as well have lost the answer.
+        case 7: #expect(isUsed ? server.count(of: code) == 1 : server.count(of: code) > 1)
+        case 13: #expect(server.count(of: code) == 2)
+        default: #expect(server.count(of: code) == 1)
+        }
       }
     }
   }

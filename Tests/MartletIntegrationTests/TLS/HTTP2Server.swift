@@ -5,8 +5,8 @@ import Testing
 
 /// A server of HTTP/2 that sends whatever frames a path asks for.
 ///
-/// Who speaks HTTP/1.1 gets the text `one`, with the pauses of its path after the first letter; of the other steps there is
-/// `close`, instead of an answer.
+/// Who speaks HTTP/1.1 gets the text `one`, with the pauses of its path after the first letter, and those of `until:NUMBER`,
+/// which end when that request is read; of the other steps there is `close`, instead of an answer.
 ///
 /// `/NUMBER/STEP/STEP…` is answered by its steps, one after the other. Each head has the number in `x-number`. Where the
 /// first step is `early`, the answer does not wait for the end of the request.
@@ -139,6 +139,7 @@ struct HTTP2Server {
             _, number, *steps = path.replace("/early", "", 1).split("/")
             # In one piece: other threads write, too.
             os.write(1, f"request {number}\\n".encode())
+            seen.add(number)
             data = b""
             for text in steps:
                 if text == "close" or text.startswith("wait:"):
@@ -160,6 +161,7 @@ struct HTTP2Server {
                     start += exactly(self.socket, 1)
                 words = start.decode("latin-1").split(" ")[1].split("/") + [""]
                 os.write(1, f"request {words[1]}\\n".encode())
+                seen.add(words[1])
                 pauses = [int(word[5:]) / 1000 for word in words if word.startswith("wait:")]
                 if "close" in words:
                     time.sleep(sum(pauses))
@@ -167,6 +169,9 @@ struct HTTP2Server {
                 head = f"HTTP/1.1 200 OK\\r\\nx-number: {words[1]}\\r\\nContent-Length: 3\\r\\n\\r\\no"
                 self.socket.sendall(head.encode())
                 time.sleep(sum(pauses))
+                for other in [word[6:] for word in words if word.startswith("until:")]:
+                    while other not in seen:
+                        time.sleep(0.002)
                 self.socket.sendall(b"ne")
                 start = b""
             self.socket.sendall(frame(4, 0, 0, settings))
@@ -214,6 +219,8 @@ struct HTTP2Server {
         except (OSError, hpack.HPACKError):
             pass
 
+    # The numbers of all requests.
+    seen = set()
     settings = struct.pack(">HI", 3, int(sys.argv[1])) if sys.argv[1] else b""
     old, contexts = int(sys.argv[2]), [None, None]
     if len(sys.argv) > 3:

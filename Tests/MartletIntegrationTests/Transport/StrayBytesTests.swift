@@ -57,6 +57,17 @@
       }
     }
 
+    @Test(arguments: Case.all.filter { !$0.isSecure })
+    func `nor do those over a unix socket get another one's`(_ what: Case) async throws {
+      let folder = try TemporaryFolder()
+      let path = folder.path("s")
+      let server = try await WireServer(path: path)
+      let client = what.lane.client { $0.unixSocket = path }
+
+      // Each connection serves one request: what comes later finds nobody.
+      for turn in 0..<10 { try await Self.ask(what, 2 * turn, 0, server, client) }
+    }
+
     private static func ask(
       _ what: Case, _ number: Int, _ pause: Int, _ server: WireServer, _ client: HTTPClient
     ) async throws {

@@ -96,7 +96,10 @@ import Testing
     }
   }
 
-  @Test(arguments: ["http://evil.test", "https://user:secret@a.test/?key=secret", "HTTPS://a.test", "ftp://a.test"])
+  @Test(arguments: [
+    "http://evil.test", "https://user:secret@a.test/?key=secret", "HTTPS://a.test", "ftp://a.test", " https://a.test",
+    "\n\thttp://a.test",
+  ])
   func `refuses a string at the start that is a URL`(_ text: String) throws {
     let targets = ["\(text)", "\(text)/x", "\(path: text)", RequestTarget("\(text)/x")] as [RequestTarget]
 

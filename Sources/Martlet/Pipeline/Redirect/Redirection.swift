@@ -37,13 +37,14 @@ enum Redirection {
     status: HTTPStatus, headers: HTTPHeaders, request: HTTPRequest, policy: RedirectPolicy,
     upgrade: (AbsoluteURL) -> AbsoluteURL = { $0 }
   ) -> Step {
-    guard policy.isFollowing, let location = location(status, headers),
-      let current = try? request.target.resolve(against: nil, adding: request.query)
-    else { return .none }
+    guard policy.isFollowing, isRedirect(status) else { return .none }
     // RFC 9110 §5.3: a field of one value stands once. Others might follow another one.
-    guard headers[all: "Location"].allSatisfy({ $0 == location }) else {
+    guard Set(headers[all: "Location"]).count <= 1 else {
       return .refused(.redirectRefused, "a redirect with different Location fields is not followed")
     }
+    guard let location = location(status, headers),
+      let current = try? request.target.resolve(against: nil, adding: request.query)
+    else { return .none }
     let next: AbsoluteURL
     do {
       // Read a second time without its userinfo: a server does not choose the credentials of a request.

@@ -292,8 +292,8 @@
 
     /// Whether libcurl may close the connection after the transfer for no fault: before it was told to.
     private func mayCloseConnection(_ transfer: CurlTransfer) -> Bool {
-      !loop.connections.isKept || transfer.route?.sharesConnections == false || transfer.wire.lines.closesConnection
-        || connectionKey == ExclusiveConnections.fresh
+      !loop.connections.isKept || transfer.route?.sharesConnections == false && !transfer.hasPriorKnowledge
+        || transfer.wire.lines.closesConnection || connectionKey == ExclusiveConnections.fresh
     }
 
     /// Notes that the transfer uses its connection no more; to be called before any end of the same turn is judged.

@@ -338,7 +338,8 @@
         let spoiled = handle.connectionName.flatMap {
           resting.end($0, of: transfer, socket: isReusable ? handle.keptSocket : nil, tls: handle.tls)
         }
-        if let spoiled { giveUp(spoiled) }
+        let isUnshared = transfer.hasPriorKnowledge && transfer.route?.sharesConnections == false
+        if let socket = spoiled ?? (isUnshared ? handle.keptSocket : nil) { giveUp(socket) }
       }
       _ = martlet_multi_remove(multi, handle.easy)
       if !lookups.isEmpty, let transfer = handle.transfer { lookups.ends(transfer, slot: transfer.slot) }

@@ -69,7 +69,8 @@
       // A handshake keeps its connection to its end nevertheless.
       if !sharesConnections {
         set(martlet_opt_fresh_connect, 1)
-        set(martlet_opt_forbid_reuse, 1)
+        // One with prior knowledge is given up afterwards: whether libcurl would keep it tells whether its end was in order.
+        if version != .http2PriorKnowledge { set(martlet_opt_forbid_reuse, 1) }
       }
       return code
     }
@@ -94,12 +95,14 @@
     private let addresses: AddressOverrides
     private let isPlain: Bool
     private let checksAddresses: Bool
+    private let hasUnixSocket: Bool
     private let identities = ProxyIdentities()
 
     init(_ settings: TransportSettings) {
       proxies = ProxyRouter(settings.proxy)
       addresses = AddressOverrides(settings.resolve)
-      isPlain = proxies.isDirect && addresses.isEmpty
+      hasUnixSocket = settings.unixSocket != nil
+      isPlain = proxies.isDirect && addresses.isEmpty && !hasUnixSocket
       checksAddresses = settings.addresses != nil
     }
 
@@ -147,10 +150,13 @@
         } else {
           route.address = addresses.entry(for: origin.host, port: origin.port)
         }
+        // Those have no addresses, by which what comes on a resting one could be told from an answer.
+        if hasUnixSocket { route.sharesConnections = false }
         if version == .http2PriorKnowledge, CurlLibrary.reusesNoClearHTTP2 { route.sharesConnections = false }
         if wire.trailers != nil { try prepareForTrailers(&route, wire) }
         if let handshake = context.handshake { try prepare(&route, for: handshake, wire) }
-        let isSpecial = route.proxy != nil || route.address != nil || route.version != .automatic
+        let isSpecial =
+          route.proxy != nil || route.address != nil || route.version != .automatic || !route.sharesConnections
         return isSpecial ? route : nil
       } catch let error as InvalidInput {
         throw HTTPError(.invalidRequest, error.message, request: wire.request)

@@ -194,6 +194,7 @@ import Testing
       case "/equal": .status(302, headers: ["Location": "/b", "location": "/b"])
       case "/different": .status(302, headers: ["Location": "/b", "location": "//evil.test/"])
       case "/empty": .status(302, headers: ["Location": "/b", "location": ""])
+      case "/emptyFirst": .status(302, headers: ["Location": "", "location": "/b"])
       default: .text("there")
       }
     }
@@ -203,6 +204,7 @@ import Testing
     let errors = [
       await #expect(throws: HTTPError.self) { try await client.get("http://example.test/different") },
       await #expect(throws: HTTPError.self) { try await client.get("http://example.test/empty") },
+      await #expect(throws: HTTPError.self) { try await client.get("http://example.test/emptyFirst") },
     ]
 
     #expect(response.text == "there")
@@ -211,7 +213,7 @@ import Testing
       #expect(error?.message == "a redirect with different Location fields is not followed")
       #expect(error?.status == .found)
     }
-    #expect(transport.requests.count == 4)
+    #expect(transport.requests.count == 5)
   }
 
   @Test(arguments: [301, 302, 303, 307, 308], [[:], ["Location": ""]] as [HTTPHeaders])

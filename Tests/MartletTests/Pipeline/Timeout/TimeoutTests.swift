@@ -279,7 +279,7 @@ import Testing
     return policies
   }
 
-  enum Unbounded: CaseIterable, Sendable { case stream, download, startedDownload }
+  enum Unbounded: CaseIterable, Sendable { case stream, download, startedDownload, queuedDownload }
 
   @Test(arguments: Unbounded.allCases)
   func `a total limit of the client is one of streams and downloads, too`(_ way: Unbounded) async throws {
@@ -315,6 +315,7 @@ import Testing
       case .stream: try await client.stream(.get("http://example.test/")) { _ in }
       case .download: _ = try await client.download("http://example.test/")
       case .startedDownload: _ = try await client.startDownload(.get("http://example.test/")).value
+      case .queuedDownload: _ = try await RequestQueue(client: client).download(.get("http://example.test/")).value
       }
     }
     await entered.wait(for: 1)
