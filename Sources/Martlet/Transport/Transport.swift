@@ -68,7 +68,7 @@ public struct TransportSettings: Sendable {
 
   /// The path of a unix socket that every request goes to, whatever its URL says; `nil` by default.
   ///
-  /// At most 107 bytes, and not together with a proxy.
+  /// At most 107 bytes, and not together with a proxy. Each request has a connection of its own.
   public var unixSocket: String?
 
   /// The own IP address, or the interface by its name, that connections are made from; `nil`, the default, leaves it to
