@@ -56,6 +56,26 @@
         _ = Challenge.parse([text])
         _ = Challenge.parse(text.split(separator: ",").map(String.init))
       },
+      Reader("Digest challenges", lists + ["nonce=a, realm=a, ", "qop=\"auth,"]) { text in
+        for prefix in ["Digest ", "Digest realm=a, nonce=b, qop=\"", "Digest realm=a, nonce=b, algorithm="] {
+          _ = Challenge.parse([prefix + text]).map { DigestChallenge($0) }
+        }
+      },
+      Reader("heads of responses", lists + ["A: b\r\n", "a:\r\n", " a\r\n", "HTTP/1.1 100 a\r\n\r\n", "\r\n"]) { text in
+        for prefix in ["", "HTTP/1.1 200 ", "HTTP/1.1 200 a\r\n", "HTTP/1.1 200 a\r\nb: "] {
+          var reader = ResponseHeadReader()
+          for line in (prefix + text).utf8.split(separator: 10) {
+            let isRead = Array(line + [10]).withUnsafeBufferPointer { (try? reader.read($0)) != nil }
+            if !isRead { break }
+          }
+        }
+      },
+      Reader("ends of chunks", ["1\r\na\r\n", "1;a=b\r\na\r\n", "0\r\n", "a: b\r\n", "0", ";", "1", "\r\n"]) { text in
+        for prefix in ["", "0\r\n", "1;"] {
+          var end = ChunkEnd()
+          Array((prefix + text).utf8).withUnsafeBytes { end.read($0) }
+        }
+      },
       Reader("Cache-Control", lists + ["max-age=1,", "no-cache=\"a,"]) { text in
         let control = CacheControl([text])
         _ = (control.seconds("max-age"), control.isUnqualified("no-cache"), control.fields("no-cache"))
