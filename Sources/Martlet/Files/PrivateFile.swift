@@ -111,21 +111,18 @@ enum PrivateFile {
   ///
   /// - Parameters:
   ///   - name: The file or folder that has it.
-  ///   - sync: Opens a folder and syncs it, and returns 0 or the number of the error.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if the disk fails or is full, or there is no descriptor.
-  static func syncFolder(of name: String, by sync: (String) -> Int32 = sync) throws(HTTPError) {
+  ///   - sync: Syncs an open folder, and returns 0 or the number of the error.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if the disk fails or is full.
+  static func syncFolder(
+    of name: String, by sync: (Int32) -> Int32 = { fsync($0) == 0 ? 0 : errno }
+  ) throws(HTTPError) {
     let path = URL(filePath: name).deletingLastPathComponent().path(percentEncoded: false)
-    let code = sync(path)
-    // Some file systems do not let a folder be synced, and some folders not be read; there is nothing that could be done
-    // about it.
-    if [EIO, ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM].contains(code) { throw error("cannot be synced", path, code) }
-  }
-
-  private static func sync(_ path: String) -> Int32 {
     let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else { return errno }
-    defer { close(folder) }
-    return fsync(folder) == 0 ? 0 : errno
+    guard folder >= 0 else { return }
+    let code = sync(folder)
+    close(folder)
+    // Some file systems do not let a folder be synced; there is nothing that could be done about it.
+    if code == EIO || code == ENOSPC || code == EDQUOT { throw error("cannot be synced", path, code) }
   }
 
   /// Writes all of it down to the disk.

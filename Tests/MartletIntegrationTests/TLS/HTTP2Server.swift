@@ -46,6 +46,9 @@ struct HTTP2Server {
     process.outputSoFar.split(separator: "\n").count { $0 == "connection \(version)" }
   }
 
+  /// How many connections have ended.
+  var goneCount: Int { process.outputSoFar.split(separator: "\n").count { $0 == "gone" } }
+
   /// How often a request was read.
   func count(of number: Int) -> Int {
     process.outputSoFar.split(separator: "\n").count { $0 == "request \(number)" }
@@ -218,6 +221,7 @@ struct HTTP2Server {
             connection.close()
         except (OSError, hpack.HPACKError):
             pass
+        os.write(1, b"gone\\n")
 
     # The numbers of all requests.
     seen = set()

@@ -27,6 +27,26 @@
       #expect(server.connectionCount() == (second.connection?.isReused == true ? 1 : 2))
     }
 
+    @Test(.needsHTTP2Server, arguments: Lane.engines) func `a request that is given up takes its connection with it`(
+      _ lane: Lane
+    ) async throws {
+      let server = try await HTTP2Server()
+      let client = Self.client(lane)
+
+      for number in 100..<102 {
+        let other = try await client.get(server.target(number, ["head", "last:ok"]))
+        // With libcurl 8 it belongs to others, too.
+        if other.connection?.isReused == true { return }
+      }
+      for number in 0..<3 {
+        let task = Task { try await client.get(server.target(number, ["head", "data:abc"])) }
+        #expect(await becomes { server.count(of: number) == 1 })
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(await becomes { server.goneCount == 3 + number })
+      }
+    }
+
     @Test(.needs(.nginx), arguments: Lane.engines) func `nginx takes it, many at a time`(_ lane: Lane) async throws {
       let server = try await NginxServer(
         listening: "http2", "add_header X-Version $server_protocol;",

@@ -232,10 +232,11 @@
       if isSecure, transfer.sharing == .agreed, isMultiplexed || !isReused, transfer.route?.sharesConnections != false {
         transfer.slot.noteVersion(isMultiplexed: isMultiplexed)
       }
-      guard isMultiplexed else { return true }
+      // It may be multiplexed where nobody knows.
+      guard isMultiplexed || isSecure && !knowsVersion else { return true }
       if !isLogging { _ = martlet_easy_log(easy, true) }
       isLogging = true
-      if CurlLibrary.hidesBrokenConnections, let connectionName {
+      if isMultiplexed, CurlLibrary.hidesBrokenConnections, let connectionName {
         loop.multiplexed.use(connectionName, by: self, mayCloseIt: mayCloseConnection(transfer))
       }
       return true

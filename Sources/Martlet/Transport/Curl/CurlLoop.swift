@@ -338,8 +338,11 @@
         let spoiled = handle.connectionName.flatMap {
           resting.end($0, of: transfer, socket: isReusable ? handle.keptSocket : nil, tls: handle.tls)
         }
-        let isUnshared = transfer.hasPriorKnowledge && transfer.route?.sharesConnections == false
-        if let socket = spoiled ?? (isUnshared ? handle.keptSocket : nil) { giveUp(socket) }
+        if let spoiled { giveUp(spoiled) }
+        if transfer.hasPriorKnowledge, transfer.route?.sharesConnections == false {
+          // libcurl has left it to nobody yet if it has not ended the transfer by itself.
+          if let socket = handle.keptSocket { giveUp(socket) } else { handle.closeConnection() }
+        }
       }
       _ = martlet_multi_remove(multi, handle.easy)
       if !lookups.isEmpty, let transfer = handle.transfer { lookups.ends(transfer, slot: transfer.slot) }
