@@ -69,9 +69,9 @@
           + "file was written; \(found) records found")
       // All but those that were killed before their first record.
       let shelf = DiskShelf(path: path, limit: 1 << 30) { Date() + 7200 }
-      // On a slow machine some keys were never come to.
+      // On a slow machine some keys were never come to, or all, where only a few processes were killed.
       let stored = shelf.contents()?.count ?? 0
-      #expect(1...ShelfWorkload.keyCount ~= stored)
+      #expect(stored <= ShelfWorkload.keyCount && (stored > 0 || !Stress.isOn))
       #expect(shelf.usage().records == stored)
       let sizes = Self.sizes(path)
       #expect(sizes.temporaries == 0)
