@@ -35,8 +35,6 @@ struct CollectMiddleware: Stage {
     let redirects = options.redirects
     // Who is asked may want the redirect itself, whole.
     guard redirects.isFollowing, redirects.ask == nil else { return nil }
-    let isRedirect =
-      Redirection.isRedirect(response.status) && response.headers[all: "Location"].contains { !$0.isEmpty }
-    return isRedirect ? redirectBodyBytes : nil
+    return Redirection.location(response.status, response.headers) == nil ? nil : redirectBodyBytes
   }
 }

@@ -5,7 +5,7 @@ import Foundation
 /// What is kept of an answer is used again under the same settings only, by whichever client and in whichever process
 /// (decision 0035). A digest is empty if nothing is set, and tells nothing of a secret.
 struct NetworkPartition: Sendable, Hashable {
-  /// Who may answer for a host, and what counts as an end: trust, pins, the oldest version of TLS, its missing end, addresses,
+  /// Who may answer for a host, and how: trust, pins, the oldest version of TLS, `allowsMissingCloseNotify`, addresses,
   /// `resolve`, unix socket.
   let authority: String
   /// ``authority``, and the way there: proxy and interface.
@@ -41,7 +41,7 @@ struct NetworkPartition: Sendable, Hashable {
     case .anything: parts.append("anything")
     }
     if let pins = tls.normalizedPins { parts.append("pins \(Set(pins).sorted().joined(separator: " "))") }
-    // Who allows that takes what was cut off for whole.
+    // Such a client may have stored a truncated body.
     if tls.allowsMissingCloseNotify { parts.append("missing close_notify") }
     if tls.minimumVersion != .v1_2 { parts.append("TLS \(tls.minimumVersion.rawValue)") }
     return parts

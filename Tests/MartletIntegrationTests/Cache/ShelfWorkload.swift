@@ -44,15 +44,17 @@ enum ShelfWorkload {
     return data == body(number, version) ? nil : "\(number): not the body of version \(version)"
   }
 
-  /// Stores, reads and removes for a time.
+  /// Stores, reads and removes for a time, and until it has stored and found so many records.
   ///
   /// - Returns: How many times it stored and found something, and what was wrong.
-  static func hammer(_ shelf: DiskShelf, keys: Int, for duration: Duration) -> (Int, Int, String?) {
+  static func hammer(_ shelf: DiskShelf, keys: Int, for duration: Duration, atLeast least: Int = 0) -> (
+    Int, Int, String?
+  ) {
     let end = ContinuousClock.now + duration
     var (stored, found) = (0, 0)
     var version = Int.random(in: 0..<1_000_000)
     do {
-      while ContinuousClock.now < end {
+      while ContinuousClock.now < end || min(stored, found) < least {
         let number = Int.random(in: 0..<keys)
         switch Int.random(in: 0..<100) {
         case 0..<2: try shelf.remove(key(number))

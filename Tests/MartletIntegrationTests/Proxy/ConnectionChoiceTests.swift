@@ -94,13 +94,11 @@
 
     @Test func `sends the version that is chosen`() async throws {
       let server = try MockServer(.ok("x"))
-      let client = client {
-        $0.options.httpVersion = .http1_0
-        // The server closes after a request of HTTP/1.0, and does not say so: the next one may meet that end.
-        $0.retry = .standard
-      }
+      let client = client { $0.options.httpVersion = .http1_0 }
 
       _ = try await client.post(RequestTarget(server.url), body: .text("a"))
+      // The server closes after a request of HTTP/1.0 without `Connection: close`.
+      #expect(await server.waitForOpenConnections(atMost: 0))
       _ = try await client.get(RequestTarget(server.url), options: .httpVersion(.http1_1))
       _ = try await client.get(RequestTarget(server.url), options: .httpVersion(.automatic))
       let error = await #expect(throws: HTTPError.self) {

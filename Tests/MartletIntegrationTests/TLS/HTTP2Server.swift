@@ -47,7 +47,7 @@ struct HTTP2Server {
   }
 
   /// How many connections have ended.
-  var goneCount: Int { process.outputSoFar.split(separator: "\n").count { $0 == "gone" } }
+  var closedCount: Int { process.outputSoFar.split(separator: "\n").count { $0 == "closed" } }
 
   /// How often a request was read.
   func count(of number: Int) -> Int {
@@ -221,7 +221,7 @@ struct HTTP2Server {
             connection.close()
         except (OSError, hpack.HPACKError):
             pass
-        os.write(1, b"gone\\n")
+        os.write(1, b"closed\\n")
 
     # The numbers of all requests.
     seen = set()

@@ -84,7 +84,7 @@
 
     /// HTTP_1_1_REQUIRED (RFC 9113 §7).
     @Test(arguments: Lane.engines, [0, 1, 30_000])
-    func `a request that a server wants by HTTP/1 is sent so, whatever its method`(
+    func `a request reset with HTTP_1_1_REQUIRED is sent again by HTTP/1.1`(
       _ lane: Lane, _ bytes: Int
     ) async throws {
       let authority = try await CertificateAuthority()

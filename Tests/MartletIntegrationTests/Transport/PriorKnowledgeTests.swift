@@ -27,7 +27,7 @@
       #expect(server.connectionCount() == (second.connection?.isReused == true ? 1 : 2))
     }
 
-    @Test(.needsHTTP2Server, arguments: Lane.engines) func `a request that is given up takes its connection with it`(
+    @Test(.needsHTTP2Server, arguments: Lane.engines) func `cancelling a request closes its connection`(
       _ lane: Lane
     ) async throws {
       let server = try await HTTP2Server()
@@ -43,8 +43,25 @@
         #expect(await becomes { server.count(of: number) == 1 })
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(await becomes { server.goneCount == 3 + number })
+        #expect(await becomes { server.closedCount == 3 + number })
       }
+    }
+
+    @Test(.needsHTTP2Server, arguments: Lane.engines)
+    func `an early response in pieces ends its upload and its connection`(
+      _ lane: Lane
+    ) async throws {
+      let server = try await HTTP2Server()
+      let (upload, continuation) = AsyncStream<Data>.makeStream()
+      continuation.yield(Data("a".utf8))
+      let steps = ["early", "head:413:content-length=4", "wait:20", "data:no", "wait:20", "last:ne"]
+
+      let response = try await Self.client(lane).post(server.target(1, steps), body: .stream(upload))
+
+      #expect(response.status == .contentTooLarge && response.text == "none")
+      #expect(server.count(of: 1) == 1)
+      #expect(await becomes { server.closedCount == 1 })
+      withExtendedLifetime(continuation) {}
     }
 
     @Test(.needs(.nginx), arguments: Lane.engines) func `nginx takes it, many at a time`(_ lane: Lane) async throws {

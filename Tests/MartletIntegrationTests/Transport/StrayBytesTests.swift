@@ -58,7 +58,7 @@
     }
 
     @Test(arguments: Case.all.filter { !$0.isSecure })
-    func `nor do those over a unix socket get another one's`(_ what: Case) async throws {
+    func `the next request over a unix socket gets its own answer`(_ what: Case) async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("s")
       let server = try await WireServer(path: path)

@@ -5,7 +5,7 @@ import Foundation
 /// One setting of a client or a request that says who answers, by which way, for whom or in which form.
 enum NetworkSetting: String, CaseIterable, Sendable {
   case nothing
-  case trustsAnything, ownRoots, otherRoots, moreRoots, pins, otherPins, newerTLS, missingEnd
+  case trustsAnything, ownRoots, otherRoots, moreRoots, pins, otherPins, newerTLS, missingCloseNotify
   case publicAddresses, exceptions, resolve, otherResolve, unixSocket, otherSocket
   case proxy, otherProxy, proxyUser, bypass, resolver, interface
   case certificate, otherCertificate
@@ -15,7 +15,7 @@ enum NetworkSetting: String, CaseIterable, Sendable {
   /// Whether it decides who may answer for a host.
   var isAuthority: Bool {
     switch self {
-    case .trustsAnything, .ownRoots, .otherRoots, .moreRoots, .pins, .otherPins, .newerTLS, .missingEnd,
+    case .trustsAnything, .ownRoots, .otherRoots, .moreRoots, .pins, .otherPins, .newerTLS, .missingCloseNotify,
       .publicAddresses, .exceptions, .resolve, .otherResolve, .unixSocket, .otherSocket:
       true
     default: false
@@ -37,7 +37,7 @@ enum NetworkSetting: String, CaseIterable, Sendable {
     case .pins: configuration.tls = .pins([Self.pin(1)])
     case .otherPins: configuration.tls = .pins([Self.pin(1), Self.pin(2)])
     case .newerTLS: configuration.tls.minimumVersion = .v1_3
-    case .missingEnd: configuration.tls.allowsMissingCloseNotify = true
+    case .missingCloseNotify: configuration.tls.allowsMissingCloseNotify = true
     case .publicAddresses: configuration.guards = [.publicAddressesOnly]
     case .exceptions: configuration.guards = [.publicAddressesOnly(except: ["127.0.0.1"])]
     case .resolve: configuration.resolve = ["a.test": ["127.0.0.1"]]

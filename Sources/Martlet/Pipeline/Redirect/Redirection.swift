@@ -20,8 +20,7 @@ enum Redirection {
 
   /// The URL that a response redirects to as it is written, if it redirects at all.
   static func location(_ status: HTTPStatus, _ headers: HTTPHeaders) -> String? {
-    guard isRedirect(status), let location = headers["Location"], !location.isEmpty else { return nil }
-    return location
+    isRedirect(status) ? headers[all: "Location"].first { !$0.isEmpty } : nil
   }
 
   /// The next step.
@@ -37,14 +36,13 @@ enum Redirection {
     status: HTTPStatus, headers: HTTPHeaders, request: HTTPRequest, policy: RedirectPolicy,
     upgrade: (AbsoluteURL) -> AbsoluteURL = { $0 }
   ) -> Step {
-    guard policy.isFollowing, isRedirect(status) else { return .none }
-    // RFC 9110 §5.3: a field of one value stands once. Others might follow another one.
-    guard Set(headers[all: "Location"]).count <= 1 else {
-      return .refused(.redirectRefused, "a redirect with different Location fields is not followed")
-    }
-    guard let location = location(status, headers),
+    guard policy.isFollowing, let location = location(status, headers),
       let current = try? request.target.resolve(against: nil, adding: request.query)
     else { return .none }
+    // RFC 9110 §5.3: a field of one value stands once. Others might follow another one.
+    guard headers[all: "Location"].allSatisfy({ $0 == location }) else {
+      return .refused(.redirectRefused, "a redirect with different Location fields is not followed")
+    }
     let next: AbsoluteURL
     do {
       // Read a second time without its userinfo: a server does not choose the credentials of a request.

@@ -232,7 +232,7 @@
       if isSecure, transfer.sharing == .agreed, isMultiplexed || !isReused, transfer.route?.sharesConnections != false {
         transfer.slot.noteVersion(isMultiplexed: isMultiplexed)
       }
-      // It may be multiplexed where nobody knows.
+      // Without OpenSSL the version of a connection is unknown.
       guard isMultiplexed || isSecure && !knowsVersion else { return true }
       if !isLogging { _ = martlet_easy_log(easy, true) }
       isLogging = true
@@ -293,8 +293,8 @@
 
     /// Whether libcurl may close the connection after the transfer for no fault: before it was told to.
     private func mayCloseConnection(_ transfer: CurlTransfer) -> Bool {
-      !loop.connections.isKept || transfer.route?.sharesConnections == false && !transfer.hasPriorKnowledge
-        || transfer.wire.lines.closesConnection || connectionKey == ExclusiveConnections.fresh
+      !loop.connections.isKept || transfer.route?.forbidsReuse == true || transfer.wire.lines.closesConnection
+        || connectionKey == ExclusiveConnections.fresh
     }
 
     /// Notes that the transfer uses its connection no more; to be called before any end of the same turn is judged.

@@ -339,8 +339,8 @@
           resting.end($0, of: transfer, socket: isReusable ? handle.keptSocket : nil, tls: handle.tls)
         }
         if let spoiled { giveUp(spoiled) }
-        if transfer.hasPriorKnowledge, transfer.route?.sharesConnections == false {
-          // libcurl has left it to nobody yet if it has not ended the transfer by itself.
+        if transfer.route?.closesKeptConnection == true {
+          // libcurl keeps the connection of a cancelled transfer only when that is removed.
           if let socket = handle.keptSocket { giveUp(socket) } else { handle.closeConnection() }
         }
       }

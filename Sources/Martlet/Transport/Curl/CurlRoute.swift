@@ -13,6 +13,13 @@
     var handshake: Handshake?
     /// Whether it may share a connection with others.
     var sharesConnections = true
+    /// Whether libcurl closes the connection after the transfer.
+    ///
+    /// An unshared connection with prior knowledge is closed by the loop instead: that libcurl would have kept it shows that
+    /// the stream ended in order (decision 0044).
+    var forbidsReuse: Bool { !sharesConnections && version != .http2PriorKnowledge }
+    /// Whether the loop closes the connection after the transfer.
+    var closesKeptConnection: Bool { !sharesConnections && version == .http2PriorKnowledge }
 
     /// Sets it, on a handle that was just reset and is reset before its next use.
     ///
@@ -69,8 +76,7 @@
       // A handshake keeps its connection to its end nevertheless.
       if !sharesConnections {
         set(martlet_opt_fresh_connect, 1)
-        // One with prior knowledge is given up afterwards: whether libcurl would keep it tells whether its end was in order.
-        if version != .http2PriorKnowledge { set(martlet_opt_forbid_reuse, 1) }
+        if forbidsReuse { set(martlet_opt_forbid_reuse, 1) }
       }
       return code
     }
@@ -150,7 +156,7 @@
         } else {
           route.address = addresses.entry(for: origin.host, port: origin.port)
         }
-        // Those have no addresses, by which what comes on a resting one could be told from an answer.
+        // A connection without addresses cannot be checked for stray bytes before it is reused (decision 0036).
         if hasUnixSocket { route.sharesConnections = false }
         if version == .http2PriorKnowledge, CurlLibrary.reusesNoClearHTTP2 { route.sharesConnections = false }
         if wire.trailers != nil { try prepareForTrailers(&route, wire) }

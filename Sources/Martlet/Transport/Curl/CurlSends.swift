@@ -4,7 +4,8 @@
     private(set) var count = 0
     /// Whether the server has refused the request unread (RFC 9113 §8.7), so that it can be repeated whatever it asks for.
     private(set) var wasRefused = false
-    /// Whether the server wants the request by HTTP/1.1 (HTTP_1_1_REQUIRED, RFC 9113 §7): it is taken for not processed.
+    /// Whether the server wants the request by HTTP/1.1 (HTTP_1_1_REQUIRED, RFC 9113 §7), and is taken not to have
+    /// processed it.
     private(set) var wantsHTTP11 = false
 
     /// Whether a connection may be made: only for sending the first time.
