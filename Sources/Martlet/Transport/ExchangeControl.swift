@@ -199,8 +199,7 @@ package final class ExchangeControl: Watched {
   }
 
   private func timeout(_ passed: Limit, _ phase: HTTPError.Phase) -> HTTPError {
-    let (name, limit) = (passed.name.rawValue, passed.length)
-    var error = HTTPError(.timedOut, "the \(name) limit of \(HTTPError.text(limit)) passed", phase: phase)
+    var error = HTTPError(.timedOut, HTTPError.passedLimit(passed.name.rawValue, passed.length), phase: phase)
     error.mayHaveReachedServer = phase != .queued && phase != .connecting
     return error
   }

@@ -164,6 +164,11 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     redactedURL = redaction.text(of: parsed)
   }
 
+  /// The message of a time limit that has passed.
+  static func passedLimit(_ name: String, _ limit: Duration) -> String {
+    "the \(name) limit of \(text(limit)) passed"
+  }
+
   static func text(_ duration: Duration) -> String {
     let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     if seconds < 1 { return "\((seconds * 10_000).rounded() / 10) ms" }

@@ -83,6 +83,16 @@
       #expect(error.wasNotProcessed && error.wasRefusedUnread)
     }
 
+    @Test func `libcurl's own connect limit is reported as the call's`() {
+      var situation = CurlErrors.Situation(phase: .connecting)
+      situation.connectLimit = .milliseconds(100)
+
+      let error = CurlErrors.map(code: 28, text: "Failed to connect after 1001 ms", situation)
+
+      #expect(error.kind == .timedOut && error.phase == .connecting && !error.mayHaveReachedServer)
+      #expect(error.message == "the connect limit of 100.0 ms passed")
+    }
+
     @Test func `what is wanted by HTTP 1·1 was not processed`() {
       var situation = Self.situation(isReused: false)
       situation.wasRepeated = true

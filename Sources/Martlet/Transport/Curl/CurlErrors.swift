@@ -23,6 +23,8 @@
       var isUnprocessed = false
       /// How a proxy refused to connect, if it did.
       var refusal: Refusal?
+      /// The connect limit of the call, if it has one.
+      var connectLimit: Duration?
       /// Whether a proxy has answered to CONNECT.
       var hasProxyAnswer = false
     }
@@ -66,6 +68,11 @@
       if situation.hasProxyAnswer, !situation.hasConnected, [23, 27, 43].contains(code) {
         let message = "the proxy's answer to CONNECT is malformed, or too large"
         return made(.cannotConnect, message, .connecting, reached: false, isStale: false)
+      }
+      // On a busy machine libcurl's own limit, which is a little longer, may pass before ours is compared.
+      if code == 28, !situation.hasConnected, let limit = situation.connectLimit {
+        return made(
+          .timedOut, HTTPError.passedLimit("connect", limit), .connecting, reached: false, isStale: false)
       }
       let isNew = !situation.isReused && !situation.hasMoved
       let kind = kind(code, text, hasConnected: situation.hasConnected, isNew: isNew)
