@@ -70,6 +70,12 @@ area(
      "if transfer.wire.hasBody { mayBeAnswered.append(transfer) }",
      'if transfer.wire.hasBody, !mutant("loop-misses-early-end") { mayBeAnswered.append(transfer) }',
      "EarlyAnswerTests CurlUploadEndTests"),
+    ("loop-waits-after-reset", "CurlTransfer+EarlyAnswer",
+     "return !isReading && handle.isAloneOnConnection ? 18 : nil",
+     'return !isReading && handle.isAloneOnConnection && !mutant("loop-waits-after-reset") ? 18 : nil', "EarlyAnswerTests"),
+    ("handle-forbids-reuse", "CurlHandle",
+     "        keepConnection(transfer)\n", '        if !mutant("handle-forbids-reuse") { keepConnection(transfer) }\n',
+     "HTTP2CutBodyTests"),
     ("loop-misses-early-end-after-pause", "CurlLoop+Ends",
      "if transfer.wire.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }",
      'if transfer.wire.hasBody, transfer.body != nil, !mutant("loop-misses-early-end-after-pause") {\n'

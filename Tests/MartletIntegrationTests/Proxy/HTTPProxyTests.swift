@@ -107,6 +107,43 @@
       #expect(proxy.tunnelCount == 6)
     }
 
+    @TaskLocal private static var user = "first"
+
+    @Test(.needs(.tinyproxy, .openssl, .nginx))
+    func `shares no connection of HTTP/2 with other credentials, also while both are under way`() async throws {
+      let proxy = try await ProxyProgram.http()
+      let authority = try await CertificateAuthority()
+      let root = authority.root
+      let server = try await NginxServer(
+        try await authority.identity(), isHTTP2: true, "location /slow { limit_rate 1000; }")
+      #expect(FileManager.default.createFile(atPath: server.path("slow"), contents: Data(count: 1200)))
+      let address = "http://127.0.0.1:\(proxy.port)"
+      let client = Self.client(.resolver { _ in Proxy(address, user: Self.user, password: "p") }) {
+        $0.tls = .customRoots(pem: root)
+        $0.maximumConnectionsPerHost = 20
+      }
+      // The first connections belong to the first one.
+      _ = try await client.get(RequestTarget(server.url))
+
+      let names = try await withThrowingTaskGroup(of: (String, String).self) { group in
+        for number in 0..<12 {
+          let user = number % 2 == 0 ? "first" : "second"
+          group.addTask {
+            try await Self.$user.withValue(user) {
+              let response = try await client.get("\(raw: server.url)/slow")
+              #expect(response.httpVersion == "2")
+              return (user, response.headers["X-Connection"] ?? "")
+            }
+          }
+          try await Task.sleep(for: .milliseconds(20))
+        }
+        return try await group.reduce(into: [String: Set<String>]()) { $0[$1.0, default: []].insert($1.1) }
+      }
+
+      #expect(names.count == 2 && names["first"]?.isDisjoint(with: names["second"] ?? []) == true, "\(names)")
+      #expect(names["second"]?.count == 6)
+    }
+
     @Test(.needs(.openssl, .nginx)) func `speaks TLS to a proxy, whose certificate it checks`() async throws {
       let authority = try await CertificateAuthority()
       let root = authority.root

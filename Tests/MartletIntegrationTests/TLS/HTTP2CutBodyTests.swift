@@ -39,22 +39,52 @@
       ]
     }
 
-    @Test(arguments: Lane.engines, [true, false])
-    func `are errors, and the connection serves no more`(_ lane: Lane, _ isSecure: Bool) async throws {
+    /// What else decides about the connection.
+    enum Way: CaseIterable {
+      case shared
+      case priorKnowledge
+      case unixSocket
+      case clearUnixSocket
+      /// By a field, which means nothing to HTTP/2.
+      case closing
+      case idleLifetimeOfZero
+
+      var isClear: Bool { self == .priorKnowledge || self == .clearUnixSocket }
+      var hasUnixSocket: Bool { self == .unixSocket || self == .clearUnixSocket }
+
+      func set(_ configuration: inout HTTPClient.Configuration, _ path: String) {
+        if hasUnixSocket { configuration.unixSocket = path }
+        if self == .idleLifetimeOfZero { configuration.idleConnectionLifetime = .zero }
+        if self == .closing { configuration.headers["Connection"] = "close" }
+      }
+    }
+
+    @Test(arguments: Lane.engines, Way.allCases)
+    func `are errors, and the connection serves no more`(_ lane: Lane, _ way: Way) async throws {
       let authority = try await CertificateAuthority()
-      let server = try await HTTP2Server(isSecure ? try await authority.identity() : nil)
+      let folder = try TemporaryFolder()
+      let path = folder.path("socket")
+      let identity = way.isClear ? nil : try await authority.identity()
+      let server = try await HTTP2Server(identity, unixSocket: way.hasUnixSocket ? path : nil)
 
       try await withThrowingTaskGroup(of: Void.self) { group in
         for (number, fault) in Fault.all.enumerated() {
           for (index, pause) in [[], ["wait:20"]].enumerated() {
-            let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
-            let options = RequestOptions.httpVersion(isSecure ? .automatic : .http2PriorKnowledge)
+            let client = lane.client { [root = authority.root] in
+              $0.tls = .customRoots(pem: root)
+              way.set(&$0, path)
+            }
+            let options = RequestOptions.httpVersion(way.isClear ? .http2PriorKnowledge : .automatic)
             group.addTask {
               let number = number * 4 + index * 2
               let target = server.target(number, ["head", "data:abc"] + pause + fault.steps)
               let result = await Result { try await client.get(target, options: options) }
               let isError = (try? result.get()) == nil
               #expect(isError, "\(fault.name), \(pause): \(result)")
+              // A whole one is whole in each of these ways.
+              let wholeTarget = server.target(number + 1000, ["head", "data:abc"] + pause + ["last:"])
+              let whole = try await client.get(wholeTarget, options: options.retry(.standard))
+              #expect(whole.text == "abc")
               let next = try await client.get(
                 server.target(number + 1, ["head", "last:next"]), options: options.retry(.standard))
               #expect(next.text == "next" && next.headers["x-number"] == "\(number + 1)")
@@ -63,6 +93,41 @@
         }
         try await group.waitForAll()
       }
+    }
+
+    @Test(arguments: Lane.engines) func `are errors of streams for which no kept connection is left`(
+      _ lane: Lane
+    ) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.maximumConnectionsPerHost = 40
+      }
+
+      // Fourteen have a connection that is kept; the others have one of their own.
+      let results = try await withThrowingTaskGroup(of: [Result<String, any Error>].self) { group in
+        for number in 0..<14 {
+          group.addTask {
+            [await Result { try await Self.text(client, server.target(number, ["head", "data:abc", "wait:600000"])) }]
+          }
+        }
+        for number in 0..<14 { try #require(await becomes { server.count(of: number) == 1 }) }
+        var results: [Result<String, any Error>] = []
+        for (number, end) in ["frame:6:0:0:00", "close", "last:", "frame:6:0:0:00", "last:d"].enumerated() {
+          let target = server.target(number + 14, ["head", "data:abc", "wait:20", end])
+          results.append(await Result { try await Self.text(client, target) })
+        }
+        group.cancelAll()
+        return results
+      }
+
+      #expect(results.map { try? $0.get() } == [nil, nil, "abc", nil, "abcd"], "\(results)")
+      #expect(server.connectionCount() == 19)
+    }
+
+    private static func text(_ client: HTTPClient, _ target: RequestTarget) async throws -> String {
+      try await client.stream(.get(target)) { try await $0.text(upTo: 100) }
     }
 
     @Test(arguments: Lane.engines, [["wait:50"], ["wait:50", "end", "wait:50"]])

@@ -20,13 +20,15 @@ struct HTTP2Server {
   ///   - identity: Who it is; `nil` to serve without TLS.
   ///   - streams: The most streams on a connection (SETTINGS_MAX_CONCURRENT_STREAMS); `nil` to set none.
   ///   - oldConnections: On how many connections it agrees on HTTP/1.1, whatever is offered, before it takes HTTP/2.
+  ///   - path: The unix socket on which it listens; `nil` for a port.
   /// - Throws: What fails in the test, if it does not start.
   init(
-    _ identity: CertificateAuthority.Identity? = nil, streams: Int? = nil, oldConnections: Int = 0
+    _ identity: CertificateAuthority.Identity? = nil, streams: Int? = nil, oldConnections: Int = 0,
+    unixSocket path: String? = nil
   ) async throws {
     let files = identity.map { [$0.certificate.path, $0.key.path] } ?? []
     let process = try TestProgram.python.start(
-      ["-u", "-c", Self.program, streams.map { "\($0)" } ?? "", "\(oldConnections)"] + files)
+      ["-u", "-c", Self.program, streams.map { "\($0)" } ?? "", "\(oldConnections)", path ?? ""] + files)
     _ = await becomes(every: .milliseconds(2)) { process.outputSoFar.contains("\n") || !process.isRunning }
     let line = process.outputSoFar.split(separator: "\n").first.map(String.init) ?? ""
     let port = try #require(Int(line), "the server has not started: \(process.errorsSoFar)")
@@ -210,7 +212,8 @@ struct HTTP2Server {
 
     def run(plain, context):
         try:
-            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if plain.family == socket.AF_INET:
+                plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection = context.wrap_socket(plain, server_side=True) if context else plain
             try:
                 if not context or connection.selected_alpn_protocol():
@@ -227,13 +230,17 @@ struct HTTP2Server {
     seen = set()
     settings = struct.pack(">HI", 3, int(sys.argv[1])) if sys.argv[1] else b""
     old, contexts = int(sys.argv[2]), [None, None]
-    if len(sys.argv) > 3:
+    if len(sys.argv) > 4:
         for place, protocols in enumerate([["http/1.1"], ["h2", "http/1.1"]]):
             contexts[place] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            contexts[place].load_cert_chain(sys.argv[3], sys.argv[4])
+            contexts[place].load_cert_chain(sys.argv[4], sys.argv[5])
             contexts[place].set_alpn_protocols(protocols)
-    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
-    print(listener.getsockname()[1], flush=True)
+    if sys.argv[3]:
+        listener = socket.create_server(sys.argv[3], family=socket.AF_UNIX, backlog=64)
+        print(1, flush=True)
+    else:
+        listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        print(listener.getsockname()[1], flush=True)
     while True:
         plain = listener.accept()[0]
         threading.Thread(target=run, args=(plain, contexts[0 if old > 0 else 1]), daemon=True).start()

@@ -240,5 +240,48 @@
         #expect(next.text == "next" && next.connection?.isReused == true)
       }
     }
+
+    /// The last piece that comes with RST_STREAM is lost in libcurl 7.88, so that nobody knows whether the body is whole.
+    @Test(
+      .needsHTTP2Server, arguments: Lane.engines,
+      [
+        ["head", "last:early", "reset:0"], ["head", "data:ea", "wait:20", "data:rly", "last:", "reset:0"],
+        ["head", "data:early", "wait:5", "trailer:a=b", "wait:20", "reset:0"],
+      ])
+    func `are incomplete where the stream of HTTP/2 is reset, without a length`(
+      _ lane: Lane, _ steps: [String]
+    ) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(authority.identity())
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.timeout = .unlimited
+      }
+      for (number, upload) in Upload.allCases.enumerated() {
+        let target = server.target(number, ["early"] + steps)
+
+        let result = await Result { try await client.post(target, body: upload.body().body) }
+
+        if let response = try? result.get() { Issue.record("\(upload): \(response.text)") }
+      }
+    }
+
+    /// With an upload that is silent libcurl tells nobody that the connection has broken.
+    @Test(.needsHTTP2Server, arguments: Lane.engines)
+    func `are incomplete where the connection of HTTP/2 breaks`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(authority.identity())
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.timeout = .unlimited
+      }
+      for (number, fault) in HTTP2CutBodyTests.Fault.all.enumerated() {
+        let target = server.target(number, ["early", "head", "data:abc", "wait:20"] + fault.steps)
+
+        let result = await Result { try await client.post(target, body: Upload.silent.body().body) }
+
+        if let response = try? result.get() { Issue.record("\(fault.name): \(response.text)") }
+      }
+    }
   }
 #endif

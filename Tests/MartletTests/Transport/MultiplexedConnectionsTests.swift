@@ -9,9 +9,7 @@
     private var connections = MultiplexedConnections<User>()
     private let users = [User(), User(), User()]
 
-    private mutating func use(_ count: Int = 3, mayCloseIt: Bool = false) {
-      for user in users[..<count] { connections.use(7, by: user, mayCloseIt: mayCloseIt) }
-    }
+    private mutating func use(_ count: Int = 3) { for user in users[..<count] { connections.use(7, by: user) } }
 
     @Test mutating func `one that libcurl closes after its last transfer has broken`() {
       use(1)
@@ -23,14 +21,9 @@
       #expect(!connections.isBroken(7))
     }
 
-    @Test mutating func `one that libcurl keeps, may close or has been told the end of has not broken`() {
+    @Test mutating func `one that libcurl keeps, or has been told the end of, has not broken`() {
       use(1)
       connections.leave(7, by: users[0], .inDoubt, isKept: true)
-      #expect(!connections.isBroken(7))
-      connections.endTurn()
-
-      use(1, mayCloseIt: true)
-      connections.leave(7, by: users[0], .inDoubt, isKept: false)
       #expect(!connections.isBroken(7))
       connections.endTurn()
 
@@ -75,8 +68,8 @@
       let paused = connections.nextToAsk { _ in false }
       #expect(paused == nil)
 
-      connections.use(8, by: users[0], mayCloseIt: false)
-      connections.use(8, by: users[1], mayCloseIt: false)
+      connections.use(8, by: users[0])
+      connections.use(8, by: users[1])
       connections.announceEnd(8)
       connections.leave(8, by: users[0], .inDoubt, isKept: false)
       let afterGoaway = connections.nextToAsk { _ in true }
@@ -93,6 +86,17 @@
       connections.leave(7, by: users[1], .inDoubt, isKept: false)
 
       #expect(!connections.isBroken(7))
+    }
+
+    @Test mutating func `tells who uses one that nobody else uses`() {
+      use(2)
+      #expect(!connections.isAlone(users[0], on: 7) && connections.isUsed(7))
+
+      connections.leave(7, by: users[1], .surely, isKept: false)
+      #expect(connections.isAlone(users[0], on: 7) && !connections.isAlone(users[1], on: 7))
+
+      connections.leave(7, by: users[0], .surely, isKept: false)
+      #expect(!connections.isAlone(users[0], on: 7) && !connections.isUsed(7) && !connections.isUsed(8))
     }
 
     @Test mutating func `who leaves twice, or was never there, changes nothing`() {

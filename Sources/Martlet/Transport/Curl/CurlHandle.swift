@@ -33,6 +33,8 @@
     @exclusivity(unchecked) private var isRepeating = false
     /// Whether libcurl has kept the connection after the transfer; another one may have it closed at once.
     @exclusivity(unchecked) private var wasKept = false
+    /// Whether the connection, which libcurl keeps, has to be closed after the transfer.
+    @exclusivity(unchecked) private(set) var closesKeptConnection = false
     /// Whether libcurl's log is read.
     @exclusivity(unchecked) private var isLogging = false
     /// What OpenSSL knows of a connection that the transfer has made.
@@ -213,6 +215,10 @@
         hasher.combine(bytes: UnsafeRawBufferPointer(start: local, count: strlen(local)))
         hasher.combine(localPort)
         name = UInt64(bitPattern: Int64(hasher.finalize()))
+      } else if loop.connections.hasUnixSocket {
+        // It has one of its own.
+        loop.unnamedCount += 1
+        name = loop.unnamedCount
       }
       let (isReused, isSecure) = (isReused, transfer.wire.origin.scheme == "https")
       let isMultiplexed = transfer.hasPriorKnowledge || isSecure && isHTTP2
@@ -237,17 +243,31 @@
       if !isLogging { _ = martlet_easy_log(easy, true) }
       isLogging = true
       if isMultiplexed, CurlLibrary.hidesBrokenConnections, let connectionName {
-        loop.multiplexed.use(connectionName, by: self, mayCloseIt: mayCloseConnection(transfer))
+        loop.multiplexed.use(connectionName, by: self)
+        keepConnection(transfer)
       }
       return true
+    }
+
+    /// Has libcurl keep a connection of HTTP/2 though it is to be closed after the transfer: the loop does that.
+    ///
+    /// That libcurl has kept it shows that the stream ended in order (decision 0044). `Connection: close` is not for HTTP/2.
+    private func keepConnection(_ transfer: CurlTransfer) {
+      closesKeptConnection = !loop.connections.isKept || connectionKey == ExclusiveConnections.fresh
+      guard closesKeptConnection || transfer.wire.lines.closesConnection else { return }
+      _ = martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 0)
+      isPlain = false
     }
 
     /// Whether libcurl has chosen a connection of HTTP/1 for a transfer that another one uses, or is still making.
     private func isTaken(_ name: UInt64?, by transfer: CurlTransfer) -> Bool {
       // One that is being made has no addresses yet.
-      guard let name else { return !loop.connections.hasUnixSocket }
+      guard let name else { return true }
       return knowsVersion && loop.resting.isUsed(name, byOtherThan: transfer)
     }
+
+    /// Whether no other transfer uses the connection, which is one of HTTP/2.
+    var isAloneOnConnection: Bool { connectionName.map { loop.multiplexed.isAlone(self, on: $0) } ?? false }
 
     /// Has libcurl show the raw bytes of the response's body.
     func showRawBody() {
@@ -291,12 +311,6 @@
       return result
     }
 
-    /// Whether libcurl may close the connection after the transfer for no fault: before it was told to.
-    private func mayCloseConnection(_ transfer: CurlTransfer) -> Bool {
-      !loop.connections.isKept || transfer.route?.forbidsReuse == true || transfer.wire.lines.closesConnection
-        || connectionKey == ExclusiveConnections.fresh
-    }
-
     /// Notes that the transfer uses its connection no more; to be called before any end of the same turn is judged.
     func leaveConnection(_ how: MultiplexedConnections<CurlHandle>.Leaving) {
       guard let connectionName else { return }
@@ -332,6 +346,7 @@
       (connectionName, stream, tls) = (nil, nil, nil)
       if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
       (isGuarded, isLogging, isRepeating, wasKept) = (false, false, false, false)
+      closesKeptConnection = false
     }
 
     /// Keeps a list as long as libcurl may read it.
@@ -389,105 +404,6 @@
       timing.connect = .microseconds(connect)
       if tls > 0 { timing.tls = .microseconds(max(0, tls - connect)) }
       return timing
-    }
-  }
-
-  /// libcurl's way back into Swift.
-  ///
-  /// What it hands back is the ``CurlHandle`` or the ``CurlLoop``, both of which outlive every call.
-  enum CurlCallbacks {
-    private static let failed = 0  // Any number but the one asked for.
-    private static let pause = 0x1000_0001  // CURL_WRITEFUNC_PAUSE and CURL_READFUNC_PAUSE
-    private static let abortReading = 0x1000_0000  // CURL_READFUNC_ABORT
-
-    static func handle(_ pointer: UnsafeMutableRawPointer) -> CurlHandle {
-      Unmanaged<CurlHandle>.fromOpaque(pointer).takeUnretainedValue()
-    }
-
-    private static func loop(_ pointer: UnsafeMutableRawPointer) -> CurlLoop {
-      Unmanaged<CurlLoop>.fromOpaque(pointer).takeUnretainedValue()
-    }
-
-    private static let easy = martlet_curl_callbacks(
-      head: { bytes, size, count, pointer in
-        guard let pointer else { return failed }
-        let length = size &* count
-        let lines = UnsafeRawBufferPointer(start: bytes, count: length).bindMemory(to: UInt8.self)
-        return handle(pointer).received(lines) ? length : failed
-      },
-      body: { bytes, size, count, pointer in
-        guard let pointer else { return failed }
-        let length = size &* count
-        // Nothing is a whole answer to nothing.
-        guard length > 0 else { return 0 }
-        switch handle(pointer).transfer?.receivedBody(UnsafeRawBufferPointer(start: bytes, count: length)) {
-        case .taken: return length
-        case .wait: return pause
-        case .stop, nil: return failed
-        }
-      },
-      read: { bytes, size, count, pointer in
-        guard let pointer else { return abortReading }
-        let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size &* count)
-        switch handle(pointer).transfer?.read(into: buffer) {
-        case .bytes(let count): return count
-        case .wait: return pause
-        case .failed, nil: return abortReading
-        }
-      },
-      seek: { pointer, offset, origin in
-        guard let pointer, offset == 0, origin == 0 else { return 1 }  // CURL_SEEKFUNC_FAIL
-        let handle = handle(pointer)
-        return handle.transfer?.canRewind == true ? 0 : 1
-      },
-      ready: { pointer, remote, local, port, localPort in
-        guard let pointer else { return 1 }  // CURL_PREREQFUNC_ABORT
-        return handle(pointer).willSend(to: remote, port, from: local, localPort) ? 0 : 1
-      },
-      opened: { pointer, socket, _ in
-        guard let pointer else { return 1 }  // CURL_SOCKOPT_ERROR
-        let handle = handle(pointer)
-        handle.loop.opened(socket)
-        // No connection for sending a request once more.
-        return handle.transfer?.sends.mayConnect == false ? 1 : 0
-      },
-      opening: { pointer, _, address in
-        guard let pointer, let address, handle(pointer).mayConnect(to: address) else { return -1 }  // CURL_SOCKET_BAD
-        return martlet_socket_new(address)
-      },
-      closed: { pointer, socket in
-        if let pointer { loop(pointer).closed(socket) }
-        martlet_close(socket)
-        return 0
-      },
-      logged: { _, type, bytes, count, pointer in
-        if let pointer { handle(pointer).logged(type, bytes, count) }
-        return 0
-      })
-
-    private static let multi = martlet_multi_callbacks(
-      socket: { easy, socket, what, pointer, _ in
-        if let pointer { loop(pointer).watch(socket, what, for: easy) }
-        return 0
-      },
-      timer: { _, milliseconds, pointer in
-        if let pointer { loop(pointer).setTimer(milliseconds) }
-        return 0
-      })
-
-    static func prepare(_ handle: CurlHandle, error: UnsafeMutablePointer<CChar>) -> CInt {
-      let code = withUnsafePointer(to: easy) {
-        martlet_easy_prepare(
-          handle.easy, $0, Unmanaged.passUnretained(handle).toOpaque(),
-          Unmanaged.passUnretained(handle.loop).toOpaque(), error)
-      }
-      return code == 0 ? handle.loop.connections.apply(to: handle.easy) : code
-    }
-
-    static func makeMulti(
-      _ owner: UnsafeMutableRawPointer, _ settings: CurlConnectionSettings
-    ) -> UnsafeMutableRawPointer? {
-      withUnsafePointer(to: multi) { martlet_multi_new($0, owner, settings.perHost, settings.total) }
     }
   }
 #endif

@@ -9,10 +9,9 @@
     func findEnded(_ multi: UnsafeMutableRawPointer) {
       noteEnded(multi)
       while let handle = multiplexed.nextToAsk({ $0.transfer?.isPaused == false }) {
-        let holdsUpload = handle.transfer?.holdsUpload ?? false
         // A pause that ends at once has libcurl receive.
-        _ = martlet_easy_pause(handle.easy, false, !holdsUpload)
-        _ = martlet_easy_pause(handle.easy, false, holdsUpload)
+        if let transfer = handle.transfer { pause(transfer, holdsUpload: !transfer.holdsUpload, multi) }
+        if let transfer = handle.transfer { pause(transfer, holdsUpload: transfer.holdsUpload, multi) }
         _ = martlet_multi_act(multi, -1, 0)
         noteEnded(multi)
       }
@@ -30,11 +29,16 @@
 
     /// Tells libcurl which directions still have to wait; the other ones go on.
     func goOn(with transfer: CurlTransfer) {
-      guard let handle = transfer.handle, let multi else { return }
+      guard let multi else { return }
+      pause(transfer, holdsUpload: transfer.holdsUpload, multi)
+      if transfer.wire.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }
+    }
+
+    private func pause(_ transfer: CurlTransfer, holdsUpload: Bool, _ multi: UnsafeMutableRawPointer) {
+      guard let handle = transfer.handle else { return }
       // What is refused of what libcurl has kept meanwhile, it tells nobody but us. BAD_FUNCTION_ARGUMENT: there is no
       // connection, not yet or not any more.
-      let code = martlet_easy_pause(handle.easy, transfer.isPaused, transfer.holdsUpload)
-      if transfer.wire.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }
+      let code = martlet_easy_pause(handle.easy, transfer.isPaused, holdsUpload)
       guard code != 0, code != 43, transfer.handle === handle else { return }
       end(handle, handle.result(code), multi)
     }

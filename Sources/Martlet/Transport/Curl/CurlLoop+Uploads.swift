@@ -9,16 +9,18 @@
         guard let handle = transfer.handle,
           let code = transfer.endOfResponse(handle, isReading: isReading(handle))
         else { continue }
-        let text = "the server closed the connection during the upload"
+        let text = "the server ended the \(handle.isAloneOnConnection ? "stream" : "connection") during the upload"
         end(handle, CurlTransfer.Result(code: code, text: code == 0 ? "" : text, isReused: handle.isReused), multi)
       }
     }
 
     /// Whether libcurl wants to read from the connection of a handle, or has closed it.
     private func isReading(_ handle: CurlHandle) -> Bool {
+      // One of HTTP/2 that wants to write ends by itself.
+      let directions: CInt = handle.isAloneOnConnection ? 3 : 1
       var isOpen = false
       for watch in watches.values where watch.isConnection && watch.easy == handle.easy {
-        if watch.wanted & 1 != 0 { return true }
+        if watch.wanted & directions != 0 { return true }
         isOpen = true
       }
       return !isOpen

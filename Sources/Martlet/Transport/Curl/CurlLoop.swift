@@ -46,6 +46,8 @@
     @exclusivity(unchecked) var multiplexed = MultiplexedConnections<CurlHandle>()
     /// The transfers that libcurl has ended in this turn.
     @exclusivity(unchecked) var ended: [(handle: CurlHandle, code: CInt)] = []
+    /// How many transfers have had a connection that no address names.
+    @exclusivity(unchecked) var unnamedCount: UInt64 = 0
     @exclusivity(unchecked) private var isClosing = false
     /// Whether idle connections are to be closed.
     @exclusivity(unchecked) private var isClosingIdle = false
@@ -339,7 +341,7 @@
           resting.end($0, of: transfer, socket: isReusable ? handle.keptSocket : nil, tls: handle.tls)
         }
         if let spoiled { giveUp(spoiled) }
-        if transfer.route?.closesKeptConnection == true {
+        if handle.closesKeptConnection, let name = handle.connectionName, !multiplexed.isUsed(name) {
           // libcurl keeps the connection of a cancelled transfer only when that is removed.
           if let socket = handle.keptSocket { giveUp(socket) } else { handle.closeConnection() }
         }

@@ -13,13 +13,6 @@
     var handshake: Handshake?
     /// Whether it may share a connection with others.
     var sharesConnections = true
-    /// Whether libcurl closes the connection after the transfer.
-    ///
-    /// An unshared connection with prior knowledge is closed by the loop instead: that libcurl would have kept it shows that
-    /// the stream ended in order (decision 0044).
-    var forbidsReuse: Bool { !sharesConnections && version != .http2PriorKnowledge }
-    /// Whether the loop closes the connection after the transfer.
-    var closesKeptConnection: Bool { !sharesConnections && version == .http2PriorKnowledge }
 
     /// Sets it, on a handle that was just reset and is reset before its next use.
     ///
@@ -72,11 +65,6 @@
         // NTLM's hash is one of UTF-16, which libcurl makes by widening each octet: right for ISO 8859-1, and for no UTF-8.
         let password = handshake.password.unicodeScalars.map { CChar(truncatingIfNeeded: $0.value) } + [0]
         if code == 0 { code = martlet_easy_set_text(easy, CInt(martlet_opt_password), password) }
-      }
-      // A handshake keeps its connection to its end nevertheless.
-      if !sharesConnections {
-        set(martlet_opt_fresh_connect, 1)
-        if forbidsReuse { set(martlet_opt_forbid_reuse, 1) }
       }
       return code
     }

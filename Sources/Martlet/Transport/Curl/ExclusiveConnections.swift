@@ -11,7 +11,9 @@
   struct ExclusiveConnections {
     /// What all transfers share that are read as they come.
     static let shared = 0
-    /// What remains when all others are in use: a new connection, which is closed after its transfer.
+    /// A new connection, which is closed after its transfer.
+    ///
+    /// For what may share no connection, and when all other keys are in use. A handshake keeps it to its end nevertheless.
     static let fresh = 15
 
     private struct Holder {
@@ -53,6 +55,7 @@
   extension CurlLoop {
     /// The key of the connection that a transfer needs.
     func connectionKey(for transfer: CurlTransfer) -> Int {
+      if transfer.route?.sharesConnections == false { return ExclusiveConnections.fresh }
       guard transfer.sharing == .agreed, transfer.isExclusive else { return ExclusiveConnections.shared }
       return exclusive.take(for: transfer, of: transfer.wire.origin)
     }

@@ -2,9 +2,8 @@
   /// The HTTP/2 connections that transfers use, and which of them break.
   ///
   /// libcurl 7.88 ends all streams of a connection that breaks, as by a malformed frame, without an error. It keeps a
-  /// connection after its last transfer, unless it was asked to close it, the server has sent GOAWAY, or the connection is
-  /// broken. So a connection that libcurl closes without one of the other two reasons counts as broken, and a body of
-  /// unknown length that ends with it as incomplete.
+  /// connection after its last transfer, unless the server has sent GOAWAY, or the connection is broken. So one that it
+  /// closes without GOAWAY counts as broken, and a body of unknown length that ends with it as incomplete.
   ///
   /// ```
   ///   used ──a transfer ends, nobody else uses it──▶ kept, or broken
@@ -19,7 +18,7 @@
       var users: [User] = []
       /// Whether libcurl has kept it after its last transfer.
       var isKept = false
-      /// Whether libcurl closes it without a fault: that was asked for, or the server has sent GOAWAY.
+      /// Whether libcurl closes it without a fault: the server has sent GOAWAY, or refused a request.
       var mayBeClosed = false
       /// Whether libcurl gives it up because a request had no answer, as one that was refused; others may go on.
       var isGivenUp = false
@@ -33,17 +32,19 @@
     private var asked: User?
 
     /// A transfer is about to be sent on a connection.
-    ///
-    /// - Parameters:
-    ///   - name: The connection.
-    ///   - user: The transfer.
-    ///   - mayCloseIt: Whether libcurl may close the connection after it without a fault.
-    mutating func use(_ name: UInt64, by user: User, mayCloseIt: Bool) {
+    mutating func use(_ name: UInt64, by user: User) {
       if known[name]?.users.contains(where: { $0 === user }) != true {
         known[name, default: Connection()].users.append(user)
       }
-      if mayCloseIt { known[name]?.mayBeClosed = true }
     }
+
+    /// Whether a transfer uses a connection that no other one uses.
+    func isAlone(_ user: User, on name: UInt64) -> Bool {
+      known[name].map { $0.users.count == 1 && $0.users[0] === user } ?? false
+    }
+
+    /// Whether transfers use a connection.
+    func isUsed(_ name: UInt64) -> Bool { known[name]?.users.isEmpty == false }
 
     /// GOAWAY has come.
     mutating func announceEnd(_ name: UInt64) { known[name]?.mayBeClosed = true }
