@@ -42,7 +42,7 @@ public actor FileCredentialStore: CredentialStore {
   ///
   /// - Throws: ``HTTPError/Kind/file``, also if another process holds the lock.
   public func set(_ credential: Credential?, for space: ProtectionSpace) throws {
-    try makeFolder()
+    try DiskFolder.make(DiskFolder.path(url.deletingLastPathComponent()), syncingBy: .system)
     let lock = try FileLock(path + ".lock", patience: patience)
     defer { lock.release() }
     try removeUnfinished()
@@ -81,15 +81,6 @@ public actor FileCredentialStore: CredentialStore {
 
   /// Removes what a process has left that was killed while it wrote.
   private func removeUnfinished() throws { try PrivateFile.remove(newPath) }
-
-  private func makeFolder() throws {
-    do {
-      try FileManager.default.createDirectory(
-        at: url.deletingLastPathComponent(), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    } catch {
-      throw HTTPError(.file, "the folder of \(PrivateFile.shown(path)) cannot be made", underlying: error)
-    }
-  }
 
   private func records() throws -> [CredentialRecord] {
     guard let data = try PrivateFile.read(path, limit: Self.maximumBytes, isSecret: true) else { return [] }

@@ -38,7 +38,9 @@ struct DownloadPlace: Sendable {
     isFindable = destination != nil
     path = isFolder ? nil : targetPath
     overwrite = options.overwrite ?? (isFolder ? .rename : .replace)
-    try Self.check(self.folder, isWritten: true)
+    try Self.check(self.folder)
+    // Opened once before anything is sent, because the name of the finished file will be synced.
+    _ = try ParentFolder(of: Self.join(self.folder, "a"))
     let last = target.lastPathComponent
     guard isFolder || last.utf8.count <= SafeFilename.maximumBytes else {
       throw HTTPError(
@@ -51,7 +53,7 @@ struct DownloadPlace: Sendable {
     }
     let partFolder = options.partFolder.map { Self.path($0.standardizedFileURL) } ?? self.folder
     if options.partFolder != nil {
-      try Self.check(partFolder, isWritten: true)
+      try Self.check(partFolder)
       guard DiskCalls.device(partFolder) == DiskCalls.device(self.folder) else {
         throw HTTPError(
           .file, "\(PrivateFile.shown(partFolder)) and \(PrivateFile.shown(self.folder)) are on different file systems")
@@ -92,7 +94,7 @@ struct DownloadPlace: Sendable {
     return join(self.path(url.deletingLastPathComponent()), "\(short) (\(number))\(suffix)")
   }
 
-  private static func check(_ folder: String, isWritten: Bool) throws(HTTPError) {
+  private static func check(_ folder: String) throws(HTTPError) {
     guard DiskCalls.targetFacts(folder)?.isFolder == true else {
       throw HTTPError(.file, "the folder \(PrivateFile.shown(folder)) does not exist")
     }

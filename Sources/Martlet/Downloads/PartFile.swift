@@ -72,6 +72,10 @@ final class PartFile: Sendable {
   static func open(
     _ path: String, url: String, partition: String = "", resume: DownloadOptions.Resume
   ) async throws -> PartFile {
+    // In a folder that everybody may write in, they could neither be believed nor replaced.
+    for name in [recordPath(of: path), recordPath(of: path) + ".new"] {
+      if let refusal = PrivateFile.refusal(name) { throw refusal }
+    }
     // A download that was cancelled lets go of it a moment after its caller knows.
     let end = ContinuousClock.now + patience
     var descriptor = try lock(path)
@@ -161,8 +165,9 @@ final class PartFile: Sendable {
         return nil
       }
       if DiskCalls.facts(path)?.inode == facts.inode {
-        guard !isNew, facts.isOpenToAll else { return descriptor }
-        // Anybody's bytes may be in it. Not before the lock: it may be another download's.
+        guard !isNew, facts.isOpenToAll || facts.hasOtherNames else { return descriptor }
+        // Anybody's bytes may be in it; or it is a file that somebody has made a link to, or one that is finished, and its
+        // download was killed before this name was removed. Not before the lock: it may be another download's.
         unlink(path)
       }
       closeFile(descriptor)
@@ -316,29 +321,35 @@ final class PartFile: Sendable {
   /// - Parameters:
   ///   - destination: The path that it gets; what is there is replaced in one instant.
   ///   - isReplacing: Whether something may be there.
+  ///   - calls: The calls for the folder.
   /// - Returns: Whether it got the name; `false` if something else has it.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
-  func finish(as destination: String, isReplacing: Bool) throws(HTTPError) -> Bool {
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``; it has the name if only syncing it has failed.
+  func finish(
+    as destination: String, isReplacing: Bool, calls: ParentFolder.Calls = .system
+  ) throws(HTTPError) -> Bool {
     let isLinked = state.withLock { $0.isLinked }
-    guard try place(isLinked ? linkPath : path, destination, isReplacing) else { return false }
+    guard try place(isLinked ? linkPath : path, destination, isReplacing, calls) else { return false }
     // A link stays where its place is another one of the same file; beside it is an empty part file.
     if isLinked { removeParts() }
     letGo()
     return true
   }
 
-  private func place(_ path: String, _ destination: String, _ isReplacing: Bool) throws(HTTPError) -> Bool {
+  private func place(
+    _ path: String, _ destination: String, _ isReplacing: Bool, _ calls: ParentFolder.Calls
+  ) throws(HTTPError) -> Bool {
     if isReplacing {
-      try PrivateFile.rename(path, to: destination)
+      try PrivateFile.rename(path, to: destination, calls: calls)
       return true
     }
+    let parent = try ParentFolder(of: destination, by: calls)
     // A link is made only where nothing is.
     guard link(path, destination) == 0 else {
       if errno == EEXIST { return false }
       throw PrivateFile.error("cannot be made", destination, errno)
     }
     unlink(path)
-    try PrivateFile.syncFolder(of: destination)
+    try parent.sync()
     return true
   }
 

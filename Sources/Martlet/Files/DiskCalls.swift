@@ -145,6 +145,8 @@ struct DiskFacts: Equatable {
   var isOpenToOthers: Bool
   /// Whether everybody may write, and not only the group.
   var isOpenToAll: Bool
+  /// Whether it has more than one name (a hard link).
+  var hasOtherNames: Bool
   var inode: UInt64
   /// At most 2⁴⁰, so that sizes can be added up.
   var size: Int64
@@ -157,6 +159,7 @@ struct DiskFacts: Equatable {
     isOwn = facts.st_uid == geteuid()
     isOpenToOthers = facts.st_mode & 0o022 != 0
     isOpenToAll = facts.st_mode & 0o002 != 0
+    hasOtherNames = facts.st_nlink > 1
     inode = UInt64(truncatingIfNeeded: facts.st_ino)
     size = min(max(Int64(facts.st_size), 0), 1 << 40)
     #if canImport(Darwin)

@@ -51,30 +51,32 @@ final class DiskFolder: Sendable {
     }
     let descriptor = DiskDescriptor(number)
     guard let facts = DiskCalls.facts(number) else { throw PrivateFile.error("cannot be examined", path, errno) }
-    guard facts.isOwn else { throw HTTPError(.file, "\(PrivateFile.shown(path)) belongs to somebody else") }
+    guard facts.isOwn else { throw PrivateFile.foreign(path) }
     guard !facts.isOpenToOthers else {
       throw HTTPError(.file, "\(PrivateFile.shown(path)) is a folder that others may write in (mode 0700 is asked for)")
     }
     return DiskFolder(path, descriptor)
   }
 
+  /// The absolute path of a folder, without a slash at its end.
+  static func path(_ folder: URL) -> String {
+    let path = folder.standardizedFileURL.path(percentEncoded: false)
+    return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+  }
+
   /// Makes a folder and what is missing above it, all for their owner only.
   ///
   /// - Parameters:
   ///   - path: The folder.
-  ///   - sync: Gets the path of each folder that is made, from the outermost to the innermost.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``, or what `sync` throws.
-  static func make(
-    _ path: String, sync: (String) throws(HTTPError) -> Void = { (_) throws(HTTPError) in }
-  ) throws(HTTPError) {
-    if mkdir(path, 0o700) == 0 { return try sync(path) }
-    let code = errno
-    if code == EEXIST { return }
+  ///   - calls: The calls that make the names of new folders survive a crash, if they must.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  static func make(_ path: String, syncingBy calls: ParentFolder.Calls? = nil) throws(HTTPError) {
+    if DiskCalls.facts(path) != nil { return }
     let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
-    guard code == ENOENT, !parent.isEmpty else { throw PrivateFile.error("cannot be made", path, code) }
-    try make(parent, sync: sync)
-    if mkdir(path, 0o700) == 0 { return try sync(path) }
-    guard errno == EEXIST else { throw PrivateFile.error("cannot be made", path, errno) }
+    if !parent.isEmpty { try make(parent, syncingBy: calls) }
+    let folder: ParentFolder? = if let calls { try ParentFolder(of: path, by: calls) } else { nil }
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw PrivateFile.error("cannot be made", path, errno) }
+    try folder?.sync()
   }
 
   /// Whether its name still leads to it.

@@ -38,7 +38,7 @@ enum PrivateFile {
   ///   - isSecret: Whether nobody but its owner may have any right to it (mode 0600).
   /// - Returns: Its bytes, or `nil` if there is none.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it cannot be read, is no plain file, is a symbolic link,
-  ///   belongs to somebody else, is open to others, or is too large.
+  ///   belongs to another user, is open to others, or is too large.
   static func read(_ path: String, limit: Int = 64 << 20, isSecret: Bool = false) throws(HTTPError) -> Data? {
     // A pipe would otherwise hold up whoever opens it.
     let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
@@ -50,7 +50,7 @@ enum PrivateFile {
     var facts = stat()
     guard fstat(descriptor, &facts) == 0 else { throw error("cannot be examined", path, errno) }
     guard facts.st_mode & S_IFMT == S_IFREG else { throw HTTPError(.file, "\(shown(path)) is not a plain file") }
-    guard facts.st_uid == geteuid() else { throw HTTPError(.file, "\(shown(path)) belongs to somebody else") }
+    guard facts.st_uid == geteuid() else { throw foreign(path) }
     guard !isSecret || facts.st_mode & 0o077 == 0 else {
       throw HTTPError(.file, "\(shown(path)) is not a file that only its owner has rights to (mode 0600)")
     }
@@ -73,10 +73,12 @@ enum PrivateFile {
   ///   - data: What will be in it.
   ///   - name: What the new file is called until then. The usual name is only for who holds the lock of the file.
   ///   - isSynced: Whether it is to survive a machine that stops suddenly, and not only the end of this process.
+  ///   - calls: The calls for its folder.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
   static func replace(
-    _ path: String, with data: Data, by name: String? = nil, isSynced: Bool = true
+    _ path: String, with data: Data, by name: String? = nil, isSynced: Bool = true, calls: ParentFolder.Calls = .system
   ) throws(HTTPError) {
+    let folder: ParentFolder? = if isSynced { try ParentFolder(of: path, by: calls) } else { nil }
     let new = name ?? path + ".new"
     // Of a process that was killed; or somebody's trap, which is then not followed.
     unlink(new)
@@ -89,7 +91,7 @@ enum PrivateFile {
       throw error("cannot be written", new, failure)
     }
     do {
-      try rename(new, to: path, isSynced: isSynced)
+      try rename(new, to: path, in: folder)
     } catch {
       unlink(new)
       throw error
@@ -102,27 +104,13 @@ enum PrivateFile {
   }
 
   /// Renames a file, and makes sure that the new name survives a crash.
-  static func rename(_ path: String, to name: String, isSynced: Bool = true) throws(HTTPError) {
-    guard renameFile(path, name) == 0 else { throw error("cannot be replaced", name, errno) }
-    if isSynced { try syncFolder(of: name) }
+  static func rename(_ path: String, to name: String, calls: ParentFolder.Calls = .system) throws(HTTPError) {
+    try rename(path, to: name, in: ParentFolder(of: name, by: calls))
   }
 
-  /// Makes sure that a name survives a crash.
-  ///
-  /// - Parameters:
-  ///   - name: The file or folder that has it.
-  ///   - sync: Syncs an open folder, and returns 0 or the number of the error.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if the disk fails or is full.
-  static func syncFolder(
-    of name: String, by sync: (Int32) -> Int32 = { fsync($0) == 0 ? 0 : errno }
-  ) throws(HTTPError) {
-    let path = URL(filePath: name).deletingLastPathComponent().path(percentEncoded: false)
-    let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else { return }
-    let code = sync(folder)
-    close(folder)
-    // Some file systems do not let a folder be synced; there is nothing that could be done about it.
-    if code == EIO || code == ENOSPC || code == EDQUOT { throw error("cannot be synced", path, code) }
+  private static func rename(_ path: String, to name: String, in folder: ParentFolder?) throws(HTTPError) {
+    guard renameFile(path, name) == 0 else { throw error("cannot be replaced", name, errno) }
+    try folder?.sync()
   }
 
   /// Writes all of it down to the disk.

@@ -162,11 +162,12 @@ final class OutboxBody: Sendable {
     func finish() throws(HTTPError) -> OutboxBody {
       let (held, isInFile) = state.withLock { ($0.held, $0.descriptor >= 0) }
       guard isInFile else { return OutboxBody(.bytes(held), path, -1) }
+      let parent = try ParentFolder(of: path)
       try flush()
       let (descriptor, written) = state.withLock { ($0.descriptor, $0.written) }
       let failure = DiskCalls.sync(descriptor)
       guard failure == 0 else { throw PrivateFile.error("cannot be written", path, failure) }
-      try PrivateFile.syncFolder(of: path)
+      try parent.sync()
       state.withLock { $0.descriptor = -1 }
       return OutboxBody(.file(written), path, descriptor)
     }

@@ -50,28 +50,26 @@ final class OutboxJournal: Sendable {
 
   let folder: String
   private let path: String
+  private let calls: ParentFolder.Calls
   private let state = Locked(State())
 
   /// Opens the folder; makes it if it is not there.
   ///
   /// - Parameters:
   ///   - folder: The folder.
-  ///   - sync: Makes sure that the name of a folder survives a crash.
+  ///   - calls: The calls that make names survive a crash.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
-  init(
-    _ folder: URL,
-    sync: (String) throws(HTTPError) -> Void = { name throws(HTTPError) in try PrivateFile.syncFolder(of: name) }
-  ) throws(HTTPError) {
-    let path = folder.standardizedFileURL.path(percentEncoded: false)
-    self.folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
-    self.path = self.folder + "/journal"
-    try DiskFolder.make(self.folder, sync: sync)
+  init(_ folder: URL, calls: ParentFolder.Calls = .system) throws(HTTPError) {
+    self.folder = DiskFolder.path(folder)
+    path = self.folder + "/journal"
+    self.calls = calls
+    try DiskFolder.make(self.folder, syncingBy: calls)
     // A folder of somebody else, or that others may write in, is none for secrets.
     guard try DiskFolder.open(self.folder) != nil else {
       throw HTTPError(.file, "\(PrivateFile.shown(self.folder)) is gone")
     }
     // Also where another process has made it a moment ago.
-    try sync(self.folder)
+    try ParentFolder(of: self.folder, isThere: true, by: calls).sync()
   }
 
   deinit { state.withLock { if $0.descriptor >= 0 { closeFile($0.descriptor) } } }
@@ -159,13 +157,15 @@ final class OutboxJournal: Sendable {
   }
 
   private func open(_ state: inout State) throws(HTTPError) {
+    let parent = try ParentFolder(of: path, by: calls)
     let descriptor = openFile(path, O_RDWR | O_CREAT)
     guard descriptor >= 0 else { throw PrivateFile.error("cannot be opened", path, errno) }
     do throws(HTTPError) {
-      guard let facts = DiskCalls.facts(descriptor), facts.isFile, facts.isOwn else {
-        throw HTTPError(.file, "\(PrivateFile.shown(path)) is not a plain file of one's own")
+      guard let facts = DiskCalls.facts(descriptor), facts.isFile else {
+        throw HTTPError(.file, "\(PrivateFile.shown(path)) is not a plain file")
       }
-      state.frames = try frames(of: descriptor, size: facts.size)
+      guard facts.isOwn else { throw PrivateFile.foreign(path) }
+      state.frames = try frames(of: descriptor, size: facts.size, in: parent)
       if state.descriptor >= 0 { closeFile(state.descriptor) }
       (state.descriptor, state.inode, state.end) = (descriptor, facts.inode, OutboxFrames.headLength)
       state.hasRefused = false
@@ -176,7 +176,9 @@ final class OutboxJournal: Sendable {
   }
 
   /// Looks how the file begins, and begins it if it is new.
-  private func frames(of descriptor: Int32, size: Int64) throws(HTTPError) -> OutboxFrames {
+  private func frames(
+    of descriptor: Int32, size: Int64, in parent: ParentFolder
+  ) throws(HTTPError) -> OutboxFrames {
     let beginning = try readable { () throws(OutboxFrames.Unreadable) in
       size < OutboxFrames.headLength ? .empty : try OutboxFrames.beginning(descriptor)
     }
@@ -185,7 +187,7 @@ final class OutboxJournal: Sendable {
     case .empty:
       let frames = OutboxFrames(mark: UInt64.random(in: .min ... .max))
       try begin(descriptor, frames)
-      try PrivateFile.syncFolder(of: path)
+      try parent.sync()
       return frames
     case .newer(let version):
       throw HTTPError(.file, "\(PrivateFile.shown(path)) is of version \(version), which is not known here")
@@ -304,7 +306,7 @@ final class OutboxJournal: Sendable {
         guard let inode = DiskCalls.facts(descriptor)?.inode else {
           throw PrivateFile.error("cannot be examined", new, errno)
         }
-        try PrivateFile.rename(new, to: path)
+        try PrivateFile.rename(new, to: path, calls: calls)
         closeFile(state.descriptor)
         (state.descriptor, state.inode, state.end) = (descriptor, inode, end)
         return spans

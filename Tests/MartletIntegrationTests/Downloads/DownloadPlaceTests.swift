@@ -91,6 +91,66 @@
       #expect(try folder.contents("a.bin.part").isEmpty)
     }
 
+    // F40
+    @Test(arguments: [("", false), (".json", true), (".json.new", true), (".link", true)])
+    func `a symbolic link in the place of a part file or what belongs to it is not followed`(
+      ending: String, isReplaced: Bool
+    ) async throws {
+      let server = try FileServer(.init(bytes: Self.bytes))
+      let folder = try TemporaryFolder()
+      let victim = try folder.write("mine", to: "victim")
+      try FileManager.default.createSymbolicLink(
+        at: folder.url.appending(path: "a.bin.part" + ending), withDestinationURL: victim)
+
+      let result = await Result {
+        try await Lane.curl.client().download(server.target, to: folder.url.appending(path: "a.bin"))
+      }
+
+      #expect(try folder.contents("victim") == Data("mine".utf8))
+      #expect(((try? result.get()) != nil) == isReplaced, "\(result)")
+      #expect(server.requests.count == (isReplaced ? 1 : 0))
+      #expect(folder.names == (isReplaced ? ["a.bin", "victim"] : ["a.bin.part", "victim"]))
+    }
+
+    // F40
+    @Test func `a record that is a symbolic link is not read`() async throws {
+      let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 100_000))
+      let folder = try TemporaryFolder()
+      let file = folder.url.appending(path: "a.bin")
+      await #expect(throws: HTTPError.self) { try await Lane.curl.client().download(server.target, to: file) }
+      let record = try folder.contents("a.bin.part.json")
+      let victim = try folder.write(record, to: "victim")
+      try FileManager.default.removeItem(atPath: folder.path("a.bin.part.json"))
+      try FileManager.default.createSymbolicLink(
+        at: folder.url.appending(path: "a.bin.part.json"), withDestinationURL: victim)
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await Lane.curl.client().download(server.target, to: file)
+      }
+
+      #expect(error?.kind == .file && server.requests.count == 1)
+      #expect(try folder.contents("victim") == record)
+    }
+
+    // F40
+    @Test(arguments: [DownloadOptions.Resume.automatic, .never, .fromAnyURL])
+    func `nothing is written through a hard link in the place of a part file`(
+      resume: DownloadOptions.Resume
+    ) async throws {
+      let server = try FileServer(.init(bytes: Self.bytes))
+      let folder = try TemporaryFolder()
+      let victim = try folder.write("mine", to: "victim")
+      try FileManager.default.linkItem(at: victim, to: folder.url.appending(path: "a.bin.part"))
+
+      var options = DownloadOptions()
+      options.resume = resume
+      _ = try await Lane.curl.client().download(
+        server.target, to: folder.url.appending(path: "a.bin"), download: options)
+
+      #expect(try folder.contents("victim") == Data("mine".utf8) && folder.contents("a.bin") == Self.bytes)
+      #expect(folder.names == ["a.bin", "victim"])
+    }
+
     // F43
     @Test(arguments: [
       String(repeating: "\u{1F426}", count: 55), String(repeating: "a", count: 245), String(repeating: "a", count: 255),

@@ -81,6 +81,47 @@ import Testing
     #expect(try Data(contentsOf: URL(filePath: folder.part)).isEmpty)
   }
 
+  @Test(arguments: [false, true])
+  func `a folder that cannot be opened is an error before a file has its name`(isReplacing: Bool) async throws {
+    let folder = try Folder()
+    let part = try await folder.open()
+    try begin(part, length: 10)
+    _ = try part.write(Data(count: 10), at: 0)
+    try part.seal(nil, isPrivate: false)
+
+    let error = #expect(throws: HTTPError.self) {
+      try part.finish(as: folder.path + "/a", isReplacing: isReplacing, calls: .unopened(EMFILE))
+    }
+    try part.leave()
+
+    #expect(error?.kind == .file)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a.part", "a.part.json"])
+    let next = try await folder.open()
+    #expect(next.record.written.spans == [0..<10])
+    #expect(try next.finish(as: folder.path + "/a", isReplacing: isReplacing))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["a"])
+  }
+
+  @Test(arguments: [DownloadOptions.Resume.automatic, .never])
+  func `a file with another name is begun anew, and what has that name stays as it is`(
+    resume: DownloadOptions.Resume
+  ) async throws {
+    let folder = try Folder()
+    let part = try await folder.open()
+    try begin(part, length: 10)
+    _ = try part.write(Data(repeating: 1, count: 10), at: 0)
+    try part.leave()
+    // As a process leaves it that is killed between the two names of a finished file.
+    try FileManager.default.linkItem(atPath: folder.part, toPath: folder.path + "/a")
+
+    let next = try await folder.open("https://a.test/a", resume)
+    try begin(next)
+    _ = try next.write(Data(repeating: 2, count: 20), at: 0)
+
+    #expect(try Data(contentsOf: URL(filePath: folder.path + "/a")) == Data(repeating: 1, count: 10))
+    #expect(try Data(contentsOf: URL(filePath: folder.part)) == Data(repeating: 2, count: 20))
+  }
+
   @Test func `a gap is noted before anything is written behind it`() async throws {
     let folder = try Folder()
     let part = try await folder.open()

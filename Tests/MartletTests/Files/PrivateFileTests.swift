@@ -4,11 +4,20 @@ import Testing
 
 @testable import Martlet
 
+extension ParentFolder.Calls {
+  /// Those of a system that cannot open a folder.
+  static func unopened(_ code: Int32) -> Self { Self(open: { _ in -code }, sync: { _ in 0 }) }
+
+  /// Those of a system that opens a folder, and cannot sync it.
+  static func unsynced(_ code: Int32) -> Self { Self(open: Self.system.open, sync: { _ in code }) }
+}
+
 @Suite struct PrivateFileTests {
   @Test(arguments: [EIO, ENOSPC, EDQUOT]) func `a disk that fails to note a name is an error`(code: Int32) throws {
     let folder = try TemporaryFolder()
+    let parent = try ParentFolder(of: folder.path("a"), by: .unsynced(code))
 
-    let error = #expect(throws: HTTPError.self) { try PrivateFile.syncFolder(of: folder.path("a")) { _ in code } }
+    let error = #expect(throws: HTTPError.self) { try parent.sync() }
 
     #expect(error?.kind == .file && error?.message.contains("cannot be synced") == true)
   }
@@ -16,6 +25,37 @@ import Testing
   @Test(arguments: [0, EINVAL, ENOTSUP]) func `a file system that cannot sync folders is no error`(code: Int32) throws {
     let folder = try TemporaryFolder()
 
-    try PrivateFile.syncFolder(of: folder.path("a")) { _ in code }
+    try ParentFolder(of: folder.path("a"), by: .unsynced(code)).sync()
+  }
+
+  @Test(arguments: [EMFILE, ENFILE, EIO, ENOMEM, EACCES])
+  func `a folder that cannot be opened is an error before a file is replaced or renamed`(code: Int32) throws {
+    let folder = try TemporaryFolder()
+    try folder.write("old", to: "a")
+    try folder.write("other", to: "b")
+
+    let replacing = #expect(throws: HTTPError.self) {
+      try PrivateFile.replace(folder.path("a"), with: Data("new".utf8), calls: .unopened(code))
+    }
+    let renaming = #expect(throws: HTTPError.self) {
+      try PrivateFile.rename(folder.path("b"), to: folder.path("a"), calls: .unopened(code))
+    }
+    try PrivateFile.replace(folder.path("c"), with: Data("new".utf8), isSynced: false, calls: .unopened(code))
+
+    for error in [replacing, renaming] {
+      #expect(error?.kind == .file && error?.message.contains("cannot be opened, which syncing a name") == true)
+    }
+    #expect(folder.names == ["a", "b", "c"])
+    #expect(try folder.contents("a") == Data("old".utf8))
+  }
+
+  @Test func `a folder that may not be opened is no error where a sandbox says so, or the name was there`() throws {
+    let folder = try TemporaryFolder()
+
+    try PrivateFile.replace(folder.path("a"), with: Data("new".utf8), calls: .unopened(EPERM))
+    try ParentFolder(of: folder.path("a"), isThere: true, by: .unopened(EACCES)).sync()
+
+    #expect(throws: HTTPError.self) { try ParentFolder(of: folder.path("a"), isThere: true, by: .unopened(EMFILE)) }
+    #expect(try folder.contents("a") == Data("new".utf8))
   }
 }

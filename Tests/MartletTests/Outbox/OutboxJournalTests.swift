@@ -34,17 +34,50 @@ import Testing
 
   @Test func `each folder that is made for it gets a name that survives a crash`() throws {
     let folder = try TemporaryFolder()
-    var synced: [String] = []
+    let opened = Shared<[String]>([])
+    let calls = ParentFolder.Calls(
+      open: { path in
+        opened.withLock { $0.append(path) }
+        return ParentFolder.Calls.system.open(path)
+      }, sync: ParentFolder.Calls.system.sync)
 
-    _ = try OutboxJournal(folder.url.appending(path: "a/b/c")) { synced.append($0) }
-    #expect(synced == ["a", "a/b", "a/b/c", "a/b/c"].map(folder.path))
+    let journal = try OutboxJournal(folder.url.appending(path: "a/b/c"), calls: calls)
+    #expect(opened.value == ["", "a", "a/b", "a/b"].map { folder.path($0) + "/" })
+    _ = try journal.append([Self.submission("a").bytes], isSynced: true)
+    #expect(opened.value.dropFirst(4) == [folder.path("a/b/c") + "/"])
     let error = #expect(throws: HTTPError.self) {
-      _ = try OutboxJournal(folder.url.appending(path: "d/e")) { name throws(HTTPError) in
-        try PrivateFile.syncFolder(of: name) { _ in EIO }
-      }
+      _ = try OutboxJournal(folder.url.appending(path: "d/e"), calls: .unsynced(EIO))
     }
 
     #expect(error?.kind == .file && error?.message.contains("cannot be synced") == true)
+  }
+
+  @Test(arguments: [EMFILE, ENFILE, EIO, ENOMEM, EACCES])
+  func `a folder that cannot be opened is an error before a journal is made or replaced`(code: Int32) throws {
+    let folder = try TemporaryFolder()
+    let isFailing = Shared(true)
+    let calls = ParentFolder.Calls(
+      open: { isFailing.value ? -code : ParentFolder.Calls.system.open($0) }, sync: ParentFolder.Calls.system.sync)
+    func expectError<R>(_ work: () throws -> R) {
+      let error = #expect(throws: HTTPError.self) { _ = try work() }
+      #expect(error?.kind == .file && error?.message.contains("cannot be opened, which syncing a name") == true)
+    }
+
+    expectError { try OutboxJournal(folder.url.appending(path: "a/b"), calls: calls) }
+    #expect(folder.names.isEmpty)
+    isFailing.withLock { $0 = false }
+    let journal = try OutboxJournal(folder.url.appending(path: "a/b"), calls: calls)
+    isFailing.withLock { $0 = true }
+    expectError { try journal.append([Self.submission("a").bytes], isSynced: true) }
+    #expect(!FileManager.default.fileExists(atPath: folder.path("a/b/journal")))
+    isFailing.withLock { $0 = false }
+    _ = try journal.append([Self.submission("a").bytes], isSynced: true)
+    isFailing.withLock { $0 = true }
+    let before = try folder.contents("a/b/journal")
+    expectError { try journal.compact([]) }
+
+    #expect(try folder.contents("a/b/journal") == before)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("a/b")).sorted() == ["journal", "lock"])
   }
 
   @Test func `cut anywhere, what was whole before is there, and what comes after is, too`() throws {
