@@ -1,0 +1,218 @@
+import Foundation
+import MartletTesting
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Files and folders of another user where the library keeps its own.
+@Suite(.needs(.root), .ownThreads, .hangLimit) struct OtherUserTests {
+  private static let text = "belongs to another user"
+
+  /// Gives files and folders to another user.
+  private static func give(_ paths: String...) throws {
+    for path in paths { try #require(chown(path, 65_534, 65_534) == 0) }
+  }
+
+  private static func client(
+    _ transport: StubTransport, _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
+  ) -> HTTPClient {
+    HTTPClient {
+      $0.transport = transport
+      configure(&$0)
+    }
+  }
+
+  private static func isForeign(_ error: HTTPError?) -> Bool {
+    error?.kind == .file && error?.message.contains(text) == true
+  }
+
+  @Test(arguments: ["", "/journal", "/lock"])
+  func `an outbox takes no folder and no file of another user`(name: String) async throws {
+    let folder = try TemporaryFolder()
+    let (url, path) = (folder.url.appending(path: "outbox"), folder.path("outbox"))
+    let client = Self.client(StubTransport { _ in .failure(HTTPError(.connectionLost, "stubbed")) })
+    let first = try await client.outbox(at: url)
+    try await first.submit(.post("http://a.test/"))
+    await first.close()
+    let before = try folder.contents("outbox/journal")
+    try Self.give(path + name)
+
+    let error = await #expect(throws: HTTPError.self) {
+      let outbox = try await client.outbox(at: url)
+      try await outbox.submit(.post("http://a.test/"))
+    }
+
+    #expect(Self.isForeign(error), "\(String(describing: error))")
+    #expect(try folder.contents("outbox/journal") == before)
+  }
+
+  @Test func `credentials are not read from a file of another user, nor written to it`() async throws {
+    let folder = try TemporaryFolder()
+    let store = FileCredentialStore(folder.url.appending(path: "credentials"))
+    let space = ProtectionSpace(scheme: "https", host: "a.test", port: 443)
+    try await store.set(.user("ada", password: "secret"), for: space)
+    let before = try folder.contents("credentials")
+    try Self.give(folder.path("credentials"))
+
+    let reading = await #expect(throws: HTTPError.self) { try await store.credential(for: space) }
+    let writing = await #expect(throws: HTTPError.self) { try await store.set(nil, for: space) }
+    try Self.give(folder.path("credentials.lock"))
+    let locking = await #expect(throws: HTTPError.self) { try await store.set(nil, for: space) }
+
+    #expect(Self.isForeign(reading) && Self.isForeign(writing) && Self.isForeign(locking))
+    #expect(locking?.message.contains("credentials.lock") == true)
+    #expect(try folder.contents("credentials") == before)
+  }
+
+  @Test func `cookies are not read from a file of another user, nor written to it, and the jar says so`() async throws {
+    let folder = try TemporaryFolder()
+    let file = folder.url.appending(path: "cookies")
+    await CookieJar(file: file).set(CookieFileTests.cookie("a"))
+    let before = try folder.contents("cookies")
+    try Self.give(folder.path("cookies"))
+
+    let jar = CookieJar(file: file)
+    let reading = await jar.problem
+    await jar.set(CookieFileTests.cookie("b"))
+    let saving = await #expect(throws: HTTPError.self) { try await jar.save() }
+
+    #expect(Self.isForeign(reading) && Self.isForeign(saving))
+    #expect(await Self.isForeign(jar.problem))
+    #expect(await jar.all.map(\.name) == ["b"])
+    #expect(try folder.contents("cookies") == before && folder.names == ["cookies", "cookies.lock"])
+  }
+
+  // F42
+  @Test func `a jar says that its lock is another user's, and requests go on`() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("", to: "cookies.lock")
+    try Self.give(folder.path("cookies.lock"))
+    let client = Self.client(
+      StubTransport { _ in .status(.ok, headers: ["Set-Cookie": "a=1; Max-Age=60"]) }
+    ) { $0.cookies = .file(folder.url.appending(path: "cookies")) }
+
+    let response = try await client.get("http://x.test/")
+    let problem = await client.cookies.problem
+
+    #expect(response.status == .ok)
+    #expect(Self.isForeign(problem) && problem?.message.contains("cookies.lock") == true)
+    #expect(await client.cookies.all.map(\.name) == ["a"] && folder.names == ["cookies.lock"])
+  }
+
+  @Test func `hosts that want https are not read from a file of another user, and http is refused then`() async throws {
+    let folder = try TemporaryFolder()
+    let store = HSTSStore.file(folder.url.appending(path: "hosts"))
+    let now = Date(timeIntervalSince1970: 1_000_000)
+    let first = HSTSHosts(store, now: now)
+    #expect(first.hear("max-age=100", from: try AbsoluteURL.parse("https://a.test/"), now: now))
+    await first.save(now: now)
+    let before = try folder.contents("hosts")
+    try Self.give(folder.path("hosts"))
+    let transport = StubTransport { _ in
+      .status(.ok, headers: ["Strict-Transport-Security": "max-age=100"])
+    }
+    let client = Self.client(transport) { $0.guards = [.hsts(store)] }
+
+    let error = await #expect(throws: HTTPError.self) { try await client.get("http://a.test/") }
+    let secure = try await client.get("https://b.test/")
+
+    #expect(Self.isForeign(error), "\(String(describing: error))")
+    #expect(secure.status == .ok && transport.requests.count == 1)
+    #expect(try folder.contents("hosts") == before)
+  }
+
+  // F42
+  @Test func `hosts are not written where their lock is another user's, and requests go on`() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("", to: "hosts.lock")
+    try Self.give(folder.path("hosts.lock"))
+    let transport = StubTransport { _ in .status(.ok, headers: ["Strict-Transport-Security": "max-age=100"]) }
+    let client = Self.client(transport) { $0.guards = [.hsts(.file(folder.url.appending(path: "hosts")))] }
+
+    _ = try await client.get("https://a.test/")
+    let upgraded = try await client.get("http://a.test/")
+
+    #expect(upgraded.url.scheme == "https" && folder.names == ["hosts.lock"])
+  }
+
+  private static func cached(_ folder: TemporaryFolder) -> (client: HTTPClient, transport: StubTransport) {
+    let transport = StubTransport { _ in .text("body", headers: ["Cache-Control": "max-age=1000"]) }
+    let client = Self.client(transport) { $0.cache = .disk(folder.url.appending(path: "cache")) }
+    return (client, transport)
+  }
+
+  @Test func `a cache takes no folder of another user, and the request says so`() async throws {
+    let folder = try TemporaryFolder()
+    try FileManager.default.createDirectory(
+      at: folder.url.appending(path: "cache"), withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
+    try Self.give(folder.path("cache"))
+    let (client, transport) = Self.cached(folder)
+
+    for _ in 0..<2 {
+      let handle = client.start(.get("http://a.test/x"))
+      var reasons: [String] = []
+      for await event in handle.events { if case .notCached(let reason) = event { reasons.append(reason) } }
+      #expect(try await handle.value.source == .network)
+      #expect(reasons.count == 1 && reasons.first?.contains(Self.text) == true, "\(reasons)")
+    }
+
+    #expect(transport.requests.count == 2)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("cache")).isEmpty)
+  }
+
+  @Test(arguments: [true, false])
+  func `a stored response that is another user's file is absent, and another takes its place`(
+    isFolder: Bool
+  ) async throws {
+    let folder = try TemporaryFolder()
+    _ = try await Self.cached(folder).client.get("http://a.test/x")
+    #expect(try await Self.cached(folder).client.get("http://a.test/x").source == .cache)
+    let inner = try #require(FileManager.default.contentsOfDirectory(atPath: folder.path("cache")).first)
+    let path = folder.path("cache/\(inner)")
+    let name = try #require(FileManager.default.contentsOfDirectory(atPath: path).first)
+    try Self.give(isFolder ? path : "\(path)/\(name)")
+
+    let (client, transport) = Self.cached(folder)
+    let sources = [try await client.get("http://a.test/x").source, try await client.get("http://a.test/x").source]
+
+    #expect(sources == (isFolder ? [.network, .network] : [.network, .cache]))
+    #expect(transport.requests.count == (isFolder ? 2 : 1))
+  }
+
+  #if os(Linux)
+    // F40; without root's rights, for which the sticky bit (mode 1777) means nothing.
+    @Test(arguments: [(".json", true), (".json.new", true), (".link", false)])
+    func `what belongs to a part file and is another user's is refused, or not used`(
+      ending: String, isRefused: Bool
+    ) async {
+      await #expect(processExitsWith: .success) { [ending = ending as String, isRefused = isRefused as Bool] in
+        let folder = try TemporaryFolder()
+        let name = "a.bin.part" + ending
+        try folder.write("theirs", to: name)
+        try #require(chmod(folder.url.path, 0o1777) == 0 && chmod(folder.path(name), 0o666) == 0)
+        try #require(seteuid(65_534) == 0)
+        let server = try FileServer(.init(bytes: Data("bytes".utf8)))
+
+        let result = await Result {
+          try await Lane.curl.client().download(server.target, to: folder.url.appending(path: "a.bin"))
+        }
+        try #require(seteuid(0) == 0)
+
+        #expect(try folder.contents(name) == Data("theirs".utf8))
+        #expect(((try? result.get()) == nil) == isRefused, "\(result)")
+        #expect(server.requests.isEmpty == isRefused)
+        #expect(folder.names == (isRefused ? [name] : ["a.bin", name]))
+      }
+    }
+  #endif
+}
