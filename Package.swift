@@ -47,7 +47,7 @@ let package = Package(
       name: "MartletTests", dependencies: ["Martlet", "MartletTesting", "TestSupport"], swiftSettings: settings),
     // As in a package of anybody's: with nothing set but the language mode that the tools' version brings.
     .testTarget(
-      name: "MartletSampleTests", dependencies: ["Martlet", "MartletTesting", "TestSupport"],
+      name: "MartletSampleTests", dependencies: ["Martlet", "MartletTesting", "RedisStore", "TestSupport"],
       swiftSettings: isStrict ? [.treatAllWarnings(as: .error)] : []),
     .testTarget(
       name: "MartletIntegrationTests",

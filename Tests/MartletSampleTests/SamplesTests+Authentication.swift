@@ -1,9 +1,8 @@
 import Foundation
+import Martlet
 import MartletTesting
 import TestSupport
 import Testing
-
-@testable import Martlet
 
 extension SamplesTests {
   private static let basic = SignInServer.basic("ada", "secret")

@@ -1,9 +1,9 @@
 import Foundation
+import Martlet
 import MartletTesting
+import RedisStore
 import Synchronization
 import Testing
-
-@testable import Martlet
 
 extension SamplesTests {
   private static let stored: HTTPHeaders = ["Cache-Control": "max-age=60", "Content-Type": "image/png"]
@@ -55,6 +55,13 @@ extension SamplesTests {
     try await client.cache.removeAll()
     print(try await client.cache.usage.bytes)
     #expect(try await client.cache.usage.records == 0)
+  }
+
+  @Test func `keeps responses in Redis`() {
+    let client = HTTPClient { $0.cache = .store(RedisStore(host: "cache.internal", lifetime: .seconds(86_400))) }
+
+    // Nothing is connected before something is asked.
+    #expect(client.configuration.cache !== ResponseCache.off)
   }
 
   @Test func `keeps responses apart by a name`() async throws {

@@ -1,8 +1,7 @@
 import Foundation
+import Martlet
 import MartletTesting
 import Testing
-
-@testable import Martlet
 
 extension SamplesTests {
   @Test func `configures certificates`() async throws {
@@ -22,7 +21,7 @@ extension SamplesTests {
       $0.proxy = .proxy("http://user:password@proxy.example:3128", except: ["localhost", "10.0.0.0/8"])
     }
 
-    let proxy = client.core.settings.configuration.proxy
+    let proxy = client.configuration.proxy
     #expect("\(proxy)".contains("proxy.example") && !"\(proxy)".contains("password@"))
   }
 
@@ -33,9 +32,7 @@ extension SamplesTests {
       $0.authenticators[.proxy("http://proxy.example:3128")] = .password(user: "ada", password: secret)
     }
 
-    #expect(client.core.settings.problem == nil)
-    let origin = Origin(scheme: "http", host: "proxy.example", port: 3128)
-    #expect(client.configuration.authenticators.proxySession(for: origin) != nil)
+    #expect(client.configuration.authenticators[.proxy("http://proxy.example:3128")] != nil)
   }
 
   @Test func `configures addresses`() async throws {
@@ -46,18 +43,16 @@ extension SamplesTests {
     }
     let docker = HTTPClient { $0.unixSocket = "/var/run/docker.sock" }
 
-    #expect(client.core.settings.problem == nil)
-    #expect(docker.core.settings.problem == nil)
+    #expect(client.configuration.resolve == ["api.example.com:443": ["127.0.0.1"]])
+    #expect(client.configuration.localInterface == "10.0.0.7")
+    #expect(docker.configuration.unixSocket == "/var/run/docker.sock")
   }
 
   @Test func `limits bandwidth`() async throws {
     let client = HTTPClient { $0.bandwidth = .limit(down: 2_000_000, up: 500_000) }
 
     let derived = client.derived { $0.headers["X-Role"] = "admin" }
-    #expect(client.core.settings.problem == nil)
     #expect(client.configuration.bandwidth == BandwidthLimit(down: 2_000_000, up: 500_000))
-    #expect(derived.core.settings.configuration.bandwidthBudget?.down != nil)
-    #expect(
-      derived.core.settings.configuration.bandwidthBudget === client.core.settings.configuration.bandwidthBudget)
+    #expect(derived.configuration.bandwidth == client.configuration.bandwidth)
   }
 }

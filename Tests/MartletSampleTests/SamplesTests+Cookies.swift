@@ -1,8 +1,7 @@
 import Foundation
+import Martlet
 import MartletTesting
 import Testing
-
-@testable import Martlet
 
 extension SamplesTests {
   @Test func `logs in with cookies`() async throws {

@@ -1,8 +1,8 @@
 import Foundation
+import Martlet
 import MartletTesting
+import Synchronization
 import Testing
-
-@testable import Martlet
 
 /// The code of the article on downloads.
 extension SamplesTests {
@@ -43,13 +43,19 @@ extension SamplesTests {
   @Test func `lists what was left and goes on with it`() async throws {
     let (client, folder) = try Self.files()
     defer { try? FileManager.default.removeItem(at: folder) }
-    var record = PartRecord(url: "https://files.example/big.iso")
-    record.entityTag = "\"a\""
-    record.name = "big.iso"
-    record.boot = MachineRun.current
-    try Data("te".utf8).write(to: folder.appending(path: "big.iso.part"))
-    let path = folder.appending(path: "big.iso.part.json").path(percentEncoded: false)
-    try PrivateFile.replace(path, with: JSONEncoder().encode(record))
+    let pieces = Mutex([Data("te".utf8)])
+    let cut = client.derived {
+      $0.transport = StubTransport { _ in
+        .streamed(headers: ["Content-Length": "4", "Accept-Ranges": "bytes", "ETag": "\"a\""]) {
+          guard let piece = pieces.withLock({ $0.popLast() }) else { throw HTTPError(.connectionLost, "cut") }
+          return piece
+        }
+      }
+    }
+    await #expect(throws: HTTPError.self) {
+      try await cut.download("/big.iso", to: folder.appending(path: "big.iso"), options: .retry(.off))
+    }
+    #expect(try UnfinishedDownload.all(in: folder).map(\.received) == [2])
 
     for unfinished in try UnfinishedDownload.all(in: folder) {
       print(unfinished.url, unfinished.received)

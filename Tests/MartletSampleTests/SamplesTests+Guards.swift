@@ -1,8 +1,7 @@
 import Foundation
+import Martlet
 import MartletTesting
 import Testing
-
-@testable import Martlet
 
 extension SamplesTests {
   @Test func `refuses what a guard does not allow`() async throws {
@@ -44,8 +43,9 @@ extension SamplesTests {
     }
 
     for client in [plain(), exceptions(), hosts(), hsts()] {
-      let settings = client.core.settings
-      #expect(settings.problem == nil && settings.guards != nil)
+      #expect(!client.configuration.guards.isEmpty)
+      let stubbed = client.derived { $0.transport = StubTransport { _ in .text("x") } }
+      #expect(try await stubbed.get("https://api.example.com/").text == "x")
     }
   }
 }

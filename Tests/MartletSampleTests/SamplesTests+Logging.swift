@@ -1,9 +1,8 @@
 import Foundation
+import Martlet
 import MartletTesting
 import TestSupport
 import Testing
-
-@testable import Martlet
 
 extension SamplesTests {
   private struct Logger: Sendable {
@@ -35,9 +34,16 @@ extension SamplesTests {
     }
 
     #expect(client.configuration.attemptMiddleware.count == 1 && tool.configuration.middleware.isEmpty)
-    #expect(open.redaction == .revealingSecrets)
-    let shown = careful.configuration.redaction.url(of: .get("http://a.test/?email=1&code=2"))
-    #expect(shown == "http://a.test/?email=***&code=2")
+    let logger = Logger()
+    let lines = LogSink { line in logger.debug(line) }
+    let logging = careful.derived {
+      $0.transport = StubTransport { _ in .text("x") }
+      $0.middleware = [LoggingMiddleware(.summary, to: lines)]
+    }
+    _ = open
+    try await logging.get("http://a.test/?email=1&code=2")
+    await lines.flush()
+    #expect(logger.log.elements.contains { $0.contains("http://a.test/?email=***&code=2") })
   }
 
   @Test func `exports a request to curl`() async throws {

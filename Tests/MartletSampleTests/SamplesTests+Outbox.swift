@@ -1,9 +1,8 @@
 import Foundation
+import Martlet
 import MartletTesting
 import TestSupport
 import Testing
-
-@testable import Martlet
 
 /// The code of the article on the outbox.
 extension SamplesTests {

@@ -39,7 +39,9 @@ import Testing
       (name: $0.name, samples: Self.samples(of: $0.text))
     }
     // What is declared on the way stands elsewhere in the tests.
-    let others = try (Self.files(of: root, "md") + Self.files(of: root.appending(path: "Sources"), "swift")).map {
+    let folders = ["", "Docs", "Docs/Decisions", "Examples", "Examples/Benchmarks", "Examples/CacheSuite"]
+    let pages = try folders.flatMap { try Self.files(of: root.appending(path: $0), "md") }
+    let others = try (pages + Self.files(of: root.appending(path: "Sources"), "swift")).map {
       (name: $0.name, samples: Self.samples(of: Self.comments(in: $0)).flatMap { $0.components(separatedBy: "\n\n") })
     }
 
@@ -53,6 +55,15 @@ import Testing
     }
 
     #expect(count > 130)
+  }
+
+  @Test func `no sample needs what is internal`() throws {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent()
+
+    // In two parts, for this file is one of them.
+    for (name, text) in try Self.files(of: folder, "swift") {
+      #expect(!text.contains("@testable" + " import"), "\(name)")
+    }
   }
 
   private static func samples(of text: String) -> [String] {
