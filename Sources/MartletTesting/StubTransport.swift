@@ -3,8 +3,8 @@ public import Martlet
 
 /// A transport that answers from a closure, without a network, and remembers what it was asked.
 ///
-/// The closure and ``requests`` have the items of the URL's query in `HTTPRequest.query`, and not in its target. A query
-/// that is written in another way than `Query` writes it stays in the target.
+/// The closure and ``requests`` have all items of the URL's query in `HTTPRequest.query`, decoded as `Query.init(parsing:)`
+/// does, and none in the target. `HTTPRequest.url` has the query as it is sent.
 ///
 /// The body of a request that is a stream is read to its end first: the closure and ``requests`` have its bytes, as
 /// `HTTPBody.data`. More than 64 MiB of them fail the request. `HTTPRequest.bodyData(upTo:)` reads the body of any

@@ -119,10 +119,10 @@ extension AbsoluteURL {
 }
 
 extension HTTPRequest {
-  /// The same request with the query of its URL as items, if they are written like that.
+  /// The same request with the query of its URL as items; its URL stays as it is written.
   package var withItems: HTTPRequest {
-    guard let url = try? target.resolve(against: nil, adding: query), let text = url.query, !text.isEmpty,
-      case let items = Query(parsing: text), items.encoded == text,
+    guard let url = try? target.resolve(against: nil, adding: query), let text = url.query,
+      case let items = Query(spelling: text), !items.isEmpty,
       let bare = try? AbsoluteURL(
         scheme: url.scheme, authority: url.authority, path: url.path, query: nil, fragment: url.fragment)
     else { return self }

@@ -30,7 +30,10 @@ public struct Query: Sendable, Hashable {
   }
 
   /// The items in the order they are sent.
-  public private(set) var items: [Item] = []
+  public private(set) var items: [Item] = [] { didSet { spelling = nil } }
+
+  /// The text that the items were read from, if it is to be sent as it is.
+  private var spelling: String?
 
   /// Makes a query of items.
   ///
@@ -55,6 +58,18 @@ public struct Query: Sendable, Hashable {
     }
   }
 
+  /// Reads an encoded query as ``init(parsing:)`` does; as long as the items are not changed, it is sent as it is written.
+  package init(spelling text: String) {
+    self.init(parsing: text)
+    spelling = text
+  }
+
+  /// Whether both have the same items, however they are written.
+  public static func == (left: Query, right: Query) -> Bool { left.items == right.items }
+
+  /// Hashes the items.
+  public func hash(into hasher: inout Hasher) { hasher.combine(items) }
+
   /// Whether there are no items.
   public var isEmpty: Bool { items.isEmpty }
 
@@ -63,7 +78,9 @@ public struct Query: Sendable, Hashable {
   /// Everything but unreserved characters is percent-encoded (RFC 3986 §2.3): a space is `%20` and a plus `%2B`, which
   /// every server reads alike.
   public var encoded: String {
-    items
+    if let spelling { return spelling }
+    return
+      items
       .map { item in
         let name = PercentEncoding.encode(item.name.utf8, keeping: .unreserved)
         guard let value = item.value else { return name }
