@@ -141,12 +141,13 @@ final class AuthSession: Sendable {
     if isToken && !challenges.contains(where: { [.basic, .bearer, .digest].contains($0.scheme) }) {
       challenges = [Challenge(scheme: .bearer)]
     }
-    var schemes = authenticator.schemes
-    if isProxy { schemes.removeAll { $0 != .digest && $0 != .basic } }
     guard let offer = Offer.strongest(of: challenges, among: schemes), uses[offer.scheme, default: 0] < 2
     else { return .deliver }
     return step(toward: offer, after: sent, visit)
   }
+
+  /// The schemes that may be answered.
+  var schemes: [AuthenticationScheme] { authenticator.schemes.filter { !isProxy || $0 == .digest || $0 == .basic } }
 
   private func step(toward offer: Offer, after request: Sent, _ visit: Visit) -> AuthState.Step {
     let key = key(visit, offer.realm)

@@ -84,8 +84,15 @@ struct DigestChallenge: Sendable, Hashable {
     isUTF8 = challenge.parameters["charset"].map { FieldSyntax.isSameName($0, "utf-8") } ?? false
   }
 
+  /// Why none of the challenges can be answered, if one of them asks for a kind of Digest that is unsupported.
+  static func problem(of challenges: [Challenge], among schemes: [AuthenticationScheme]) -> String? {
+    guard Offer.strongest(of: challenges, among: schemes) == nil else { return nil }
+    let problems = challenges.lazy.compactMap { $0.scheme == .digest ? problem(of: $0) : nil }
+    return problems.first.map { "offers Digest \($0)" }
+  }
+
   /// Why a challenge cannot be answered, if its hash or its quality of protection is unsupported.
-  static func problem(of challenge: Challenge) -> String? {
+  private static func problem(of challenge: Challenge) -> String? {
     guard DigestChallenge(challenge) == nil else { return nil }
     var other = challenge
     other.parameters["algorithm"] = nil

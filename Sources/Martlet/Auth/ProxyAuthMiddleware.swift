@@ -144,11 +144,16 @@ struct ProxyAuthMiddleware: Stage {
 
   @inline(never) private static func failure(_ refused: Refused, _ call: Call) async throws -> HTTPError {
     let use = refused.use
+    let challenges = Challenge.parse(refused.headers[all: "Proxy-Authenticate"])
+    let problem = DigestChallenge.problem(of: challenges, among: use.session?.schemes ?? [.basic, .digest])
+    let why = problem.map { ": it \($0)" } ?? ""
     switch refused.refusal {
-    case .error(let error): return error
+    case .error(var error):
+      error.message += why
+      return error
     case .response(var response):
       let what = use.sent.answer == nil ? "wants credentials" : "did not accept the credentials"
-      let error = HTTPError(.authenticationFailed, "the proxy \(use.proxy) \(what) (407)", phase: .waiting)
+      let error = HTTPError(.authenticationFailed, "the proxy \(use.proxy) \(what) (407)\(why)", phase: .waiting)
       return try await AuthMiddleware.completed(error, &response, call)
     }
   }

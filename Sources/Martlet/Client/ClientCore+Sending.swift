@@ -136,7 +136,7 @@ extension ClientCore {
     case .range(let range): isAccepted = range.contains(response.status.rawValue)
     case .response(let judge): isAccepted = try judge(response)
     }
-    guard isAccepted else { throw response.refusal }
+    guard isAccepted else { throw call.refusal(of: response) }
     return response
   }
 
@@ -162,25 +162,27 @@ extension ClientCore {
   }
 }
 
-extension HTTPResponse {
-  /// The error of a response whose status is not accepted.
-  var refusal: HTTPError {
-    let reason = reasonPhrase.map { InvalidInput.printable($0) } ?? status.reasonPhrase
-    let problem = (status == .unauthorized ? unsupportedChallenge : nil).map { ": \($0)" } ?? ""
-    return HTTPError(.status, "\(status.rawValue) \(reason)\(problem)", request: finalRequest, response: self)
-  }
-
-  /// Why no credential could answer a 401, if every challenge is of an unsupported kind.
-  private var unsupportedChallenge: String? {
-    let challenges = Challenge.parse(headers[all: "WWW-Authenticate"])
-    let known: [AuthenticationScheme] = [.basic, .bearer, .digest, .ntlm, .negotiate]
-    guard Offer.strongest(of: challenges, among: known) == nil else { return nil }
-    let reasons = challenges.compactMap { $0.scheme == .digest ? DigestChallenge.problem(of: $0) : nil }
-    return reasons.first.map { "the server offers Digest \($0)" }
-  }
-}
-
 extension Call {
+  /// The error of a response whose status is not accepted.
+  @inline(never) func refusal(of response: HTTPResponse) -> HTTPError {
+    let reason = response.reasonPhrase.map { InvalidInput.printable($0) } ?? response.status.reasonPhrase
+    let problem = unansweredChallenge(of: response).map { ": the server \($0)" } ?? ""
+    return HTTPError(
+      .status, "\(response.status.rawValue) \(reason)\(problem)", request: response.finalRequest, response: response)
+  }
+
+  /// Why no credential could answer a 401, if a challenge is of an unsupported kind.
+  private func unansweredChallenge(of response: HTTPResponse) -> String? {
+    guard response.status == .unauthorized else { return nil }
+    let request = response.finalRequest
+    let base = settings.configuration.baseURL
+    let url = try? request.target.resolve(against: base, adding: request.query)
+    let known: [AuthenticationScheme] = [.basic, .bearer, .digest, .ntlm, .negotiate]
+    return DigestChallenge.problem(
+      of: Challenge.parse(response.headers[all: "WWW-Authenticate"]),
+      among: url.flatMap { authSession(at: $0.origin) }?.schemes ?? known)
+  }
+
   /// Ends the call with an error, unless something has ended it before, and returns what to throw.
   @inline(never) func failed(with error: any Error) async -> any Error {
     let completed = complete(error)

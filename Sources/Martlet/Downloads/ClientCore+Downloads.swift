@@ -112,13 +112,14 @@ extension ClientCore {
   /// The error of a response that is not one for a file.
   private func refusal(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPError {
     let data = try await streamed.body.collect(upTo: .max)
-    return streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder).refusal
+    let response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
+    return call.refusal(of: response)
   }
 
   /// Asks the caller's closure, which gets the response without its body.
   private func judge(_ job: DownloadJob, _ call: Call) throws {
     guard case .response(let isAccepted) = call.options.accepts.rule, let head = job.head else { return }
     let response = head.whole(Data(), asked: call.request, decoder: call.settings.configuration.decoder)
-    guard try isAccepted(response) else { throw response.refusal }
+    guard try isAccepted(response) else { throw call.refusal(of: response) }
   }
 }

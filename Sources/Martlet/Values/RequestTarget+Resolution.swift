@@ -42,7 +42,7 @@ extension RequestTarget {
   /// Refuses what some parser could take for a host or a scheme.
   private static func checkRelative(_ parts: URLParts, text: String) throws(InvalidInput) {
     try URLParser.refuseLeadingBlank(in: text)
-    guard parts.authority == nil, parts.path.first != UInt8(ascii: "\\") else {
+    guard parts.authority == nil, !parts.hasHostForBrowsers else {
       throw InvalidInput(
         "\"\(URLRedaction.printable(text))\" would change the host: write the scheme, https://, before it")
     }

@@ -42,7 +42,7 @@ public import Foundation
 /// | `https://a.test/api?key=1` | `?page=2` | `https://a.test/api?key=1&page=2` |
 /// | `https://a.test/api#top` | empty | `https://a.test/api` |
 /// | `https://a.test/api?key=1` | `https://b.test/x` | `https://b.test/x` |
-/// | any | `//b.test/x` or `\\b.test\x` | refused: it would change the host |
+/// | any | `//b.test/x`, `/\b.test/x` or `\\b.test\x` | refused: it would change the host |
 ///
 /// Characters that a URL may not hold are percent-encoded as UTF-8; control characters are refused.
 public struct RequestTarget: Sendable, Hashable {

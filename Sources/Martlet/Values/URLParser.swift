@@ -29,6 +29,12 @@ struct URLParts {
     path = rest
   }
 
+  /// Whether browsers read a host where there is none: to them a backslash is a slash (WHATWG URL, relative slash state).
+  var hasHostForBrowsers: Bool {
+    let (slash, backslash) = (UInt8(ascii: "/"), UInt8(ascii: "\\"))
+    return scheme == nil && authority == nil && (path.first == backslash || path.starts(with: [slash, backslash]))
+  }
+
   /// Whether the part before the first slash has a colon in it, which no relative path may (RFC 3986 §4.2).
   var hasColonInFirstSegment: Bool {
     guard scheme == nil, authority == nil else { return false }

@@ -28,9 +28,9 @@ extension URLParser {
     _ parts: URLParts, text: String, against base: AbsoluteURL
   ) throws(InvalidInput) -> AbsoluteURL {
     if parts.scheme != nil { return try absolute(parts, text: text) }
-    guard parts.authority != nil || parts.path.first != UInt8(ascii: "\\") else {
+    guard !parts.hasHostForBrowsers else {
       let shown = URLRedaction.printable(text)
-      throw InvalidInput("\"\(shown)\" begins with a backslash, which other clients read as another host")
+      throw InvalidInput("\"\(shown)\" has a backslash at its start, which other clients read as another host")
     }
     let query = parts.query.map { PercentEncoding.repair($0, keeping: .query) }
     let fragment = parts.fragment.map { PercentEncoding.repair($0, keeping: .query) }

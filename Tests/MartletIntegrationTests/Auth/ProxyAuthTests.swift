@@ -246,6 +246,35 @@
       }
     }
 
+    // F61
+    @Test(
+      arguments: Lane.engines,
+      [
+        ("http", #"Digest realm="p", nonce="n", qop="auth-int""#, #"quality of protection "auth-int""#),
+        ("https", #"Digest realm="p", nonce="n", qop="auth-int""#, #"quality of protection "auth-int""#),
+        ("http", #"Digest realm="p", nonce="n", algorithm=SHA-512, Basic realm="p""#, #"algorithm "SHA-512""#),
+        ("https", #"Digest realm="p", nonce="n", algorithm=SHA-512"#, #"algorithm "SHA-512""#),
+        ("https", #"Digest realm="p", nonce="n", algorithm=SHA-512, Digest realm="p", nonce="n""#, nil),
+      ] as [(String, String, String?)])
+    func `says why a proxy's challenge was not answered`(
+      lane: Lane, row: (scheme: String, challenge: String, reason: String?)
+    ) async throws {
+      let proxy = try MockServer(.status(407, headers: ["Proxy-Authenticate": row.challenge]))
+      let known = lane.client {
+        $0.proxy = .proxy(Proxy(proxy.url))
+        $0.authenticators[.proxy(proxy.url)] = .digest(user: "ada", password: "wrong")
+      }
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await known.get(RequestTarget("\(raw: row.scheme)://nowhere.example/"))
+      }
+
+      #expect(error?.kind == .authenticationFailed)
+      let reason = row.reason.map { ": it offers Digest with the \($0)" }
+      #expect(error?.message.contains(reason ?? proxy.url) == true, "\(error?.message ?? "")")
+      #expect(error?.message.contains("offers") == (reason != nil))
+    }
+
     @Test(arguments: Lane.engines)
     func `a 401 without a challenge proves nothing to a proxy's session`(lane: Lane) async throws {
       // As tinyproxy has it.

@@ -56,26 +56,6 @@ import Testing
     #expect(transport.authorizations == [AuthServer.basic("u", "p"), "Bearer mF_9.B5f-4.1JqM"])
   }
 
-  @Test(arguments: [
-    (
-      #"Digest realm="r", nonce="n", qop="auth-int""#,
-      #": the server offers Digest with the quality of protection "auth-int"; only "auth" is supported"#
-    ),
-    (
-      #"Digest realm="r", nonce="n", qop="auth", algorithm=SHA-512"#,
-      #": the server offers Digest with the algorithm "SHA-512", which is not supported"#
-    ),
-    (#"Digest realm="r", nonce="n", qop="auth-int", Basic realm="r""#, ""),
-    (#"Digest realm="r", nonce="n""#, ""), (#"Digest realm="r""#, ""), ("Hawk", ""),
-  ]) func `says why a challenge was not answered`(challenge: String, expected: String) async throws {
-    let transport = AuthServer.accepting(challenge: challenge)
-    let client = Self.client(transport, .digest(user: "u", password: "wrong")) { $0.accepts = .success }
-
-    let error = await #expect(throws: HTTPError.self) { try await client.get("/") }
-
-    #expect(error?.kind == .status && error?.message == "401 Unauthorized" + expected)
-  }
-
   @Test func `delivers the refusal of a wrong password after one try`() async throws {
     let transport = AuthServer.accepting(challenge: Self.basic)
     let client = Self.client(transport, .basic(user: "u", password: "wrong"))

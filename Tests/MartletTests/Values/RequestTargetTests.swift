@@ -29,7 +29,7 @@ import Testing
     ("https://a.test/api", "HTTP://b.test", "http://b.test/"),
     ("https://a.test/api", "/users:search", "https://a.test/api/users:search"),
     ("https://a.test/api", "/a//b", "https://a.test/api/a//b"),
-    ("https://a.test/api", "/\\b", "https://a.test/api/%5Cb"),
+    ("https://a.test/api", "/b\\c", "https://a.test/api/b%5Cc"),
     ("https://a.test/api", "@evil.test", "https://a.test/api/@evil.test"),
     ("https://a.test", "@evil.test", "https://a.test/@evil.test"),
     ("https://a.test", ".evil.test", "https://a.test/.evil.test"),
