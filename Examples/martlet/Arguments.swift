@@ -6,7 +6,8 @@ struct Arguments {
   private var rest: ArraySlice<String>
   private var positionals: [String] = []
   private var command = RequestCommand(url: "")
-  private var isForm = false
+  /// How the user has asked for a form.
+  private var formOption: String?
   private var body: RequestCommand.Content?
   private var shortcut: Command?
   private var removesAll = false
@@ -78,7 +79,7 @@ struct Arguments {
     for (index, letter) in argument.dropFirst().enumerated() {
       guard let name = CurlOptions.letters[letter] else { throw CurlOptions.problem("-\(letter)", in: argument) }
       guard CurlOptions.takesValue(name) else {
-        try readFlag(name)
+        try readFlag(name, "-\(letter)")
         continue
       }
       let attached = String(argument.dropFirst(index + 2))
@@ -98,7 +99,7 @@ struct Arguments {
     guard CurlOptions.takesValue(name) else {
       if CurlOptions.refused[name] != nil { throw CurlOptions.problem(name) }
       if let attached { throw UsageError("the option '\(name)' takes no value, but got '\(attached)'") }
-      return try readFlag(name)
+      return try readFlag(name, spelling)
     }
     let value = try value(of: spelling, attached)
     switch name {
@@ -126,9 +127,9 @@ struct Arguments {
     }
   }
 
-  private mutating func readFlag(_ name: String) throws(UsageError) {
+  private mutating func readFlag(_ name: String, _ spelling: String) throws(UsageError) {
     switch name {
-    case "--form": isForm = true
+    case "--form": formOption = spelling
     case "--multipart": isMultipart = true
     case "--ignore-stdin": command.ignoresInput = true
     case "--head":
@@ -224,12 +225,18 @@ struct Arguments {
       if let name = fields.first?.name ?? parts.first?.name {
         throw UsageError("\(option) and the data item '\(name)' exclude each other")
       }
-      if isForm || isMultipart { throw UsageError("\(option) and --form exclude each other") }
+      if formOption != nil || isMultipart {
+        let other = formOption ?? "--multipart"
+        throw UsageError("\(option) and \(other) exclude each other\(formHint)")
+      }
       if body != nil && !data.isEmpty { throw UsageError("--body and -d exclude each other") }
       return body ?? .posted(data, isJSON: isJSON)
     }
     let hasFiles = isMultipart || parts.contains { if case .text = $0.value { false } else { true } }
-    guard hasFiles || isForm || !self.parts.isEmpty else { return fields.isEmpty ? .none : .json(fields) }
+    if let formOption, fields.isEmpty, parts.isEmpty {
+      throw UsageError("\(formOption) needs data items, such as name=text\(formHint)")
+    }
+    guard hasFiles || formOption != nil || !self.parts.isEmpty else { return fields.isEmpty ? .none : .json(fields) }
     for field in fields {
       if case .json = field.value {
         throw UsageError("'\(field.name):=' makes JSON, which a form (--form) cannot carry")
@@ -237,6 +244,11 @@ struct Arguments {
     }
     if parts.isEmpty { return .none }
     return hasFiles || !self.parts.isEmpty ? .multipart(parts) : .form(fields)
+  }
+
+  /// What curl's users mean by `-f`.
+  private var formHint: String {
+    formOption == "-f" ? "; curl's -f (--fail) is the exit code here, which is 4 or 5 for such statuses" : ""
   }
 
   /// The method that a word names: anything in capitals, or a common method in any case.

@@ -1,10 +1,17 @@
+import Foundation
+
 extension TextDecoding {
   /// An encoding older than Unicode, by a label of the WHATWG Encoding standard (§4.2), in lower case.
   ///
   /// The numbers are those of `CFStringEncodings`. As in that standard, EUC-KR includes code page 949, and Big5 includes
   /// the supplement of Hong Kong.
   static func legacyEncoding(named label: String) -> TextEncoding? {
-    if let part = isoPart(label) { return .foundation("ISO-8859-\(part)", coreFoundation: 0x0200 + UInt(part)) }
+    // "iso_8859-2:1987" is "iso_8859-2".
+    let parts = label.split(separator: ":", omittingEmptySubsequences: false)
+    let isDated = parts.count == 2 && parts[0].hasPrefix("iso_8859-") && ["1987", "1988", "1989"].contains(parts[1])
+    if let part = isoPart(isDated ? String(parts[0]) : label) {
+      return .foundation("ISO-8859-\(part)", coreFoundation: 0x0200 + UInt(part))
+    }
     if let (page, number) = windowsPage(label) { return .foundation("windows-\(page)", coreFoundation: number) }
     return switch label {
     case "koi8-r", "koi8_r", "koi8", "koi", "cskoi8r": .foundation("KOI8-R", coreFoundation: 0x0A02)
@@ -14,6 +21,15 @@ extension TextDecoding {
     case "macintosh", "mac", "x-mac-roman", "csmacintosh": .foundation("macintosh", coreFoundation: 0)
     case "x-mac-cyrillic", "x-mac-ukrainian": .foundation("x-mac-cyrillic", coreFoundation: 7)
     case "big5", "big5-hkscs", "cn-big5", "csbig5", "x-x-big5": .foundation("Big5", coreFoundation: 0x0A06)
+    case "chinese", "csgb2312", "csiso58gb231280", "gb_2312", "gb_2312-80", "iso-ir-58":
+      .foundation("GB2312", coreFoundation: 0x0632)
+    case "x-gbk": .foundation("GBK", coreFoundation: 0x0632)
+    case "csshiftjis", "ms932": .foundation("Shift_JIS", .shiftJIS)
+    case "cseucpkdfmtjapanese": .japaneseEUC
+    case "cp819", "csisolatin1", "ibm819", "iso-ir-100", "iso88591", "iso_8859-1:1987": .latin1
+    case "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8": .utf8
+    case "csunicode", "iso-10646-ucs-2", "ucs-2", "unicode", "unicodefeff": .unicode
+    case "unicodefffe": .utf16BigEndian
     case "euc-kr", "cseuckr", "csksc56011987", "iso-ir-149", "korean", "ks_c_5601-1987", "ks_c_5601-1989", "ksc5601",
       "ksc_5601", "windows-949", "cp949":
       .foundation("EUC-KR", coreFoundation: 0x0422)
@@ -25,15 +41,20 @@ extension TextDecoding {
   /// The part of ISO 8859, from 2.
   private static func isoPart(_ label: String) -> Int? {
     switch label {
-    case "latin2", "l2", "csisolatin2": return 2
-    case "latin3", "l3", "csisolatin3": return 3
-    case "latin4", "l4", "csisolatin4": return 4
-    case "cyrillic", "csisolatincyrillic": return 5
-    case "arabic", "csisolatinarabic": return 6
-    case "greek", "greek8", "csisolatingreek": return 7
-    case "hebrew", "visual", "csisolatinhebrew": return 8
-    case "latin5", "l5", "csisolatin5": return 9
-    case "latin6", "l6", "csisolatin6": return 10
+    case "latin2", "l2", "csisolatin2", "iso-ir-101": return 2
+    case "latin3", "l3", "csisolatin3", "iso-ir-109": return 3
+    case "latin4", "l4", "csisolatin4", "iso-ir-110": return 4
+    case "cyrillic", "csisolatincyrillic", "iso-ir-144": return 5
+    case "arabic", "csisolatinarabic", "asmo-708", "ecma-114", "iso-ir-127", "iso-8859-6-e", "iso-8859-6-i",
+      "csiso88596e", "csiso88596i":
+      return 6
+    case "greek", "greek8", "csisolatingreek", "ecma-118", "elot_928", "iso-ir-126", "sun_eu_greek": return 7
+    // Text "in visual order" and "in logical order" has the same characters.
+    case "hebrew", "visual", "csisolatinhebrew", "iso-ir-138", "iso-8859-8-e", "csiso88598e", "logical",
+      "iso-8859-8-i", "csiso88598i":
+      return 8
+    case "latin5", "l5", "csisolatin5", "iso-ir-148": return 9
+    case "latin6", "l6", "csisolatin6", "iso-ir-157": return 10
     case "latin9", "latin-9", "l9", "csisolatin9": return 15
     default:
       let prefix = ["iso-8859-", "iso_8859-", "iso8859-", "iso8859"].first { label.hasPrefix($0) }

@@ -80,8 +80,9 @@ enum TextDecoding {
 }
 
 /// An encoding that can be decoded.
-enum TextEncoding {
-  case utf8, ascii, latin1, utf16, utf16LittleEndian, utf16BigEndian, japaneseEUC
+enum TextEncoding: Equatable {
+  /// `unicode` is UTF-16 by the names of UCS-2.
+  case utf8, ascii, latin1, utf16, unicode, utf16LittleEndian, utf16BigEndian, japaneseEUC
   case foundation(String, String.Encoding)
 
   /// An encoding by its `CFStringEncoding`, for those without a name in `String.Encoding`.
@@ -94,7 +95,7 @@ enum TextEncoding {
     case .utf8: "UTF-8"
     case .ascii: "US-ASCII"
     case .latin1: "ISO-8859-1"
-    case .utf16: "UTF-16"
+    case .utf16, .unicode: "UTF-16"
     case .utf16LittleEndian: "UTF-16LE"
     case .utf16BigEndian: "UTF-16BE"
     case .japaneseEUC: "EUC-JP"
@@ -112,9 +113,10 @@ enum TextEncoding {
     case .latin1: text = TextDecoding.decodeLatin1(body)
     case .utf16LittleEndian: text = decodeUTF16(body, highOctet: 1)
     case .utf16BigEndian: text = decodeUTF16(body, highOctet: 0)
-    case .utf16:
-      // Big-endian is what RFC 2781 §4.3 says about UTF-16 without a mark.
-      let isLittleEndian = body.starts(with: ByteOrderMark.utf16LittleEndianOctets)
+    case .utf16, .unicode:
+      // Without a mark: big-endian by RFC 2781 §4.3; by the names of UCS-2 little-endian, as the WHATWG has it.
+      let mark = ByteOrderMark(startOf: body)?.encoding
+      let isLittleEndian = mark == .utf16LittleEndian || mark != .utf16BigEndian && self == .unicode
       return (isLittleEndian ? TextEncoding.utf16LittleEndian : .utf16BigEndian).decode(body)
     case .japaneseEUC: text = shiftJIS(fromEUC: body).flatMap { String(data: $0, encoding: .shiftJIS) }
     case .foundation(_, let encoding):

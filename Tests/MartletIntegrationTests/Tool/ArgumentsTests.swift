@@ -27,7 +27,7 @@ import Testing
     (["http://a.test", "a=b"], "POST"), (["http://a.test", "a:=1"], "POST"), (["http://a.test", "a==b"], "GET"),
     (["http://a.test", "A:b"], "GET"), (["http://a.test", "--body", "x"], "POST"),
     (["put", "http://a.test", "a=b"], "PUT"), (["M-SEARCH", "http://a.test"], "M-SEARCH"),
-    (["--", "DELETE", "http://a.test"], "DELETE"), (["http://a.test", "--form"], "GET"),
+    (["--", "DELETE", "http://a.test"], "DELETE"), (["http://a.test", "--form", "a=b"], "POST"),
   ])
   func `chooses the method by the content`(arguments: [String], method: String) throws {
     guard case .request(let command) = try Arguments.parse(arguments) else { return }
@@ -154,7 +154,8 @@ import Testing
     (["http://a.test", "X:"], "X:"),
     (["http://a.test", "a=b", "--body", "c"], "--body"), (["http://a.test", "a:=1", "--form"], "a:="),
     (["http://a.test", "--form", "--body", "c"], "--form"), (["demo", "x=1"], "x=1"),
-    (["http://a.test", "-o", ""], "-o"),
+    (["http://a.test", "-o", ""], "-o"), (["http://a.test", "--form"], "--form needs data items"),
+    (["http://a.test", "--form", "a==b"], "--form needs data items"),
   ])
   func `names what is wrong`(arguments: [String], culprit: String) {
     let error = #expect(throws: UsageError.self) { try Arguments.parse(arguments) }

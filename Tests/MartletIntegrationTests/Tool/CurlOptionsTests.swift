@@ -66,7 +66,8 @@ import Testing
     (["-d", "a", "b=c"], "-d and the data item 'b'"), (["-d", "a", "--form"], "--form"), (["-d", "@"], "--data"),
     (["-d", "a", "--body", "b"], "--body and -d"), (["-F", "a=b", "c:=1"], "'c:='"), (["-X", ""], "-X"),
     (["-X"], "-X"), (["--json", "{}", "-F", "a=b"], "--json"), (["a@"], "'a'"), (["--form-part", "x"], "--form-part"),
-    (["--location=1"], "--location"),
+    (["--location=1"], "--location"), (["-f"], "exit code"), (["-fsSL"], "exit code"),
+    (["-f", "-d", "a"], "exit code"), (["-f", "--json", "{}"], "exit code"),
   ])
   func `names the way that is ours`(arguments: [String], way: String) {
     let error = #expect(throws: UsageError.self) { try Arguments.parse(["http://a.test"] + arguments) }
