@@ -44,6 +44,8 @@ public actor CookieJar {
   /// A file that cannot be read leaves the jar empty, and ``problem`` tells why. One that is no file of cookies is
   /// renamed, with `.broken` after its name, at the first change.
   ///
+  /// A cookie of the file is judged as one of a program (``set(_:)``): the response that has set it is not known.
+  ///
   /// - Parameters:
   ///   - file: The file; it is made if it is not there, its folder is not.
   ///   - keepsSessionCookies: Whether cookies without a date, which end with the session, are saved too.
@@ -74,6 +76,10 @@ public actor CookieJar {
   ///
   /// What no server could set is refused: an illegal name, value, path or host, no host, a public suffix or an address
   /// that is not host-only, a name that begins with `__Host-` or `__Secure-` without what that promises.
+  ///
+  /// A response may only set a cookie for its own host, or for a domain above it up to the registrable domain. Which host
+  /// a program means is not known, so that any domain is accepted that is no public suffix: also one that lies above the
+  /// public suffix of some hosts, such as `sch.uk` (of `abc.sch.uk` names can be registered), whose names then all get it.
   ///
   /// - Parameter cookie: The cookie; one that has ended removes the one that it would replace.
   /// - Returns: Whether it was accepted.
@@ -159,7 +165,8 @@ public actor CookieJar {
 
   /// Takes the cookies of a `cookies.txt`, the file of Netscape, curl, wget and many browsers' extensions.
   ///
-  /// What is not a line of seven fields, has ended, or could not be ``set(_:)`` is left out.
+  /// What is not a line of seven fields, has ended, or could not be ``set(_:)`` is left out. The hosts that have set the
+  /// cookies are not known: their domains are judged as ``set(_:)`` judges them, and not as those of a response.
   ///
   /// - Parameter text: The text of the file; `#HttpOnly_` before a domain is understood as curl does.
   /// - Returns: How many cookies were accepted.

@@ -112,6 +112,12 @@ import Testing
       $0.proxy = .direct
     }
     #expect(other.core.settings.cache === ResponseCache.off)
+    if case .none = other.configuration.cookies.kind {} else { Issue.record("cookies are on") }
+    if case .none = other.configuration.proxy.rule {} else { Issue.record("\(other.configuration.proxy)") }
+    let plain = try other.core.begin(.get("http://example.test/"), options: RequestOptions(), isManaged: false)
+    defer { plain.cancel() }
+    let stages = plain.settings.stages(plain.options, .whole).map { String(describing: type(of: $0)) }
+    #expect(!stages.contains("CookieMiddleware") && !stages.contains("ProxyAuthMiddleware"))
   }
 
   /// Does what a closure does.
