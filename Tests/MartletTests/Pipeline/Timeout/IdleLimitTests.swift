@@ -43,7 +43,8 @@ import Testing
     }
   }
 
-  @Test func `begins again with all bytes that come`() async throws {
+  @Test(arguments: [true, false])
+  func `begins again with all bytes that come, and when the request body moves`(isReceiving: Bool) async throws {
     let handle = client().start(.get("https://a.test/"))
     await transport.contexts.wait(for: 1)
     let context = try #require(transport.contexts.elements.first)
@@ -51,7 +52,7 @@ import Testing
     for _ in 0..<4 {
       await clock.waitForSleepers(1)
       clock.advance(by: .seconds(20))
-      context.didReceive(10)
+      if isReceiving { context.didReceive(10) } else { context.exchange.didMove() }
     }
     await clock.waitForSleepers(1)
     clock.advance(by: .seconds(29))
@@ -62,24 +63,6 @@ import Testing
     let error = try await #require(throws: HTTPError.self) { try await handle.value }
     #expect(error.kind == .timedOut && error.phase == .receiving)
     #expect(error.elapsed == .seconds(110))
-  }
-
-  @Test func `begins again when the request body moves`() async throws {
-    let handle = client().start(.get("https://a.test/"))
-    await transport.contexts.wait(for: 1)
-    let exchange = try #require(transport.contexts.elements.first).exchange
-
-    for _ in 0..<4 {
-      await clock.waitForSleepers(1)
-      clock.advance(by: .seconds(20))
-      exchange.didMove()
-    }
-    await clock.waitForSleepers(1)
-    #expect(handle.isAlive)
-    clock.advance(by: .seconds(30))
-
-    let error = try await #require(throws: HTTPError.self) { try await handle.value }
-    #expect(error.kind == .timedOut && error.elapsed == .seconds(110))
   }
 
   @Test func `the wait for the head begins again when the request body moves`() async throws {
