@@ -214,5 +214,41 @@ import Testing
         #expect(folder.names == (isRefused ? [name] : ["a.bin", name]))
       }
     }
+
+    // F45
+    @Test func `a download into a folder that may be written but not read is refused before anything is sent`() async {
+      await #expect(processExitsWith: .success) {
+        let folder = try TemporaryFolder()
+        try #require(chmod(folder.url.path, 0o333) == 0)
+        try #require(seteuid(65_534) == 0)
+        let server = try FileServer(.init(bytes: Data("bytes".utf8)))
+
+        let error = await #expect(throws: HTTPError.self) {
+          try await Lane.curl.client().download(server.target, to: folder.url.appending(path: "a.bin"))
+        }
+        try #require(seteuid(0) == 0)
+
+        #expect(error?.kind == .file && error?.message.contains("cannot be opened, which syncing") == true)
+        #expect(server.requests.isEmpty && folder.names.isEmpty)
+      }
+    }
+
+    // F45
+    @Test func `an outbox whose folder is there needs no right to read the one above`() async {
+      await #expect(processExitsWith: .success) {
+        let folder = try TemporaryFolder()
+        let inner = folder.path("outbox")
+        try FileManager.default.createDirectory(
+          atPath: inner, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try #require(chmod(folder.url.path, 0o711) == 0 && chown(inner, 65_534, 65_534) == 0)
+        try #require(seteuid(65_534) == 0)
+
+        let journal = try OutboxJournal(URL(filePath: inner))
+        _ = try journal.append([OutboxRecord.removed(UUID()).bytes], isSynced: true)
+        try #require(seteuid(0) == 0)
+
+        #expect(try FileManager.default.contentsOfDirectory(atPath: inner).sorted() == ["journal", "lock"])
+      }
+    }
   #endif
 }
