@@ -30,7 +30,7 @@ public struct Query: Sendable, Hashable {
   }
 
   /// The items in the order they are sent.
-  public private(set) var items: [Item] = [] { didSet { spelling = nil } }
+  public private(set) var items: [Item] = []
 
   /// The text that the items were read from, if it is to be sent as it is.
   private var spelling: String?
@@ -104,7 +104,7 @@ public struct Query: Sendable, Hashable {
   ///   - value: The value; `nil` and an empty array add nothing.
   public mutating func append(_ name: String, _ value: (any QueryValue)?) {
     guard let value else { return }
-    items += value.queryValues.map { Item(name: name, value: $0) }
+    add(value.queryValues.map { Item(name: name, value: $0) })
   }
 
   /// Adds a bare name, without `=`.
@@ -112,7 +112,7 @@ public struct Query: Sendable, Hashable {
   /// - Parameter name: The name as plain text; an empty one adds nothing.
   public mutating func append(_ name: String) {
     guard !name.isEmpty else { return }
-    items.append(Item(name: name, value: nil))
+    add([Item(name: name, value: nil)])
   }
 
   /// Puts the items of another query after these; nothing is replaced.
@@ -121,7 +121,7 @@ public struct Query: Sendable, Hashable {
   /// - Returns: Both, in order.
   public func appending(_ other: Query) -> Query {
     var result = self
-    result.items += other.items
+    result.add(other.items)
     return result
   }
 
@@ -132,6 +132,11 @@ public struct Query: Sendable, Hashable {
   ///   - right: The query that goes last.
   /// - Returns: Both, in order.
   public static func + (left: Query, right: Query) -> Query { left.appending(right) }
+
+  private mutating func add(_ new: [Item]) {
+    items += new
+    spelling = nil
+  }
 
   /// Joins encoded queries; absent and empty ones leave no `&`, and only absent ones give `nil`.
   static func joined(_ queries: [String?]) -> String? {
