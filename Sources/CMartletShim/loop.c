@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -176,9 +177,12 @@ void martlet_keep_from_children(int descriptor) {
   if (other >= 0) fcntl(other, F_SETFD, FD_CLOEXEC);
 }
 
-int martlet_copy_unwritten(int descriptor) {
+int martlet_copy_unwritten(int descriptor, bool may_be_event) {
   struct pollfd found = {.fd = descriptor, .events = POLLIN};
-  if (!is_unix_stream(descriptor) || poll(&found, 1, 0) != 0) return -1;
+  struct stat facts;
+  // Only what the system makes without a file, as an eventfd, is of no type.
+  bool is_event = may_be_event && fstat(descriptor, &facts) == 0 && (facts.st_mode & S_IFMT) == 0;
+  if ((!is_event && !is_unix_stream(descriptor)) || poll(&found, 1, 0) != 0) return -1;
   return fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
 }
 

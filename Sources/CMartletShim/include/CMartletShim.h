@@ -307,8 +307,9 @@ int martlet_descriptor_limit(void);
 int martlet_inherited_bytes(int descriptor);
 /// Keeps a descriptor from the programs that the process starts, and if it is one end of a pair of sockets, the other end.
 void martlet_keep_from_children(int descriptor);
-/// Copies the end of a pair of sockets that nothing has been written to; -1 for anything else.
-int martlet_copy_unwritten(int descriptor);
+/// Copies the end of a pair of sockets that nothing has been written to, or such an eventfd if `may_be_event`; -1 for
+/// anything else.
+int martlet_copy_unwritten(int descriptor, bool may_be_event);
 /// Closes a connection and puts one in its place that has ended, so that the descriptor stays.
 void martlet_replace_with_end(int descriptor);
 /// A clock that never jumps, in microseconds.

@@ -96,6 +96,57 @@
       #expect(limiter.take(for: Self.origin) != nil)
     }
 
+    /// An `eventfd` says when the addresses are there, and nothing of the end of a lookup that was given up.
+    @Test(
+      arguments: [(0x08_08ff, false), (0x08_0900, true), (0x08_1300, true), (0x08_1400, false)] as [(UInt32, Bool)])
+    func `a slot is kept for a second by versions that do not tell of the end`(version: UInt32, isKept: Bool) throws {
+      let poll = martlet_poll_new(wake)
+      defer { for descriptor in [poll, wake] { close(descriptor) } }
+      var lookups = AbandonedLookups(poll: poll, version: version)
+      let slot = try #require(limiter.take(for: Self.origin))
+      let start = martlet_microseconds()
+
+      let event = martlet_wake_new()
+      lookups.closes(event, of: owner)
+      close(event)
+      lookups.ends(owner, slot: slot)
+      slot.release()
+      lookups.endOverdue(at: start + 999_999)
+      #expect(lookups.isEmpty == !isKept)
+      #expect((limiter.take(for: Self.origin) == nil) == isKept)
+      #expect(events(poll).isEmpty)
+
+      lookups.endOverdue(at: martlet_microseconds() + 1_000_000)
+      #expect(lookups.isEmpty)
+      #expect(limiter.take(for: Self.origin) != nil)
+    }
+
+    @Test func `the more slots are kept by guess, the longer, up to 20 seconds`() throws {
+      let poll = martlet_poll_new(wake)
+      defer { for descriptor in [poll, wake] { close(descriptor) } }
+      var lookups = AbandonedLookups(poll: poll, version: 0x08_0e01)
+      let told = martlet_wake_new()
+      martlet_wake(told)
+      lookups.closes(told, of: owner)
+      close(told)
+      #expect(lookups.isEmpty)
+      let start = martlet_microseconds()
+
+      for count in 1...30 {
+        let event = martlet_wake_new()
+        lookups.closes(event, of: owner)
+        close(event)
+        #expect(lookups.count == count)
+      }
+
+      for second in 1...19 {
+        lookups.endOverdue(at: start + Int64(second) * 1_000_000 - 1)
+        #expect(lookups.count >= 31 - second)
+      }
+      lookups.endOverdue(at: martlet_microseconds() + 20_000_000)
+      #expect(lookups.isEmpty)
+    }
+
     @Test func `the end of a loop gives all slots back, and leaves no descriptor`() throws {
       let poll = martlet_poll_new(wake)
       defer { for descriptor in [poll, wake] { close(descriptor) } }
