@@ -56,6 +56,14 @@ struct HTTP2Server {
     process.outputSoFar.split(separator: "\n").count { $0 == "request \(number)" }
   }
 
+  /// The fields `te`, `connection` and `trailer` of a request over HTTP/2.
+  func fields(of number: Int) -> [String] {
+    let start = "field \(number) "
+    return process.outputSoFar.split(separator: "\n").filter { $0.hasPrefix(start) }.map {
+      String($0.dropFirst(start.count))
+    }
+  }
+
   /// The requests that were read more than once.
   var repeatedNumbers: [Int] {
     let numbers = process.outputSoFar.split(separator: "\n").filter { $0.hasPrefix("request ") }
@@ -198,6 +206,10 @@ struct HTTP2Server {
                         continue
                     fields = dict((name, value) for name, value in self.decoder.decode(block))
                     paths[stream] = fields[":path"]
+                    number = paths[stream].split("/")[1]
+                    for name in ("te", "connection", "trailer"):
+                        if name in fields:
+                            os.write(1, f"field {number} {name}: {fields[name]}\\n".encode())
                     if isEnd or paths[stream].split("/")[2] == "early":
                         self.answer(paths.pop(stream), stream)
                 elif kind == 0:

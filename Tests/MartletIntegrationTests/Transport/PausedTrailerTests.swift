@@ -58,6 +58,31 @@
       #expect(count == Self.body.count)
     }
 
+    @Test(.needsHTTP2Server, arguments: Lane.engines) func `come over HTTP/2 to a reader that takes its time`(
+      _ lane: Lane
+    ) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+      let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+
+      for (number, pause) in [[], ["wait:100"]].enumerated() {
+        let steps = ["head", "128*fill:16384"] + pause + ["trailer:x-one=1:x-two=2"]
+        let (count, trailers) = try await client.stream(.get(server.target(number, steps))) { response in
+          // Until there is more than it has room for, and the trailers with it.
+          try await Task.sleep(for: .milliseconds(300))
+          var count = 0
+          for try await piece in response.body {
+            count += piece.count
+            if count < 1 << 20 { try await Task.sleep(for: .milliseconds(1)) }
+          }
+          return (count, response.trailers)
+        }
+
+        #expect(count == 128 << 14)
+        #expect(trailers == ["x-one": "1", "x-two": "2"])
+      }
+    }
+
     @Test(arguments: Lane.engines) func `what is wrong with them ends the transfer`(_ lane: Lane) async throws {
       let server = try await Self.serve(["X-One: 1", "X-Two: \0"])
 

@@ -93,6 +93,29 @@
       #expect(server.requests.map { $0.headers(named: "Connection") } == [["TE"], ["close, TE"]])
     }
 
+    @Test(.needsHTTP2Server, arguments: Lane.engines) func `are asked for over HTTP/2 with TE alone`(
+      _ lane: Lane
+    ) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+      let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+
+      let options: [RequestOptions] = [.httpVersion(.automatic), .httpVersion(.http2)]
+      for (number, options) in options.enumerated() {
+        let target = server.target(number, ["head", "trailer:grpc-status=0"])
+        let response = try await client.get(target, headers: ["TE": "trailers"], options: options)
+        #expect(response.httpVersion == "2" && response.trailers == ["grpc-status": "0"])
+        #expect(server.fields(of: number) == ["te: trailers"])
+      }
+      _ = try await client.get(server.target(7, ["head", "last:ok"]))
+      #expect(server.fields(of: 7) == [])
+
+      let plain = try await HTTP2Server()
+      _ = try await client.get(
+        plain.target(1, ["head", "last:ok"]), headers: ["TE": "trailers"], options: .httpVersion(.http2PriorKnowledge))
+      #expect(plain.fields(of: 1) == ["te: trailers"])
+    }
+
     // MARK: Requests
 
     @Test(arguments: Lane.engines) func `of a request are made when its body has ended`(_ lane: Lane) async throws {
