@@ -11,8 +11,9 @@ extension HTTPClient {
   /// idle limit and, on reconnects, 408, 425, 429 and 5xx are waited out, and the server is told the last event's
   /// identifier (`Last-Event-ID`).
   ///
-  /// There is no total limit unless `options` set one; it is then for all connections together. ``RequestOptions/accepts``
-  /// means nothing here.
+  /// There is no total limit unless `options` set one; it is then for all connections together. That of the client does not
+  /// apply: it is meant for requests that end, and would end the events for good. A server that is silent is noticed by
+  /// ``TimeoutPolicy/idle``, also one that the client has set. ``RequestOptions/accepts`` means nothing here.
   ///
   /// - Parameters:
   ///   - request: The request, with any method and body. By default only an idempotent one is sent again.

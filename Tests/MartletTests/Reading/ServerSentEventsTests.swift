@@ -315,6 +315,24 @@ import Testing
     #expect(transport.requests.count == 4)
   }
 
+  /// It is meant for requests that end; silence is what ends a connection here.
+  @Test func `a total limit of the client is none of events`() async throws {
+    let clock = TestClock(advancing: .manually)
+    let transport = StubTransport { _ in Self.stream("data: a\n\n") }
+    let client = Self.client(transport, clock).derived { $0.timeout.total = .seconds(8) }
+    let reader = Task { try await Self.texts(client.serverSentEvents(Self.request)) }
+
+    for _ in 0..<4 {
+      await clock.wait(forSleepers: 1)
+      clock.advance(by: .seconds(3))
+    }
+
+    await clock.wait(forSleepers: 1)
+    #expect(transport.requests.count == 5)
+    reader.cancel()
+    await #expect(throws: CancellationError.self) { try await reader.value }
+  }
+
   @Test func `cancelling all ends it in a pause`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = Self.client(StubTransport { _ in Self.stream("data: a\n\n") }, clock)

@@ -22,8 +22,9 @@ public struct TimeoutPolicy: Sendable, Hashable {
 
   /// The limit for the whole call: waiting, all attempts, pauses, redirects and the body; 120 s by default.
   ///
-  /// Streams and downloads have none by default: there a limit counts if the request or the client has set it. Events and
-  /// outboxes take that of the request only.
+  /// Streams and downloads have none by default: there a limit counts if the request or the client has set it. Server-sent
+  /// events and outboxes take that of the request only: they go on over many connections, for hours or days, and the limit
+  /// of a client is meant for its requests.
   public var total: Duration? = .seconds(120)
 
   /// The default limits.
