@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -264,7 +265,7 @@ bool martlet_curl_needs_guard(void) { return version >= 0x075300 && version < 0x
 
 bool martlet_curl_hides_broken_connections(void) { return version >= 0x075800 && version < 0x080100; }
 
-int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded, uint32_t *stream) {
+int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded, uint32_t *stream, uint32_t *error) {
   // libcurl shows each header line here right before it stores the line, in the memory that it stores it from. A line that
   // begins with a carriage return is not stored; the reader of the head refuses it.
   if (is_guarded && type == kHeaderIn && count > 0 && (bytes[0] == ' ' || bytes[0] == '\t')) bytes[0] = '\r';
@@ -286,10 +287,13 @@ int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded,
   if (strncmp(line, "Connection #", 12) == 0 && memcmp(bytes + end - 12, " left intact", 12) == 0) return 4;
   if (strncmp(line, "Connection died, ", 17) == 0) return 3;
   if (strncmp(line, "REFUSED_STREAM, ", 16) == 0) return 5;
-  if (sscanf(line, "recveived GOAWAY, error=%*[-0-9], last_stream=%u", &number) != 1 &&
-      sscanf(line, "received GOAWAY, error=%*[-0-9], last_stream=%u", &number) != 1)
+  char code[12] = {0};
+  if (sscanf(line, "recveived GOAWAY, error=%11[-0-9], last_stream=%u", code, &number) != 2 &&
+      sscanf(line, "received GOAWAY, error=%11[-0-9], last_stream=%u", code, &number) != 2)
     return 0;
   *stream = number;
+  // Printed with a sign until 8.
+  *error = (uint32_t)strtoll(code, NULL, 10);
   return 2;
 }
 

@@ -165,10 +165,11 @@ bool martlet_curl_hides_broken_connections(void);
 /// Has libcurl write its log, or ends that.
 int martlet_easy_log(void *easy, bool is_on);
 /// Reads a line of the log: returns 1 and the transfer's stream of HTTP/2, 2 and the last stream that a server says to
-/// process (GOAWAY), 3 when libcurl wants to send once more, 4 when it keeps the connection for others, 5 when it wants to send
+/// process and its error code (GOAWAY), 3 when libcurl wants to send once more, 4 when it keeps the connection for others, 5 when it wants to send
 /// once more because the server has refused the stream, 6 because the server wants the request by HTTP/1.1, or 0 for everything
 /// else. With the guard above, which is for the first header line, a header line loses the blank that it begins with.
-int martlet_curl_read_note(int type, char *_Nullable bytes, size_t count, bool is_guarded, uint32_t *stream);
+int martlet_curl_read_note(
+    int type, char *_Nullable bytes, size_t count, bool is_guarded, uint32_t *stream, uint32_t *error);
 /// Says what each direction of a transfer that has begun has to do.
 int martlet_easy_pause(void *easy, bool is_receiving_paused, bool is_sending_paused);
 const char *martlet_easy_error(int code);

@@ -18,9 +18,11 @@ final class BodyFile: Sendable {
     let path = url.path(percentEncoded: false)
     name = InvalidInput.printable(path)
     descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0, let facts = DiskCalls.facts(descriptor), facts.isFile else {
-      if descriptor >= 0 { close(descriptor) }
-      throw Self.problem("the body file '\(name)' could not be opened")
+    let code = errno
+    guard descriptor >= 0 else { throw Self.problem("the body file '\(name)' could not be opened", code) }
+    guard let facts = DiskCalls.facts(descriptor), facts.isFile else {
+      close(descriptor)
+      throw Self.problem("the body file '\(name)' is not a regular file")
     }
   }
 
@@ -62,8 +64,9 @@ final class BodyFile: Sendable {
     return block
   }
 
-  private static func problem(_ message: String) -> HTTPError {
-    var error = HTTPError(.file, message, phase: .sending)
+  private static func problem(_ message: String, _ code: Int32? = nil) -> HTTPError {
+    var error = code.map { .file(message, code: $0) } ?? HTTPError(.file, message)
+    error.phase = .sending
     error.mayHaveReachedServer = true
     return error
   }

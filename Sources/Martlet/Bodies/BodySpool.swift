@@ -149,7 +149,7 @@ package final class BodySpool: Sendable {
   }
 
   private static func problem(_ what: String, _ code: Int32) -> HTTPError {
-    HTTPError(.file, "the temporary file of a body \(what): \(String(cString: strerror(code)))")
+    .file("the temporary file of a body \(what)", code: code)
   }
 
   private var tooLarge: HTTPError {

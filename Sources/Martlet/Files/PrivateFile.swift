@@ -21,7 +21,7 @@ enum PrivateFile {
   static func shown(_ path: String) -> String { InvalidInput.printable(path, limit: 300) }
 
   static func error(_ what: String, _ path: String, _ code: Int32) -> HTTPError {
-    HTTPError(.file, "\(shown(path)) \(what): \(String(cString: strerror(code)))")
+    .file("\(shown(path)) \(what)", code: code)
   }
 
   /// The error for a file of another user.

@@ -15,7 +15,11 @@ enum RequestGate {
     _ asked: HTTPRequest, settings: ClientSettings, options: ResolvedOptions, credential: Credential?
   ) throws -> (HTTPRequest, host: String, CallCredential?) {
     do {
-      if let problem = settings.problem, settings.isUnread { throw HTTPError(.file, problem.message, request: asked) }
+      if let problem = settings.problem, settings.isUnread {
+        var error = HTTPError(.file, problem.message, request: asked)
+        error.isExhaustion = true
+        throw error
+      }
       if let problem = settings.problem ?? options.problem { throw problem }
       let url = try settings.targets.url(of: asked.target, adding: asked.query)
       var headers = settings.defaultHeaders

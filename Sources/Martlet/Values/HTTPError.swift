@@ -57,7 +57,9 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// The error underneath, if another library reported it.
   public var underlying: (any Error)?
 
-  /// The error code that the stream of HTTP/2 was reset with (RFC 9113 §7), if it was and the transport tells.
+  /// The HTTP/2 error code (RFC 9113 §7) with which the server reset the stream or ended the connection.
+  ///
+  /// `nil` if it did neither, ended the connection without an error, or the transport does not tell.
   public package(set) var http2ErrorCode: UInt32?
 
   /// Whether no server can have processed the request: it was not sent, or the server has said so (RFC 9113 §8.7).
@@ -70,6 +72,8 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
 
   /// Whether nothing of a response had come on a connection that had, or may have, served before.
   package var mayBeStaleConnection = false
+  /// Whether the process or the system had no descriptor or no memory left, which passes.
+  package var isExhaustion = false
   /// Whether the same attempt had an answer before, which asked for credentials.
   var followsAnswer = false
   /// Whether the server has said that it has not processed the request (RFC 9113 §8.7).
@@ -114,9 +118,11 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// Whether a time limit ended it.
   public var isTimeout: Bool { kind == .timedOut }
 
-  /// Whether the same request might succeed later: connectivity, a timeout, or a status of 408, 425, 429, 500, 502,
-  /// 503 or 504.
-  public var isTransient: Bool { isConnectivity || isTimeout || (status.map(RetryPolicy.isTransient) ?? false) }
+  /// Whether the same request might succeed later: connectivity, a timeout, no descriptor or memory left for a file, or a
+  /// status of 408, 425, 429, 500, 502, 503 or 504.
+  public var isTransient: Bool {
+    isConnectivity || isTimeout || isExhaustion || (status.map(RetryPolicy.isTransient) ?? false)
+  }
 
   /// Decodes the body of the response as JSON, as APIs describe their errors.
   ///
@@ -167,6 +173,19 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// The message of a time limit that has passed.
   static func passedLimit(_ name: String, _ limit: Duration) -> String {
     "the \(name) limit of \(text(limit)) passed"
+  }
+
+  /// The error of a call on a file.
+  ///
+  /// - Parameters:
+  ///   - message: What could not be done.
+  ///   - code: The number of the system's error.
+  /// - Returns: The error, which is transient if there is no descriptor or memory left.
+  static func file(_ message: String, code: Int32) -> HTTPError {
+    let failure = DiskCalls.Failure(code: code)
+    var error = HTTPError(.file, "\(message): \(failure.text)")
+    error.isExhaustion = failure.isExhaustion
+    return error
   }
 
   static func text(_ duration: Duration) -> String {

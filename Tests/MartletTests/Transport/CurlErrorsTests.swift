@@ -54,23 +54,31 @@
     /// libcurl's log of 7.88, 8.2 and 8.14.
     @Test(
       arguments: [
-        ("Using Stream ID: 31 (easy handle 0x55)", 1, 31), ("[HTTP/2] [31] OPENED stream for https://a.test/", 1, 31),
-        ("recveived GOAWAY, error=0, last_stream=7", 2, 7),
-        ("received GOAWAY, error=-1, last_stream=2147483647", 2, 1 << 31 - 1),
-        ("h2h3 [user-agent: GOAWAY, error=0, last_stream=0]", 0, 0), ("[HTTP/2] [31] [:method: POST]", 0, 0),
-        ("[HTTP/2] [31] [user-agent: received GOAWAY, error=0, last_stream=0]", 0, 0), ("received GOAWAY", 0, 0),
-        ("Downgrades to HTTP/1.1\n", 6, 0), ("[HTTP/2] [31] [user-agent: Downgrades to HTTP/1.1]", 0, 0),
-      ] as [(String, Int32, UInt32)])
-    func `the log tells of streams and of nothing that a request carries`(line: String, kind: Int32, stream: UInt32) {
+        ("Using Stream ID: 31 (easy handle 0x55)", 1, 31, 0),
+        ("[HTTP/2] [31] OPENED stream for https://a.test/", 1, 31, 0),
+        ("recveived GOAWAY, error=0, last_stream=7", 2, 7, 0), ("recveived GOAWAY, error=11, last_stream=0", 2, 0, 11),
+        ("received GOAWAY, error=-1, last_stream=2147483647", 2, 1 << 31 - 1, .max),
+        ("received GOAWAY, error=4294967294, last_stream=1", 2, 1, .max - 1),
+        ("received GOAWAY, error=-2147483648, last_stream=1", 2, 1, 1 << 31),
+        ("received GOAWAY, error=, last_stream=1", 0, 0, 0), ("received GOAWAY, error=11, last_stream=", 0, 0, 0),
+        ("h2h3 [user-agent: GOAWAY, error=0, last_stream=0]", 0, 0, 0), ("[HTTP/2] [31] [:method: POST]", 0, 0, 0),
+        ("[HTTP/2] [31] [user-agent: received GOAWAY, error=0, last_stream=0]", 0, 0, 0),
+        ("received GOAWAY", 0, 0, 0), ("Downgrades to HTTP/1.1\n", 6, 0, 0),
+        ("[HTTP/2] [31] [user-agent: Downgrades to HTTP/1.1]", 0, 0, 0),
+      ] as [(String, Int32, UInt32, UInt32)])
+    func `the log tells of streams and of nothing that a request carries`(
+      line: String, kind: Int32, stream: UInt32, error: UInt32
+    ) {
       guard martlet_curl_version() >= 0x075800 else { return }
       var bytes = line.utf8CString
-      var found: UInt32 = 0
+      var (found, code): (UInt32, UInt32) = (0, 0)
       let result = bytes.withUnsafeMutableBufferPointer {
-        martlet_curl_read_note(0, $0.baseAddress, $0.count - 1, false, &found)
+        martlet_curl_read_note(0, $0.baseAddress, $0.count - 1, false, &found, &code)
       }
 
       #expect(result == kind)
       #expect(found == stream)
+      #expect(code == error)
     }
 
     @Test(arguments: [true, false]) func `what is above the last stream of GOAWAY was not processed`(isReused: Bool) {
@@ -81,6 +89,46 @@
 
       #expect(error.kind == .connectionLost)
       #expect(error.wasNotProcessed && error.wasRefusedUnread)
+    }
+
+    /// What a GOAWAY means for a request above its last stream, and for one that may have been processed.
+    @Test(
+      arguments: [
+        (0, .connectionLost, true), (1, .protocolViolation, true), (2, .connectionLost, true),
+        (7, .connectionLost, true), (9, .protocolViolation, true), (11, .connectionLost, false), (12, .tls, false),
+        (13, .unsupported, false), (14, .connectionLost, true), (.max, .connectionLost, true),
+      ] as [(UInt32, HTTPError.Kind, Bool)],
+      [(16, ""), (56, "Connection reset by peer"), (42, "")] as [(Int32, String)])
+    func `the error of GOAWAY says whether the request might succeed later`(
+      row: (code: UInt32, kind: HTTPError.Kind, mayBeStale: Bool), end: (code: Int32, text: String)
+    ) {
+      var situation = Self.situation()
+      situation.goAwayError = row.code
+      situation.wasRepeated = end.code == 42
+      let lost = CurlErrors.map(code: end.code, text: end.text, situation)
+      situation.isUnprocessed = true
+      let refused = CurlErrors.map(code: end.code, text: end.text, situation)
+
+      for error in [lost, refused] {
+        #expect(error.kind == row.kind)
+        #expect(error.http2ErrorCode == (row.code == 0 ? nil : row.code))
+        #expect(error.mayBeStaleConnection == row.mayBeStale)
+      }
+      #expect(!lost.wasNotProcessed && refused.wasNotProcessed)
+      #expect(refused.wasRefusedUnread == row.mayBeStale && refused.wantsHTTP11 == (row.code == 13))
+      #expect(lost.message.hasSuffix("GOAWAY with ENHANCE_YOUR_CALM") == (row.code == 11))
+    }
+
+    @Test(
+      arguments: [(28, "Operation timed out", .timedOut), (92, "(err 2)", .connectionLost), (60, "", .tls)]
+        as [(Int32, String, HTTPError.Kind)])
+    func `GOAWAY does not explain what has another reason`(code: Int32, text: String, kind: HTTPError.Kind) {
+      var situation = Self.situation()
+      situation.goAwayError = 1
+
+      let error = CurlErrors.map(code: code, text: text, situation)
+
+      #expect(error.kind == kind && error.http2ErrorCode == (code == 92 ? 2 : nil))
     }
 
     @Test func `libcurl's own connect limit is reported as the call's`() {

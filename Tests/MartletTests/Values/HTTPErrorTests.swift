@@ -163,6 +163,14 @@ import Testing
     #expect(error.isTimeout == (kind == .timedOut))
   }
 
+  @Test(arguments: [(EMFILE, true), (ENFILE, true), (ENOMEM, true), (ENOENT, false), (EACCES, false), (ENOSPC, false)])
+  func `knows which errors of files might go better later`(code: Int32, isTransient: Bool) {
+    let error = HTTPError.file("it cannot be opened", code: code)
+
+    #expect(error.isTransient == isTransient && error.kind == .file)
+    #expect(error.message == "it cannot be opened: \(String(cString: strerror(code)))")
+  }
+
   @Test func `knows which statuses might go better later`() {
     let transient = (100..<600).filter { status in
       var error = HTTPError(.status, "x")

@@ -4,6 +4,8 @@ struct Repetition {
   static let maximumRefusals = 10
   /// After how many refusals it gets a connection of its own, on which it is the first: where many requests share what a
   /// connection still takes, somebody may have no luck ten times in a row.
+  ///
+  /// Where the server names an error (GOAWAY), that try is the last one: nobody else can have caused it there.
   private static let sharedRefusals = 3
 
   /// How many attempts do not count.
@@ -20,7 +22,7 @@ struct Repetition {
     if error.wantsHTTP11 {
       guard !needsHTTP11, !isHTTP2Chosen else { return false }
       needsHTTP11 = true
-    } else if !error.wasRefusedUnread {
+    } else if !error.wasRefusedUnread || error.http2ErrorCode != nil && needsNewConnection {
       return false
     }
     refusals += 1

@@ -61,8 +61,9 @@ public struct RetryPolicy: Sendable {
   /// One immediate repetition when a connection turns out dead before a byte of the response came; nothing else.
   ///
   /// That is what happens when a server closes an idle connection at the moment it is used again. What an HTTP/2 server
-  /// says that it has not processed (RFC 9113 §8.7) is repeated too, whatever the method, up to ten times: by this policy
-  /// and all others but ``off``.
+  /// says that it has not processed (RFC 9113 §8.7) is repeated too, whatever the method, by this policy and all others but
+  /// ``off``: up to ten times, and up to three times if the server ended the connection with an error. After
+  /// ENHANCE_YOUR_CALM nothing is repeated at once: only ``backoff(attempts:base:cap:)`` repeats then, after its pause.
   public static let standard = RetryPolicy(rule: .standard, maximumAttempts: 2)
 
   /// Repetitions after a timeout, at once.
@@ -75,8 +76,8 @@ public struct RetryPolicy: Sendable {
 
   /// Repetitions with exponentially growing, randomly shortened pauses.
   ///
-  /// Repeats connectivity failures, timeouts and the statuses 408, 425, 429, 500, 502, 503 and 504. The pause before
-  /// attempt n + 1 is random between zero and `base · 2ⁿ⁻¹`, at most `cap` ("full jitter"); `Retry-After`, as seconds or
+  /// Repeats connectivity failures, timeouts, files for which no descriptor or memory was left, and the statuses 408, 425,
+  /// 429, 500, 502, 503 and 504. The pause before attempt n + 1 is random between zero and `base · 2ⁿ⁻¹`, at most `cap` ("full jitter"); `Retry-After`, as seconds or
   /// as a date (RFC 9110 §10.2.3), replaces it. The client's retry budget bounds the share of repetitions.
   ///
   /// - Parameters:
@@ -187,7 +188,8 @@ public struct RetryPolicy: Sendable {
 
   private func isTransient(_ outcome: Outcome) -> Bool {
     if let status = outcome.status { return RetryPolicy.isTransient(status) }
-    return outcome.error.map { $0.isConnectivity || $0.isTimeout } ?? false
+    return outcome.error.map { $0.isConnectivity || $0.isTimeout || $0.isExhaustion || $0.mayBeStaleConnection }
+      ?? false
   }
 
   private static func attempts(_ repetitions: Int) -> Int {

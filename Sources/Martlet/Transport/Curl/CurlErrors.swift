@@ -21,6 +21,8 @@
       var wantsHTTP11 = false
       /// Whether the server has said that it did not process the request.
       var isUnprocessed = false
+      /// The error code of a GOAWAY that has come on the connection (RFC 9113 §6.8); 0 for none.
+      var goAwayError: UInt32 = 0
       /// How a proxy refused to connect, if it did.
       var refusal: Refusal?
       /// The connect limit of the call, if it has one.
@@ -40,6 +42,11 @@
     static func map(code: CInt, text: String, _ situation: Situation) -> HTTPError {
       var error = error(code, text, situation)
       error.http2ErrorCode = situation.wantsHTTP11 ? HTTPError.http11Required : code == 92 ? http2Code(text) : nil
+      if code != 92, situation.goAwayError != 0, error.kind == .connectionLost {
+        end(&error, by: situation.goAwayError)
+      }
+      // ENHANCE_YOUR_CALM, INADEQUATE_SECURITY, HTTP_1_1_REQUIRED: another such connection is not what the server wants.
+      if let code = error.http2ErrorCode, (11...13).contains(code) { error.mayBeStaleConnection = false }
       return error
     }
 
@@ -94,9 +101,23 @@
       return UInt32(text[start...].prefix { $0 != ")" })
     }
 
-    /// What it means that a stream was reset: whether the same request might succeed later.
-    private static func kind(ofReset text: String) -> HTTPError.Kind {
-      switch http2Code(text) {
+    /// Says of a lost connection that the server has ended it with an error, of which libcurl's own error says nothing.
+    private static func end(_ error: inout HTTPError, by code: UInt32) {
+      error.http2ErrorCode = code
+      error.kind = kind(ofReset: code)
+      let name = code < UInt32(http2Names.count) ? http2Names[Int(code)] : "the error code \(code)"
+      error.message += ": GOAWAY with \(name)"
+    }
+
+    private static let http2Names = [
+      "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
+      "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
+      "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
+    ]
+
+    /// What it means that a stream was reset, or its connection ended: whether the same request might succeed later.
+    private static func kind(ofReset code: UInt32?) -> HTTPError.Kind {
+      switch code {
       // PROTOCOL_ERROR, FLOW_CONTROL_ERROR, STREAM_CLOSED, FRAME_SIZE_ERROR, COMPRESSION_ERROR: by whichever side.
       case 1, 3, 5, 6, 9: .protocolViolation
       case 12: .tls  // INADEQUATE_SECURITY
@@ -145,7 +166,7 @@
       case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 82, 83, 90, 91, 98: .tls
       // HTTP2, without a word: the server has ended the connection, with GOAWAY.
       case 16 where text.isEmpty || text.hasPrefix(endOfHTTP2): hasConnected ? .connectionLost : .cannotConnect
-      case 92: kind(ofReset: text)  // HTTP2_STREAM
+      case 92: kind(ofReset: http2Code(text))  // HTTP2_STREAM
       // PARTIAL_FILE, GOT_NOTHING, SEND_ERROR, RECV_ERROR, SEND_FAIL_REWIND, SSL_SHUTDOWN_FAILED, HTTP3
       case 18, 52, 55, 56, 65, 80, 95:
         // Chunks that are malformed, and a refused client certificate, are reported by a read.

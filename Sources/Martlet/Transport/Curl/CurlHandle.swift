@@ -279,8 +279,8 @@
     func logged(_ type: CInt, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) {
       // CURLINFO_DATA_IN
       if type == 3 { transfer?.chunks?.read(UnsafeRawBufferPointer(start: bytes, count: count)) }
-      var stream: UInt32 = 0
-      let note = martlet_curl_read_note(type, bytes, count, isGuarded, &stream)
+      var (stream, error): (UInt32, UInt32) = (0, 0)
+      let note = martlet_curl_read_note(type, bytes, count, isGuarded, &stream, &error)
       switch note {
       case 1 where !isRepeating: self.stream = stream
       case 3, 5:
@@ -291,7 +291,7 @@
       case 6: transfer?.sends.noteDowngrade()
       case 2 where !isRepeating:
         guard let connectionName else { return }
-        loop.goaways[connectionName] = stream
+        loop.goaways[connectionName] = GoAway(lastStream: stream, error: error)
         loop.multiplexed.announceEnd(connectionName)
       default: break
       }
@@ -306,8 +306,7 @@
       let text = transfer?.explained(error, code, isReused: isReused) ?? error
       var result = CurlTransfer.Result(code: code, text: text, isReused: isReused)
       result.refusal = transfer?.route?.refusal(easy)
-      // RFC 9113 §6.8
-      if let stream, let last = connectionName.flatMap({ loop.goaways[$0] }) { result.isUnprocessed = stream > last }
+      if let goAway = connectionName.flatMap({ loop.goaways[$0] }) { result.note(goAway, of: stream) }
       return result
     }
 

@@ -30,8 +30,8 @@
     @exclusivity(unchecked) var uploads = RunningUploads()
     /// Those of which libcurl may read no more though it still sends.
     @exclusivity(unchecked) var mayBeAnswered: [CurlTransfer] = []
-    /// The last stream that a server has said to process on a connection, by the connection's name.
-    @exclusivity(unchecked) var goaways = RecentTable<UInt64, UInt32>(limit: 64)
+    /// What servers have said with GOAWAY, by the connection's name.
+    @exclusivity(unchecked) var goaways = RecentTable<UInt64, GoAway>(limit: 64)
     @exclusivity(unchecked) private var heads: [CurlTransfer] = []
     @exclusivity(unchecked) private var bodies: [CurlTransfer] = []
     /// The transfers whose readers are to get what has come when a piece is full, and when at the latest.

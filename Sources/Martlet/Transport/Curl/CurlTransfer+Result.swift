@@ -1,6 +1,13 @@
 #if os(Linux)
   import CMartletShim
 
+  /// What a server has said before it ends a connection of HTTP/2 (RFC 9113 §6.8).
+  struct GoAway {
+    /// The last stream that it processes.
+    var lastStream: UInt32
+    var error: UInt32
+  }
+
   extension CurlTransfer {
     /// How libcurl says that a transfer has ended.
     struct Result {
@@ -12,6 +19,14 @@
       var refusal: CurlErrors.Refusal?
       /// Whether the server has said that it did not process the request (GOAWAY, RFC 9113 §6.8).
       var isUnprocessed = false
+      /// The error code with which the server has ended the connection; 0 for none.
+      var goAwayError: UInt32 = 0
+
+      /// GOAWAY has come on the connection.
+      mutating func note(_ goAway: GoAway, of stream: UInt32?) {
+        if let stream { isUnprocessed = stream > goAway.lastStream }
+        goAwayError = goAway.error
+      }
     }
 
     /// Whether no connection that is there will do.

@@ -452,7 +452,8 @@
           hasHead: body != nil, isReused: result.isReused,
           wasRepeated: !reader.hasBytes && sends.wasRepeated(result), wasRefused: sends.wasRefused,
           wantsHTTP11: sends.wantsHTTP11, isUnprocessed: !reader.hasBytes && result.isUnprocessed,
-          refusal: result.refusal, connectLimit: context.call.timeouts.connect, hasProxyAnswer: connectAnswer != nil)
+          goAwayError: result.goAwayError, refusal: result.refusal, connectLimit: context.call.timeouts.connect,
+          hasProxyAnswer: connectAnswer != nil)
         let refusal = sends.count == 0 ? addresses.error(for: wire.origin.host) : nil
         var error = problem ?? refusal ?? CurlErrors.map(code: result.code, text: result.text, situation)
         // The connection of a handshake is new, though not for libcurl.

@@ -56,7 +56,11 @@
       case .stream(let stream): source = .stream(stream)
       case .file(let url):
         let file = martlet_open(url.path(percentEncoded: false))
-        guard file >= 0 else { throw HTTPError(.file, "the body file could not be opened", request: request) }
+        guard file >= 0 else {
+          var error = HTTPError.file("the body file could not be opened", code: errno)
+          error.describe(request)
+          throw error
+        }
         source = .file(file)
       case .pieces, .gzip, .spool: source = .stream(try content.source(length, for: request))
       case .invalid(let input): throw HTTPError(.invalidRequest, input.message, request: request)

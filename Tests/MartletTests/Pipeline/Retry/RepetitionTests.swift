@@ -24,6 +24,38 @@ import Testing
     #expect(!repetition.needsHTTP11)
   }
 
+  /// GOAWAY with INTERNAL_ERROR, and a last stream below.
+  @Test func `what was refused with an error is owed until it has had a connection of its own`() {
+    var repetition = Repetition()
+    var error = HTTPError(.connectionLost, "refused")
+    (error.mayHaveReachedServer, error.http2ErrorCode) = (false, 2)
+    let owed = (0..<5).map { _ in
+      let isOwed = repetition.isOwed(after: RetryPolicy.Outcome(error: error), isHTTP2Chosen: false)
+      return isOwed ? repetition.needsNewConnection ? "new" : "owed" : "no"
+    }
+
+    #expect(owed == ["owed", "owed", "new", "no", "no"])
+  }
+
+  @Test func `a server that wants calm is asked again by a policy with pauses only`() async throws {
+    var error = HTTPError(.connectionLost, "calm")
+    (error.mayHaveReachedServer, error.mayBeStaleConnection, error.http2ErrorCode) = (false, false, 11)
+    for (policy, count) in [(RetryPolicy.standard, 1), (.timeouts(3), 1), (.backoff(attempts: 3), 3)] {
+      let transport = StubTransport { [error] _ in throw error }
+      let client = HTTPClient {
+        $0.transport = transport
+        $0.clock = TestClock()
+        $0.random = { 1 }
+        $0.retry = policy
+      }
+
+      let thrown = await #expect(throws: HTTPError.self) { try await client.post("http://a.test/", body: .text("x")) }
+
+      #expect(transport.requests.count == count)
+      #expect(thrown?.attempts.compactMap(\.pause) == [200, 400].prefix(count - 1).map { .milliseconds($0) })
+    }
+  }
+
   @Test func `from its third refusal on a request has a connection of its own`() {
     var repetition = Repetition()
     let isNew = (0..<5).map { _ in

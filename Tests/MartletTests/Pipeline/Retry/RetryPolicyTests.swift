@@ -23,6 +23,20 @@ import Testing
   static let lost = Outcome(error: HTTPError(.connectionLost, "lost"))
   static let refused = Outcome(error: HTTPError(.cannotConnect, "refused"))
   static let timedOut = Outcome(error: HTTPError(.timedOut, "late", phase: .waiting))
+  static let fileMissing = Outcome(error: HTTPError(.file, "gone"))
+  static let noDescriptor = Outcome(error: .file("a file could not be opened", code: 24))  // EMFILE
+  /// GOAWAY with PROTOCOL_ERROR, and a last stream below.
+  static let refusedWithError: Outcome = {
+    var error = HTTPError(.protocolViolation, "refused")
+    (error.mayHaveReachedServer, error.mayBeStaleConnection) = (false, true)
+    return Outcome(error: error)
+  }()
+  /// The same with ENHANCE_YOUR_CALM.
+  static let refusedForCalm: Outcome = {
+    var error = HTTPError(.connectionLost, "calm")
+    (error.mayHaveReachedServer, error.mayBeStaleConnection) = (false, false)
+    return Outcome(error: error)
+  }()
   static let timedOutConnecting: Outcome = {
     var error = HTTPError(.timedOut, "late", phase: .connecting)
     error.mayHaveReachedServer = false
@@ -139,6 +153,10 @@ import Testing
     Row(testDescription: "200", outcome: Outcome(status: 200, headers: [:]), get: "....", post: "....", keyed: "...."),
     Row(testDescription: "lost", outcome: lost, get: "S.BC", post: "....", keyed: "S.BC"),
     Row(testDescription: "cannotConnect", outcome: refused, get: "..BC", post: "..BC", keyed: "..BC"),
+    Row(testDescription: "refused, calm", outcome: refusedForCalm, get: "..BC", post: "..BC", keyed: "..BC"),
+    Row(testDescription: "refused, error", outcome: refusedWithError, get: "S.BC", post: "S.BC", keyed: "S.BC"),
+    Row(testDescription: "file", outcome: fileMissing, get: "...C", post: "...C", keyed: "...C"),
+    Row(testDescription: "no descriptor", outcome: noDescriptor, get: "..BC", post: "..BC", keyed: "..BC"),
     Row(testDescription: "timedOut", outcome: timedOut, get: ".TBC", post: "....", keyed: ".TBC"),
     Row(testDescription: "timedOut connecting", outcome: timedOutConnecting, get: ".TBC", post: ".TBC", keyed: ".TBC"),
     Row(
