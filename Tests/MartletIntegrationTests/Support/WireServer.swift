@@ -16,18 +16,42 @@ struct WireServer {
     case stray
     /// The same, sent with the answer's body, after its head.
     case joined
+    /// The same, where TLS within TLS is two messages of the inner one in one of the outer one.
+    case paired
     /// A body where there is none, and such a response.
     case body
     /// 408 and the end of the connection.
     case timeout
-    /// The end of the connection, which is the end of the body: TLS is ended first, or it is not.
+    /// The end of the connection, which is the end of the body: TLS is ended first, or it is not. Of TLS within TLS this
+    /// is the inner one, and the outer one does the opposite.
     case end
     case cut
+    /// The same after a MiB.
+    case longEnd
+    case longCut
+  }
+
+  /// How its clients reach it.
+  enum Way: String, CaseIterable {
+    case direct
+    /// It is a proxy, and the server behind it: through a tunnel, which is in clear or TLS itself.
+    case tunnel
+    case secureTunnel
+    /// It is a proxy over TLS, for a URL without.
+    case secureProxy
+
+    var isTunnel: Bool { self == .tunnel || self == .secureTunnel }
+
+    static let proxied: [Way] = [.tunnel, .secureTunnel, .secureProxy]
   }
 
   static let stray = "STRAY"
+  static let longBody = 1 << 20
 
+  let port: Int
   let url: String
+  /// What its clients have for a proxy.
+  let proxy: ProxySettings
   private let process: ToolProcess
 
   /// Starts it on a free port, or on a unix socket.
@@ -35,14 +59,21 @@ struct WireServer {
   /// - Parameters:
   ///   - identity: Who it is; without one it speaks in clear.
   ///   - path: The path of the socket.
+  ///   - way: How its clients reach it; all but the direct one need an identity.
   /// - Throws: What fails in the test, if it does not start.
-  init(_ identity: CertificateAuthority.Identity? = nil, path: String = "") async throws {
-    let files = [path] + (identity.map { [$0.certificate.path, $0.key.path] } ?? [])
+  init(_ identity: CertificateAuthority.Identity? = nil, path: String = "", _ way: Way = .direct) async throws {
+    let files = [path, way.rawValue] + (identity.map { [$0.certificate.path, $0.key.path] } ?? [])
     let process = try TestProgram.python.start(["-u", "-c", Self.program] + files)
     _ = await becomes(every: .milliseconds(2)) { process.outputSoFar.contains("\n") || !process.isRunning }
     let line = process.outputSoFar.split(separator: "\n").first.map(String.init) ?? ""
-    let port = try #require(Int(line), "the server has not started: \(process.errorsSoFar)")
-    url = "\(identity == nil ? "http" : "https")://127.0.0.1:\(port)"
+    port = try #require(Int(line), "the server has not started: \(process.errorsSoFar)")
+    let host = "127.0.0.1:\(port)"
+    switch way {
+    case .direct: (url, proxy) = ("\(identity == nil ? "http" : "https")://\(host)", .direct)
+    case .tunnel: (url, proxy) = ("https://localhost", .proxy(Proxy("http://\(host)")))
+    case .secureTunnel: (url, proxy) = ("https://localhost", .proxy(Proxy("https://\(host)")))
+    case .secureProxy: (url, proxy) = ("http://localhost", .proxy(Proxy("https://\(host)")))
+    }
     self.process = process
   }
 
@@ -65,10 +96,82 @@ struct WireServer {
         # In one piece: other threads write, too.
         os.write(1, f"sent {number}\\n".encode())
 
-    def serve(plain):
+    class Inner:
+        # TLS within another connection.
+        def __init__(self, carrier):
+            self.carrier = carrier
+            self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+            self.tls = context.wrap_bio(self.incoming, self.outgoing, server_side=True)
+            self.wait_for(self.tls.do_handshake)
+
+        def flush(self):
+            data = self.outgoing.read()
+            if data:
+                self.carrier.sendall(data)
+
+        def wait_for(self, work, *words):
+            while True:
+                try:
+                    result = work(*words)
+                    self.flush()
+                    return result
+                except ssl.SSLWantReadError:
+                    self.flush()
+                    data = self.carrier.recv(65536)
+                    if not data:
+                        raise OSError("ended")
+                    self.incoming.write(data)
+
+        def recv(self, count):
+            return self.wait_for(self.tls.read, count)
+
+        def sendall(self, *pieces):
+            for piece in pieces:
+                view = memoryview(piece)
+                while view:
+                    view = view[self.tls.write(view):]
+            self.flush()
+
+        def close(self):
+            self.carrier.close()
+
+        def end(self):
+            try:
+                self.tls.unwrap()
+            except ssl.SSLWantReadError:
+                pass
+            self.flush()
+
+    def finish(connection, is_ended):
+        if isinstance(connection, Inner):
+            if is_ended:
+                connection.end()
+            return finish(connection.carrier, not is_ended)
+        if is_ended and isinstance(connection, ssl.SSLSocket):
+            connection.settimeout(5)
+            try:
+                connection.unwrap()
+            except OSError:
+                pass
+        connection.close()
+
+    def accept(plain):
         if not sys.argv[1]:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection = context.wrap_socket(plain, server_side=True) if context else plain
+        carrier = context.wrap_socket(plain, server_side=True) if context and way != "tunnel" else plain
+        if not way.lower().endswith("tunnel"):
+            return carrier
+        head = b""
+        while b"\\r\\n\\r\\n" not in head:
+            piece = carrier.recv(65536)
+            if not piece:
+                raise OSError("ended")
+            head += piece
+        carrier.sendall(b"HTTP/1.1 200 Yes\\r\\n\\r\\n")
+        return Inner(carrier)
+
+    def serve(plain):
+        connection = accept(plain)
         data = b""
         while True:
             while b"\\r\\n\\r\\n" not in data:
@@ -83,25 +186,23 @@ struct WireServer {
             while len(data) < length:
                 data += connection.recv(65536)
             data = data[length:]
-            _, status, after, pause, number = target.split("/")
+            status, after, pause, number = target.split("/")[-4:]
             body = number.encode()
             answer = f"HTTP/1.1 {status} Status\\r\\nX-Number: {number}\\r\\n"
-            if after in ("end", "cut"):
+            if after.lower().endswith(("end", "cut")):
+                if after.startswith("long"):
+                    body = b"x" * 2 ** 20
                 connection.sendall(answer.encode() + b"Connection: close\\r\\n\\r\\n" + body)
-                if after == "end" and context:
-                    connection.settimeout(5)
-                    try:
-                        connection.unwrap()
-                    except OSError:
-                        pass
-                connection.close()
-                return
+                return finish(connection, after.lower().endswith("end"))
             if status not in ("204", "304"):
                 answer += f"Content-Length: {len(body)}\\r\\n"
             answer = answer.encode() + b"\\r\\n"
-            if after == "joined":
+            if after in ("joined", "paired"):
                 connection.sendall(answer)
-                connection.sendall(body + STRAY)
+                if after == "paired" and isinstance(connection, Inner):
+                    connection.sendall(body, STRAY)
+                else:
+                    connection.sendall(body + STRAY)
                 tell(number)
                 continue
             if method != "HEAD" and status not in ("204", "304"):
@@ -127,10 +228,10 @@ struct WireServer {
         except (OSError, ValueError):
             pass
 
-    context = None
-    if len(sys.argv) > 2:
+    way, context = sys.argv[2], None
+    if len(sys.argv) > 3:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(sys.argv[2], sys.argv[3])
+        context.load_cert_chain(sys.argv[3], sys.argv[4])
     if sys.argv[1]:
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(sys.argv[1])

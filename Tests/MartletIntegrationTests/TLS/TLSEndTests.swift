@@ -11,25 +11,43 @@
       let server: WireServer
       let client: HTTPClient
 
-      init(_ lane: Lane, allowsMissing: Bool = false) async throws {
+      init(_ lane: Lane, _ way: WireServer.Way = .direct, allowsMissing: Bool = false) async throws {
         let authority = try await CertificateAuthority()
-        server = try await WireServer(try await authority.identity())
+        server = try await WireServer(try await authority.identity(), way)
         var tls = TLSSettings.customRoots(pem: authority.root)
         tls.allowsMissingCloseNotify = allowsMissing
-        client = lane.client { [tls] in $0.tls = tls }
+        client = lane.client { [tls, proxy = server.proxy] in
+          $0.tls = tls
+          $0.proxy = proxy
+        }
+      }
+
+      /// Reads a MiB, and not at all for a while at its beginning, so that the transfer is paused.
+      func readLate(_ after: WireServer.After) async throws -> Int {
+        try await client.stream(.get(server.target(1, 200, after))) { response in
+          var count = 0
+          for try await piece in response.body {
+            if count == 0 { try await Task.sleep(for: .milliseconds(100)) }
+            count += piece.count
+          }
+          return count
+        }
       }
     }
 
-    @Test(arguments: Lane.engines) func `one that is ended as TLS has it is whole`(_ lane: Lane) async throws {
-      let place = try await Place(lane)
+    @Test(arguments: Lane.engines, WireServer.Way.allCases)
+    func `one that is ended as TLS has it is whole`(_ lane: Lane, _ way: WireServer.Way) async throws {
+      let place = try await Place(lane, way)
       for number in 0..<5 {
         let response = try await place.client.get(place.server.target(number, 200, .end))
         #expect(response.text == "\(number)" && response.headers["Content-Length"] == nil)
+        #expect(try await place.readLate(.longEnd) == WireServer.longBody)
       }
     }
 
-    @Test(arguments: Lane.engines) func `one that is cut is not, however it is read`(_ lane: Lane) async throws {
-      let place = try await Place(lane)
+    @Test(arguments: Lane.engines, WireServer.Way.allCases)
+    func `one that is cut is not, however it is read`(_ lane: Lane, _ way: WireServer.Way) async throws {
+      let place = try await Place(lane, way)
       let (client, target) = (place.client, place.server.target(1, 200, .cut))
       var kinds: [HTTPError.Kind?] = []
       func note(_ read: () async throws -> Void) async {
@@ -42,19 +60,22 @@
       await note { try await client.stream(.get(target)) { for try await _ in $0.body {} } }
       let folder = try TemporaryFolder()
       await note { _ = try await client.download(.get(target), to: URL(filePath: folder.path("file"))) }
-      #expect(kinds == [.connectionLost, .connectionLost, .connectionLost])
+      await note { _ = try await place.readLate(.longCut) }
+      #expect(kinds == [.connectionLost, .connectionLost, .connectionLost, .connectionLost])
       #expect(!FileManager.default.fileExists(atPath: folder.path("file")))
     }
 
-    @Test(arguments: Lane.engines) func `servers that never end TLS can be allowed to`(_ lane: Lane) async throws {
-      let place = try await Place(lane, allowsMissing: true)
+    @Test(arguments: Lane.engines, WireServer.Way.allCases)
+    func `servers that never end TLS can be allowed to`(_ lane: Lane, _ way: WireServer.Way) async throws {
+      let place = try await Place(lane, way, allowsMissing: true)
       #expect(try await place.client.get(place.server.target(1, 200, .cut)).text == "1")
     }
 
-    @Test(arguments: Lane.engines) func `a length ends a body, and the connection may end as it likes`(
-      _ lane: Lane
+    @Test(arguments: Lane.engines, WireServer.Way.allCases)
+    func `a length ends a body, and the connection may end as it likes`(
+      _ lane: Lane, _ way: WireServer.Way
     ) async throws {
-      let place = try await Place(lane)
+      let place = try await Place(lane, way)
       for number in 0..<5 {
         // The 408 comes with the end of the connection, and TLS is not ended.
         let response = try await place.client.get(place.server.target(number, 200, .timeout, pause: 1))

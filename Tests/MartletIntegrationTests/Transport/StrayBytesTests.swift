@@ -68,6 +68,36 @@
       for turn in 0..<10 { try await Self.ask(what, 2 * turn, 0, server, client) }
     }
 
+    @Test(arguments: Lane.engines, WireServer.Way.proxied)
+    func `the next request through a proxy gets its own answer`(_ lane: Lane, _ way: WireServer.Way) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await WireServer(try await authority.identity(), way)
+      let paired = Case(lane: lane, isSecure: false, status: 200, method: .get, after: .paired)
+      let cases = Case.all.filter { $0.lane == lane && !$0.isSecure } + [paired]
+
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for (worker, what) in cases.enumerated() {
+          let client = lane.client { [root = authority.root] in
+            $0.tls = .customRoots(pem: root)
+            $0.proxy = server.proxy
+          }
+          group.addTask {
+            for (place, pause) in [0, 5, 100].enumerated() {
+              for turn in 0..<Stress.count(3, full: 50) {
+                try await Self.ask(what, 2 * (turn + 1000 * place + 10_000 * worker), pause, server, client)
+              }
+            }
+            // What has nothing to follow it leaves its connection to the next one.
+            for number in 0..<3 {
+              let response = try await client.get(server.target(number))
+              #expect(response.text == "\(number)" && response.connection?.isReused == true)
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+
     private static func ask(
       _ what: Case, _ number: Int, _ pause: Int, _ server: WireServer, _ client: HTTPClient
     ) async throws {

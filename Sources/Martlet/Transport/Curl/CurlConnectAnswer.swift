@@ -1,4 +1,6 @@
 #if os(Linux)
+  import CMartletShim
+
   /// Reads what a proxy answers to CONNECT, for the challenges in it.
   struct CurlConnectAnswer {
     private var reader: ResponseHeadReader? = ResponseHeadReader()
@@ -15,6 +17,8 @@
     mutating func read(
       _ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle, _ route: CurlRoute, _ exchange: ProxyExchange?
     ) -> Bool {
+      // TLS within that is not begun yet.
+      if route.proxy?.scheme == .https { handle.proxyTLS = martlet_easy_tls(handle.easy) }
       if let (status, headers) = read(line) { exchange?.refused(status, headers) }
       let isEnd = line.count <= 2 && (line.first == 0x0D || line.first == 0x0A)
       return !isTooLarge && !(isEnd && route.refusal(handle.easy) != nil)

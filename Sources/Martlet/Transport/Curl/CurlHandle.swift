@@ -39,6 +39,8 @@
     @exclusivity(unchecked) private var isLogging = false
     /// What OpenSSL knows of a connection that the transfer has made.
     @exclusivity(unchecked) private(set) var tls: UnsafeMutableRawPointer?
+    /// The same of a connection to a proxy by TLS, which carries that one.
+    @exclusivity(unchecked) var proxyTLS: UnsafeMutableRawPointer?
 
     init?(_ loop: CurlLoop) {
       guard let easy = martlet_easy_new() else { return nil }
@@ -327,10 +329,10 @@
       if let transfer, transfer.wire.origin.scheme == "https", transfer.sharing == .agreed {
         loop.exclusive.note(transfer.wire.origin, speaksHTTP1: transfer.isAlone)
       }
-      // TLS within that to a proxy does not read from the socket itself.
-      guard let transfer, transfer.wire.origin.scheme == "https", transfer.route?.proxy?.scheme != .https, !isReused
-      else { return }
-      tls = martlet_easy_tls(easy)
+      guard let transfer, !isReused else { return }
+      let isSecure = transfer.wire.origin.scheme == "https"
+      let hasSecureProxy = transfer.route?.proxy?.scheme == .https
+      if isSecure != hasSecureProxy || proxyTLS != nil { tls = martlet_easy_tls(easy) }
     }
 
     /// Has the end of TLS be noted, which is to be the end of the body.
@@ -342,7 +344,7 @@
     func release() {
       transfer?.handle = nil
       transfer = nil
-      (connectionName, stream, tls) = (nil, nil, nil)
+      (connectionName, stream, tls, proxyTLS) = (nil, nil, nil, nil)
       if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
       (isGuarded, isLogging, isRepeating, wasKept) = (false, false, false, false)
       closesKeptConnection = false

@@ -338,7 +338,8 @@
         if transfer.wire.hasBody { uploads.remove(transfer) }
         let isReusable = isClean && transfer.isAlone
         let spoiled = handle.connectionName.flatMap {
-          resting.end($0, of: transfer, socket: isReusable ? handle.keptSocket : nil, tls: handle.tls)
+          resting.end(
+            $0, of: transfer, socket: isReusable ? handle.keptSocket : nil, tls: handle.tls, within: handle.proxyTLS)
         }
         if let spoiled { giveUp(spoiled) }
         if handle.closesKeptConnection, let name = handle.connectionName, !multiplexed.isUsed(name) {

@@ -22,6 +22,8 @@
     private var sockets: [CInt] = []
     /// What OpenSSL knows of connections, of those that have it.
     private var tls: [CInt: UnsafeMutableRawPointer] = [:]
+    /// The same of connections to proxies by TLS, of those connections that they carry.
+    private var carriers: [CInt: UnsafeMutableRawPointer] = [:]
 
     /// A transfer is about to send on a connection.
     mutating func use(_ name: UInt64, by user: AnyObject) {
@@ -46,9 +48,11 @@
     ///   - user: The transfer.
     ///   - socket: The connection's socket, if that can serve another one.
     ///   - new: What OpenSSL knows of it; `nil` if it has served before, or does not use OpenSSL.
+    ///   - carrier: The same of the connection to a proxy that carries it, if that is one of TLS.
     /// - Returns: The socket, if it must not serve another one: of what came there, something is not taken yet.
     mutating func end(
-      _ name: UInt64, of user: AnyObject, socket: @autoclosure () -> CInt?, tls new: UnsafeMutableRawPointer?
+      _ name: UInt64, of user: AnyObject, socket: @autoclosure () -> CInt?, tls new: UnsafeMutableRawPointer?,
+      within carrier: UnsafeMutableRawPointer?
     ) -> CInt? {
       guard var connection = known[name], connection.user == ObjectIdentifier(user) else { return nil }
       connection.user = nil
@@ -59,8 +63,9 @@
       }
       known[name] = connection
       names[socket] = name
-      if let new { tls[socket] = new }
+      if let new { (tls[socket], carriers[socket]) = (new, carrier) }
       if let known = tls[socket], martlet_tls_has_read(known) { return socket }
+      if let known = carriers[socket], martlet_tls_has_read(known) { return socket }
       sockets.append(socket)
       return nil
     }
@@ -73,7 +78,7 @@
     mutating func closed(_ socket: CInt) {
       guard let name = names.removeValue(forKey: socket) else { return }
       known[name] = nil
-      tls[socket] = nil
+      (tls[socket], carriers[socket]) = (nil, nil)
       wake(socket)
     }
 
@@ -89,7 +94,8 @@
     mutating func check(_ socket: CInt) -> Bool? {
       guard sockets.contains(socket) else { return nil }
       guard martlet_is_any_readable([socket], 1) else { return false }
-      if let known = tls[socket], martlet_tls_is_quiet(known, socket) { return false }
+      // TLS that a carrier brings cannot be read past that.
+      if carriers[socket] == nil, let known = tls[socket], martlet_tls_is_quiet(known, socket) { return false }
       wake(socket)
       return true
     }
