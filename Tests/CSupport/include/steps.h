@@ -1,5 +1,5 @@
 #pragma once
 #include <stdint.h>
 
-/// How many instructions this process has executed, where `.ci/work` counts them; 0 elsewhere.
+/// The number of instructions that this process has executed, where `.ci/work` counts them; 0 elsewhere.
 uint64_t martlet_steps(void);

@@ -20,7 +20,23 @@
     func `the engine survives all in pieces, and the next request gets its own answer`(_ lane: Lane) async {
       let seed = Delivery.seed("crash list \(lane)")
       await #expect(processExitsWith: .success) { [lane = lane as Lane, seed = seed as UInt64] in
-        try await HostileAnswer.meetAllInPieces(lane, seed: seed)
+        try await HostileAnswer.meetAllInPieces(lane, seed: seed, nil, [])
+      }
+    }
+
+    @Test(.needs(.openssl), arguments: Lane.engines)
+    func `the engine survives all in pieces over TLS, and the next request gets its own answer`(
+      _ lane: Lane
+    ) async throws {
+      let seed = Delivery.seed("crash list \(lane) TLS")
+      let authority = try await CertificateAuthority()
+      let identity = try await authority.identity()
+      await #expect(processExitsWith: .success) {
+        [
+          lane = lane as Lane, seed = seed as UInt64, root = authority.root as URL,
+          files = [identity.certificate, identity.key] as [URL]
+        ] in
+        try await HostileAnswer.meetAllInPieces(lane, seed: seed, root, files)
       }
     }
 

@@ -75,15 +75,22 @@
         id: id, end: .crashes, bytes: "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: \(location)\r\n\r\n")
     }
 
-    /// Asks for all of them in pieces; to be called in a process that may end by it.
-    static func meetAllInPieces(_ lane: Lane, seed: UInt64) async throws {
+    /// Asks for all of them in pieces, over TLS if there are a root and who the server is; to be called in a process that
+    /// may end by it.
+    static func meetAllInPieces(_ lane: Lane, seed: UInt64, _ root: URL?, _ files: [URL]) async throws {
       signal(SIGILL, SIG_DFL)
       signal(SIGTRAP, SIG_DFL)
-      let answers = all.map {
-        (name: $0.id, text: $0.bytes, isFollowed: $0.id == "C2" || $0.bytes.contains("Content-Length: 0\r\n"))
+      let answers: [Delivery.Answer] = all.map {
+        let isFollowed = $0.id == "C2" || $0.bytes.contains("Content-Length: 0\r\n")
+        return (name: $0.id, bytes: Array($0.bytes.utf8), isFollowed: isFollowed)
       }
       // An error is a way to survive.
-      let wrong = try await Delivery.run(Delivery.all(answers, seed: seed) { _, _ in nil }, lane.client())
+      let deliveries = Delivery.all(answers, seed: seed) { _, _ in nil }
+      let identity = root.map { _ in CertificateAuthority.Identity(certificate: files[0], key: files[1]) }
+      let client = lane.client { configuration in
+        if let root { configuration.tls = .customRoots(pem: root) }
+      }
+      let wrong = try await Delivery.run(deliveries, on: { try DeliveryLine(.direct, identity) }, with: { _ in client })
       for wrong in wrong.prefix(10) { Issue.record("\(wrong)") }
     }
 

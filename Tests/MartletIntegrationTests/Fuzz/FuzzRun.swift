@@ -16,9 +16,6 @@
       var running: [Int: ContinuousClock.Instant] = [:]
     }
 
-    /// The number of the first request for a good answer.
-    private static let firstNext = 1 << 40
-
     let lane: Lane
     let seed: UInt64
     let count: Int
@@ -105,7 +102,7 @@
       case .failure(let error): wrong.append("not an error of ours: \(error)")
       }
       // The client has not been harmed, and what the mutant has left behind is not taken for the answer.
-      let next = Self.firstNext + number
+      let next = DeliveryLine.firstNext + number
       if let problem = await line.askWell(next, client) { wrong.append(problem) }
       names.insert(DeliveryLine.name(number))
       names.insert(DeliveryLine.name(next))

@@ -105,38 +105,54 @@
     func `in pieces, lengths and chunks are the truth or errors, and the next answer is right`(
       lane: Lane
     ) async throws {
-      let seed = Delivery.seed("framing \(lane)")
+      try await Self.expectTruthInPieces(lane.client(), lane, nil, step: 1)
+    }
+
+    @Test(.needs(.openssl), arguments: Lane.engines)
+    func `in pieces over TLS, too`(lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+      try await Self.expectTruthInPieces(client, lane, try await authority.identity(), step: 6)
+    }
+
+    // Only one of `step` lengths and sizes is tried.
+    private static func expectTruthInPieces(
+      _ client: HTTPClient, _ lane: Lane, _ identity: CertificateAuthority.Identity?, step: Int
+    ) async throws {
+      let seed = Delivery.seed("framing \(lane)\(identity == nil ? "" : " TLS")")
       let ok = "HTTP/1.1 200 OK\r\n"
       // In stress each comes dozens of times.
-      let step = Stress.isOn ? 12 : 1
-      let lengths = stride(from: 0, to: Self.numbers.count, by: step).map { Self.numbers[$0].text }.map {
-        (name: $0, text: ok + "Content-Length: \($0)\r\n\r\nok", isFollowed: false)
+      let step = Stress.isOn ? 12 : step
+      let lengths: [Delivery.Answer] = stride(from: 0, to: numbers.count, by: step).map {
+        let text = numbers[$0].text
+        return (name: text, bytes: Array((ok + "Content-Length: \(text)\r\n\r\nok").utf8), isFollowed: false)
       }
-      let sizes = Array(Set(Self.sizes(isDecimal: true) + Self.sizes(isDecimal: false))).sorted()
-      let chunks = stride(from: 0, to: sizes.count, by: step).map { sizes[$0] }.map {
-        (
-          name: $0, text: ok + "Transfer-Encoding: chunked\r\n\r\n\($0)\r\nok\r\n0\r\nX-T: 1\r\n\r\n",
-          isFollowed: false
-        )
+      let sizes = Array(Set(sizes(isDecimal: true) + sizes(isDecimal: false))).sorted()
+      let chunks: [Delivery.Answer] = stride(from: 0, to: sizes.count, by: step).map {
+        let text = ok + "Transfer-Encoding: chunked\r\n\r\n\(sizes[$0])\r\nok\r\n0\r\nX-T: 1\r\n\r\n"
+        return (name: sizes[$0], bytes: Array(text.utf8), isFollowed: false)
       }
-      let whole = Self.whole.map { (name: "left over", text: ok + $0, isFollowed: true) }
+      let whole: [Delivery.Answer] = whole.map {
+        (name: "left over", bytes: Array((ok + $0).utf8), isFollowed: true)
+      }
 
       let deliveries = [
-        Delivery.all(lengths, seed: seed) { Self.problem(ofLength: $0, $1.map(\.body)) },
-        Delivery.all(chunks, seed: seed) { Self.problem(ofChunk: $0, $1.map(\.body)) },
+        Delivery.all(lengths, seed: seed) { problem(ofLength: $0, $1.map(\.body)) },
+        Delivery.all(chunks, seed: seed) { problem(ofChunk: $0, $1.map(\.body)) },
         Delivery.all(whole, seed: seed) { _, result in
           (try? result.get().body) == Data("ok".utf8) ? nil : "\(result)"
         },
       ]
 
       for deliveries in deliveries {
-        let wrong = try await Delivery.run(deliveries, lane.client())
+        let wrong = try await Delivery.run(
+          deliveries, on: { try DeliveryLine(.direct, identity) }, with: { _ in client })
         for wrong in wrong.prefix(10) { Issue.record("\(wrong)") }
       }
     }
 
     /// What may follow a status line, of which the length is sure.
-    private static let whole = [
+    static let whole = [
       "Content-Length: 2\r\n\r\nok", "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
       "Content-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
       "Transfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n2\r\nok\r\n0\r\n\r\n",

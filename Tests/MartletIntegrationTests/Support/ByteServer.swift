@@ -7,7 +7,9 @@
 
   /// A server that plays bytes as they are, and fast: one thread, which reads of a request only its number.
   ///
-  /// A request for `/17` gets the script of number 17. It can be stopped, and started again on the same port.
+  /// A request for `/17` gets the script of number 17, and so does one that asks a proxy for `http://a.example/17`, or for a
+  /// tunnel to `a.example:17`. Over TLS each piece is a message of its own. It can be stopped, and started again on the same
+  /// port.
   final class ByteServer: Sendable {
     typealias Script = DeliveryPlan
 
@@ -19,6 +21,7 @@
 
     private struct Connection {
       let socket: Int32
+      let tls: ServerTLS.Connection?
       var received: [UInt8] = []
       /// What is sent on it, which piece is the next, and when.
       var plan: DeliveryPlan?
@@ -36,12 +39,16 @@
     private let state = Shared(State())
     private let wake: SignalPipe
     private let reservation: Int32
+    private let tls: ServerTLS?
 
     /// Starts it.
     ///
-    /// - Parameter script: The answer to the request of a number; called on the server's thread.
-    /// - Throws: ``MockServerError`` if the system refuses a socket.
-    init(_ script: @escaping @Sendable (Int) -> Script) throws {
+    /// - Parameters:
+    ///   - identity: Who it is; without one it speaks in clear.
+    ///   - script: The answer to the request of a number; called on the server's thread.
+    /// - Throws: ``MockServerError`` if the system refuses a socket, and what is wrong with the identity.
+    init(_ identity: CertificateAuthority.Identity? = nil, _ script: @escaping @Sendable (Int) -> Script) throws {
+      tls = try identity.map { try ServerTLS(certificate: $0.certificate, key: $0.key) }
       // Held without listening: otherwise the port of a stopped server may become the other end of a connection to it.
       let bound = try Self.bind(0)
       reservation = bound.socket
@@ -59,13 +66,15 @@
     /// The number of connections open now.
     var connectionCount: Int { state.withLock { $0.connectionCount } }
 
-    func url(_ number: Int) -> RequestTarget { "http://127.0.0.1:\(port)/\(number)" }
+    var url: String { "\(tls == nil ? "http" : "https")://127.0.0.1:\(port)" }
+
+    func url(_ number: Int) -> RequestTarget { RequestTarget("\(raw: url)/\(number)") }
 
     /// Listens again after ``stop()``.
     func start() throws {
       let listener = try listen()
       state.withLock { $0 = State(isRunning: true, hasThread: true) }
-      let loop = Loop(listener: listener, wake: wake, script: script) { [state] count in
+      let loop = Loop(listener: listener, tls: tls, wake: wake, script: script) { [state] count in
         state.withLock {
           $0.connectionCount = count
           return $0.isRunning
@@ -122,6 +131,7 @@
     /// What runs on the thread.
     private final class Loop: @unchecked Sendable {
       private let listener: Int32
+      private let tls: ServerTLS?
       private let wake: SignalPipe
       private let script: @Sendable (Int) -> Script
       private let report: @Sendable (Int) -> Bool
@@ -130,10 +140,11 @@
       private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
 
       init(
-        listener: Int32, wake: SignalPipe, script: @escaping @Sendable (Int) -> Script,
+        listener: Int32, tls: ServerTLS?, wake: SignalPipe, script: @escaping @Sendable (Int) -> Script,
         report: @escaping @Sendable (Int) -> Bool, ended: @escaping @Sendable () -> Void
       ) {
         self.listener = listener
+        self.tls = tls
         self.wake = wake
         self.script = script
         self.report = report
@@ -169,7 +180,7 @@
 
       private func acceptAll() {
         while case .connection(let socket) = Sockets.acceptNext(listener) {
-          connections.append(Connection(socket: socket))
+          connections.append(Connection(socket: socket, tls: tls?.accept()))
         }
       }
 
@@ -195,7 +206,16 @@
         case .closed:
           Sockets.close(connection.socket)
           return false
-        case .moved(let count): connection.received += buffer[..<count]
+        case .moved(let count):
+          if let tls = connection.tls {
+            connection.received += tls.receive(buffer[..<count])
+            guard sendRaw(tls.takeOutput(), to: connection.socket), !tls.isOver else {
+              Sockets.close(connection.socket)
+              return false
+            }
+          } else {
+            connection.received += buffer[..<count]
+          }
         }
         guard let number = Self.takeRequest(&connection.received) else { return true }
         connection.endPlan()
@@ -211,7 +231,7 @@
         guard let plan = connection.plan else { return true }
         while connection.next < plan.pieces.count {
           let number = connection.next
-          guard send(plan.pieces[number], to: connection.socket) else {
+          guard send(plan.pieces[number], on: connection) else {
             Sockets.close(connection.socket)
             return false
           }
@@ -224,7 +244,9 @@
           if connection.next < plan.pieces.count { usleep(50) }
         }
         switch plan.end {
-        case .close: Sockets.close(connection.socket)
+        case .close:
+          if let tls = connection.tls { _ = sendRaw(tls.end(), to: connection.socket) }
+          Sockets.close(connection.socket)
         case .reset: Sockets.reset(connection.socket)
         case .keep:
           connection.endPlan()
@@ -245,12 +267,17 @@
         }
         guard text.utf8.distance(from: end.upperBound, to: text.utf8.endIndex) >= length else { return nil }
         bytes = []
-        let target = head.drop { $0 != "/" }.dropFirst()
-        return Int(target.prefix { $0.isNumber }) ?? 0
+        let target = head.split(separator: " ", maxSplits: 2).dropFirst().first ?? ""
+        let last = target.split { $0 == "/" || $0 == ":" }.last ?? ""
+        return Int(last.prefix { $0.isNumber }) ?? 0
+      }
+
+      private func send(_ bytes: [UInt8], on connection: Connection) -> Bool {
+        sendRaw(connection.tls?.send(bytes) ?? bytes, to: connection.socket)
       }
 
       /// Waits for room, but for a second at most: the client may have stopped to read, or be gone.
-      private func send(_ bytes: [UInt8], to socket: Int32) -> Bool {
+      private func sendRaw(_ bytes: [UInt8], to socket: Int32) -> Bool {
         bytes.withUnsafeBytes { bytes in
           var sent = 0
           while sent < bytes.count {

@@ -8,14 +8,14 @@
     typealias Check = @Sendable (Result<DeliveryLine.Answer, any Error>) -> String?
 
     private static let workers = 32
-    /// The number of the first request for a good answer.
-    private static let firstNext = 1 << 40
     private static let stray = DeliveryLine.named(
       Array("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nSTRAY".utf8), -1)
 
     let name: String
     let number: Int
     let plan: DeliveryPlan
+    /// What is sent if the request comes once more.
+    let sequel: DeliveryPlan?
     let reader: DeliveryReader
     let check: Check
 
@@ -26,38 +26,46 @@
       return UInt64(bitPattern: Int64(seed))
     }
 
+    /// An answer: its name, its bytes, and whether a response that nobody has asked for may follow them.
+    typealias Answer = (name: String, bytes: [UInt8], isFollowed: Bool)
+
     /// Each of some answers, with a pause at each of its places; without `MARTLET_STRESS=1` some of that at random.
     ///
     /// - Parameters:
-    ///   - answers: Their names, their bytes, and whether a response that nobody has asked for may follow them.
+    ///   - answers: The answers.
     ///   - seed: What is random in it.
+    ///   - end: What follows an answer.
+    ///   - isAskedTwice: Whether the request comes once more, and then gets a good answer.
+    ///   - name: Puts the name of a request into an answer.
     ///   - check: Says what is wrong with what comes of an answer, if anything is.
     /// - Returns: What to ``run(_:_:)``.
     static func all(
-      _ answers: [(name: String, text: String, isFollowed: Bool)], seed: UInt64,
+      _ answers: [Answer], seed: UInt64, end: DeliveryPlan.End = .close, isAskedTwice: Bool = false,
+      name: @escaping ([UInt8], Int) -> [UInt8] = DeliveryLine.named,
       check: @escaping @Sendable (_ name: String, Result<DeliveryLine.Answer, any Error>) -> String?
     ) -> [Delivery] {
       var generator = SeededGenerator(seed: seed)
       var all: [Delivery] = []
       for answer in answers {
-        let bytes = Array(answer.text.utf8)
-        let named = { (number: Int) in DeliveryLine.named(bytes, number) }
+        let named = { (number: Int) in name(answer.bytes, number) }
         func add(_ plan: (Int) -> DeliveryPlan) {
-          let number = all.count
+          // A port, where that is all that a proxy is told.
+          let number = all.count + 1
           let reader = DeliveryReader.allCases[Int.random(in: 0..<4, using: &generator)]
-          let delivery = Delivery(name: answer.name, number: number, plan: plan(number), reader: reader) {
-            check(answer.name, $0)
-          }
-          all.append(delivery)
+          all.append(
+            Delivery(
+              name: answer.name, number: number, plan: plan(number),
+              sequel: isAskedTwice ? DeliveryLine.good(number) : nil, reader: reader
+            ) { check(answer.name, $0) })
         }
         if Stress.isOn {
           for pause in DeliveryPlan.pauses {
-            for index in DeliveryPlan.all(named(0), pause: pause, end: .close).indices {
-              add { DeliveryPlan.all(named($0), pause: pause, end: .close)[index] }
+            for index in DeliveryPlan.all(named(0), pause: pause, end: end).indices {
+              add { DeliveryPlan.all(named($0), pause: pause, end: end)[index] }
             }
           }
         } else {
-          add { DeliveryPlan.random(named($0), end: .close, using: &generator) }
+          add { DeliveryPlan.random(named($0), end: end, using: &generator) }
         }
         guard answer.isFollowed else { continue }
         for pause in Stress.isOn ? DeliveryPlan.pauses : DeliveryPlan.pauses.suffix(1) {
@@ -73,12 +81,20 @@
     ///
     /// - Returns: What was wrong.
     static func run(_ deliveries: [Delivery], _ client: HTTPClient) async throws -> [String] {
-      let lines = try (0..<min(workers, deliveries.count)).map { _ in try DeliveryLine() }
+      try await run(deliveries, on: { try DeliveryLine() }, with: { _ in client })
+    }
+
+    /// Carries them out on other lines, each with its client.
+    static func run(
+      _ deliveries: [Delivery], on makeLine: () throws -> DeliveryLine, with makeClient: (DeliveryLine) -> HTTPClient
+    ) async throws -> [String] {
+      let lines = try (0..<min(workers, deliveries.count)).map { _ in try makeLine() }
       defer { for line in lines { line.server.stop() } }
       let next = Shared(0)
       let wrong = Shared<[String]>([])
       await withTaskGroup(of: Void.self) { group in
         for line in lines {
+          let client = makeClient(line)
           group.addTask {
             while true {
               let index = next.withLock { next in
@@ -88,7 +104,7 @@
               guard index < deliveries.count else { return }
               let delivery = deliveries[index]
               var problems = await delivery.meet(line, client)
-              if let problem = await line.askWell(firstNext + index, client) { problems.append(problem) }
+              if let problem = await line.askWell(DeliveryLine.firstNext + index, client) { problems.append(problem) }
               for problem in problems {
                 wrong.withLock { [description = delivery.plan.description] in
                   $0.append("\(delivery.name), \(delivery.reader): \(problem): \(description.prefix(2000))")
@@ -103,7 +119,7 @@
     }
 
     private func meet(_ line: DeliveryLine, _ client: HTTPClient) async -> [String] {
-      let result = await line.ask(number, plan, reader, client)
+      let result = await line.ask(number, plan, then: sequel, reader, client)
       var problems = [check(result)].compactMap { $0 }
       switch result {
       case .success(let answer):

@@ -39,6 +39,15 @@
     }
   }
 
+  /// How a line's client reaches its server.
+  enum DeliveryWay: Sendable {
+    case direct
+    /// The server is a proxy, and answers for http URLs.
+    case proxy
+    /// The server is a proxy, and what is tried are its answers to CONNECT.
+    case tunnel
+  }
+
   /// A server of its own for requests that are made one after the other, each after all bytes of the answer before it.
   ///
   /// Only then it is sure which request an answer belongs to: what comes on a connection after the next request was sent is
@@ -57,27 +66,54 @@
     static let patient = RequestOptions.timeout(idle: .seconds(50))
 
     private struct State {
-      var plans: [Int: DeliveryPlan] = [:]
+      /// What is left of the plans for a request: one for each time that it is to come.
+      var plans: [Int: [DeliveryPlan]] = [:]
       var asked: Set<Int> = []
       var repeated = 0
     }
 
+    /// The number of the first request for a good answer.
+    static let firstNext = 1 << 40
+
     private let state: Shared<State>
+    private let way: DeliveryWay
     let server: ByteServer
 
-    init() throws {
+    init(_ way: DeliveryWay = .direct, _ identity: CertificateAuthority.Identity? = nil) throws {
       let state = Shared(State())
-      server = try ByteServer { number in
+      self.way = way
+      server = try ByteServer(identity) { number in
         state.withLock { state in
-          if !state.asked.insert(number).inserted { state.repeated += 1 }
-          // On a busy machine the client may have given up before its request is read.
-          return state.plans.removeValue(forKey: number) ?? DeliveryPlan(pieces: [], end: .reset)
+          let isFirst = state.asked.insert(number).inserted
+          guard let plan = state.plans[number]?.first else {
+            if !isFirst { state.repeated += 1 }
+            // On a busy machine the client may have given up before its request is read.
+            return DeliveryPlan(pieces: [], end: .reset)
+          }
+          state.plans[number]?.removeFirst()
+          return plan
         }
       }
       self.state = state
     }
 
-    /// How many requests came more than once.
+    /// What the line's client has for a proxy.
+    var proxy: ProxySettings {
+      switch way {
+      case .direct: .direct
+      case .proxy, .tunnel: .proxy(Proxy(server.url))
+      }
+    }
+
+    private func target(_ number: Int) -> RequestTarget {
+      switch way {
+      case .direct: server.url(number)
+      case .tunnel where number < Self.firstNext: RequestTarget("https://a.example:\(number)/")
+      case .proxy, .tunnel: RequestTarget("http://a.example/\(number)")
+      }
+    }
+
+    /// How many requests came more often than they were to.
     var repeatedCount: Int { state.withLock { $0.repeated } }
 
     /// The name of a request in its answers, which nobody guesses.
@@ -108,21 +144,33 @@
     }
 
     /// Asks for an answer, and waits until all of it was sent.
+    ///
+    /// The sequel is the answer to the same request if it comes once more, as it does after a 407.
     func ask(
-      _ number: Int, _ plan: DeliveryPlan, method: HTTPMethod = .get, _ reader: DeliveryReader, _ client: HTTPClient,
-      options: RequestOptions = RequestOptions()
+      _ number: Int, _ plan: DeliveryPlan, then sequel: DeliveryPlan? = nil, method: HTTPMethod = .get,
+      _ reader: DeliveryReader, _ client: HTTPClient, options: RequestOptions = RequestOptions()
     ) async -> Result<Answer, any Error> {
-      let isOver = Shared(false)
-      var plan = plan
-      plan.onEnd = { isOver.withLock { $0 = true } }
-      state.withLock { [plan] in $0.plans[number] = plan }
+      let ended = Shared(0)
+      let plans = ([plan] + (sequel.map { [$0] } ?? [])).map { plan in
+        var plan = plan
+        plan.onEnd = { ended.withLock { $0 += 1 } }
+        return plan
+      }
+      state.withLock { $0.plans[number] = plans }
       let body: HTTPBody? = method == .post ? .text("body") : nil
       let result = await Result {
-        try await reader.read(HTTPRequest(method, server.url(number), body: body), client, options)
+        try await reader.read(HTTPRequest(method, target(number), body: body), client, options)
       }
-      let wasAsked = state.withLock { $0.plans.removeValue(forKey: number) == nil }
-      if wasAsked { await isOver.wait { $0 } }
+      let left = state.withLock { $0.plans.removeValue(forKey: number)?.count ?? 0 }
+      await ended.wait { $0 >= plans.count - left }
       return result
+    }
+
+    /// A good answer.
+    static func good(_ number: Int) -> DeliveryPlan {
+      let name = name(number)
+      let bytes = Array("HTTP/1.1 200 OK\r\n\(field): \(name)\r\nContent-Length: 16\r\n\r\n\(name)".utf8)
+      return DeliveryPlan(pieces: [bytes], end: .keep)
     }
 
     /// Asks for a good answer.
@@ -130,9 +178,7 @@
     /// - Returns: What is wrong with what came, if anything is.
     func askWell(_ number: Int, _ client: HTTPClient) async -> String? {
       let name = Self.name(number)
-      let bytes = Array("HTTP/1.1 200 OK\r\n\(Self.field): \(name)\r\nContent-Length: 16\r\n\r\n\(name)".utf8)
-      let plan = DeliveryPlan(pieces: [bytes], end: .keep)
-      switch await ask(number, plan, .quick, client, options: Self.patient) {
+      switch await ask(number, Self.good(number), .quick, client, options: Self.patient) {
       case .success(let answer):
         let isRight = answer.status == 200 && answer.numbers == [name] && answer.body == Data(name.utf8)
         return isRight ? nil : "the next request got \(answer)"
