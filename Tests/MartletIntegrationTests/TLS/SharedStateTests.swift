@@ -149,22 +149,26 @@
       let server = try MockServer { .ok("\($0.connection)") }
       let parent = lane.client()
       let pem = Data("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n".utf8)
+      let key = Data("-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n".utf8)
       let changes: [@Sendable (inout HTTPClient.Configuration) -> Void] = [
         { $0.tls = .insecureTrustAnything }, { $0.tls = .customRoots(pem: pem) }, { $0.tls = .system(adding: pem) },
         { $0.tls.pins = ["sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE="] }, { $0.tls.minimumVersion = .v1_3 },
         { $0.guards = [.publicAddressesOnly(except: ["127.0.0.1"])] }, { $0.resolve = ["x.test": ["127.0.0.1"]] },
         { $0.proxy = .proxy("http://127.0.0.1:1", except: ["*"]) }, { $0.proxy = .resolver { _ in nil } },
-        { $0.localInterface = "127.0.0.1" },
+        { $0.localInterface = "127.0.0.1" }, { $0.tls.clientCertificate = .pem(certificate: pem, key: key) },
       ]
+      let unix = parent.derived { $0.unixSocket = "/nowhere" }
       let clients = [parent] + changes.map { parent.derived($0) }
 
       var connections: [String] = []
       for client in clients + clients { connections.append(try await client.get(RequestTarget(server.url)).text) }
+      let error = await #expect(throws: HTTPError.self) { try await unix.get(RequestTarget(server.url)) }
       let same = try await parent.derived { $0.headers["X"] = "1" }.get(RequestTarget(server.url)).text
 
       #expect(Set(connections).count == clients.count)
       #expect(Array(connections.prefix(clients.count)) == Array(connections.suffix(clients.count)))
       #expect(same == connections[0])
+      #expect(error?.kind == .cannotConnect)
     }
 
     // MARK: Codings

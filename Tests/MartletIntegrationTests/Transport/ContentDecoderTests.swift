@@ -168,14 +168,20 @@
       let member = Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0])
       let frame = Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x58, 0x01, 0x00, 0x00])
       let skipped = Data([0x5A, 0x2A, 0x4D, 0x18, 3, 0, 0, 0, 1, 2, 3])
-      for (name, start, empty) in [
-        ("gzip", Data(), member), ("gzip", member, Data([0])), ("zstd", Data(), frame), ("zstd", Data(), skipped),
+      // Blocks of deflate with nothing in them (RFC 1951 §3.2.4), bare and in zlib's format, and of br (RFC 7932 §9.2),
+      // each with a last one.
+      let (stored, last) = (Data([0, 0, 0, 0xFF, 0xFF]), Data([1, 0, 0, 0xFF, 0xFF]))
+      for (name, start, empty, end) in [
+        ("gzip", Data(), member, Data()), ("gzip", member, Data([0]), Data()), ("zstd", Data(), frame, Data()),
+        ("zstd", Data(), skipped, Data()), ("gzip", member.prefix(10), stored, last + Data(count: 8)),
+        ("deflate", Data([0x78, 0x9C]), stored, last + Data([0, 0, 0, 1])), ("deflate", Data(), stored, last),
+        ("br", Data([0x0C]), Data([0x06]), Data([0x03])),
       ] where ContentCoding.usable.contains(where: { $0.name == name }) {
         let count = CodingStage.maximumBarrenBytes / empty.count - 100
         let short = start + CodedBodies.repeated(empty, count)
-        #expect(try CodedBodies.decode(short, [name], chunk: 1 << 14) == Data(), "\(name)")
+        #expect(try CodedBodies.decode(short + end, [name], chunk: 1 << 14) == Data(), "\(name)")
         let problem = #expect(throws: Problem.self) {
-          try CodedBodies.decode(short + CodedBodies.repeated(empty, 200), [name], chunk: 1 << 14)
+          try CodedBodies.decode(short + CodedBodies.repeated(empty, 200) + end, [name], chunk: 1 << 14)
         }
         #expect(problem?.message.contains("without a byte of content") == true, "\(name)")
       }
