@@ -23,9 +23,14 @@
     }
 
     /// The most memory that it ever had in it.
-    package static var peakBytes: Int {
+    package static var peakBytes: Int { status("VmHWM:") }
+
+    /// The memory that it has asked the system for to write into, whether it has or not.
+    package static var reservedBytes: Int { status("VmData:") }
+
+    private static func status(_ name: String) -> Int {
       let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-      let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+      let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
       return (line?.split { $0 == " " || $0 == "\t" }.dropFirst().first.flatMap { Int($0) } ?? 0) << 10
     }
 
