@@ -43,5 +43,63 @@
         #expect(ContinuousClock.now - start >= .seconds(1.3))
       }
     }
+
+    /// A limit of 1 s, each alone.
+    enum Limit: String, Codable, CaseIterable {
+      case idle
+      case firstByte
+      case total
+
+      var policy: TimeoutPolicy {
+        TimeoutPolicy(
+          connect: nil, idle: self == .idle ? .seconds(1) : nil, firstByte: self == .firstByte ? .seconds(1) : nil,
+          total: self == .total ? .seconds(1) : nil)
+      }
+    }
+
+    @Test(arguments: Lane.engines, Limit.allCases)
+    func `an answer that came while the process was stopped is in time`(_ lane: Lane, _ limit: Limit) async throws {
+      let server = try ByteServer { number in
+        kill(pid_t(number), SIGSTOP)
+        // Not all of its threads stop at once.
+        let pause = Duration.milliseconds(650)
+        var plan = DeliveryPlan(pieces: [[], Self.head + Array("xyz".utf8)], pauses: [pause, pause], end: .keep)
+        plan.onEnd = { kill(pid_t(number), SIGCONT) }
+        return plan
+      }
+      defer { server.stop() }
+
+      await #expect(processExitsWith: .success) {
+        [lane = lane as Lane, limit = limit as Limit, port = server.port as Int] in
+        let client = lane.client { $0.timeout = limit.policy }
+        let start = ContinuousClock.now
+        let text = try await client.get("http://127.0.0.1:\(port)/\(getpid())").text
+        #expect(text == "xyz")
+        #expect(ContinuousClock.now - start >= .seconds(1.3))
+      }
+    }
+
+    @Test(.needsHTTP2Server, arguments: Lane.engines, Limit.allCases)
+    func `an answer over HTTP/2 is, too`(_ lane: Lane, _ limit: Limit) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+
+      await #expect(processExitsWith: .success) {
+        [lane = lane as Lane, limit = limit as Limit, root = authority.root as URL, url = server.url as String] in
+        let client = lane.client {
+          $0.timeout = limit.policy
+          $0.tls = .customRoots(pem: root)
+        }
+        let process = getpid()
+        let steps = [
+          "signal:\(SIGSTOP):\(process)", "wait:500", "head", "data:x", "wait:300", "last:yz", "wait:500",
+          "signal:\(SIGCONT):\(process)",
+        ]
+        let start = ContinuousClock.now
+        let response = try await client.get(HTTP2Server.target(url, 1, steps))
+        #expect(response.text == "xyz" && response.httpVersion == "2")
+        #expect(ContinuousClock.now - start >= .seconds(1.3))
+      }
+    }
   }
 #endif

@@ -80,7 +80,7 @@ struct HTTP2Server {
   /// - `fill:COUNT`: DATA of that many `x`.
   /// - `frame:TYPE:FLAGS:STREAM:HEX`: any frame; the stream `-` is this one, `-2` and `+2` are its neighbours.
   /// - `lie:LENGTH:TYPE:FLAGS:STREAM:HEX`: the same with another length. `raw:HEX`: bytes.
-  /// - `wait:MS`, `close`, and `COUNT*STEP`.
+  /// - `wait:MS`, `close`, `signal:NUMBER:PROCESS` and `COUNT*STEP`.
   private static let program = """
     import os, socket, ssl, struct, sys, threading, time
     import hpack
@@ -155,12 +155,15 @@ struct HTTP2Server {
             seen.add(number)
             data = b""
             for text in steps:
-                if text == "close" or text.startswith("wait:"):
+                if text == "close" or text.startswith(("wait:", "signal:")):
                     self.socket.sendall(data)
                     data = b""
                     if text == "close":
                         raise Closed
-                    time.sleep(int(text[5:]) / 1000)
+                    if text.startswith("signal:"):
+                        os.kill(int(text.split(":")[2]), int(text.split(":")[1]))
+                    else:
+                        time.sleep(int(text[5:]) / 1000)
                 else:
                     data += self.step(text, number, stream)
             self.socket.sendall(data)
