@@ -73,6 +73,128 @@
       }
     }
 
+    /// Notes those files of a folder that this process has open and a program would inherit, on a thread of its own.
+    final class FileWatch: Sendable {
+      private let state = Shared((isOver: false, hasEnded: false, names: Set<String>()))
+
+      init(_ folder: TemporaryFolder) {
+        let name = folder.url.lastPathComponent
+        Thread { [state] in
+          while !state.value.isOver {
+            for descriptor in CInt(3)..<400 {
+              let flags = fcntl(descriptor, F_GETFD)
+              guard flags >= 0, flags & FD_CLOEXEC == 0 else { continue }
+              let link = "/proc/self/fd/\(descriptor)"
+              guard let file = try? FileManager.default.destinationOfSymbolicLink(atPath: link) else { continue }
+              if file.contains(name) { state.withLock { _ = $0.names.insert(file) } }
+            }
+          }
+          state.withLock { $0.hasEnded = true }
+        }.start()
+      }
+
+      /// Ends it.
+      ///
+      /// - Returns: What it has found.
+      func end() async -> Set<String> {
+        state.withLock { $0.isOver = true }
+        await state.wait { $0.hasEnded }
+        return state.value.names
+      }
+    }
+
+    /// Where the servers of a test are.
+    struct Places: Codable {
+      var root: URL
+      var port: Int
+      var unix: String
+      var proxies: [String]
+    }
+
+    /// Connections to servers by TLS, through proxies and to a unix socket, and everything that a client has on a disk.
+    static func expectNothingInherited(_ lane: Lane, _ places: Places) async throws {
+      let folder = try TemporaryFolder()
+      let before = try inherited(folder)
+      let credentials = FileCredentialStore(folder.url.appending(path: "credentials"))
+      let client = lane.client {
+        $0.tls = .customRoots(pem: places.root)
+        $0.cookies = .file(folder.url.appending(path: "cookies"))
+        $0.cache = .disk(folder.url.appending(path: "cache"))
+        $0.guards = [.hsts(.file(folder.url.appending(path: "hsts")))]
+        $0.timeout = .unlimited
+      }
+      let outbox = try await client.outbox(at: folder.url.appending(path: "outbox"))
+      let server = "https://localhost:\(places.port)"
+      let watch = FileWatch(folder)
+
+      for number in 1...20 {
+        // What is kept is a cookie or the response, and of the host that it wants https.
+        _ = try await client.get(RequestTarget("\(raw: server)/\(number)"))
+        let space = ProtectionSpace(scheme: "https", host: "h\(number).test", port: 443)
+        try await credentials.set(.user("u", password: "p"), for: space)
+        try await outbox.submit(.post(RequestTarget("\(raw: server)/0"), body: .data(Data(count: 100))))
+      }
+      let names: Set<String> = ["cookies", "hsts", "credentials", "cache", "outbox"]
+      #expect(await becomes { names.isSubset(of: folder.names) }, "\(folder.names)")
+      client.start(.get(RequestTarget("\(raw: server)/0")))
+      let body = HTTPBody.stream(UploadPieces(Data(count: 10_000), count: 100)).spooled(in: folder.url)
+      client.start(.put(RequestTarget("\(raw: server)/0"), body: body))
+      var clients: [HTTPClient] = []
+      for proxy in places.proxies {
+        let behind = client.derived { $0.proxy = .proxy(Proxy(proxy)) }
+        #expect(try await behind.get("https://localhost/200/nothing/0/1").text == "1")
+        clients.append(behind)
+      }
+      let local = client.derived { $0.unixSocket = places.unix }
+      #expect(try await local.get("http://local.example/200/nothing/0/1").text == "1")
+      // Of its body nothing comes.
+      let (pieces, continuation) = AsyncStream<Data>.makeStream()
+      local.start(.put("http://local.example/200/nothing/0/1", body: .stream(pieces, length: 10)))
+      // The body, which has no name any more.
+      #expect(
+        await becomes {
+          (0..<400).contains {
+            let link = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+            return link?.hasSuffix("(deleted)") == true && link?.contains(folder.url.lastPathComponent) == true
+          }
+        })
+
+      for _ in 0..<5 {
+        let more = try inherited(folder).subtracting(before)
+        // Sessions of Foundation's: see above.
+        let foreign = lane == .urlSession ? 2 * (2 + clients.count) : 0
+        #expect(more.count <= foreign && !more.contains { $0.contains(folder.url.lastPathComponent) }, "\(more)")
+      }
+      #expect(await watch.end() == [])
+      continuation.finish()
+    }
+
+    @Test(.needs(.list, .openssl, .python), arguments: Lane.engines)
+    func `nor one of TLS, of proxies, of a unix socket and of files`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let identity = try await authority.identity()
+      let folder = try TemporaryFolder()
+      let server = try ByteServer(identity) { number in
+        // What sets a cookie is not kept.
+        let fields = number % 2 == 0 ? "Cache-Control: max-age=600\r\n" : "Set-Cookie: a=\(number); Max-Age=600\r\n"
+        let head = "HTTP/1.1 200 OK\r\n\(fields)Strict-Transport-Security: max-age=\(number)\r\n"
+        // To the first ones never.
+        return DeliveryPlan(pieces: number == 0 ? [] : [Array("\(head)Content-Length: 1\r\n\r\nx".utf8)], end: .keep)
+      }
+      defer { server.stop() }
+      let local = try await WireServer(path: folder.path("s"))
+      let tunnel = try await WireServer(identity, .tunnel)
+      let secureTunnel = try await WireServer(identity, .secureTunnel)
+      let places = Places(
+        root: authority.root, port: server.port, unix: folder.path("s"),
+        proxies: ["http://127.0.0.1:\(tunnel.port)", "https://127.0.0.1:\(secureTunnel.port)"])
+
+      await #expect(processExitsWith: .success) { [lane = lane as Lane, places = places as Places] in
+        try await InheritedDescriptorTests.expectNothingInherited(lane, places)
+      }
+      withExtendedLifetime(local) {}
+    }
+
     @Test func `both ends of a pair are kept from children, wherever the other one is`() throws {
       let (pair, other) = (try makeSocketPair(), try makeSocketPair())
       defer { for end in pair + other { close(end) } }
