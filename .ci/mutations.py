@@ -921,7 +921,7 @@ area(
     ("handle-forgets-new-connection", "Transport/Curl/CurlHandle",
      "        needsNewConnection = transfer.needsNewConnection\n",
      '        needsNewConnection = transfer.needsNewConnection && !mutant("handle-forgets-new-connection")\n',
-     "HTTP2EndTests"),
+     "CurlLoopTests"),
     ("watchdog-short-standstill", "Pipeline/Timeout/Watchdog",
      "standstill = Duration.milliseconds(50)",
      'standstill = Duration.milliseconds(mutant("watchdog-short-standstill") ? 500 : 50)',

@@ -2,10 +2,12 @@ import Foundation
 import Martlet
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 extension SamplesTests {
   private static func withFile<R>(_ name: String, _ work: (URL) async throws -> R) async throws -> R {
+    try TemporaryFolder.requireRoom()
     let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -93,6 +95,7 @@ extension SamplesTests {
   }
 
   @Test func `spools a stream`() async throws {
+    try TemporaryFolder.requireRoom()
     let transport = StubTransport(failing: 1, with: .connectionLost, then: .text("stored"))
     let client = Self.client(transport)
     let pieces = AsyncStream<Data> { source in

@@ -1,6 +1,7 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
 extension SamplesTests {
@@ -70,6 +71,7 @@ extension SamplesTests {
   }
 
   @Test func `shares cookies with curl`() async throws {
+    try TemporaryFolder.requireRoom()
     let file = FileManager.default.temporaryDirectory.appending(path: "cookies-\(UUID().uuidString).txt")
     try Data("#HttpOnly_.x.test\tTRUE\t/\tFALSE\t0\ta\t1\n".utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }

@@ -2,11 +2,13 @@ import Foundation
 import Martlet
 import MartletTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// The code of the article on downloads.
 extension SamplesTests {
   private static func files() throws -> (HTTPClient, URL) {
+    try TemporaryFolder.requireRoom()
     let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-samples-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     let client = HTTPClient {

@@ -9,6 +9,7 @@
   /// Forms and concatenated bodies over sockets.
   @Suite(.ownThreads, .hangLimit) struct ComposedTransferTests {
     private static func file(_ count: Int, byte: UInt8 = 7) throws -> URL {
+      try TemporaryFolder.requireRoom()
       let url = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString).bin")
       try Data(repeating: byte, count: count).write(to: url)
       return url

@@ -33,9 +33,9 @@
       let server = try MockServer(.ok())
       defer { server.stop() }
       let data = Self.mixed(700_000)
-      let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
-      try data.write(to: file)
-      defer { try? FileManager.default.removeItem(at: file) }
+      let folder = try TemporaryFolder()
+      defer { folder.remove() }
+      let file = try folder.write(data, to: "file")
       let form = HTTPBody.multipart(boundary: "b") {
         $0.add("x", for: "n")
         $0.add(file: file, for: "f", filename: "f")
@@ -65,6 +65,7 @@
 
     @Test(.needs(.python), arguments: Lane.engines)
     func `a spooled one has a length and is sent again`(lane: Lane) async throws {
+      try TemporaryFolder.requireRoom()
       let server = try MockServer(script: [.status(503), .ok()])
       defer { server.stop() }
       let data = Self.mixed(300_000)
@@ -85,9 +86,9 @@
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [lane] in
         let server = try MockServer(.ok(), options: .init(keepsBodies: false))
         let client = lane.client()
-        let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
-        try Data(count: 3_000_000).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let file = try folder.write(Data(count: 3_000_000), to: "file")
         _ = try await client.post(RequestTarget(server.url), body: .file(file).gzipped())
         let handle = try FileHandle(forUpdating: file)
         let size = Stress.count(64 << 20, full: 1 << 30)

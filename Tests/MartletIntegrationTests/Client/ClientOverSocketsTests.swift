@@ -258,10 +258,10 @@ import Testing
   @Test func `sends a file as it is`() async throws {
     let server = try MockServer(answering: { _ in .ok("x") })
     defer { server.stop() }
-    let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID())")
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
     let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
-    try content.write(to: file)
-    defer { try? FileManager.default.removeItem(at: file) }
+    let file = try folder.write(content, to: "file")
 
     _ = try await HTTPClient().put("\(raw: server.url)/", body: .file(file, contentType: "image/png"))
 

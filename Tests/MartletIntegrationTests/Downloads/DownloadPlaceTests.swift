@@ -47,6 +47,7 @@
 
     // W20
     @Test func `without a destination each download has a file of its own`() async throws {
+      try TemporaryFolder.requireRoom()
       let server = try FileServer(.init(bytes: Self.bytes))
       let client = Lane.curl.client()
 
@@ -187,6 +188,7 @@
 
     // F43
     @Test func `without a destination the file is its owner's only, whatever the server calls it`() async throws {
+      try TemporaryFolder.requireRoom()
       let name = String(repeating: "\u{1F426}", count: 60) + ".txt"
       let server = try MockServer(
         .data(Self.bytes, headers: ["Content-Disposition": "attachment; filename*=UTF-8''\(Self.escaped(name))"]))

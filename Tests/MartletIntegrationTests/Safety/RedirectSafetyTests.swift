@@ -9,10 +9,9 @@
   @Suite(.hangLimit) struct RedirectSafetyTests {
     @Test(arguments: Lane.engines, 0..<3)
     func `no hop leads to another scheme`(lane: Lane, hops: Int) async throws {
-      let folder = FileManager.default.temporaryDirectory
-      let secret = folder.appending(path: "secret-\(UUID().uuidString)")
-      try Data("secret".utf8).write(to: secret)
-      defer { try? FileManager.default.removeItem(at: secret) }
+      let folder = try TemporaryFolder()
+      defer { folder.remove() }
+      let secret = try folder.write("secret", to: "secret")
       let target = Shared("")
       let server = try MockServer { request in
         let number = Int(request.path.dropFirst()) ?? 0

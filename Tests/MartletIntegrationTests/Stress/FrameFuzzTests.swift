@@ -16,9 +16,9 @@
       let identity = try await authority.identity()
       let hostile = try await HTTP2Server(identity)
       let (ending, healthy) = (try await HTTP2Server(identity), try await HTTP2Server(identity))
-      let journal = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
-      try Data(count: FrameRun.workers * 8).write(to: journal)
-      defer { try? FileManager.default.removeItem(at: journal) }
+      let folder = try TemporaryFolder()
+      defer { folder.remove() }
+      let journal = try folder.write(Data(count: FrameRun.workers * 8), to: "journal")
       let task = FrameRun.Order(
         lane: lane, seed: UInt64(bitPattern: Int64(seed)), count: all / Lane.engines.count, hostile: hostile.url,
         ending: ending.url, healthy: healthy.url, root: authority.root, journal: journal.path)

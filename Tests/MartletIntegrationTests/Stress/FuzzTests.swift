@@ -13,9 +13,9 @@
       let seed = Figures.setting("MARTLET_FUZZ_SEED") ?? Int.random(in: 0...Int.max)
       let count = (Figures.setting("MARTLET_FUZZ_COUNT") ?? (Stress.count(500, full: 50_000))) / Lane.engines.count
       Figures.note("fuzz \(lane): MARTLET_FUZZ_SEED=\(seed), \(count) mutants")
-      let journal = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
-      try Data(count: FuzzRun.workers * 8).write(to: journal)
-      defer { try? FileManager.default.removeItem(at: journal) }
+      let folder = try TemporaryFolder()
+      defer { folder.remove() }
+      let journal = try folder.write(Data(count: FuzzRun.workers * 8), to: "journal")
 
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         [lane = lane as Lane, seed = seed as Int, count = count as Int, path = journal.path as String] in

@@ -162,6 +162,7 @@
     }
 
     @Test func `a full disk refuses what is submitted, and what is there is delivered`() async throws {
+      try TemporaryFolder.requireRoom()
       let server = try MockServer(.ok())
       defer { server.stop() }
       await #expect(processExitsWith: .success) { [url = server.url as String] in
@@ -191,6 +192,7 @@
     }
 
     @Test func `a disk that is full when a server has taken a request makes nobody send it twice`() async throws {
+      try TemporaryFolder.requireRoom()
       let server = try MockServer(.ok())
       defer { server.stop() }
       await #expect(processExitsWith: .success) { [url = server.url as String] in

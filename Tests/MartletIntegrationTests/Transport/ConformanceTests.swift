@@ -40,6 +40,7 @@ private let systemLoaderExclusions: [String: String] = {
   /// It sends no body streams, on any system.
   @Test(arguments: TransportConformance.cases(excluding: systemLoaderExclusions).filter { !$0.needsBodyStreams })
   func `URLSession with the system loader`(_ conformance: TransportConformance.Case) async throws {
+    try TemporaryFolder.requireRoom()
     try await conformance.run { .urlSession(loader: .system) }
   }
 }

@@ -8,6 +8,7 @@
   @Suite(.hangLimit) struct CurlConformanceTests {
     @Test(arguments: Lane.engines, TransportConformance.cases)
     func `the engine`(_ lane: Lane, _ conformance: TransportConformance.Case) async throws {
+      try TemporaryFolder.requireRoom()
       try await conformance.run { lane.transport }
     }
 
@@ -16,6 +17,7 @@
     func `the engine, whose callers wait for their answers`(
       _ lane: Lane, _ conformance: TransportConformance.Case
     ) async throws {
+      try TemporaryFolder.requireRoom()
       try await conformance.run { WaitingTransport(lane: lane) }
     }
   }

@@ -233,6 +233,39 @@
       #expect(server.requests.filter { $0.method == "POST" }.count == 1)
     }
 
+    /// Refuses the first attempts at a request unread, as a server of HTTP/2 does.
+    private struct RefusingTransport: Transport {
+      var base: any Transport
+
+      func prepared(for settings: TransportSettings) -> any Transport {
+        RefusingTransport(base: base.prepared(for: settings))
+      }
+
+      func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+        guard request.url?.path() == "/refused", context.attempt <= 3 else {
+          return try await base.send(request, context: context)
+        }
+        var error = HTTPError(.connectionLost, "refused")
+        error.mayBeStaleConnection = true
+        throw error
+      }
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a request that was refused three times has a connection of its own, and the next one need not`(
+      lane: Lane
+    ) async throws {
+      let server = try MockServer(.ok("x"))
+      let client = lane.client { $0.transport = RefusingTransport(base: lane.transport) }
+      _ = try await client.get(RequestTarget(server.url))
+
+      let response = try await client.get(RequestTarget(server.url("/refused")))
+      #expect(response.connection?.isReused == false && server.connectionCount == 2)
+
+      let next = try await client.get(RequestTarget(server.url))
+      #expect(next.connection?.isReused == true && server.connectionCount == 2)
+    }
+
     // MARK: Turns
 
     @Test func `an upload waits for its turns, until its time is over`() async throws {

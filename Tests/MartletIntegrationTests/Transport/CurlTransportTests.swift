@@ -222,9 +222,9 @@
       let server = try MockServer(answering: MockResponse.echo)
       // A slice, whose indices do not begin at 0.
       let data = Data((0..<(count + 7)).map { UInt8(truncatingIfNeeded: $0 &* 31) }).dropFirst(7)
-      let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
-      try Data(data).write(to: file)
-      defer { try? FileManager.default.removeItem(at: file) }
+      let folder = try TemporaryFolder()
+      defer { folder.remove() }
+      let file = try folder.write(Data(data), to: "file")
       let handle = client.start(.put(RequestTarget(server.url), body: .data(data)))
 
       #expect(try await handle.value.body == data)
@@ -244,9 +244,9 @@
     @Test(arguments: [-1_000_000, 1_000_000])
     func `fails when a file changes its length while it is sent`(_ change: Int) async throws {
       let size = 16_000_000
-      let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
-      try Data(repeating: 7, count: size).write(to: file)
-      defer { try? FileManager.default.removeItem(at: file) }
+      let folder = try TemporaryFolder()
+      defer { folder.remove() }
+      let file = try folder.write(Data(repeating: 7, count: size), to: "file")
       let server = try SteppedServer()
       let client = client
 

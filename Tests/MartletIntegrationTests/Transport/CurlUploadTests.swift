@@ -299,9 +299,9 @@
     @Test func `a file that is not in the system's cache is read beside the loop`() async throws {
       let server = try MockServer(answering: MockResponse.echo)
       let data = Self.bytes(3_000_001)
-      let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
-      try data.write(to: file)
-      defer { try? FileManager.default.removeItem(at: file) }
+      let folder = try TemporaryFolder()
+      defer { folder.remove() }
+      let file = try folder.write(data, to: "file")
       let handle = try FileHandle(forReadingFrom: file)
       fsync(handle.fileDescriptor)
       // Has no effect where files live in memory.

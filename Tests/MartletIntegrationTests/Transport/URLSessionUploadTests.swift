@@ -13,6 +13,7 @@ extension URLSessionTests {
     }
 
     private static func file(_ count: Int, byte: UInt8 = 7) throws -> URL {
+      try TemporaryFolder.requireRoom()
       let url = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
       try Data(repeating: byte, count: count).write(to: url)
       return url

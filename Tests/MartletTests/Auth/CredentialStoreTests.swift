@@ -9,7 +9,8 @@ import Testing
   private static let space = ProtectionSpace(scheme: "https", host: "a.test", port: 443, realm: "r\"\n\t{}")
 
   private final class Folder: Sendable {
-    let url = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString)")
+    private let folder: TemporaryFolder
+    var url: URL { folder.url }
     var file: URL { url.appending(path: "deep/credentials.json") }
     var lock: String { file.path + ".lock" }
     var names: [String] {
@@ -21,11 +22,11 @@ import Testing
       let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
       return (attributes[.posixPermissions] as? NSNumber)?.intValue
     }
-    deinit { try? FileManager.default.removeItem(at: url) }
+    init() throws { folder = try TemporaryFolder() }
   }
 
   @Test func `keeps credentials in a file that is its owner's`() async throws {
-    let folder = Folder()
+    let folder = try Folder()
     let expires = Date(timeIntervalSince1970: 1_800_000_000.5)
     let token = Credential.token("t", refreshToken: "r\n\"", expires: expires)
     var other = Self.space
@@ -55,7 +56,7 @@ import Testing
   }
 
   @Test func `several stores of one file lose no update`() async throws {
-    let folder = Folder()
+    let folder = try Folder()
     let stores = (0..<4).map { _ in FileCredentialStore(folder.file) }
 
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -99,7 +100,7 @@ import Testing
   }
 
   @Test func `changes take effect in the order of the calls`() async throws {
-    let folder = Folder()
+    let folder = try Folder()
     let store = FileCredentialStore(folder.file)
     try await store.set(.user("u", password: "p"), for: Self.space)
     let lock = try FileLock(folder.lock, patience: 1)
@@ -115,7 +116,7 @@ import Testing
   }
 
   @Test func `reports a lock that another process keeps, and changes nothing`() async throws {
-    let folder = Folder()
+    let folder = try Folder()
     let store = FileCredentialStore(folder.file, patience: 1)
     try await store.set(.user("u", password: "p"), for: Self.space)
     let lock = try FileLock(folder.lock, patience: 1)
@@ -135,7 +136,7 @@ import Testing
 
   @Test(arguments: [true, false])
   func `leaves nothing of a process that was killed while it wrote`(isRemoved: Bool) async throws {
-    let folder = Folder()
+    let folder = try Folder()
     let store = FileCredentialStore(folder.file)
     try await store.set(.user("u", password: "p"), for: Self.space)
     try Data("secret".utf8).write(to: URL(fileURLWithPath: folder.file.path + ".new"))
@@ -208,7 +209,7 @@ import Testing
     Credential.user("u", password: "p", domain: "D"), .user("u", password: "p", domain: "", isAllowedWithoutTLS: true),
     .ticket(), .ticket(isAllowedWithoutTLS: true), .user("u", password: "p"),
   ]) func `keeps accounts and tickets as what they are`(credential: Credential) async throws {
-    let folder = Folder()
+    let folder = try Folder()
 
     try await FileCredentialStore(folder.file).set(credential, for: Self.space)
 
@@ -216,7 +217,7 @@ import Testing
   }
 
   @Test func `reads no file that others could have written or read`() async throws {
-    let folder = Folder()
+    let folder = try Folder()
     let store = FileCredentialStore(folder.file)
     try await store.set(.user("u", password: "p"), for: Self.space)
     let link = folder.url.appending(path: "link")
@@ -237,7 +238,7 @@ import Testing
   }
 
   @Test func `replaces a link in place of the file, not what it leads to`() async throws {
-    let folder = Folder()
+    let folder = try Folder()
     let store = FileCredentialStore(folder.file)
     try await store.set(.user("u", password: "p"), for: Self.space)
     let target = folder.url.appending(path: "target")
@@ -265,7 +266,7 @@ import Testing
   }
 
   @Test func `remembers what was asked for, for the next client`() async throws {
-    let folder = Folder()
+    let folder = try Folder()
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
     let questions = Log<String>()
     func client(_ asks: Bool) -> HTTPClient {

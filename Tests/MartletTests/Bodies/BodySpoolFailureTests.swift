@@ -7,6 +7,8 @@ import Testing
 @Suite(.hangLimit) struct BodySpoolFailureTests {
   private struct Broken: Error {}
 
+  init() throws { try TemporaryFolder.requireRoom() }
+
   @Test func `a reading that has failed is tried again by the next request`() async throws {
     let readings = Log<Void>()
     let body = HTTPBody.stream { () throws -> AsyncStream<Data> in

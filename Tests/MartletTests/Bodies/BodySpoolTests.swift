@@ -8,6 +8,8 @@ import Testing
 @Suite(.hangLimit) struct BodySpoolTests {
   private struct Broken: Error {}
 
+  init() throws { try TemporaryFolder.requireRoom() }
+
   /// A folder for one test.
   private static func withFolder<R>(_ work: (URL) async throws -> R) async throws -> R {
     let folder = try TemporaryFolder()

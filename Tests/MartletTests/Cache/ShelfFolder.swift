@@ -1,17 +1,14 @@
 import Foundation
+import TestSupport
 
 @testable import Martlet
 
 /// A folder for shelves, removed with its last reference.
 final class ShelfFolder: Sendable {
-  let path: String
+  private let folder: TemporaryFolder
+  var path: String { folder.url.path }
 
-  init() throws {
-    path = FileManager.default.temporaryDirectory.appending(path: "martlet-shelf-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
+  init() throws { folder = try TemporaryFolder() }
 
   /// Where the shelves are: a folder that does not exist at first.
   var store: String { path + "/store" }

@@ -80,6 +80,7 @@ import Testing
     },
     Use("a scope") { client in _ = await withRequestScope(client: client) { $0.start(.get("/hang")) } },
     Use("a download") { client in
+      try TemporaryFolder.requireRoom()
       let file = try await client.download("/text")
       try FileManager.default.removeItem(at: file.url)
     },

@@ -7,18 +7,6 @@ import Testing
 
 /// What a download asks for, and what it keeps, over a stub.
 @Suite(.hangLimit) struct DownloadJobTests {
-  /// A folder that is removed with its last reference.
-  private final class Folder: Sendable {
-    let url = FileManager.default.temporaryDirectory.appending(
-      path: "martlet-download-\(UUID().uuidString)", directoryHint: .isDirectory)
-
-    init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-
-    var file: URL { url.appending(path: "a") }
-  }
-
   private static let bytes = Data((0..<(10 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
 
   /// The part that a request asks for.
@@ -46,7 +34,7 @@ import Testing
   }
 
   @Test func `cancelling a download ends all that it has under way`() async throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let waiting = Log<String>()
     let transport = StubTransport { request in
       let range = request.headers["Range"] ?? ""
@@ -69,7 +57,7 @@ import Testing
   }
 
   /// Leaves the beginning of the file.
-  private func leave(_ count: Int, in folder: Folder) async {
+  private func leave(_ count: Int, in folder: TemporaryFolder) async {
     let transport = StubTransport { _ in
       .status(
         .ok, headers: ["ETag": "\"1\"", "Content-Length": "\(Self.bytes.count)"], body: Self.bytes.prefix(count))
@@ -81,7 +69,7 @@ import Testing
   }
 
   @Test func `the progress of one that goes on begins with what is there`() async throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     await leave(3_000_000, in: folder)
     let received = Log<Int64>()
 
@@ -96,7 +84,7 @@ import Testing
   }
 
   @Test func `a part with more bytes than it says is an error`() async throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     await leave(3_000_000, in: folder)
     let transport = StubTransport { Self.part($0, and: Data("more".utf8)) }
 
@@ -109,7 +97,7 @@ import Testing
   }
 
   @Test func `a part to which nothing is missing is asked about before it gets its name`() async throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let part = try await PartFile.open(folder.file.path + ".part", url: "https://a.test/a", resume: .automatic)
     try part.start { $0.describe(["ETag": "\"1\""], length: 4, isResumable: true) }
     _ = try part.write(Data("old!".utf8), at: 0)
@@ -128,7 +116,7 @@ import Testing
   }
 
   @Test func `parts that never belong together end the download, however often it is tried again`() async throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let transport = StubTransport { request in
       guard request.headers.contains("Range") else {
         return .status(
@@ -154,7 +142,7 @@ import Testing
   }
 
   @Test func `the time limit of a download is that of all that it has under way`() async throws {
-    let folder = try Folder()
+    let folder = try TemporaryFolder()
     let clock = TestClock(advancing: .manually)
     let gate = TestSupport.Gate()
     let waiting = Log<Void>()
@@ -186,4 +174,8 @@ import Testing
     #expect(error?.kind == .timedOut)
     await client.waitUntilEmpty()
   }
+}
+
+extension TemporaryFolder {
+  fileprivate var file: URL { url.appending(path: "a") }
 }

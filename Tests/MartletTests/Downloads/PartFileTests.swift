@@ -7,11 +7,10 @@ import Testing
 /// What a part file and its record say at each moment: a process may be killed at any.
 @Suite(.hangLimit) struct PartFileTests {
   private final class Folder: Sendable {
-    let path = FileManager.default.temporaryDirectory.appending(path: "martlet-part-\(UUID().uuidString)").path
+    private let folder: TemporaryFolder
+    var path: String { folder.url.path }
 
-    init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
+    init() throws { folder = try TemporaryFolder() }
 
     var part: String { path + "/a.part" }
 

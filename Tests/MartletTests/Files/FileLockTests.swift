@@ -1,13 +1,13 @@
-import Foundation
+import TestSupport
 import Testing
 
 @testable import Martlet
 
 @Suite struct FileLockTests {
   private func withPath(_ body: (String) throws -> Void) throws {
-    let path = FileManager.default.temporaryDirectory.appending(path: "martlet-lock-\(UUID().uuidString)").path
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    try body(path)
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    try body(folder.path("lock"))
   }
 
   @Test func `one has it at a time, and the next one when it was given back`() throws {

@@ -1,13 +1,17 @@
 import Foundation
+import TestSupport
 
 @testable import Martlet
 
 /// A folder for an outbox, which is not there yet, and is removed with its last reference.
 final class OutboxFolder {
-  let url = FileManager.default.temporaryDirectory.appending(
-    path: "martlet-outbox-\(UUID().uuidString)", directoryHint: .isDirectory)
+  private let folder: TemporaryFolder
+  let url: URL
 
-  deinit { try? FileManager.default.removeItem(at: url) }
+  init() throws {
+    folder = try TemporaryFolder()
+    url = folder.url.appending(path: "outbox", directoryHint: .isDirectory)
+  }
 
   var names: [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []).filter { $0 != "lock" && $0 != "lease" }

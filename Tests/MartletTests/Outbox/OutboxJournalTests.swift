@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func `what one has added, the others learn, and in one order`() throws {
-    let folder = OutboxFolder()
+    let folder = try OutboxFolder()
     let (one, other) = (try OutboxJournal(folder.url), try OutboxJournal(folder.url))
     _ = try one.append([Self.submission("a").bytes], isSynced: true)
     let news = try other.append([Self.submission("b").bytes, Self.submission("c").bytes], isSynced: false)
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test func `cut anywhere, what was whole before is there, and what comes after is, too`() throws {
-    let folder = OutboxFolder()
+    let folder = try OutboxFolder()
     var ends: [Int64] = []
     do {
       let journal = try OutboxJournal(folder.url)
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test func `a changed byte costs one record at most, and never makes another one`() throws {
-    let folder = OutboxFolder()
+    let folder = try OutboxFolder()
     do {
       let journal = try OutboxJournal(folder.url)
       for text in ["a", "bb", "ccc"] { _ = try journal.append([Self.submission(text).bytes], isSynced: false) }
@@ -128,7 +128,7 @@ import Testing
   }
 
   @Test func `any bytes at all are an error, or a journal; never a request that nobody has submitted`() throws {
-    let folder = OutboxFolder()
+    let folder = try OutboxFolder()
     var random = SeededGenerator(seed: 5)
     for _ in 0..<Stress.count(100, full: 300) {
       _ = try? FileManager.default.removeItem(at: folder.url)
@@ -147,7 +147,7 @@ import Testing
   }
 
   @Test func `a body that looks like a journal is none, also where a frame before it is damaged`() throws {
-    let folder = OutboxFolder()
+    let folder = try OutboxFolder()
     let forged = OutboxFrames(mark: 7).frame(Self.submission("forged").bytes)
     var file: [UInt8] = OutboxFrames(mark: 7).head
     file += forged + forged
@@ -169,7 +169,7 @@ import Testing
   }
 
   @Test func `written anew it has what is needed, and others notice`() throws {
-    let folder = OutboxFolder()
+    let folder = try OutboxFolder()
     let (one, other) = (try OutboxJournal(folder.url), try OutboxJournal(folder.url))
     var table = OutboxTable(.concurrent(1))
     func take(_ news: OutboxJournal.News) { for change in news.changes { table.apply(change) } }
@@ -202,7 +202,7 @@ import Testing
   }
 
   @Test func `a journal of a later version is left alone, one that never got a byte is begun`() throws {
-    let folder = OutboxFolder()
+    let folder = try OutboxFolder()
     _ = try OutboxJournal(folder.url).append([Self.submission("a").bytes], isSynced: false)
     var bytes = try folder.journalBytes()
     bytes[8] = 2
@@ -219,7 +219,7 @@ import Testing
   }
 
   @Test func `bodies that nobody speaks of are removed, those on their way are not`() async throws {
-    let folder = OutboxFolder()
+    let folder = try OutboxFolder()
     let journal = try OutboxJournal(folder.url)
     let body = HTTPBody.data(Data(count: 100_000))
     let onItsWay = try await OutboxBody.store(body, of: UUID(), in: journal.folder, limit: 1 << 20)

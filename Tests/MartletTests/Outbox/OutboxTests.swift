@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func `delivers what was submitted, in order by key, with a key of its own`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     var ids: [UUID] = []
     for number in 0..<20 { ids.append(try await outbox.submit(Self.post("a", "\(number)"), key: "k")) }
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func `what was not delivered is delivered by the next process, with the same key`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let first = try await server.client().outbox(
       at: folder.url, options: Self.options { $0.connectivity = Network([.disconnected]) })
     let large = String(repeating: "b", count: 100_000)
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test func `a host that fails is tried again, and keeps nobody else waiting`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     server.answer("a", .status(503), .failure(HTTPError(.cannotConnect, "refused")), .status(429))
     let outbox = try await server.client().outbox(at: folder.url)
     let failures = Self.failures(outbox)
@@ -133,7 +133,7 @@ import Testing
   @Test func `what is refused for good, or too often, is a dead letter, which can be tried again or removed`()
     async throws
   {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     server.answer("bad", .status(400))
     server.answer("ill", .status(500), .status(500), .status(500))
     let options = Self.options { $0.maximumAttempts = 3 }
@@ -164,7 +164,7 @@ import Testing
   }
 
   @Test func `what is too old is a dead letter`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let date = Locked(Date(timeIntervalSince1970: 1_700_000_000))
     let network = Network([.disconnected])
     let client = server.client { $0.now = { date.withLock { $0 } } }
@@ -179,7 +179,7 @@ import Testing
   }
 
   @Test func `nothing is sent without a network, and pauses end with it`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     server.answer("a", .failure(HTTPError(.cannotConnect, "no network")))
     let network = Network([.unknown])
     let options = Self.options {
@@ -202,7 +202,7 @@ import Testing
   }
 
   @Test func `a host is tried at once if somebody says so`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     server.answer("a", .status(503, headers: ["Retry-After": "3000"]))
     let outbox = try await server.client().outbox(at: folder.url)
     let failures = Self.failures(outbox)
@@ -215,7 +215,7 @@ import Testing
   }
 
   @Test func `pauses are those of the client's clock`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     server.answer("a", .status(503), .status(503), .status(503))
     let clock = TestClock()
     let outbox = try await server.client { $0.clock = clock }.outbox(at: folder.url)
@@ -227,7 +227,7 @@ import Testing
   }
 
   @Test func `bad input is an error, and nothing is kept`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url, options: Self.options { $0.maximumBytes = 300_000 })
     func kind(_ request: HTTPRequest) async -> HTTPError.Kind? {
       do {
@@ -261,7 +261,7 @@ import Testing
   }
 
   @Test func `options and folders that cannot be are refused`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     func kind(_ url: URL, _ change: (inout OutboxOptions) -> Void = { _ in }) async -> HTTPError.Kind? {
       do {
         _ = try await server.client().outbox(at: url, options: Self.options(change))
@@ -285,8 +285,8 @@ import Testing
   }
 
   @Test func `streams and files are read once, and sent again as they were`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
-    let other = OutboxFolder()
+    let (folder, server) = (try OutboxFolder(), Server())
+    let other = try OutboxFolder()
     try FileManager.default.createDirectory(at: other.url, withIntermediateDirectories: true)
     let file = other.url.appending(path: "file")
     try Data("from a file".utf8).write(to: file)
@@ -309,7 +309,7 @@ import Testing
   }
 
   @Test func `a body that is gone from the disk is a dead letter`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let network = Network([.disconnected])
     let outbox = try await server.client().outbox(
       at: folder.url, options: Self.options { $0.connectivity = network })
@@ -324,7 +324,7 @@ import Testing
   }
 
   @Test func `a client that is drained ends its outbox, and what is left stays`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     server.hold(true)
     let clock = TestClock(advancing: .manually)
     let client = server.client { $0.clock = clock }
@@ -349,7 +349,7 @@ import Testing
   }
 
   @Test func `an outbox that is let go of delivers what it has, then lets another one send`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let clock = TestClock(advancing: .manually)
     let client = server.client { $0.clock = clock }
     server.hold(true)
@@ -372,7 +372,7 @@ import Testing
   }
 
   @Test func `a submission that is cancelled while its stream is read keeps nothing`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     let asked = Log<Int>()
     let stream = AsyncStream<Data> {
@@ -391,7 +391,7 @@ import Testing
   }
 
   @Test func `a redirect takes the body along, or is no delivery`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     server.answer("moved", .redirect(to: "https://api.test/there"))
     server.answer("see", .redirect(to: "https://api.test/other", status: .seeOther))
     let outbox = try await server.client().outbox(at: folder.url, options: Self.options { $0.maximumAttempts = 1 })
@@ -404,7 +404,7 @@ import Testing
   }
 
   @Test func `requests that are cancelled are sent again, after a pause`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     server.answer("a", .failure(CancellationError()), .failure(CancellationError()))
     let outbox = try await server.client().outbox(at: folder.url)
     try await outbox.submit(Self.post("a"))
@@ -414,7 +414,7 @@ import Testing
   }
 
   @Test func `waiting ends also if nothing but a message has come`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     for _ in 0..<50 {
       outbox.retryNow()
@@ -424,7 +424,7 @@ import Testing
   }
 
   @Test func `thousands that are too old are given up at once`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let date = Locked(Date(timeIntervalSince1970: 1_700_000_000))
     let network = Network([.disconnected])
     let clock = TestClock(advancing: .manually)
@@ -447,7 +447,7 @@ import Testing
   }
 
   @Test func `a hundred at once are safe`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<100 { group.addTask { try await outbox.submit(Self.post("a", "\(number)")) } }

@@ -35,7 +35,7 @@ import Testing
   private static let large = 70_000
 
   @Test func `what cannot be noted as delivered is not sent again, and noted later`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     var events = outbox.events.makeAsyncIterator()
     try await outbox.submit(Self.post("held"))
@@ -64,7 +64,7 @@ import Testing
           id: UUID(), key: nil, method: "POST", url: "https://api.test/", fields: [], body: body, submittedAt: Date())
       ).bytes
     }
-    let folder = OutboxFolder()
+    let folder = try OutboxFolder()
     do { _ = try OutboxJournal(folder.url).append([record(1), record(5_000)], isSynced: false) }
     try folder.overwrite(folder.journalBytes().dropLast(100))
 
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func `a body that was cut on the disk is a dead letter, and not sent`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     try await outbox.submit(Self.post("held"), key: "k")
     let id = try await outbox.submit(Self.post("large", Self.large), key: "k")
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test func `what is being sent cannot be removed`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     let id = try await outbox.submit(Self.post("held"))
     await server.gate.waitForArrivals(1)
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test func `the file of a body goes with its request`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     try await outbox.submit(Self.post("held"), key: "k")
     let removed = try await outbox.submit(Self.post("removed", Self.large), key: "k")
@@ -128,7 +128,7 @@ import Testing
   }
 
   @MainActor @Test func `one that is closing takes no more`() async throws {
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     try await outbox.submit(Self.post("held"))
     await server.gate.waitForArrivals(1)
@@ -148,7 +148,7 @@ import Testing
 
   @Test func `a body that cannot be kept leaves no file`() async throws {
     struct Broken: Error {}
-    let (folder, server) = (OutboxFolder(), Server())
+    let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     let body = HTTPBody.stream { () -> AsyncThrowingStream<Data, any Error> in
       let count = Shared(0)

@@ -25,10 +25,9 @@ import Testing
   }
 
   private static func withFile<R>(_ data: Data, _ work: (URL) async throws -> R) async throws -> R {
-    let url = FileManager.default.temporaryDirectory.appending(path: "martlet body % é \(UUID().uuidString).bin")
-    try data.write(to: url)
-    defer { try? FileManager.default.removeItem(at: url) }
-    return try await work(url)
+    let folder = try TemporaryFolder()
+    defer { folder.remove() }
+    return try await work(try folder.write(data, to: "body % é.bin"))
   }
 
   // MARK: Making one
@@ -136,9 +135,8 @@ import Testing
 
   @Test func `follows a link to a file`() async throws {
     try await Self.withFile(Data(count: 7)) { url in
-      let link = url.deletingLastPathComponent().appending(path: "martlet link \(UUID().uuidString)")
+      let link = url.deletingLastPathComponent().appending(path: "link")
       try FileManager.default.createSymbolicLink(at: link, withDestinationURL: url)
-      defer { try? FileManager.default.removeItem(at: link) }
 
       #expect(HTTPBody.file(link).length == 7)
     }

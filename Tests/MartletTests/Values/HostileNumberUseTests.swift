@@ -165,7 +165,7 @@ import Testing
   }
 
   @Test(arguments: numbers) func `an outbox`(number: String) async throws {
-    let folder = OutboxFolder()
+    let folder = try OutboxFolder()
     let transport = StubTransport(script: [.status(503, headers: Self.fields(number)), .status(204)])
     let client = Self.client(transport).derived { $0.clock = TestClock(automaticLimit: .seconds(86_400)) }
     let outbox = try await client.outbox(at: folder.url)

@@ -130,7 +130,7 @@ import Testing
 
   @Test func `the journal of an outbox`() async throws {
     for time in Self.doubles {
-      let folder = OutboxFolder()
+      let folder = try OutboxFolder()
       let id = UUID()
       let request = OutboxRequest(
         id: id, key: nil, method: "POST", url: "https://a.test/", fields: [], body: .none,
