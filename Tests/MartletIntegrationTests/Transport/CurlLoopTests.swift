@@ -256,7 +256,10 @@
       lane: Lane
     ) async throws {
       let server = try MockServer(.ok("x"))
-      let client = lane.client { $0.transport = RefusingTransport(base: lane.transport) }
+      let client = lane.client {
+        $0.transport = RefusingTransport(base: lane.transport)
+        $0.retry = .standard
+      }
       _ = try await client.get(RequestTarget(server.url))
 
       let response = try await client.get(RequestTarget(server.url("/refused")))
