@@ -246,7 +246,7 @@
           return try await base.send(request, context: context)
         }
         var error = HTTPError(.connectionLost, "refused")
-        error.mayBeStaleConnection = true
+        error.mayHaveReachedServer = false
         throw error
       }
     }
