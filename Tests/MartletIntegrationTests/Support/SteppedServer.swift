@@ -103,6 +103,18 @@
       }
     }
 
+    /// Waits until the client can send no more: what has come, unread, grows no longer.
+    func waitForFullBuffers() async throws {
+      guard let socket = state.withLock({ $0.connection }) else { throw Ended() }
+      var (last, turns) = (Int32(0), 0)
+      while last == 0 || turns < 20 {
+        try await Task.sleep(for: .milliseconds(10))
+        var count: Int32 = 0
+        guard ioctl(socket, UInt(FIONREAD), &count) == 0 else { throw Ended() }
+        (last, turns) = (count, count == last ? turns + 1 : 0)
+      }
+    }
+
     /// Waits until the client has closed the connection.
     func waitForEnd() async throws { _ = try await countToEnd() }
 

@@ -50,22 +50,8 @@
       _ what: Case
     ) async throws {
       let authority = try await CertificateAuthority()
-      let identity = try await authority.identity()
       let inner = try TemporaryFolder()
-      // It reads the whole of a request before it answers: libcurl may lose an answer that comes earlier.
-      let server = try await NginxServer(
-        listening: "ssl http2",
-        """
-        ssl_certificate \(identity.certificate.path);
-        ssl_certificate_key \(identity.key.path);
-        keepalive_requests \(what.limit);
-        listen unix:\(inner.path("socket"));
-        location /inner { return 200 ok; }
-        location / {
-          proxy_pass http://unix:\(inner.path("socket")):/inner;
-          access_log served.log;
-        }
-        """)
+      let server = try await Self.server(try await authority.identity(), what.limit, inner)
       let count = what.limit == 1 ? 200 : Case.requested ?? Stress.count(200, full: 2000)
 
       let errors = await Self.run(what, count, server.url, Self.client(what.lane, authority))
@@ -76,8 +62,8 @@
 
     @Test(arguments: Case.some) func `loses and doubles nothing when a server is replaced`(_ what: Case) async throws {
       let authority = try await CertificateAuthority()
-      let server = try await NginxServer(
-        try await authority.identity(), isHTTP2: true, canReload: true, "access_log served.log;")
+      let inner = try TemporaryFolder()
+      let server = try await Self.server(try await authority.identity(), what.limit, inner, canReload: true)
       let client = Self.client(what.lane, authority)
       let reloading = Task {
         for _ in 0..<Stress.count(3, full: 20) {
@@ -93,6 +79,7 @@
       _ = await reloading.result
       try await Self.expectOnce(count, errors, server)
       await server.stop()
+      withExtendedLifetime(inner) {}
     }
 
     @Test(arguments: Lane.engines) func `loses nothing that a server meets that ends a connection at rest`(
@@ -107,6 +94,25 @@
         #expect(try await client.get("\(raw: server.url)/\(number)").httpVersion == "2")
         try await Task.sleep(for: .microseconds(46_000 + number % 13 * 500))
       }
+    }
+
+    /// A server that reads the whole of a request before it answers: libcurl may lose an answer that comes earlier.
+    private static func server(
+      _ identity: CertificateAuthority.Identity, _ limit: Int, _ inner: TemporaryFolder, canReload: Bool = false
+    ) async throws -> NginxServer {
+      try await NginxServer(
+        listening: "ssl http2", canReload: canReload,
+        """
+        ssl_certificate \(identity.certificate.path);
+        ssl_certificate_key \(identity.key.path);
+        keepalive_requests \(limit);
+        listen unix:\(inner.path("socket"));
+        location /inner { return 200 ok; }
+        location / {
+          proxy_pass http://unix:\(inner.path("socket")):/inner;
+          access_log served.log;
+        }
+        """)
     }
 
     /// Sends numbered requests.

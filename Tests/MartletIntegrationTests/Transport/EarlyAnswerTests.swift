@@ -131,7 +131,7 @@
         if upload == .silent {
           try await server.waitForBytes("begin\r\n")
         } else {
-          try await Task.sleep(for: .milliseconds(100))
+          try await server.waitForFullBuffers()
         }
         let answer = (number % 2 == 0 ? Framing.chunked : .length).answer(200)
         for piece in number % 3 == 0 ? [answer] : Self.pieces(answer) {
