@@ -40,12 +40,16 @@ final class UploadPieces: AsyncSequence, Sendable {
 
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(owner: self) }
 
-  /// A sequence that never has anything, and says whether it is still there.
-  static func endless() -> (body: HTTPBody, isGone: @Sendable () -> Bool) {
+  /// A sequence of one piece that never ends, and says whether it is still there.
+  static func endless(after delay: Duration? = nil) -> (body: HTTPBody, isGone: @Sendable () -> Bool) {
     let isGone = Locked(false)
     let pieces = AsyncStream<Data> { source in
-      source.yield(Data("begin".utf8))
       source.onTermination = { _ in isGone.withLock { $0 = true } }
+      guard let delay else { return _ = source.yield(Data("begin".utf8)) }
+      Task {
+        try await Task.sleep(for: delay)
+        source.yield(Data("begin".utf8))
+      }
     }
     return (.stream(pieces), { isGone.withLock { $0 } })
   }

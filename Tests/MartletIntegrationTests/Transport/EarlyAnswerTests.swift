@@ -30,6 +30,8 @@
     enum Upload: CaseIterable {
       /// One chunk, and then silence.
       case silent
+      /// The same after a pause in which the answer can end.
+      case late
       case large
       /// It goes on as long as it is read, with pauses.
       case pausing
@@ -38,6 +40,7 @@
       func body() -> (body: HTTPBody, isGone: @Sendable () -> Bool) {
         switch self {
         case .silent: return UploadPieces.endless()
+        case .late: return UploadPieces.endless(after: .milliseconds(60))
         // More than the system takes for a server that does not read.
         case .large: return (.data(Data(count: 16 << 20)), { true })
         case .pausing:
@@ -247,6 +250,8 @@
       [
         ["head", "last:early", "reset:0"], ["head", "data:ea", "wait:20", "data:rly", "last:", "reset:0"],
         ["head", "data:early", "wait:5", "trailer:a=b", "wait:20", "reset:0"],
+        ["head", "data:abc", "wait:5", "reset:8"], ["head", "wait:5", "reset:0"], ["wait:5", "reset:0"],
+        ["wait:5", "reset:8"], ["reset:0"],
       ])
     func `are incomplete where the stream of HTTP/2 is reset, without a length`(
       _ lane: Lane, _ steps: [String]
@@ -278,9 +283,11 @@
       for (number, fault) in HTTP2CutBodyTests.Fault.all.enumerated() {
         let target = server.target(number, ["early", "head", "data:abc", "wait:20"] + fault.steps)
 
-        let result = await Result { try await client.post(target, body: Upload.silent.body().body) }
+        for upload in [Upload.silent, .late] {
+          let result = await Result { try await client.post(target, body: upload.body().body) }
 
-        if let response = try? result.get() { Issue.record("\(fault.name): \(response.text)") }
+          if let response = try? result.get() { Issue.record("\(fault.name): \(response.text)") }
+        }
       }
     }
   }

@@ -455,7 +455,8 @@
           lookups.closes(socket, of: transfer)
         }
       }
-      if !uploads.isEmpty, known.wanted & ~what & 1 != 0, let transfer = easy.flatMap({ handles[$0]?.transfer }) {
+      // Also after a write: what libcurl wrote of a stream that was reset before has told it nothing.
+      if !uploads.isEmpty, known.wanted & ~what & 3 != 0, let transfer = easy.flatMap({ handles[$0]?.transfer }) {
         if transfer.wire.hasBody { mayBeAnswered.append(transfer) }
         known.easy = easy
       }
