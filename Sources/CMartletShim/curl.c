@@ -263,6 +263,8 @@ const char *martlet_curl_ca_file(void) { return martlet_curl_problem() ? NULL : 
 
 bool martlet_curl_needs_guard(void) { return version >= 0x075300 && version < 0x080101; }
 
+bool martlet_curl_repeats_uploads(void) { return version >= 0x075800 && version < 0x080100; }
+
 bool martlet_curl_hides_broken_connections(void) { return version >= 0x075800 && version < 0x080100; }
 
 int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded, uint32_t *stream, uint32_t *error) {

@@ -266,6 +266,11 @@ int64_t martlet_socket_acknowledged(int socket, int64_t *queued) {
   return (int64_t)acknowledged;
 }
 
+bool martlet_socket_has_room(int socket) {
+  struct pollfd one = {.fd = socket, .events = POLLOUT};
+  return poll(&one, 1, 0) != 0;
+}
+
 int martlet_socket_port(int socket) {
   struct sockaddr_storage address;
   socklen_t length = sizeof(address);

@@ -162,6 +162,9 @@ bool martlet_curl_needs_guard(void);
 /// Whether this version ends the streams of an HTTP/2 connection that breaks without an error, as it does before 8.1, and its
 /// log tells of GOAWAY, as it does from 7.88 on.
 bool martlet_curl_hides_broken_connections(void);
+
+/// Whether libcurl may send the bytes of a request over HTTP/2 twice if its socket is full: from 7.88 until 8.1.
+bool martlet_curl_repeats_uploads(void);
 /// Has libcurl write its log, or ends that.
 int martlet_easy_log(void *easy, bool is_on);
 /// Reads a line of the log: returns 1 and the transfer's stream of HTTP/2, 2 and the last stream that a server says to
@@ -320,6 +323,9 @@ int64_t martlet_socket_taken(int socket);
 /// How many bytes the peer has acknowledged, and how many wait for that; where the system does not tell, the former is
 /// the negative of the latter.
 int64_t martlet_socket_acknowledged(int socket, int64_t *queued);
+/// Whether a socket takes bytes now: a third of its buffer is free, or it has ended.
+bool martlet_socket_has_room(int socket);
+
 /// The local port of a TCP socket, or -1.
 int martlet_socket_port(int socket);
 void martlet_close(int descriptor);

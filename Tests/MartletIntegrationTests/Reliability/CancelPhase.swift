@@ -80,14 +80,20 @@
       let hole = try BlackHole()
       let client = lane.client()
       // Those that fill its queue.
-      let others = attempts(at: hole.port)
+      let others = sockets(to: hole.port, .isConnecting)
       return CancelScene(
-        client: client, request: .get(RequestTarget(hole.url)), isReached: { _ in attempts(at: hole.port) > others },
-        isClosed: { attempts(at: hole.port) <= others }, end: { hole.close() })
+        client: client, request: .get(RequestTarget(hole.url)),
+        isReached: { _ in sockets(to: hole.port, .isConnecting) > others },
+        isClosed: { sockets(to: hole.port, .isConnecting) <= others }, end: { hole.close() })
     }
 
-    /// How many sockets of the machine wait for a connection to a port of 127.0.0.1, as `proc(5)` has them.
-    private static func attempts(at port: Int) -> Int {
+    private enum SocketState: String {
+      case isConnected = "01"
+      case isConnecting = "02"
+    }
+
+    /// How many sockets of the machine to a port of 127.0.0.1 are in a state, as `proc(5)` has them.
+    private static func sockets(to port: Int, _ state: SocketState) -> Int {
       // Foundation reads no more of it than the system gives at once.
       var table: [UInt8] = []
       let descriptor = open("/proc/net/tcp", O_RDONLY | O_CLOEXEC)
@@ -97,7 +103,7 @@
       let place = "0100007F:" + String(format: "%04lX", port)
       return table.split(separator: 0x0A).count { line in
         let words = line.split(separator: 0x20, maxSplits: 4).map { String(decoding: $0, as: UTF8.self) }
-        return words.count > 3 && words[2] == place && words[3] == "02"
+        return words.count > 3 && words[2] == place && words[3] == state.rawValue
       }
     }
 
@@ -112,19 +118,17 @@
         }, isClosed: { server.openConnections == 0 })
     }
 
-    /// The server does not read, and so does not see the end either, which comes after the bytes: the descriptor counts.
+    /// The server does not read, and so does not see the end either, which comes after the bytes: the client's socket counts.
     private static func sending(_ lane: Lane) throws -> CancelScene {
       let server = try MockServer(.ok(), options: MockServer.Options(onConnect: { _ in .acceptAndStall }))
-      let descriptors = Shared(0)
       return CancelScene(
         client: lane.client(), request: .put(RequestTarget(server.url), body: .data(Data(count: 32 << 20))),
         isReached: { signs in
           guard signs.moved > 0 else { return false }
           // Until all buffers on the way are full.
           try? await Task.sleep(for: .milliseconds(30))
-          descriptors.withLock { $0 = ProcessFacts.descriptorCount }
-          return server.port > 0
-        }, isClosed: { ProcessFacts.descriptorCount < descriptors.withLock { $0 } })
+          return sockets(to: server.port, .isConnected) == 1
+        }, isClosed: { sockets(to: server.port, .isConnected) == 0 })
     }
 
     private static func waiting(

@@ -8,8 +8,9 @@ import Testing
 /// Who speaks HTTP/1.1 gets the text `one`, with the pauses of its path after the first letter, and those of `until:NUMBER`,
 /// which end when that request is read; of the other steps there is `close`, instead of an answer.
 ///
-/// `/NUMBER/STEP/STEP…` is answered by its steps, one after the other. Each head has the number in `x-number`. Where the
-/// first step is `early`, the answer does not wait for the end of the request.
+/// `/NUMBER/STEP/STEP…` is answered by its steps, one after the other. Each head has the number in `x-number`, and in
+/// `x-body` the length and the Adler-32 of the request's body. Where the first step is `early`, the answer does not wait for
+/// the end of the request; where it is `slow:MS`, the server grants a window of 64 MiB and reads nothing for some time.
 struct HTTP2Server {
   let url: String
   private let process: ToolProcess
@@ -21,14 +22,16 @@ struct HTTP2Server {
   ///   - streams: The most streams on a connection (SETTINGS_MAX_CONCURRENT_STREAMS); `nil` to set none.
   ///   - oldConnections: On how many connections it agrees on HTTP/1.1, whatever is offered, before it takes HTTP/2.
   ///   - path: The unix socket on which it listens; `nil` for a port.
+  ///   - receiveBuffer: How many bytes the system keeps that it has not read; 0 for what is usual.
   /// - Throws: What fails in the test, if it does not start.
   init(
     _ identity: CertificateAuthority.Identity? = nil, streams: Int? = nil, oldConnections: Int = 0,
-    unixSocket path: String? = nil
+    unixSocket path: String? = nil, receiveBuffer: Int = 0
   ) async throws {
     let files = identity.map { [$0.certificate.path, $0.key.path] } ?? []
     let process = try TestProgram.python.start(
-      ["-u", "-c", Self.program, streams.map { "\($0)" } ?? "", "\(oldConnections)", path ?? ""] + files)
+      ["-u", "-c", Self.program, streams.map { "\($0)" } ?? "", "\(oldConnections)", path ?? "", "\(receiveBuffer)"]
+        + files)
     _ = await becomes(every: .milliseconds(2)) { process.outputSoFar.contains("\n") || !process.isRunning }
     let line = process.outputSoFar.split(separator: "\n").first.map(String.init) ?? ""
     let port = try #require(Int(line), "the server has not started: \(process.errorsSoFar)")
@@ -82,7 +85,7 @@ struct HTTP2Server {
   /// - `lie:LENGTH:TYPE:FLAGS:STREAM:HEX`: the same with another length. `raw:HEX`: bytes.
   /// - `wait:MS`, `close`, `signal:NUMBER:PROCESS` and `COUNT*STEP`.
   private static let program = """
-    import os, socket, ssl, struct, sys, threading, time
+    import os, socket, ssl, struct, sys, threading, time, zlib
     import hpack
 
     def frame(kind, flags, stream, payload=b"", length=None):
@@ -107,6 +110,7 @@ struct HTTP2Server {
             self.encoder = hpack.Encoder()
             self.decoder = hpack.Decoder()
             self.last_stream = 2 ** 31
+            self.bodies = {}
 
         def block(self, words, first):
             fields = first + [tuple(word.split("=", 1)) for word in words]
@@ -121,7 +125,9 @@ struct HTTP2Server {
             name, words = words[0], words[1:]
             if name in ("head", "end"):
                 status = words[0] if words else "200"
-                fields = self.block(words[1:], [(":status", status), ("x-number", number)])
+                count, adler = self.bodies.get(stream, (0, 1))
+                body = ("x-body", f"{count} {adler}")
+                fields = self.block(words[1:], [(":status", status), ("x-number", number), body])
                 return frame(1, 5 if name == "end" else 4, stream, fields)
             if name == "trailer":
                 return frame(1, 5, stream, self.block(words, []))
@@ -150,6 +156,8 @@ struct HTTP2Server {
             if stream > self.last_stream:
                 return
             _, number, *steps = path.replace("/early", "", 1).split("/")
+            if steps and steps[0].startswith("slow:"):
+                steps.pop(0)
             # In one piece: other threads write, too.
             os.write(1, f"request {number}\\n".encode())
             seen.add(number)
@@ -213,9 +221,16 @@ struct HTTP2Server {
                     for name in ("te", "connection", "trailer"):
                         if name in fields:
                             os.write(1, f"field {number} {name}: {fields[name]}\\n".encode())
-                    if isEnd or paths[stream].split("/")[2] == "early":
+                    first = (paths[stream].split("/") + [""])[2]
+                    if first.startswith("slow:"):
+                        window = struct.pack(">I", 64 << 20)
+                        self.socket.sendall(frame(8, 0, 0, window) + frame(8, 0, stream, window))
+                        time.sleep(int(first[5:]) / 1000)
+                    if isEnd or first == "early":
                         self.answer(paths.pop(stream), stream)
                 elif kind == 0:
+                    count, adler = self.bodies.get(stream, (0, 1))
+                    self.bodies[stream] = (count + len(payload), zlib.adler32(payload, adler))
                     if flags & 1 and stream in paths:
                         self.answer(paths.pop(stream), stream)
                 elif kind == 4 and not flags & 1:
@@ -245,16 +260,18 @@ struct HTTP2Server {
     seen = set()
     settings = struct.pack(">HI", 3, int(sys.argv[1])) if sys.argv[1] else b""
     old, contexts = int(sys.argv[2]), [None, None]
-    if len(sys.argv) > 4:
+    if len(sys.argv) > 5:
         for place, protocols in enumerate([["http/1.1"], ["h2", "http/1.1"]]):
             contexts[place] = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            contexts[place].load_cert_chain(sys.argv[4], sys.argv[5])
+            contexts[place].load_cert_chain(sys.argv[5], sys.argv[6])
             contexts[place].set_alpn_protocols(protocols)
     if sys.argv[3]:
         listener = socket.create_server(sys.argv[3], family=socket.AF_UNIX, backlog=64)
         print(1, flush=True)
     else:
         listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        if sys.argv[4] != "0":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(sys.argv[4]))
         print(listener.getsockname()[1], flush=True)
     while True:
         plain = listener.accept()[0]

@@ -203,6 +203,29 @@
       }
     }
 
+    /// libcurl asks once more without `Expect` only if it can use the connection again.
+    @Test(arguments: Lane.engines)
+    func `end an upload that has not begun, where what it expects is refused`(_ lane: Lane) async throws {
+      for close in ["", "Connection: close\r\n"] {
+        let server = try SteppedServer()
+        let client = lane.client { $0.timeout = .unlimited }
+        let (pieces, source) = AsyncStream.makeStream(of: Data.self)
+        defer { source.finish() }
+        async let status = client.post(
+          server.target, headers: ["Expect": "100-continue"], body: .stream(pieces), options: .accepts(.any)
+        ).status
+
+        try await server.request()
+        try await server.send("HTTP/1.1 100 Continue\r\n\r\n")
+        try await Task.sleep(for: .milliseconds(20))
+        try await server.send("HTTP/1.1 417 No\r\n\(close)Content-Length: 5\r\n\r\n")
+        try await Task.sleep(for: .milliseconds(20))
+        try await server.send("early")
+
+        #expect(try await status == .expectationFailed)
+      }
+    }
+
     @Test(arguments: Lane.engines) func `leave the connection to others if the request was sent`(_ lane: Lane)
       async throws
     {
@@ -224,6 +247,10 @@
       [
         ["head:200:content-length=5", "data:early"], ["head:200:content-length=5", "wait:5", "last:early"],
         ["end:204"], ["head:413:content-length=5", "wait:5", "data:early"], ["head:413", "wait:5", "last:early"],
+        ["head:413", "last:early"], ["head:303", "last:early"],
+        // libcurl goes on sending where the connection is to be closed.
+        ["goaway:0:0", "head:413", "wait:5", "last:early"], ["goaway:0:0", "head:413", "last:early"],
+        ["goaway:0:0", "head:413:content-length=5", "wait:5", "last:early"],
       ])
     func `end the stream of HTTP/2 and leave its connection`(_ lane: Lane, _ steps: [String]) async throws {
       let authority = try await CertificateAuthority()
@@ -231,16 +258,22 @@
       let client = lane.client { [root = authority.root] in
         $0.tls = .customRoots(pem: root)
         $0.timeout = .unlimited
+        $0.redirects = .off
       }
       // Without a length libcurl 7.88 hears of the end only if it is not kept from sending by the server's window.
-      for upload in steps == ["head:413", "wait:5", "last:early"] ? [.silent] : Upload.allCases {
+      let isSeenAtOnce = steps.contains { $0.contains("length") || $0 == "end:204" }
+      for upload in isSeenAtOnce ? Upload.allCases : [.silent, .late] {
         let body = upload.body().body
 
         let response = try await client.post(server.target(1, ["early"] + steps), body: body)
-        let next = try await client.get(server.target(2, ["head", "last:next"]))
+        // One of the kind that may use the same connection.
+        let isStream = upload != .large
+        let piece = isStream ? HTTPBody.stream(UploadPieces(Data("x".utf8), count: 1)) : nil
+        let next = try await client.send(
+          HTTPRequest(isStream ? .post : .get, server.target(2, ["head", "last:next"]), body: piece))
 
         #expect(response.text == (response.status == 204 ? "" : "early"))
-        #expect(next.text == "next" && next.connection?.isReused == true)
+        #expect(next.text == "next" && next.connection?.isReused == (steps[0] != "goaway:0:0"))
       }
     }
 
@@ -252,8 +285,10 @@
         ["head", "data:early", "wait:5", "trailer:a=b", "wait:20", "reset:0"],
         ["head", "data:abc", "wait:5", "reset:8"], ["head", "wait:5", "reset:0"], ["wait:5", "reset:0"],
         ["wait:5", "reset:8"], ["reset:0"],
+        ["head:200:content-length=10", "data:early", "wait:5", "reset:0"], ["head:200:content-length=10", "reset:0"],
+        ["head:200:content-length=5", "data:ear", "wait:20", "data:ly", "reset:8"],
       ])
-    func `are incomplete where the stream of HTTP/2 is reset, without a length`(
+    func `are incomplete where the stream of HTTP/2 is reset`(
       _ lane: Lane, _ steps: [String]
     ) async throws {
       let authority = try await CertificateAuthority()
@@ -269,6 +304,30 @@
 
         if let response = try? result.get() { Issue.record("\(upload): \(response.text)") }
       }
+    }
+
+    /// Of a connection that others use libcurl would tell nobody.
+    @Test(.needsHTTP2Server, arguments: Lane.engines)
+    func `are incomplete where the stream is reset beside others`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(authority.identity())
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.timeout = .unlimited
+      }
+      let other = client.start(.get(server.target(1, ["head", "data:other"])))
+      #expect(await becomes { server.count(of: 1) == 1 })
+
+      let answers = [["head", "data:abc", "wait:5", "reset:0"], ["wait:5", "reset:8"], ["reset:0"]]
+      for (number, steps) in answers.enumerated() {
+        for upload in [Upload.silent, .late] {
+          let target = server.target(number + 2, ["early"] + steps)
+          let result = await Result { try await client.post(target, body: upload.body().body) }
+
+          if let response = try? result.get() { Issue.record("\(steps), \(upload): \(response.text)") }
+        }
+      }
+      other.cancel()
     }
 
     /// With an upload that is silent libcurl tells nobody that the connection has broken.

@@ -27,6 +27,8 @@
     @exclusivity(unchecked) private var lists: [UnsafeMutableRawPointer] = []
     /// The connection that the transfer was sent on, by its addresses; `nil` where it has none.
     @exclusivity(unchecked) private(set) var connectionName: UInt64?
+    /// Whether the transfer was sent on a connection of HTTP/2, as far as known.
+    @exclusivity(unchecked) private(set) var isMultiplexed = false
     /// The transfer's stream of HTTP/2, where libcurl tells.
     @exclusivity(unchecked) private(set) var stream: UInt32?
     /// Whether libcurl wants to send once more: what it says from then on is about other connections, too.
@@ -223,7 +225,7 @@
         name = loop.unnamedCount
       }
       let (isReused, isSecure) = (isReused, transfer.wire.origin.scheme == "https")
-      let isMultiplexed = transfer.hasPriorKnowledge || isSecure && isHTTP2
+      isMultiplexed = transfer.hasPriorKnowledge || isSecure && isHTTP2
       if isSecure, isReused, !isMultiplexed, isTaken(name, by: transfer) {
         transfer.isMisplaced = true
         return false
@@ -347,7 +349,7 @@
       (connectionName, stream, tls, proxyTLS) = (nil, nil, nil, nil)
       if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
       (isGuarded, isLogging, isRepeating, wasKept) = (false, false, false, false)
-      closesKeptConnection = false
+      (closesKeptConnection, isMultiplexed) = (false, false)
     }
 
     /// Keeps a list as long as libcurl may read it.

@@ -195,6 +195,9 @@
     /// libcurl itself fails such a transfer.
     static let hidesEnd = martlet_curl_version() < 0x080300
 
+    /// Whether what is sent over HTTP/2 may be sent twice if the socket is full.
+    static let repeatsUploads = martlet_curl_repeats_uploads()
+
     /// Whether the streams of an HTTP/2 connection that breaks end without an error, and GOAWAY is told of.
     static let hidesBrokenConnections = martlet_curl_hides_broken_connections()
   }

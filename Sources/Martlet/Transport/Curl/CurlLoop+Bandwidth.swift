@@ -1,13 +1,13 @@
 #if os(Linux)
   import CMartletShim
 
-  /// Transfers that wait for their part of a limited bandwidth.
+  /// Transfers that wait for their part of a limited bandwidth, or for room in their sockets.
   extension CurlLoop {
     /// Has a transfer wait for its turn, in microseconds from now.
     func throttle(_ transfer: CurlTransfer, for wait: Int64) {
       throttleTime = min(throttleTime ?? .max, martlet_microseconds() + wait)
-      guard let throttle = transfer.throttle, !throttle.isListed else { return }
-      throttle.isListed = true
+      guard !transfer.isListed else { return }
+      transfer.isListed = true
       throttled.append(transfer)
     }
 
@@ -22,7 +22,7 @@
         throttleTime = nil
         var hasServed = false
         for transfer in waiting {
-          transfer.throttle?.isListed = false
+          transfer.isListed = false
           let (goesOn, wait) = transfer.takeTurn(at: now)
           if let wait { throttle(transfer, for: wait) }
           guard goesOn else { continue }
@@ -38,6 +38,7 @@
     func endThrottling(_ transfer: CurlTransfer) {
       transfer.leaveThrottle()
       throttled.removeAll { $0 === transfer }
+      transfer.isListed = false
       throttleTime = throttled.isEmpty ? nil : 0
     }
   }

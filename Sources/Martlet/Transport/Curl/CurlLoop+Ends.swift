@@ -9,11 +9,29 @@
     func findEnded(_ multi: UnsafeMutableRawPointer) {
       noteEnded(multi)
       while let handle = multiplexed.nextToAsk({ $0.transfer?.isPaused == false }) {
-        // A pause that ends at once has libcurl receive.
-        if let transfer = handle.transfer { pause(transfer, holdsUpload: !transfer.holdsUpload, multi) }
-        if let transfer = handle.transfer { pause(transfer, holdsUpload: transfer.holdsUpload, multi) }
-        _ = martlet_multi_act(multi, -1, 0)
+        receive(handle, multi)
         noteEnded(multi)
+      }
+    }
+
+    /// Has libcurl receive, by a pause that ends at once.
+    private func receive(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer) {
+      if let transfer = handle.transfer { pause(transfer, holdsUpload: !transfer.holdsUpload, multi) }
+      if let transfer = handle.transfer { pause(transfer, holdsUpload: transfer.holdsUpload, multi) }
+      _ = martlet_multi_act(multi, -1, 0)
+    }
+
+    /// Has libcurl read on where nothing else may make it.
+    ///
+    /// libcurl 7.88 stops in the middle of what it has read when the buffer of a stream is full, and does not come back to the
+    /// rest before something comes on the socket.
+    func readOn(_ multi: UnsafeMutableRawPointer) {
+      let transfers = mayHoldMore
+      mayHoldMore = []
+      for transfer in transfers {
+        guard let handle = transfer.handle, let socket = connection(of: handle) else { continue }
+        guard let watch = watches[socket], watch.wanted & 1 != 0 else { continue }
+        act(on: martlet_event(socket: socket, events: 1), multi)
       }
     }
 
@@ -27,10 +45,21 @@
       }
     }
 
+    /// A transfer is about to send on a connection.
+    func uses(_ transfer: CurlTransfer, _ connection: UInt64, isNew: Bool) {
+      if isNew, goaways.count > 0 { goaways[connection] = nil }  // It was another one's with the same addresses.
+      resting.use(connection, by: transfer)
+    }
+
     /// Tells libcurl which directions still have to wait; the other ones go on.
     func goOn(with transfer: CurlTransfer) {
       guard let multi else { return }
       pause(transfer, holdsUpload: transfer.holdsUpload, multi)
+      if transfer.isUploadStopped, !transfer.isAlone, let handle = transfer.handle {
+        // A response that has come before ends with the end of the request, of which libcurl hears when it receives.
+        _ = martlet_multi_act(multi, -1, 0)
+        receive(handle, multi)
+      }
       if transfer.wire.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }
     }
 

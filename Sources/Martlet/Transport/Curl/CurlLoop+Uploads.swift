@@ -42,7 +42,7 @@
     }
 
     /// The socket of a transfer, whoever else uses it.
-    private func connection(of handle: CurlHandle) -> CInt? {
+    func connection(of handle: CurlHandle) -> CInt? {
       let own = watches.first { $0.value.isConnection && $0.value.easy == handle.easy }
       if let own { return own.key }
       let port = martlet_easy_number(handle.easy, CInt(martlet_info_local_port))

@@ -32,6 +32,8 @@
     @exclusivity(unchecked) var mayBeAnswered: [CurlTransfer] = []
     /// What servers have said with GOAWAY, by the connection's name.
     @exclusivity(unchecked) var goaways = RecentTable<UInt64, GoAway>(limit: 64)
+    /// Those of whose connections libcurl may have read more than it has handed over.
+    @exclusivity(unchecked) var mayHoldMore: [CurlTransfer] = []
     @exclusivity(unchecked) private var heads: [CurlTransfer] = []
     @exclusivity(unchecked) private var bodies: [CurlTransfer] = []
     /// The transfers whose readers are to get what has come when a piece is full, and when at the latest.
@@ -191,6 +193,7 @@
         self.deadline = nil
         _ = martlet_multi_act(multi, -1, 0)
       }
+      if !mayHoldMore.isEmpty { readOn(multi) }
       takeEnded(multi)
       for transfer in bodies { transfer.endTurn() }
       bodies.removeAll(keepingCapacity: true)
@@ -349,7 +352,7 @@
       }
       _ = martlet_multi_remove(multi, handle.easy)
       if !lookups.isEmpty, let transfer = handle.transfer { lookups.ends(transfer, slot: transfer.slot) }
-      if let transfer = handle.transfer, transfer.throttle != nil { endThrottling(transfer) }
+      if let transfer = handle.transfer, transfer.throttle != nil || transfer.isListed { endThrottling(transfer) }
       // To libcurl before 8.7 the next chunked body would be trailers, too.
       let isClean = isClean && handle.transfer?.wire.trailers == nil
       if handle.transfer?.overhead != nil { metered -= 1 }
@@ -357,12 +360,6 @@
       handle.release()
       running -= 1
       if isClean && free.count < Self.maximumFree { free.append(handle) } else { handles[handle.easy] = nil }
-    }
-
-    /// A transfer is about to send on a connection.
-    func uses(_ transfer: CurlTransfer, _ connection: UInt64, isNew: Bool) {
-      if isNew, goaways.count > 0 { goaways[connection] = nil }  // It was another one's with the same addresses.
-      resting.use(connection, by: transfer)
     }
 
     /// Ends a connection that libcurl takes for an idle one; it sees the end before it uses it again.
@@ -409,6 +406,7 @@
     // MARK: Sockets and time
 
     private var nextTime: Int64? {
+      if !mayHoldMore.isEmpty { return 0 }
       var end = idleSince.map { $0 + connections.idleLifetime }
       if let deadline { end = min(end ?? deadline, deadline) }
       if let throttleTime { end = min(end ?? throttleTime, throttleTime) }
@@ -419,7 +417,7 @@
       return end
     }
 
-    private func act(on event: martlet_event, _ multi: UnsafeMutableRawPointer) {
+    func act(on event: martlet_event, _ multi: UnsafeMutableRawPointer) {
       guard let watch = watches[event.socket] else { return lookups.act(on: event.socket) }
       guard watch.wanted != 0 else {
         if let isSpoiled = resting.check(event.socket) { return isSpoiled ? giveUp(event.socket) : () }

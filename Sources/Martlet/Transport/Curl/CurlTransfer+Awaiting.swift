@@ -1,4 +1,13 @@
 #if os(Linux)
+  import CMartletShim
+
+  extension CurlTransfer {
+    /// With as many bytes in one turn of the loop a body comes fast.
+    static let fastTurn = 16 << 10
+    /// As many bytes in one turn may be all for which libcurl has room.
+    static let fullBuffer = Int(martlet_receive_size) / 2
+  }
+
   /// A caller that waits for the answer on its own thread.
   extension CurlTransfer {
     /// Sends it on this thread, if that is possible, else hands it to the loop.

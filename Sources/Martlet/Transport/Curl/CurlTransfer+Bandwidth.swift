@@ -13,6 +13,8 @@
     static let down = CurlWaits(rawValue: 4)
     /// The client sends as fast as it may already.
     static let up = CurlWaits(rawValue: 8)
+    /// The socket is full.
+    static let room = CurlWaits(rawValue: 16)
   }
 
   /// The part of one transfer in the limit of its client; under the lock of the loop.
@@ -40,8 +42,6 @@
 
     @exclusivity(unchecked) fileprivate var down: Share?
     @exclusivity(unchecked) fileprivate var up: Share?
-    /// Whether the loop looks after it.
-    @exclusivity(unchecked) var isListed = false
     /// Since when it waits for a turn, in either direction.
     @exclusivity(unchecked) fileprivate var start: Int64?
 
@@ -59,10 +59,15 @@
   }
 
   extension CurlTransfer {
+    /// What is given to libcurl at a time for a frame of HTTP/2 (RFC 9113 §4.2).
+    private static let largestFrame = 16 << 10
+    /// After how many microseconds to look once more whether a socket has room.
+    private static let roomPatience: Int64 = 2_000
+
     /// Whether libcurl waits before it receives.
     var isPaused: Bool { !waits.isDisjoint(with: [.reader, .down]) }
     /// Whether libcurl waits before it sends.
-    var holdsUpload: Bool { !waits.isDisjoint(with: [.bytes, .up]) }
+    var holdsUpload: Bool { !waits.isDisjoint(with: [.bytes, .up, .room]) }
 
     /// While it does not wait for the network, no limit for that applies.
     func wait(for reason: CurlWaits) {
@@ -72,7 +77,7 @@
 
     func endWaiting(for reasons: CurlWaits) {
       waits.subtract(reasons)
-      context.exchange.setPaused(!waits.isEmpty)
+      context.exchange.setPaused(!waits.subtracting(.room).isEmpty)
       if waits.isDisjoint(with: [.down, .up]) { noteTurn() }
     }
 
@@ -87,6 +92,21 @@
       throttle?.start = throttle?.start ?? martlet_microseconds()
       wait(for: direction)
       handle?.loop.throttle(self, for: time)
+    }
+
+    /// What of a buffer may be filled for a connection of HTTP/2; `nil` if the socket has no room, and the loop goes on with it
+    /// when there is.
+    ///
+    /// libcurl from 7.88 until 8.1 sends bytes twice if the socket is full after they were made a frame. It asks when a third of
+    /// the socket's buffer is free, but after a pause at once.
+    func fitting(_ buffer: UnsafeMutableRawBufferPointer) -> UnsafeMutableRawBufferPointer? {
+      guard CurlLibrary.repeatsUploads, let handle, handle.isMultiplexed else { return buffer }
+      if let socket = handle.loop.connection(of: handle), !martlet_socket_has_room(socket) {
+        waits.insert(.room)
+        handle.loop.throttle(self, for: Self.roomPatience)
+        return nil
+      }
+      return UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Self.largestFrame))
     }
 
     /// Whether bytes may be received now; if not, the loop goes on with it in its turn.
@@ -115,6 +135,7 @@
       var ended: CurlWaits = []
       let down = waits.contains(.down) ? throttle?.down?.claim(ObjectIdentifier(self), at: now) : nil
       let up = waits.contains(.up) ? throttle?.up?.claim(ObjectIdentifier(self), at: now) : nil
+      ended.insert(.room)
       if down == nil { ended.insert(.down) }
       if up == nil { ended.insert(.up) }
       ended.formIntersection(waits)

@@ -7,7 +7,7 @@
     ///
     /// - Returns: Whether libcurl has to go on.
     func fed() -> Bool {
-      guard holdsUpload, !isEnded else { return false }
+      guard holdsUpload || isUploadStopped, !isEnded else { return false }
       if waits.contains(.up) { leaveUploadThrottle() }
       endWaiting(for: [.bytes, .up])
       return true
@@ -21,7 +21,7 @@
       isUploadStopped = true
       upload.stop()
       // Else it would wait for bytes before it ends.
-      if holdsUpload { mailbox.post(.fed(self)) }
+      if holdsUpload || !isAlone { mailbox.post(.fed(self)) }
     }
 
     /// Watches the raw bytes of a chunked body for its end, if libcurl may not tell.
@@ -41,11 +41,14 @@
     ///   - isReading: Whether libcurl wants more of the response, as far as known.
     /// - Returns: The code that libcurl would end with, or `nil` if the response goes on.
     func endOfResponse(_ handle: CurlHandle?, isReading: Bool) -> CInt? {
-      guard sends.count > 0, !isPaused, undecided == nil, !isExpectationRefused else { return nil }
+      guard sends.count > 0, !isPaused, undecided == nil else { return nil }
       guard body != nil else { return isReading ? nil : 52 }  // GOT_NOTHING
+      if isExpectationRefused { return isReading ? nil : 42 }  // ABORTED_BY_CALLBACK
       guard isAlone else {
         guard let handle, !hasSentAll(handle) else { return nil }
-        if let expected { return received == expected ? 0 : nil }
+        if let expected, received == expected { return 0 }
+        // It is about to be told that nothing more is sent, and ends then.
+        if isUploadStopped, holdsUpload { return nil }
         // Of a connection that others use libcurl reads on. On one of its own it stops when the stream was reset, without an
         // error, and of what came with that libcurl 7.88 loses the last piece.
         return !isReading && handle.isAloneOnConnection ? 18 : nil
@@ -63,8 +66,9 @@
     /// Whether libcurl has written the whole request body.
     private func hasSentAll(_ handle: CurlHandle) -> Bool {
       guard let upload else { return true }
-      // Of trailers that are still being written libcurl tells nothing.
-      return upload.trailers == nil && upload.isAtEnd && martlet_easy_sent_count(handle.easy) >= upload.offset
+      // Of trailers and of the last chunk libcurl does not tell whether they are written.
+      guard upload.trailers == nil, upload.isAtEnd, upload.length != nil || !isAlone else { return false }
+      return martlet_easy_sent_count(handle.easy) >= upload.offset
     }
   }
 #endif

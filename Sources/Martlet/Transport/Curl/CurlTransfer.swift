@@ -30,9 +30,6 @@
       var caller: Suspension<StreamedResponse>?
     }
 
-    /// With as many bytes in one turn of the loop a body comes fast.
-    static let fastTurn = 16 << 10
-
     let wire: CurlRequest
     let isRoomAwaited = Atomic(false)
     /// Who has to hear that the loop is done with the transfer; set before the start.
@@ -68,6 +65,8 @@
     var rest: Int64? { isAlone && throttle == nil ? expected.map { $0 - received } : nil }
     /// What libcurl waits for.
     @exclusivity(unchecked) var waits: CurlWaits = []
+    /// Whether the loop looks after it when a wait is over.
+    @exclusivity(unchecked) var isListed = false
     /// Whether it is not started yet, because a stream has to show first that it is empty.
     @exclusivity(unchecked) private(set) var isHeld = false
     @exclusivity(unchecked) private(set) var received: Int64 = 0
@@ -224,10 +223,10 @@
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> CurlUpload.Piece {
       guard let upload else { return .bytes(0) }
-      // libcurl neither sends more nor takes it for the end.
-      if isUploadStopped { return .wait }
+      // libcurl neither sends more nor takes it for the end. A stream of HTTP/2 may end, which leaves its connection.
+      if isUploadStopped { return isAlone ? .wait : .bytes(0) }
       upload.noteAnswer()
-      guard let buffer = limited(buffer) else { return .wait }
+      guard let buffer = fitting(buffer).flatMap({ limited($0) }) else { return .wait }
       let piece = upload.read(into: buffer)
       switch piece {
       case .bytes(0): context.exchange.didSendAll()
@@ -375,6 +374,7 @@
           noteLength()
           if unreported == 0 { handle?.loop.hasBytes(self) }
           unreported += bytes.count
+          if !isAlone, throttle != nil || unreported >= Self.fullBuffer { handle?.loop.mayHoldMore.append(self) }
         case .wait: wait(for: .reader)
         case .stop: break
         }

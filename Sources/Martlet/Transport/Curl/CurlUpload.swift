@@ -40,6 +40,8 @@
     private(set) var offset: Int64 = 0
     private var hasEnded = false
     private var isStarted = false
+    /// Whether another thread reads the next block: libcurl may ask again, though it was told to wait.
+    private var isFetching = false
     /// When the server was asked for leave, until it gave it.
     private var askedAt: Int64?
     private var onSilence: (@Sendable () -> Void)?
@@ -164,7 +166,11 @@
       let count = Int(clamping: min(Int64(target.count), rest))
       guard count > 0, let base = target.baseAddress else { return .bytes(0) }
       let taken = take(into: target)
-      guard case .wait = taken else { return taken }
+      guard case .wait = taken else {
+        isFetching = false
+        return taken
+      }
+      if isFetching { return .wait }
       let got = martlet_read_now(file, base, count, offset)
       guard got > 0 else {
         fetch(file, at: offset, count: Int(clamping: min(Int64(Self.block), rest)))
@@ -179,6 +185,7 @@
 
     /// Has another thread read a block that is not in the system's cache, or was not read at once for another reason.
     private func fetch(_ file: CInt, at offset: Int64, count: Int) {
+      isFetching = true
       DispatchQueue.global(qos: .userInitiated).async { [self] in
         guard !buffer.isStopped else { return }
         var block = Data(count: count)

@@ -1,0 +1,121 @@
+#if os(Linux)
+  import Foundation
+  import Martlet
+  import TestSupport
+  import Testing
+
+  /// Bodies over HTTP/2 that come faster than they are taken.
+  @Suite(.hangLimit) struct HTTP2BodyTests {
+    private struct Sum: Equatable {
+      var count = 0
+      /// Adler-32.
+      var (low, high) = (1, 0)
+
+      mutating func add(_ bytes: Data) {
+        count += bytes.count
+        for byte in bytes {
+          low = (low + Int(byte)) % 65521
+          high = (high + low) % 65521
+        }
+      }
+
+      var text: String { "\(count) \(high << 16 | low)" }
+    }
+
+    /// Equal pieces, each some microseconds after the one before: slower than libcurl, faster than the server.
+    private struct Paced: AsyncSequence, AsyncIteratorProtocol {
+      let piece: Data
+      var rest: Int
+
+      func makeAsyncIterator() -> Paced { self }
+
+      mutating func next() async -> Data? {
+        guard rest > 0 else { return nil }
+        rest -= 1
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < .microseconds(40) {}
+        return piece
+      }
+    }
+
+    private static func bytes(_ count: Int) -> Data {
+      Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+    }
+
+    /// libcurl 7.88 would send once more what it had sent already.
+    @Test(.needsHTTP2Server, arguments: Lane.engines, [100, 900, 5_000])
+    func `small pieces are sent once, however full the socket is`(_ lane: Lane, _ size: Int) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(authority.identity(), receiveBuffer: 64 << 10)
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.timeout = .unlimited
+      }
+      let piece = Self.bytes(size)
+      let count = min(30_000, Stress.count(12_000_000, full: 24_000_000) / size)
+      var sum = Sum()
+      for _ in 0..<count { sum.add(piece) }
+
+      let pieces = Paced(piece: piece, rest: count)
+      let response = try await client.post(server.target(1, ["slow:1000", "head", "last:read"]), body: .stream(pieces))
+
+      #expect(response.text == "read")
+      #expect(response.headers["x-body"] == sum.text)
+    }
+
+    @Test(.needsHTTP2Server, arguments: Lane.engines)
+    func `a body in memory is sent once, however full the socket is`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(authority.identity(), receiveBuffer: 64 << 10)
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.timeout = .unlimited
+      }
+      let body = Self.bytes(Stress.count(8 << 20, full: 32 << 20) + 77)
+      var sum = Sum()
+      sum.add(body)
+
+      let response = try await client.post(server.target(1, ["slow:300", "head", "last:read"]), body: .data(body))
+
+      #expect(response.text == "read")
+      #expect(response.headers["x-body"] == sum.text)
+    }
+
+    /// libcurl 7.88 forgets what it has read when the buffer of a stream is full.
+    @Test(.needsHTTP2Server, arguments: Lane.engines)
+    func `a limited download gets all that came at once`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(authority.identity())
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.timeout = .unlimited
+        $0.bandwidth = .limit(down: 500_000)
+      }
+      for (number, size) in [(1, 10), (4, 3800), (1, 15_000), (13, 1200), (40, 5000)] {
+        let response = try await client.get(server.target(size, ["head", "\(number)*fill:\(size)", "last:"]))
+
+        #expect(response.body.count == number * size)
+      }
+    }
+
+    @Test(.needsHTTP2Server, arguments: Lane.engines)
+    func `large downloads beside a silent one get all that came at once`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(authority.identity())
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.timeout = .unlimited
+      }
+      let silent = client.start(.get(server.target(0, ["head", "data:x"])))
+      #expect(await becomes { server.count(of: 0) == 1 })
+      for number in 1...Stress.count(20, full: 200) {
+        let count = 2 + number % 9
+        let response = try await client.get(
+          server.target(number, ["head", "\(count)*13*fill:\(9_000 + number * 7)", "last:"]))
+
+        #expect(response.body.count == count * 13 * (9_000 + number * 7))
+      }
+      silent.cancel()
+    }
+  }
+#endif
