@@ -190,5 +190,26 @@
         }
       }
     }
+
+    /// What may have been processed is the policy's to repeat, not the connection's.
+    @Test(arguments: Lane.engines)
+    func `a GET that is reset is sent as often as its policy says`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(try await authority.identity())
+      let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+      _ = try await client.get(server.target(100, ["head", "last:ok"]))
+
+      for code in 0..<13 where code != 7 {
+        let policies: [RetryPolicy] = [.off, .standard, .backoff(attempts: 3, base: .milliseconds(1))]
+        for (index, policy) in policies.enumerated() {
+          let target = server.target(code * 3 + index, ["reset:\(code)"])
+          let result = await Result { try await client.get(target, options: .retry(policy)) }
+
+          #expect((try? result.get()) == nil, "\(code)")
+          let count = server.count(of: code * 3 + index)
+          #expect(index < 2 ? count == 1 : code == 2 ? count == 3 : (1...3).contains(count), "\(code), \(policy)")
+        }
+      }
+    }
   }
 #endif

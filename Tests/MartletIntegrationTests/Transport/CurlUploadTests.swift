@@ -34,6 +34,41 @@
       if length == 0 { #expect(server.requests.map { $0.header("Content-Length") } == ["0", "0"]) }
     }
 
+    /// libcurl asks also though it was told to wait, as when another stream of its connection has something to send.
+    @Test func `reads each block of a file once, however often it is asked`() async throws {
+      let folder = try TemporaryFolder()
+      let bytes = Self.bytes(3 << 20)
+      let file = folder.url.appending(path: "body")
+      try bytes.write(to: file)
+      // Out of the system's cache, where it can be had.
+      let descriptor = open(file.path, O_RDONLY | O_CLOEXEC)
+      fsync(descriptor)
+      posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+      close(descriptor)
+      let upload = try CurlUpload(
+        HTTPBody.file(file).content, length: Int64(bytes.count), request: .post("https://a.test/"))
+      let told = Locked(0)
+      upload.attach(onBytes: { told.withLock { $0 += 1 } }, onFailure: { Issue.record($0) })
+      var memory = [UInt8](repeating: 0, count: 50_000)
+      var sent = Data()
+      var isWaiting = false
+      while sent.count < bytes.count {
+        let before = told.withLock { $0 }
+        switch memory.withUnsafeMutableBytes({ upload.read(into: $0) }) {
+        case .bytes(let count):
+          sent += memory[..<count]
+          isWaiting = false
+        case .failed(let error): throw error
+        case .wait where isWaiting:
+          #expect(await becomes { told.withLock { $0 } > before })
+          isWaiting = false
+        case .wait: isWaiting = true
+        }
+      }
+
+      #expect(sent == bytes)
+    }
+
     @Test(arguments: [true, false])
     func `sends pieces of any size`(isLengthKnown: Bool) async throws {
       let server = try MockServer(answering: MockResponse.echo)

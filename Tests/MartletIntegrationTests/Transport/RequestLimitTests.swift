@@ -34,6 +34,28 @@
       #expect(server.connectionCount() <= (streams == nil ? 1 : 6))
     }
 
+    /// libcurl has one list of those that wait for a connection to share.
+    @Test(.needsHTTP2Server, arguments: Lane.engines)
+    func `a host that is silent in TLS holds up no other one`(_ lane: Lane) async throws {
+      let authority = try await CertificateAuthority()
+      let silent = try MockServer(.ok(), options: MockServer.Options(onConnect: { _ in .acceptAndStall }))
+      let server = try await HTTP2Server(try await authority.identity())
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.timeout = .unlimited
+        $0.maximumConnectionsPerHost = 50
+        $0.maximumConnections = 200
+      }
+      defer { client.cancelAll() }
+      for _ in 0..<30 { client.start(.get("https://127.0.0.1:\(silent.port)/")) }
+      #expect(await becomes { silent.connectionCount > 0 })
+
+      let responses = try await Self.send(10, client) { server.target($0, ["head", "wait:1", "last:ok"]) }
+
+      #expect(responses.count == 10 && responses.allSatisfy { $0.text == "ok" && $0.httpVersion == "2" })
+      #expect(server.connectionCount() == 1)
+    }
+
     @Test(.needs(.openssl, .nginx), arguments: Lane.engines)
     func `requests over HTTP/2 run side by side`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()

@@ -21,7 +21,8 @@
     @exclusivity(unchecked) private var connectTimeout = 0
     @exclusivity(unchecked) private var pieceSize: Int?
     @exclusivity(unchecked) private var lastConnection: ConnectionInfo?
-    @exclusivity(unchecked) private var waitsForSharing = false
+    /// Whether its transfer rather waits for a connection that it can share than it makes one.
+    @exclusivity(unchecked) private(set) var waitsForSharing = false
     @exclusivity(unchecked) private var connectionKey = ExclusiveConnections.shared
     @exclusivity(unchecked) private var needsNewConnection = false
     @exclusivity(unchecked) private var lists: [UnsafeMutableRawPointer] = []
@@ -239,6 +240,7 @@
         connectionName = name
         loop.uses(transfer, name, isNew: !isReused)
       }
+      if waitsForSharing, !isReused { loop.joinable.insert(transfer.wire.origin) }
       if isSecure, transfer.sharing == .agreed, isMultiplexed || !isReused, transfer.route?.sharesConnections != false {
         transfer.slot.noteVersion(isMultiplexed: isMultiplexed)
       }

@@ -41,6 +41,12 @@
       }
     }
 
+    /// The socket of which libcurl wants to read for a transfer.
+    func socket(of transfer: CurlTransfer) -> CInt? {
+      let easy = transfer.handle?.easy
+      return watches.first { $0.value.isConnection && $0.value.wanted & 1 != 0 && $0.value.easy == easy }?.key
+    }
+
     /// The socket of a transfer, whoever else uses it.
     func connection(of handle: CurlHandle) -> CInt? {
       let own = watches.first { $0.value.isConnection && $0.value.easy == handle.easy }

@@ -34,6 +34,8 @@
     @exclusivity(unchecked) var goaways = RecentTable<UInt64, GoAway>(limit: 64)
     /// Those of whose connections libcurl may have read more than it has handed over.
     @exclusivity(unchecked) var mayHoldMore: [CurlTransfer] = []
+    /// The origins whose waiting requests are to look for a connection.
+    @exclusivity(unchecked) var joinable: Set<Origin> = []
     @exclusivity(unchecked) private var heads: [CurlTransfer] = []
     @exclusivity(unchecked) private var bodies: [CurlTransfer] = []
     /// The transfers whose readers are to get what has come when a piece is full, and when at the latest.
@@ -194,6 +196,7 @@
         _ = martlet_multi_act(multi, -1, 0)
       }
       if !mayHoldMore.isEmpty { readOn(multi) }
+      if !joinable.isEmpty { joinWaiting(multi) }
       takeEnded(multi)
       for transfer in bodies { transfer.endTurn() }
       bodies.removeAll(keepingCapacity: true)
@@ -334,6 +337,9 @@
     /// What libcurl leaves in a handle whose transfer failed or was given up is not ours to know: it is used no more.
     private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
       handle.leaveConnection(.surely)
+      if handle.waitsForSharing, let transfer = handle.transfer, transfer.sends.count == 0 {
+        joinable.insert(transfer.wire.origin)
+      }
       // Before another transfer gets the connection.
       if let transfer = handle.transfer {
         marks.forget(transfer)
@@ -392,11 +398,6 @@
       unflushed.removeAll(keepingCapacity: true)
     }
 
-    private func socket(of transfer: CurlTransfer) -> CInt? {
-      let easy = transfer.handle?.easy
-      return watches.first { $0.value.isConnection && $0.value.wanted & 1 != 0 && $0.value.easy == easy }?.key
-    }
-
     private func lookAtMarks(_ multi: UnsafeMutableRawPointer) {
       for socket in marks.look(at: martlet_microseconds()) where (watches[socket]?.wanted ?? 0) & 1 != 0 {
         act(on: martlet_event(socket: socket, events: 1), multi)
@@ -406,7 +407,7 @@
     // MARK: Sockets and time
 
     private var nextTime: Int64? {
-      if !mayHoldMore.isEmpty { return 0 }
+      if !mayHoldMore.isEmpty || !joinable.isEmpty { return 0 }
       var end = idleSince.map { $0 + connections.idleLifetime }
       if let deadline { end = min(end ?? deadline, deadline) }
       if let throttleTime { end = min(end ?? throttleTime, throttleTime) }
