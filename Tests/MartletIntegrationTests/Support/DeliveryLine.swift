@@ -62,8 +62,8 @@
     /// The field in which an answer carries the name of its request.
     static let field = "X-Number"
 
-    /// For what is right, however busy the machine is.
-    static let patient = RequestOptions.timeout(idle: .seconds(50))
+    /// For what is right, however busy the machine is: it may not have told the client yet that a connection has ended.
+    static let patient = RequestOptions.timeout(idle: .seconds(50)).retry(.standard)
 
     private struct State {
       /// What is left of the plans for a request: one for each time that it is to come.
