@@ -630,7 +630,7 @@ area(
     ("download-replaces-file", "PartFile",
      "      if errno == EEXIST { return false }\n",
      '      if errno == EEXIST, !mutant("download-replaces-file") { return false }\n'
-     '      if mutant("download-replaces-file") { return try place(path, destination, true) }\n',
+     '      if mutant("download-replaces-file") { return try place(path, destination, true, calls) }\n',
      "DownloadTests DownloadPlaceTests"),
     ("download-helper-outlives", "ClientCore+Downloads",
      "let token = call.abortSource.onAbort { helper.abort($0) }",
