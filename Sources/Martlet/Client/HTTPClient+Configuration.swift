@@ -60,8 +60,8 @@ extension HTTPClient {
     ///
     /// With HTTP/1 each request needs one of its own. With HTTP/2 requests whose bodies are collected share one, or as many
     /// as the server's limit of streams makes necessary; see ``maximumRequestsPerHost``. On the engine of Linux each streamed
-    /// response has its own, so that a reader that sleeps holds up nobody else, unless there is only one. The system's
-    /// loaders do not tell the version in time: there it is the most requests.
+    /// response and each streamed request body has its own, so that a reader or a body that sleeps holds up nobody else,
+    /// unless there is only one. The system's loaders do not tell the version in time: there it is the most requests.
     public var maximumConnectionsPerHost: Int {
       get { transportSettings.maximumConnectionsPerHost }
       set { transportSettings.maximumConnectionsPerHost = max(1, newValue) }

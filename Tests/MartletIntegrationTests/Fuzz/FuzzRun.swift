@@ -103,7 +103,7 @@
       }
       // The client has not been harmed, and what the mutant has left behind is not taken for the answer.
       let next = DeliveryLine.firstNext + number
-      if let problem = await line.askWell(next, client) { wrong.append(problem) }
+      if let problem = await line.askWell(next, client, after: mutant.script.end) { wrong.append(problem) }
       names.insert(DeliveryLine.name(number))
       names.insert(DeliveryLine.name(next))
       tally.withLock {

@@ -104,7 +104,9 @@
               guard index < deliveries.count else { return }
               let delivery = deliveries[index]
               var problems = await delivery.meet(line, client)
-              if let problem = await line.askWell(DeliveryLine.firstNext + index, client) { problems.append(problem) }
+              let end = (delivery.sequel ?? delivery.plan).end
+              let next = DeliveryLine.firstNext + index
+              if let problem = await line.askWell(next, client, after: end) { problems.append(problem) }
               for problem in problems {
                 wrong.withLock { [description = delivery.plan.description] in
                   $0.append("\(delivery.name), \(delivery.reader): \(problem): \(description.prefix(2000))")

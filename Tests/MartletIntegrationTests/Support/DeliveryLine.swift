@@ -62,8 +62,8 @@
     /// The field in which an answer carries the name of its request.
     static let field = "X-Number"
 
-    /// For what is right, however busy the machine is: it may not have told the client yet that a connection has ended.
-    static let patient = RequestOptions.timeout(idle: .seconds(50)).retry(.standard)
+    /// For what is right, however busy the machine is.
+    static let patient = RequestOptions.timeout(idle: .seconds(50))
 
     private struct State {
       /// What is left of the plans for a request: one for each time that it is to come.
@@ -173,12 +173,15 @@
       return DeliveryPlan(pieces: [bytes], end: .keep)
     }
 
-    /// Asks for a good answer.
+    /// Asks for a good answer, after an answer that has ended in some way.
+    ///
+    /// Of a connection that the server has closed a busy machine may not have told the client yet.
     ///
     /// - Returns: What is wrong with what came, if anything is.
-    func askWell(_ number: Int, _ client: HTTPClient) async -> String? {
+    func askWell(_ number: Int, _ client: HTTPClient, after end: DeliveryPlan.End) async -> String? {
       let name = Self.name(number)
-      switch await ask(number, Self.good(number), .quick, client, options: Self.patient) {
+      let options = end == .keep ? Self.patient : Self.patient.retry(.standard)
+      switch await ask(number, Self.good(number), .quick, client, options: options) {
       case .success(let answer):
         let isRight = answer.status == 200 && answer.numbers == [name] && answer.body == Data(name.utf8)
         return isRight ? nil : "the next request got \(answer)"

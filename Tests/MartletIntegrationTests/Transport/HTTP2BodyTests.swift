@@ -38,6 +38,17 @@
       }
     }
 
+    /// A server, and a client that waits for ever.
+    private static func pair(_ lane: Lane, receiveBuffer: Int = 0) async throws -> (HTTP2Server, HTTPClient) {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(authority.identity(), receiveBuffer: receiveBuffer)
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.timeout = .unlimited
+      }
+      return (server, client)
+    }
+
     private static func bytes(_ count: Int) -> Data {
       Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
     }
@@ -45,12 +56,7 @@
     /// libcurl 7.88 would send once more what it had sent already.
     @Test(.needsHTTP2Server, arguments: Lane.engines, [100, 900, 5_000])
     func `small pieces are sent once, however full the socket is`(_ lane: Lane, _ size: Int) async throws {
-      let authority = try await CertificateAuthority()
-      let server = try await HTTP2Server(authority.identity(), receiveBuffer: 64 << 10)
-      let client = lane.client { [root = authority.root] in
-        $0.tls = .customRoots(pem: root)
-        $0.timeout = .unlimited
-      }
+      let (server, client) = try await Self.pair(lane, receiveBuffer: 64 << 10)
       let piece = Self.bytes(size)
       let count = min(30_000, Stress.count(12_000_000, full: 24_000_000) / size)
       var sum = Sum()
@@ -65,12 +71,7 @@
 
     @Test(.needsHTTP2Server, arguments: Lane.engines)
     func `a body in memory is sent once, however full the socket is`(_ lane: Lane) async throws {
-      let authority = try await CertificateAuthority()
-      let server = try await HTTP2Server(authority.identity(), receiveBuffer: 64 << 10)
-      let client = lane.client { [root = authority.root] in
-        $0.tls = .customRoots(pem: root)
-        $0.timeout = .unlimited
-      }
+      let (server, client) = try await Self.pair(lane, receiveBuffer: 64 << 10)
       let body = Self.bytes(Stress.count(8 << 20, full: 32 << 20) + 77)
       var sum = Sum()
       sum.add(body)
@@ -81,16 +82,38 @@
       #expect(response.headers["x-body"] == sum.text)
     }
 
+    @Test(.needsHTTP2Server, arguments: Lane.engines)
+    func `an upload ends at once when it is cancelled while the socket is full`(_ lane: Lane) async throws {
+      let (server, client) = try await Self.pair(lane, receiveBuffer: 64 << 10)
+      for number in 0..<3 {
+        let (sent, pieces) = (Shared(Int64(0)), Paced(piece: Self.bytes(900), rest: .max))
+        let steps = ["slow:1500", "head", "last:read"]
+        let upload = Task {
+          try await client.post(
+            server.target(number, steps), body: .stream(pieces),
+            options: .onProgress { progress in sent.withLock { $0 = progress.sent } })
+        }
+        // Until nothing moves any more.
+        var before: Int64 = -1
+        #expect(
+          await becomes(every: .milliseconds(50)) {
+            defer { before = sent.value }
+            return sent.value > 0 && sent.value == before
+          })
+
+        upload.cancel()
+
+        await #expect(throws: CancellationError.self) { try await upload.value }
+        #expect(try await client.get(server.target(100 + number, ["head", "last:next"])).text == "next")
+      }
+      #expect(await becomes { client.activity.current.running.isEmpty })
+    }
+
     /// libcurl 7.88 forgets what it has read when the buffer of a stream is full.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
     func `a limited download gets all that came at once`(_ lane: Lane) async throws {
-      let authority = try await CertificateAuthority()
-      let server = try await HTTP2Server(authority.identity())
-      let client = lane.client { [root = authority.root] in
-        $0.tls = .customRoots(pem: root)
-        $0.timeout = .unlimited
-        $0.bandwidth = .limit(down: 500_000)
-      }
+      let (server, base) = try await Self.pair(lane)
+      let client = base.derived { $0.bandwidth = .limit(down: 500_000) }
       for (number, size) in [(1, 10), (4, 3800), (1, 15_000), (13, 1200), (40, 5000)] {
         let response = try await client.get(server.target(size, ["head", "\(number)*fill:\(size)", "last:"]))
 
@@ -100,12 +123,7 @@
 
     @Test(.needsHTTP2Server, arguments: Lane.engines)
     func `large downloads beside a silent one get all that came at once`(_ lane: Lane) async throws {
-      let authority = try await CertificateAuthority()
-      let server = try await HTTP2Server(authority.identity())
-      let client = lane.client { [root = authority.root] in
-        $0.tls = .customRoots(pem: root)
-        $0.timeout = .unlimited
-      }
+      let (server, client) = try await Self.pair(lane)
       let silent = client.start(.get(server.target(0, ["head", "data:x"])))
       #expect(await becomes { server.count(of: 0) == 1 })
       for number in 1...Stress.count(20, full: 200) {

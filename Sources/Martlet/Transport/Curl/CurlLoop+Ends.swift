@@ -21,6 +21,9 @@
       _ = martlet_multi_act(multi, -1, 0)
     }
 
+    /// libcurl may have read more for a transfer than it has handed over.
+    func holdsMore(_ transfer: CurlTransfer) { if mayHoldMore.last !== transfer { mayHoldMore.append(transfer) } }
+
     /// Has libcurl read on where nothing else may make it.
     ///
     /// libcurl 7.88 stops in the middle of what it has read when the buffer of a stream is full, and does not come back to the

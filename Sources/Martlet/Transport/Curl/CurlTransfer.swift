@@ -374,7 +374,7 @@
           noteLength()
           if unreported == 0 { handle?.loop.hasBytes(self) }
           unreported += bytes.count
-          if !isAlone, throttle != nil || unreported >= Self.fullBuffer { handle?.loop.mayHoldMore.append(self) }
+          if !isAlone, throttle != nil || unreported >= Self.fullBuffer { handle?.loop.holdsMore(self) }
         case .wait: wait(for: .reader)
         case .stop: break
         }
