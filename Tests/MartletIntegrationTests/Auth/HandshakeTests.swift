@@ -150,6 +150,35 @@
       #expect((2...5).contains(server.requests.count), "\(server.requests.count)")
     }
 
+    @Test(hasNTLM, arguments: Lane.engines)
+    func `the last 401 is the answer while the body goes on`(lane: Lane) async throws {
+      let challenge = "NTLM TlRMTVNTUAACAAAAAAAAADAAAAABAogAAQIDBAUGBwgAAAAAAAAAAAQABAAwAAAAAAAAAA=="
+      func refusal(_ value: String) -> String {
+        "HTTP/1.1 401 No\r\nWWW-Authenticate: \(value)\r\nContent-Length: 0\r\n\r\n"
+      }
+      let server = try SteppedServer()
+      let client = Self.client(lane, server.url, Self.ada()).derived { $0.timeout = .unlimited }
+      async let known = client.get(server.target)
+      try await server.request()
+      try await server.send(refusal("NTLM"))
+      try await server.request()
+      try await server.send(refusal(challenge))
+      try await server.nextRequest()
+      try await server.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+      #expect(try await known.status == .ok)
+      let (body, isGone) = UploadPieces.endless()
+
+      async let refused = client.post(server.target, body: body)
+      try await server.request()
+      try await server.send(refusal(challenge))
+      try await server.nextRequest()
+      try await server.waitForBytes("begin")
+      try await server.send(refusal("NTLM"))
+
+      #expect(try await refused.status == .unauthorized)
+      #expect(await becomes(isGone))
+    }
+
     /// A challenge whose body has no end.
     private static func endless(_ body: MockResponse.Step) throws -> NTLMServer {
       let value = "NTLM TlRMTVNTUAACAAAAAAAAADAAAAABAogAAQIDBAUGBwgAAAAAAAAAAAQABAAwAAAAAAAAAA=="

@@ -43,6 +43,12 @@
     @discardableResult
     func request() async throws -> String {
       try await accept()
+      return try await nextRequest()
+    }
+
+    /// Reads the head of a request that comes on the same connection, without what is left of the one before.
+    @discardableResult
+    func nextRequest() async throws -> String {
       var bytes = Data()
       while true {
         if let end = bytes.firstRange(of: Data("\r\n\r\n".utf8)) {

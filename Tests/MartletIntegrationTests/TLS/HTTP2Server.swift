@@ -10,7 +10,8 @@ import Testing
 ///
 /// `/NUMBER/STEP/STEP…` is answered by its steps, one after the other. Each head has the number in `x-number`, and in
 /// `x-body` the length and the Adler-32 of the request's body. Where the first step is `early`, the answer does not wait for
-/// the end of the request; where it is `slow:MS`, the server grants a window of 64 MiB and reads nothing for some time.
+/// the end of the request; where it, or the one after that, is `slow:MS`, the server grants a window of 64 MiB and reads
+/// nothing for some time.
 struct HTTP2Server {
   let url: String
   private let process: ToolProcess
@@ -221,11 +222,12 @@ struct HTTP2Server {
                     for name in ("te", "connection", "trailer"):
                         if name in fields:
                             os.write(1, f"field {number} {name}: {fields[name]}\\n".encode())
-                    first = (paths[stream].split("/") + [""])[2]
-                    if first.startswith("slow:"):
+                    first, second = (paths[stream].split("/") + ["", ""])[2:4]
+                    slow = second if first == "early" else first
+                    if slow.startswith("slow:"):
                         window = struct.pack(">I", 64 << 20)
                         self.socket.sendall(frame(8, 0, 0, window) + frame(8, 0, stream, window))
-                        time.sleep(int(first[5:]) / 1000)
+                        time.sleep(int(slow[5:]) / 1000)
                     if isEnd or first == "early":
                         self.answer(paths.pop(stream), stream)
                 elif kind == 0:

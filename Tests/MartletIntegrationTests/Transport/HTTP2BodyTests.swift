@@ -109,6 +109,20 @@
       #expect(await becomes { client.activity.current.running.isEmpty })
     }
 
+    /// What libcurl writes of a stream that was reset tells it nothing.
+    @Test(.needsHTTP2Server, arguments: Lane.engines, [0, 8])
+    func `an upload ends where its stream is reset while the socket is full`(_ lane: Lane, code: Int) async throws {
+      let (server, client) = try await Self.pair(lane, receiveBuffer: 64 << 10)
+      for number in 0..<Stress.count(4, full: 40) {
+        let pieces = AsyncStream<Data> { $0.yield(Self.bytes(number * 50_000 + 1_000_000)) }
+        let steps = ["early", "slow:100", "head", "data:abc", "reset:\(code)", "wait:50"]
+
+        let result = await Result { try await client.post(server.target(number, steps), body: .stream(pieces)) }
+
+        if let response = try? result.get() { Issue.record("\(number): \(response.text)") }
+      }
+    }
+
     /// libcurl 7.88 forgets what it has read when the buffer of a stream is full.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
     func `a limited download gets all that came at once`(_ lane: Lane) async throws {

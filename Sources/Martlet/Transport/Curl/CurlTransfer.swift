@@ -275,6 +275,8 @@
           if head.framing.hasTransferCoding { watchChunks(handle) }
           if head.status == 401 && route?.handshake != nil {
             undecided = arrival
+            // If it is the last one, libcurl would wait for bytes before it ends.
+            if holdsUpload { mailbox.post(.fed(self)) }
           } else {
             try open(arrival)
             handle.loop.hasHead(self)
