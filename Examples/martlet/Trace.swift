@@ -12,13 +12,7 @@ struct Trace: Middleware {
     next: MiddlewareNext
   ) async throws -> StreamedResponse {
     let printer = Printer(palette: errors.palette, isForTerminal: true)
-    var sent = request
-    #if os(Linux)
-      if hasEngine, !sent.headers.contains("Accept-Encoding"), !ContentCoding.accepted.isEmpty {
-        sent.headers["Accept-Encoding"] = sent.headers.contains("Range") ? "identity" : ContentCoding.accepted
-      }
-    #endif
-    var text = printer.marked(printer.head(of: sent), with: ">")
+    var text = printer.marked(printer.head(of: asSent(request)), with: ">")
     let body = printer.marked(printer.body(of: request), with: ">")
     if !body.isEmpty { text += errors.palette.paint(">", .dim) + "\n" + body }
     try? errors.write(text)
@@ -30,6 +24,18 @@ struct Trace: Middleware {
       note(error.message)
       throw error
     }
+  }
+
+  /// The request with what the engine adds.
+  private func asSent(_ request: HTTPRequest) -> HTTPRequest {
+    #if os(Linux)
+      if hasEngine, !request.headers.contains("Accept-Encoding"), !ContentCoding.accepted.isEmpty {
+        var sent = request
+        sent.headers["Accept-Encoding"] = request.headers.contains("Range") ? "identity" : ContentCoding.accepted
+        return sent
+      }
+    #endif
+    return request
   }
 
   /// Tells when a failed attempt is repeated, until the task is cancelled.

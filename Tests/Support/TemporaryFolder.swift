@@ -17,15 +17,12 @@ package final class TemporaryFolder: Sendable {
 
   /// Skips the running test, by name, where the disk of temporary files has less room than all tests at once may take.
   ///
-  /// For tests that write to the temporary directory without a folder of their own. With Swift 6.2, which cannot end a
-  /// test early, they fail there.
+  /// For tests that write to the temporary directory without a folder of their own.
   package static func requireRoom() throws {
     let directory = FileManager.default.temporaryDirectory.path
     let free = try FileManager.default.attributesOfFileSystem(forPath: directory)[.systemFreeSize] as? NSNumber
     guard let free, free.int64Value < 256 << 20 else { return }
-    #if compiler(>=6.3)
-      try Test.cancel("fewer than 256 MiB are free in \(directory)")
-    #endif
+    try Test.cancel("fewer than 256 MiB are free in \(directory)")
   }
 
   /// The names of what is in it, in order.

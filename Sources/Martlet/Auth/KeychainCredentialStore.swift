@@ -72,7 +72,9 @@
     }
 
     private func check(_ status: OSStatus) throws {
-      guard status == errSecSuccess else { throw HTTPError(.file, "the keychain says \(status)") }
+      // errSecMissingEntitlement
+      let hint = status == -34018 ? ": the program is not signed with an entitlement for this keychain" : ""
+      guard status == errSecSuccess else { throw HTTPError(.file, "the keychain says \(status)\(hint)") }
     }
   }
 

@@ -122,7 +122,7 @@ final class CacheVisit: Sendable {
     head.source = source
     head.cacheReason = reason
     let age = Freshness(entry, at: now).age
-    head.headers["Age"] = String(Int64(min(max(0, age), TimeInterval(1 << 31))))
+    head.headers["Age"] = String(Int64(min(max(0, age), 2_147_483_648)))
     if isUnchanged(entry) {
       head.status = .notModified
       head.reasonPhrase = nil

@@ -266,7 +266,8 @@ final class PartFile: Sendable {
       $0.unsynced = 0
       return $0.record.written
     }
-    guard fsync(descriptor) == 0 else { throw PrivateFile.error("cannot be written", path, errno) }
+    let code = DiskCalls.sync(descriptor)
+    guard code == 0 else { throw PrivateFile.error("cannot be written", path, code) }
     state.withLock { $0.record.synced = written }
     try save()
   }
@@ -311,7 +312,8 @@ final class PartFile: Sendable {
     if let length = record.length { try cut(at: length) }
     unlink(linkPath)
     if let modified { DiskCalls.setTime(DiskCalls.microseconds(modified.date), of: descriptor) }
-    guard fsync(descriptor) == 0 else { throw PrivateFile.error("cannot be written", path, errno) }
+    let code = DiskCalls.sync(descriptor)
+    guard code == 0 else { throw PrivateFile.error("cannot be written", path, code) }
     // Last, so that what a crash leaves before it is private. Some file systems have no modes to set.
     if !isPrivate, let mode = DiskCalls.usualMode(linkPath) { fchmod(descriptor, mode) }
   }
@@ -343,12 +345,9 @@ final class PartFile: Sendable {
       return true
     }
     let parent = try ParentFolder(of: destination, by: calls)
-    // A link is made only where nothing is.
-    guard link(path, destination) == 0 else {
-      if errno == EEXIST { return false }
-      throw PrivateFile.error("cannot be made", destination, errno)
-    }
-    unlink(path)
+    let code = DiskCalls.move(path, to: destination)
+    if code == EEXIST { return false }
+    guard code == 0 else { throw PrivateFile.error("cannot be made", destination, code) }
     try parent.sync()
     return true
   }

@@ -21,6 +21,21 @@ extension DiskCalls {
     return fsync(descriptor) == 0 ? 0 : errno
   }
 
+  /// Gives a file another name, but only where nothing is.
+  ///
+  /// - Returns: 0, or the number of the error.
+  static func move(_ path: String, to name: String) -> Int32 {
+    #if canImport(Darwin)
+      // The sandbox of iOS may refuse a link.
+      if renamex_np(path, name, UInt32(RENAME_EXCL)) == 0 { return 0 }
+      if errno != ENOTSUP { return errno }
+    #endif
+    // A link is made only where nothing is.
+    guard link(path, name) == 0 else { return errno }
+    unlink(path)
+    return 0
+  }
+
   /// Opens a file for reading and writing, or makes one for its owner only; follows no link.
   ///
   /// - Returns: The descriptor, or -1 with `errno`, ``EEXIST`` if the file was made or removed meanwhile; and whether the

@@ -119,6 +119,6 @@ enum PrivateFile {
   private static func write(_ data: Data, to descriptor: Int32, isSynced: Bool) -> Int32 {
     let code = data.withUnsafeBytes { DiskCalls.append($0, to: descriptor) }
     if code != 0 { return code }
-    return !isSynced || fsync(descriptor) == 0 ? 0 : errno
+    return isSynced ? DiskCalls.sync(descriptor) : 0
   }
 }

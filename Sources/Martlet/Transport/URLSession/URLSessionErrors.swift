@@ -21,6 +21,8 @@ enum URLSessionErrors {
     .cannotDecodeContentData: .protocolViolation, .zeroByteResource: .protocolViolation,
     // The scheme was checked, so it is the server's: HTTP/0.9, or something that is not HTTP.
     .unsupportedURL: .protocolViolation,
+    // On Apple's platforms: App Transport Security does not allow http, and a body would have to be read once more.
+    .appTransportSecurityRequiresSecureConnection: .unsupported, .requestBodyStreamExhausted: .connectionLost,
   ]
 
   /// Parts of libcurl's texts, the first one that occurs decides.

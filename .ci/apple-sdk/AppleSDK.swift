@@ -1,0 +1,151 @@
+// What Darwin and Apple's frameworks have that Linux lacks, or has with other types, as far as the project uses it. It is
+// compiled against, and never run.
+
+@_exported import AppleStat
+@_exported import AppleStatCall
+@_exported import Dispatch
+@_exported import Foundation
+@_exported import FoundationNetworking
+@_exported import Glibc
+
+private func never() -> Never { fatalError("there is nothing to run") }
+
+// MARK: Files
+
+public typealias Path = UnsafePointer<CChar>?
+public typealias stat = AppleStat.stat
+@discardableResult public func lstat(_: Path, _: UnsafeMutablePointer<stat>!) -> Int32 { never() }
+@discardableResult public func fstat(_: Int32, _: UnsafeMutablePointer<stat>!) -> Int32 { never() }
+@discardableResult public func fstatat(_: Int32, _: Path, _: UnsafeMutablePointer<stat>!, _: Int32) -> Int32 { never() }
+public typealias mode_t = UInt16
+// With a literal Linux' own is as good.
+@_disfavoredOverload @discardableResult public func fchmod(_: Int32, _: mode_t) -> Int32 { never() }
+@_disfavoredOverload public func open(_: UnsafePointer<CChar>, _: Int32, _: mode_t) -> Int32 { never() }
+@_disfavoredOverload public func openat(_: Int32, _: UnsafePointer<CChar>, _: Int32, _: mode_t) -> Int32 { never() }
+public var S_IFMT: UInt16 { 0o170000 }
+public var S_IFREG: UInt16 { 0o100000 }
+public var S_IFDIR: UInt16 { 0o040000 }
+public var S_IFLNK: UInt16 { 0o120000 }
+public var S_IFIFO: UInt16 { 0o010000 }
+public var S_IFSOCK: UInt16 { 0o140000 }
+
+public struct statvfs {
+  public var f_bsize: UInt = 0, f_frsize: UInt = 0
+  public var f_blocks: UInt32 = 0, f_bfree: UInt32 = 0, f_bavail: UInt32 = 0, f_files: UInt32 = 0, f_ffree: UInt32 = 0
+  public init() {}
+}
+@discardableResult public func fstatvfs(_: Int32, _: UnsafeMutablePointer<statvfs>!) -> Int32 { never() }
+
+public var F_FULLFSYNC: Int32 { 51 }
+public var RENAME_SWAP: Int32 { 2 }
+public var RENAME_EXCL: Int32 { 4 }
+@discardableResult public func renamex_np(_: Path, _: Path, _: UInt32) -> Int32 { never() }
+@discardableResult public func renameatx_np(_: Int32, _: Path, _: Int32, _: Path, _: UInt32) -> Int32 { never() }
+@discardableResult public func sysctlbyname(
+  _: Path, _: UnsafeMutableRawPointer!, _: UnsafeMutablePointer<Int>!, _: UnsafeMutableRawPointer!, _: Int
+) -> Int32 { never() }
+
+// MARK: Sockets
+
+public var SOCK_STREAM: Int32 { 1 }
+public var SOCK_DGRAM: Int32 { 2 }
+public var SHUT_RD: Int32 { 0 }
+public var SHUT_WR: Int32 { 1 }
+public var SHUT_RDWR: Int32 { 2 }
+public var IPPROTO_TCP: Int32 { 6 }
+public var SO_NOSIGPIPE: Int32 { 0x1022 }
+public typealias sa_family_t = UInt8
+public struct sockaddr {
+  public var sa_len: UInt8 = 0, sa_family: sa_family_t = 0
+  public init() {}
+}
+public struct sockaddr_in {
+  public var sin_len: UInt8 = 0, sin_family: sa_family_t = 0, sin_port: UInt16 = 0, sin_addr = in_addr()
+  public init() {}
+}
+public struct sockaddr_in6 {
+  public var sin6_len: UInt8 = 0, sin6_family: sa_family_t = 0, sin6_port: UInt16 = 0, sin6_flowinfo: UInt32 = 0
+  public var sin6_addr = in6_addr(), sin6_scope_id: UInt32 = 0
+  public init() {}
+}
+public struct linger { public init(l_onoff: Int32, l_linger: Int32) {} }
+public struct timeval {
+  public var tv_sec: Int = 0, tv_usec: Int32 = 0
+  public init() {}
+  public init(tv_sec: Int, tv_usec: Int32) {}
+}
+public struct addrinfo {
+  public var ai_flags: Int32 = 0, ai_family: Int32 = 0, ai_socktype: Int32 = 0, ai_protocol: Int32 = 0
+  public var ai_addrlen: socklen_t = 0, ai_canonname: UnsafeMutablePointer<CChar>!
+  public var ai_addr: UnsafeMutablePointer<sockaddr>!, ai_next: UnsafeMutablePointer<addrinfo>!
+  public init() {}
+}
+@discardableResult public func socket(_: Int32, _: Int32, _: Int32) -> Int32 { never() }
+@discardableResult public func bind(_: Int32, _: UnsafePointer<sockaddr>!, _: socklen_t) -> Int32 { never() }
+@discardableResult public func connect(_: Int32, _: UnsafePointer<sockaddr>!, _: socklen_t) -> Int32 { never() }
+@discardableResult public func shutdown(_: Int32, _: Int32) -> Int32 { never() }
+@discardableResult public func getsockname(
+  _: Int32, _: UnsafeMutablePointer<sockaddr>!, _: UnsafeMutablePointer<socklen_t>!
+) -> Int32 { never() }
+@discardableResult public func getaddrinfo(
+  _: Path, _: Path, _: UnsafePointer<addrinfo>!, _: UnsafeMutablePointer<UnsafeMutablePointer<addrinfo>?>!
+) -> Int32 { never() }
+public func freeaddrinfo(_: UnsafeMutablePointer<addrinfo>!) { never() }
+
+// MARK: Threads and terminals
+
+public struct _opaque_pthread_t {}
+public typealias pthread_t = UnsafeMutablePointer<_opaque_pthread_t>
+public func pthread_self() -> pthread_t { never() }
+
+public typealias tcflag_t = UInt
+public struct termios: Sendable {
+  public var c_iflag: tcflag_t = 0, c_oflag: tcflag_t = 0, c_cflag: tcflag_t = 0, c_lflag: tcflag_t = 0
+  public init() {}
+}
+@discardableResult public func tcgetattr(_: Int32, _: UnsafeMutablePointer<termios>!) -> Int32 { never() }
+@discardableResult public func tcsetattr(_: Int32, _: Int32, _: UnsafePointer<termios>!) -> Int32 { never() }
+
+// MARK: Foundation
+
+public struct HTTPCookieStringPolicy: RawRepresentable, Hashable, Sendable {
+  public var rawValue: String
+  public init(rawValue: String) { self.rawValue = rawValue }
+  public static let sameSiteLax = HTTPCookieStringPolicy(rawValue: "lax")
+  public static let sameSiteStrict = HTTPCookieStringPolicy(rawValue: "strict")
+}
+extension HTTPCookie { public var sameSitePolicy: HTTPCookieStringPolicy? { never() } }
+extension HTTPCookiePropertyKey { public static let sameSitePolicy = HTTPCookiePropertyKey(rawValue: "SameSite") }
+
+// MARK: Security, where `as String` and `as CFDictionary` are bridges
+
+public typealias CFDictionary = [String: Any]
+public typealias CFTypeRef = AnyObject
+public typealias OSStatus = Int32
+public let (kSecClass, kSecClassGenericPassword, kSecAttrService, kSecAttrAccount) = ("", "", "", "")
+public let (kSecAttrAccessGroup, kSecUseDataProtectionKeychain, kSecReturnData, kSecMatchLimit) = ("", "", "", "")
+public let (kSecMatchLimitOne, kSecValueData, kSecAttrAccessible) = ("", "", "")
+public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly = ""
+public var errSecSuccess: OSStatus { 0 }
+public var errSecItemNotFound: OSStatus { -25300 }
+public func SecItemCopyMatching(_: CFDictionary, _: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { never() }
+public func SecItemAdd(_: CFDictionary, _: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { never() }
+public func SecItemUpdate(_: CFDictionary, _: CFDictionary) -> OSStatus { never() }
+public func SecItemDelete(_: CFDictionary) -> OSStatus { never() }
+
+// MARK: CryptoKit and UniformTypeIdentifiers
+
+public struct SHA256Digest: Sequence, Sendable, Hashable {
+  public func makeIterator() -> Array<UInt8>.Iterator { never() }
+}
+public struct SHA256: Sendable {
+  public init() {}
+  public mutating func update(data: some DataProtocol) {}
+  public func finalize() -> SHA256Digest { never() }
+  public static func hash(data: some DataProtocol) -> SHA256Digest { never() }
+}
+public struct UTType: Sendable, Hashable {
+  public init?(filenameExtension: String, conformingTo: UTType = .data) { never() }
+  public static var data: UTType { never() }
+  public var preferredMIMEType: String? { never() }
+}
