@@ -46,9 +46,11 @@ struct Arguments {
       }
     }
     if let shortcut { return shortcut }
-    if positionals.first == "demo" {
-      guard positionals.count == 1 else { throw UsageError("'demo' takes no arguments, but got '\(positionals[1])'") }
-      return .demo
+    if let name = positionals.first, let command: Command = ["demo": .demo, "doctor": .doctor][name] {
+      guard positionals.count == 1 else {
+        throw UsageError("'\(name)' takes no arguments, but got '\(positionals[1])'")
+      }
+      return command
     }
     // A host of that name has a method before it, or a path.
     if positionals.first == "cache", positionals.count > 1 {

@@ -3,6 +3,7 @@ enum Command: Equatable, Sendable {
   case help
   case version
   case demo
+  case doctor
   case cache(CacheCommand)
   case events(SSECommand)
   case download(DownloadCommand)

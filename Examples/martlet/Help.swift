@@ -4,7 +4,7 @@ enum Help {
     martlet: sends an HTTP request and shows the response
 
     Usage:  martlet [METHOD] URL [ITEM...] [OPTION...]
-            martlet demo           a tour of the library; needs no network
+            martlet demo | doctor  a tour without a network; what loads here
             martlet cache ls DIR | rm DIR URL...|--all | stat DIR
             martlet download URL... [-o FILE|DIR] [--segments N] [--sha256 DIGITS]
             martlet upload FILE URL [--field NAME] [--gzip]

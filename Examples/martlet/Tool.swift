@@ -19,6 +19,7 @@ enum Tool {
       switch try Arguments.parse(arguments) {
       case .help: return print(Help.text, output)
       case .version: return print("martlet \(HTTPClient.Configuration.version)\n", output)
+      case .doctor: return print("martlet \(HTTPClient.Configuration.version)\n\(HTTPClient().diagnostics)\n", output)
       case .demo: return await Demo(output: output).run()
       case .cache(let command): return await command.run(output, errors)
       case .events(var command):

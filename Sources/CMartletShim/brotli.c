@@ -1,8 +1,8 @@
 #include "CMartletShim.h"
+#include "library.h"
 
 #if defined(__linux__)
 
-#include <dlfcn.h>
 #include <pthread.h>
 
 // The interface of libbrotlidec 1.x.
@@ -14,13 +14,18 @@ static void (*destroy)(void *);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_usable;
 
+#define FUNCTIONS(x) \
+  x(BrotliDecoderCreateInstance, create) \
+  x(BrotliDecoderDecompressStream, decompress) \
+  x(BrotliDecoderDestroyInstance, destroy)
+
+FUNCTIONS(MARTLET_DECLARE)
+
 static void load(void) {
-  void *image = dlopen("libbrotlidec.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!image) return;
-  *(void **)&create = dlsym(image, "BrotliDecoderCreateInstance");
-  *(void **)&decompress = dlsym(image, "BrotliDecoderDecompressStream");
-  *(void **)&destroy = dlsym(image, "BrotliDecoderDestroyInstance");
-  is_usable = create && decompress && destroy;
+  const struct martlet_symbol symbols[] = {FUNCTIONS(MARTLET_SYMBOL)};
+  const char *const names[] = {"libbrotlidec.so.1", NULL};
+  struct martlet_library library;
+  is_usable = martlet_library_find(&library, symbols, sizeof symbols / sizeof symbols[0], names, 0);
 }
 
 bool martlet_brotli_is_usable(void) {

@@ -1,8 +1,9 @@
 #include "CMartletShim.h"
+#include "library.h"
 
 #if defined(__linux__)
 
-#include <dlfcn.h>
+#include <dirent.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -30,6 +31,8 @@ enum {
   kOptUpload = kLong + 46,
   kOptHeaderFunction = kFunction + 79,
   kOptProxy = kObject + 4,
+  kOptCAInfo = kObject + 65,
+  kOptProxyCAInfo = kObject + 246,
   kOptNoProxy = kObject + 177,
   kOptHTTPVersion = kLong + 84,
   kOptDebugFunction = kFunction + 94,
@@ -81,6 +84,7 @@ enum {
   kGlobalAll = 3,
   kFeatureSSL = 1 << 2,
   kFeatureAsynchDNS = 1 << 7,
+  kFeatureHTTP2 = 1 << 16,
   kVersionNow = 6, // CURLVERSION_SEVENTH, the first with the name of the CA file
   kHTTPVersion2TLS = 4,
   kProtocolHTTP = 1, kProtocolHTTPS = 2,
@@ -168,52 +172,88 @@ static uint32_t version;
 static const char *version_text;
 static int features;
 static const char *ca_file;
+static const char *ca_path;
+static const char *tls_name;
+static const char *path;
+static bool is_linked;
+static bool names_ca_file;
+static bool has_ca_path;
+
+/// Whether a folder has certificates by the names that OpenSSL looks for: eight digits, a dot and a number.
+static bool has_roots(const char *folder) {
+  DIR *entries = opendir(folder);
+  if (!entries) return false;
+  const struct dirent *entry;
+  while ((entry = readdir(entries))) {
+    if (strspn(entry->d_name, "0123456789abcdef") == 8 && entry->d_name[8] == '.') break;
+  }
+  closedir(entries);
+  return entry != NULL;
+}
+
+/// Finds the root certificates of the system: where libcurl was told that they are, or else at the places that
+/// distributions have for them.
+static void find_roots(const struct version_info *info) {
+  // Without either it asks OpenSSL, which asks the environment.
+  if (!info->cainfo && !info->capath && (getenv("SSL_CERT_FILE") || getenv("SSL_CERT_DIR"))) return;
+  static const char *const places[] = {
+      "/etc/ssl/certs/ca-certificates.crt", // Debian, Ubuntu, Arch, Alpine
+      "/etc/pki/tls/certs/ca-bundle.crt",   // Fedora, RHEL, Amazon Linux
+      "/etc/ssl/ca-bundle.pem",             // openSUSE
+      "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+      "/etc/ssl/cert.pem",
+  };
+  const bool has_file = info->cainfo && access(info->cainfo, R_OK) == 0;
+  if (info->capath && has_roots(info->capath)) ca_path = info->capath;
+  if (has_file) ca_file = info->cainfo;
+  for (size_t i = 0; !ca_file && !ca_path && i < sizeof places / sizeof places[0]; i++) {
+    names_ca_file = access(places[i], R_OK) == 0;
+    if (names_ca_file) ca_file = places[i];
+  }
+}
+
+#define FUNCTIONS(x) \
+  x(curl_global_init, curl.global_init) \
+  x(curl_version_info, curl.version_info) \
+  x(curl_easy_init, curl.easy_init) \
+  x(curl_easy_cleanup, curl.easy_cleanup) \
+  x(curl_easy_reset, curl.easy_reset) \
+  x(curl_easy_setopt, curl.easy_setopt) \
+  x(curl_easy_getinfo, curl.easy_getinfo) \
+  x(curl_easy_pause, curl.easy_pause) \
+  x(curl_easy_strerror, curl.easy_strerror) \
+  x(curl_slist_append, curl.slist_append) \
+  x(curl_slist_free_all, curl.slist_free_all) \
+  x(curl_url, curl.url) \
+  x(curl_url_cleanup, curl.url_cleanup) \
+  x(curl_url_set, curl.url_set) \
+  x(curl_multi_init, curl.multi_init) \
+  x(curl_multi_cleanup, curl.multi_cleanup) \
+  x(curl_multi_add_handle, curl.multi_add_handle) \
+  x(curl_multi_remove_handle, curl.multi_remove_handle) \
+  x(curl_multi_setopt, curl.multi_setopt) \
+  x(curl_multi_socket_action, curl.multi_socket_action) \
+  x(curl_multi_wakeup, curl.multi_wakeup) \
+  x(curl_multi_info_read, curl.multi_info_read) \
+  x(curl_share_init, curl.share_init) \
+  x(curl_share_setopt, curl.share_setopt) \
+  x(curl_share_cleanup, curl.share_cleanup)
+
+FUNCTIONS(MARTLET_DECLARE)
 
 static void open_library(void) {
-  void *image = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-  if (!image) image = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
-  if (!image) {
-    snprintf(problem, sizeof problem, "there is neither libcurl.so.4 nor libcurl-gnutls.so.4");
+  const struct martlet_symbol symbols[] = {FUNCTIONS(MARTLET_SYMBOL)};
+  const char *const files[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
+  struct martlet_library library;
+  if (!martlet_library_find(&library, symbols, sizeof symbols / sizeof symbols[0], files, 0)) {
+    if (library.missing) {
+      snprintf(problem, sizeof problem, "libcurl has no %s", library.missing);
+    } else {
+      snprintf(problem, sizeof problem, "there is neither libcurl.so.4 nor libcurl-gnutls.so.4");
+    }
     return;
   }
-  martlet_exit_watch(image);
-  const struct {
-    const char *name;
-    void **place;
-  } symbols[] = {
-      {"curl_global_init", (void **)&curl.global_init},
-      {"curl_version_info", (void **)&curl.version_info},
-      {"curl_easy_init", (void **)&curl.easy_init},
-      {"curl_easy_cleanup", (void **)&curl.easy_cleanup},
-      {"curl_easy_reset", (void **)&curl.easy_reset},
-      {"curl_easy_setopt", (void **)&curl.easy_setopt},
-      {"curl_easy_getinfo", (void **)&curl.easy_getinfo},
-      {"curl_easy_pause", (void **)&curl.easy_pause},
-      {"curl_easy_strerror", (void **)&curl.easy_strerror},
-      {"curl_slist_append", (void **)&curl.slist_append},
-      {"curl_slist_free_all", (void **)&curl.slist_free_all},
-      {"curl_url", (void **)&curl.url},
-      {"curl_url_cleanup", (void **)&curl.url_cleanup},
-      {"curl_url_set", (void **)&curl.url_set},
-      {"curl_multi_init", (void **)&curl.multi_init},
-      {"curl_multi_cleanup", (void **)&curl.multi_cleanup},
-      {"curl_multi_add_handle", (void **)&curl.multi_add_handle},
-      {"curl_multi_remove_handle", (void **)&curl.multi_remove_handle},
-      {"curl_multi_setopt", (void **)&curl.multi_setopt},
-      {"curl_multi_socket_action", (void **)&curl.multi_socket_action},
-      {"curl_multi_wakeup", (void **)&curl.multi_wakeup},
-      {"curl_multi_info_read", (void **)&curl.multi_info_read},
-      {"curl_share_init", (void **)&curl.share_init},
-      {"curl_share_setopt", (void **)&curl.share_setopt},
-      {"curl_share_cleanup", (void **)&curl.share_cleanup},
-  };
-  for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-    *symbols[i].place = dlsym(image, symbols[i].name);
-    if (!*symbols[i].place) {
-      snprintf(problem, sizeof problem, "libcurl has no %s", symbols[i].name);
-      return;
-    }
-  }
+  martlet_exit_guard(&library);
   const struct version_info *info = curl.version_info(kVersionNow);
   if (!info || info->age < kVersionNow || info->version_num < 0x075000) {
     snprintf(problem, sizeof problem, "libcurl %s is older than 7.80", info && info->version ? info->version : "?");
@@ -235,12 +275,16 @@ static void open_library(void) {
   version = info->version_num;
   version_text = info->version;
   features = info->features;
-  martlet_tls_open(image, info->ssl_version);
-  if (info->cainfo && access(info->cainfo, R_OK) == 0) ca_file = info->cainfo;
+  martlet_tls_open(&library, info->ssl_version);
+  has_ca_path = info->capath != NULL;
+  tls_name = info->ssl_version;
+  path = library.path;
+  is_linked = library.is_linked;
+  find_roots(info);
 }
 
 static void load(void) {
-  martlet_exit_watch(NULL);
+  martlet_exit_watch();
   if (!martlet_library_enter()) {
     snprintf(problem, sizeof problem, "libcurl cannot start: the process exits");
     return;
@@ -258,6 +302,12 @@ uint32_t martlet_curl_version(void) { return martlet_curl_problem() ? 0 : versio
 const char *martlet_curl_version_text(void) { return martlet_curl_problem() ? NULL : version_text; }
 int martlet_curl_features(void) { return martlet_curl_problem() ? 0 : features; }
 const char *martlet_curl_ca_file(void) { return martlet_curl_problem() ? NULL : ca_file; }
+bool martlet_curl_has_http2(void) { return martlet_curl_features() & kFeatureHTTP2; }
+const char *martlet_curl_tls_name(void) { return martlet_curl_problem() ? NULL : tls_name; }
+const char *martlet_curl_no_ca_path(void) { return version >= 0x081500 && has_ca_path ? "/proc/self/ns" : NULL; }
+const char *martlet_curl_ca_folder(void) { return martlet_curl_problem() ? NULL : ca_path; }
+bool martlet_curl_is_linked(void) { return !martlet_curl_problem() && is_linked; }
+const char *martlet_curl_path(void) { return martlet_curl_problem() ? NULL : path; }
 
 // MARK: Easy handles
 
@@ -316,7 +366,8 @@ int martlet_easy_prepare(
   SET(kOptDebugFunction, callbacks->logged);
   SET(kOptDebugData, handle);
   SET(kOptProtocols, (long)(kProtocolHTTP | kProtocolHTTPS));
-  SET(kOptHTTPVersion, (long)kHTTPVersion2TLS);
+  // Without nghttp2 even the wish is an error.
+  if (features & kFeatureHTTP2) SET(kOptHTTPVersion, (long)kHTTPVersion2TLS);
   SET(kOptHTTP09Allowed, 0L);
   // Texts, though empty: without them libcurl reads the environment.
   SET(kOptProxy, "");
@@ -344,6 +395,10 @@ int martlet_easy_prepare(
   SET(kOptCloseSocketData, loop);
   // Only without a directory does libcurl keep the parsed certificates (7.87), which take 20 ms for each connection.
   if (ca_file) SET(kOptCAPath, NULL);
+  if (names_ca_file) {
+    SET(kOptCAInfo, ca_file);
+    SET(kOptProxyCAInfo, ca_file);
+  }
 #undef SET
   // 7.87: a transfer that ends while its name is looked up does not wait for that.
   if (!code) {
@@ -527,5 +582,6 @@ uint32_t martlet_curl_version(void) { return 0; }
 const char *martlet_curl_version_text(void) { return NULL; }
 int martlet_curl_features(void) { return 0; }
 const char *martlet_curl_ca_file(void) { return NULL; }
+const char *martlet_curl_tls_name(void) { return NULL; }
 
 #endif

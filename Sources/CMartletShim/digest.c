@@ -1,4 +1,5 @@
 #include "CMartletShim.h"
+#include "library.h"
 
 #if defined(__linux__)
 
@@ -15,23 +16,28 @@ static int (*finish)(void *, unsigned char *, unsigned *);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_usable;
 
+#define FUNCTIONS(x) \
+  x(EVP_MD_CTX_new, make_context) \
+  x(EVP_MD_CTX_free, free_context) \
+  x(EVP_sha256, sha256) \
+  x(EVP_DigestInit_ex, begin) \
+  x(EVP_DigestUpdate, update) \
+  x(EVP_DigestFinal_ex, finish)
+
+FUNCTIONS(MARTLET_DECLARE)
+
 static void open_library(void) {
+  const struct martlet_symbol symbols[] = {FUNCTIONS(MARTLET_SYMBOL)};
+  const char *const names[] = {"libcrypto.so.3", "libcrypto.so.1.1", NULL};
+  struct martlet_library library;
   // Only what is there already: a second copy of it would be a burden.
-  void *image = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-  if (!image) image = dlopen("libcrypto.so.1.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-  if (!image) return;
-  *(void **)&make_context = dlsym(image, "EVP_MD_CTX_new");
-  *(void **)&free_context = dlsym(image, "EVP_MD_CTX_free");
-  *(void **)&sha256 = dlsym(image, "EVP_sha256");
-  *(void **)&begin = dlsym(image, "EVP_DigestInit_ex");
-  *(void **)&update = dlsym(image, "EVP_DigestUpdate");
-  *(void **)&finish = dlsym(image, "EVP_DigestFinal_ex");
-  martlet_exit_watch(image);
-  is_usable = make_context && free_context && sha256 && begin && update && finish;
+  is_usable =
+      martlet_library_find(&library, symbols, sizeof symbols / sizeof symbols[0], names, RTLD_NOLOAD);
+  if (is_usable) martlet_exit_guard(&library);
 }
 
 static void load(void) {
-  martlet_exit_watch(NULL);
+  martlet_exit_watch();
   if (!martlet_library_enter()) return;
   open_library();
   martlet_library_leave();

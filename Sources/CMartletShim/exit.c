@@ -2,10 +2,10 @@
 #define _GNU_SOURCE
 #endif
 #include "CMartletShim.h"
+#include "library.h"
 
 #if defined(__linux__)
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -41,17 +41,25 @@ static void exiting(void) {
 /// A child has none of the other threads that were counted.
 static void forked(void) { atomic_store(&inside, depth > 0 ? 1 : 0); }
 
-void martlet_exit_watch(void *image) {
-  if (image) {
-    int (*init)(uint64_t, const void *);
-    void (*stop)(void);
-    *(void **)&init = dlsym(image, "OPENSSL_init_crypto");
-    *(void **)&stop = dlsym(image, "OPENSSL_thread_stop");
-    // Whoever is the first decides whether OpenSSL clears up: nobody needs that, and it could come in the middle of the
-    // rest of its start.
-    if (init) init(kNoAtExit, NULL);
-    if (stop) atomic_store(&thread_stop, stop);
-  }
+#define FUNCTIONS(x) \
+  x(OPENSSL_init_crypto, init) \
+  x(OPENSSL_thread_stop, stop)
+
+FUNCTIONS(MARTLET_DECLARE)
+
+void martlet_exit_guard(const struct martlet_library *library) {
+  int (*init)(uint64_t, const void *) = NULL;
+  void (*stop)(void) = NULL;
+  const struct martlet_symbol symbols[] = {FUNCTIONS(MARTLET_SYMBOL)};
+  martlet_library_find_beside(library, symbols, sizeof symbols / sizeof symbols[0]);
+  // Whoever is the first decides whether OpenSSL clears up: nobody needs that, and it could come in the middle of the rest
+  // of its start.
+  if (init) init(kNoAtExit, NULL);
+  if (stop) atomic_store(&thread_stop, stop);
+  martlet_exit_watch();
+}
+
+void martlet_exit_watch(void) {
   pthread_atfork(NULL, NULL, forked);
   // Where all handlers have run, there is no place for another.
   if (atexit(exiting)) atomic_store(&is_exiting, true);

@@ -1,8 +1,8 @@
 #include "CMartletShim.h"
+#include "library.h"
 
 #if defined(__linux__)
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,33 +29,35 @@ static struct {
 static bool is_usable;
 static void (*set_key_log)(void *, void *);
 
-void martlet_tls_open(void *image, const char *name) {
+#define TLS_FUNCTIONS(x) \
+  x(SSL_get0_alpn_selected, ssl.protocol) \
+  x(SSL_set_msg_callback, ssl.set_messages) \
+  x(SSL_ctrl, ssl.control) \
+  x(SSL_pending, ssl.pending) \
+  x(SSL_peek, ssl.peek) \
+  x(SSL_get_error, ssl.error) \
+  x(SSL_get_rbio, ssl.reader) \
+  x(SSL_get_wbio, ssl.writer) \
+  x(SSL_set0_rbio, ssl.set_reader) \
+  x(SSL_set0_wbio, ssl.set_writer)
+#define CRYPTO_FUNCTIONS(x) \
+  x(BIO_new_socket, ssl.new_socket) \
+  x(BIO_up_ref, ssl.keep) \
+  x(ERR_clear_error, ssl.clear_errors)
+
+TLS_FUNCTIONS(MARTLET_DECLARE)
+CRYPTO_FUNCTIONS(MARTLET_DECLARE)
+MARTLET_DECLARE(SSL_CTX_set_keylog_callback, set_key_log)
+
+void martlet_tls_open(const struct martlet_library *library, const char *name) {
   if (!name || strstr(name, "OpenSSL/") == NULL) return;
+  const struct martlet_symbol key_log[] = {MARTLET_SYMBOL(SSL_CTX_set_keylog_callback, set_key_log)};
   // libcurl has read it, too, a moment ago.
-  if (getenv("SSLKEYLOGFILE")) *(void **)&set_key_log = dlsym(image, "SSL_CTX_set_keylog_callback");
-  const struct {
-    const char *name;
-    void **place;
-  } symbols[] = {
-      {"SSL_get0_alpn_selected", (void **)&ssl.protocol},
-      {"SSL_set_msg_callback", (void **)&ssl.set_messages},
-      {"SSL_ctrl", (void **)&ssl.control},
-      {"SSL_pending", (void **)&ssl.pending},
-      {"SSL_peek", (void **)&ssl.peek},
-      {"SSL_get_error", (void **)&ssl.error},
-      {"SSL_get_rbio", (void **)&ssl.reader},
-      {"SSL_get_wbio", (void **)&ssl.writer},
-      {"SSL_set0_rbio", (void **)&ssl.set_reader},
-      {"SSL_set0_wbio", (void **)&ssl.set_writer},
-      {"BIO_new_socket", (void **)&ssl.new_socket},
-      {"BIO_up_ref", (void **)&ssl.keep},
-      {"ERR_clear_error", (void **)&ssl.clear_errors},
-  };
-  for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-    *symbols[i].place = dlsym(image, symbols[i].name);
-    if (!*symbols[i].place) return;
-  }
-  is_usable = true;
+  if (getenv("SSLKEYLOGFILE")) martlet_library_find_beside(library, key_log, 1);
+  const struct martlet_symbol tls[] = {TLS_FUNCTIONS(MARTLET_SYMBOL)};
+  const struct martlet_symbol crypto[] = {CRYPTO_FUNCTIONS(MARTLET_SYMBOL)};
+  is_usable = martlet_library_find_beside(library, tls, sizeof tls / sizeof tls[0]) &&
+              martlet_library_find_beside(library, crypto, sizeof crypto / sizeof crypto[0]);
 }
 
 // libcurl calls this when it has set its own.

@@ -1,8 +1,8 @@
 #include "CMartletShim.h"
+#include "library.h"
 
 #if defined(__linux__) || defined(__APPLE__)
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -37,22 +37,26 @@ static int (*deflate_end)(struct stream *);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_usable;
 
+#define FUNCTIONS(x) \
+  x(inflateInit2_, inflate_init) \
+  x(inflate, inflate_step) \
+  x(inflateReset, inflate_reset) \
+  x(inflateEnd, inflate_end) \
+  x(deflateInit2_, deflate_init) \
+  x(deflate, deflate_step) \
+  x(deflateEnd, deflate_end)
+
+FUNCTIONS(MARTLET_DECLARE)
+
 static void load(void) {
+  const struct martlet_symbol symbols[] = {FUNCTIONS(MARTLET_SYMBOL)};
 #if defined(__APPLE__)
-  void *image = dlopen("/usr/lib/libz.1.dylib", RTLD_NOW | RTLD_LOCAL);
+  const char *const names[] = {"/usr/lib/libz.1.dylib", NULL};
 #else
-  void *image = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
+  const char *const names[] = {"libz.so.1", NULL};
 #endif
-  if (!image) return;
-  *(void **)&inflate_init = dlsym(image, "inflateInit2_");
-  *(void **)&inflate_step = dlsym(image, "inflate");
-  *(void **)&inflate_reset = dlsym(image, "inflateReset");
-  *(void **)&inflate_end = dlsym(image, "inflateEnd");
-  *(void **)&deflate_init = dlsym(image, "deflateInit2_");
-  *(void **)&deflate_step = dlsym(image, "deflate");
-  *(void **)&deflate_end = dlsym(image, "deflateEnd");
-  is_usable = inflate_init && inflate_step && inflate_reset && inflate_end && deflate_init && deflate_step &&
-              deflate_end;
+  struct martlet_library library;
+  is_usable = martlet_library_find(&library, symbols, sizeof symbols / sizeof symbols[0], names, 0);
 }
 
 bool martlet_zlib_is_usable(void) {

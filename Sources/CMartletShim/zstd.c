@@ -1,8 +1,8 @@
 #include "CMartletShim.h"
+#include "library.h"
 
 #if defined(__linux__)
 
-#include <dlfcn.h>
 #include <pthread.h>
 
 // The interface of libzstd 1.4 and later.
@@ -29,16 +29,21 @@ static int (*error_code)(size_t);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_usable;
 
+#define FUNCTIONS(x) \
+  x(ZSTD_createDStream, create) \
+  x(ZSTD_freeDStream, release) \
+  x(ZSTD_DCtx_setParameter, set_parameter) \
+  x(ZSTD_decompressStream, decompress) \
+  x(ZSTD_isError, is_error) \
+  x(ZSTD_getErrorCode, error_code)
+
+FUNCTIONS(MARTLET_DECLARE)
+
 static void load(void) {
-  void *image = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!image) return;
-  *(void **)&create = dlsym(image, "ZSTD_createDStream");
-  *(void **)&release = dlsym(image, "ZSTD_freeDStream");
-  *(void **)&set_parameter = dlsym(image, "ZSTD_DCtx_setParameter");
-  *(void **)&decompress = dlsym(image, "ZSTD_decompressStream");
-  *(void **)&is_error = dlsym(image, "ZSTD_isError");
-  *(void **)&error_code = dlsym(image, "ZSTD_getErrorCode");
-  is_usable = create && release && set_parameter && decompress && is_error && error_code;
+  const struct martlet_symbol symbols[] = {FUNCTIONS(MARTLET_SYMBOL)};
+  const char *const names[] = {"libzstd.so.1", NULL};
+  struct martlet_library library;
+  is_usable = martlet_library_find(&library, symbols, sizeof symbols / sizeof symbols[0], names, 0);
 }
 
 bool martlet_zstd_is_usable(void) {

@@ -28,6 +28,12 @@ private enum CommentSamples {
     func clear() throws {}
   }
 
+  // MARK: Clients
+
+  static func diagnose(_ client: HTTPClient) {
+    print(client.diagnostics)
+  }
+
   // MARK: README
 
   @MainActor final class Screen {

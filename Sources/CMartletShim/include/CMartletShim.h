@@ -21,8 +21,22 @@ uint32_t martlet_curl_version(void);
 const char *_Nullable martlet_curl_version_text(void);
 /// What it was built with, as `CURL_VERSION_…`, or 0.
 int martlet_curl_features(void);
-/// The file with the roots of the system, if libcurl knows one and it can be read, or NULL.
+/// Whether it is a part of the program, or was linked with it.
+bool martlet_curl_is_linked(void);
+/// The file that it was loaded from, or NULL.
+const char *_Nullable martlet_curl_path(void);
+/// The folder with the roots of the system, if libcurl knows one and it can be read, or NULL.
+const char *_Nullable martlet_curl_ca_folder(void);
+/// The file with the roots of the system, or NULL: the one that libcurl was built with, if it can be read, or, if neither that
+/// nor the folder can, one at a usual place.
 const char *_Nullable martlet_curl_ca_file(void);
+/// The name and version of its TLS library, or NULL.
+const char *_Nullable martlet_curl_tls_name(void);
+/// Whether it speaks HTTP/2.
+bool martlet_curl_has_http2(void);
+/// What to set as the folder with roots so that there are none: from 8.21 on, NULL is the folder that libcurl was built with;
+/// this is one that has no certificates.
+const char *_Nullable martlet_curl_no_ca_path(void);
 
 // MARK: The end of the process
 //
@@ -30,9 +44,12 @@ const char *_Nullable martlet_curl_ca_file(void);
 // uses what all users of libcrypto have in common, enters and leaves. When the process exits nobody comes in any more, and
 // an exit handler waits until nobody is inside, for five seconds at most.
 
-/// Registers the exit handler: before a library is opened, to be waited for meanwhile, and once more with the opened one.
-/// If that is or brings an OpenSSL that nobody has used yet, it will not clear its memory at all.
-void martlet_exit_watch(void *_Nullable image);
+struct martlet_library;
+/// Registers the exit handler, to be waited for; to be called before a library is opened.
+void martlet_exit_watch(void);
+/// Registers it once more, with a library that was found. If that is or brings an OpenSSL that nobody has used yet, it will not
+/// clear its memory at all.
+void martlet_exit_guard(const struct martlet_library *library);
 /// Whether the process exits.
 bool martlet_is_exiting(void);
 /// Enters, unless the process exits; may be called again inside.
@@ -120,6 +137,7 @@ enum {
   martlet_opt_unix_socket_path = 10231,
   martlet_opt_interface = 10062,
   martlet_opt_http_version = 84,
+  martlet_opt_request_target = 10266,
   martlet_opt_fresh_connect = 74,
   martlet_opt_forbid_reuse = 75,
   martlet_opt_max_age_conn = 288,
@@ -197,7 +215,7 @@ void *_Nullable martlet_easy_tls(void *easy);
 // MARK: OpenSSL
 
 /// Finds the OpenSSL that an opened libcurl uses.
-void martlet_tls_open(void *image, const char *_Nullable name);
+void martlet_tls_open(const struct martlet_library *library, const char *_Nullable name);
 /// What keeps the secrets of connections out of the file that the environment names (`SSLKEYLOGFILE`), for
 /// `martlet_opt_ssl_context_function`; NULL if it names none.
 void *_Nullable martlet_tls_key_guard(void);

@@ -1,4 +1,5 @@
 import Foundation
+import Martlet
 import MartletTesting
 import TestSupport
 import Testing
@@ -253,6 +254,13 @@ import Testing
     #expect(help.status == 0 && lines.count <= 50 && lines.allSatisfy { $0.count <= 80 })
     for code in ["0", "1", "2", "3", "4", "5", "6", "130"] { #expect(help.text.contains(" \(code)  ")) }
     #expect(version.status == 0 && version.text.hasPrefix("martlet "))
+  }
+
+  @Test func `doctor says what loads, in a line for each fact`() async throws {
+    let result = try await ToolProcess.martlet("doctor")
+
+    #expect(result.status == 0 && result.text.hasPrefix("martlet "))
+    #expect(result.text.hasSuffix("\(HTTPClient().diagnostics)\n"), "\(result.text)")
   }
 
   // MARK: Demo

@@ -7,41 +7,36 @@
 
   @testable import Martlet
 
-  /// The tasks of the session over the engine, one after the other.
+  /// The tasks of the session over the engine: who gets one, and when it ends.
   @Suite(.hangLimit) struct CurlSessionTaskTests {
     /// Has a transfer end before the session loads its task, and says once more that it is over.
     private struct HastyTransport: AbortAwareTransport {
-      let tasks: CurlSessionTasks
       let session: URLSession
 
       func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
         let transfer = try await CurlLoader(TransportSettings()).makeTransfer(for: request, context)
-        let exchange = CurlSessionExchange(transfer, tasks)
-        transfer.observer = exchange
-        _ = tasks.admit()
-        let started = exchange.make(in: session)
+        let exchange = CurlSessionExchange(transfer)
+        exchange.start(in: session)
         transfer.cancel(CancellationError())
-        transfer.release()
-        started?.task.resume()
+        exchange.end()
+        exchange.end()
         return try await transfer.value()
       }
     }
 
-    @Test func `a task whose transfer was over before it began ends all the same, and counts once`() async throws {
+    @Test func `a task whose transfer is over before it begins ends all the same`() async throws {
       weak var weakSession: URLSession?
       func use() async throws {
-        let tasks = CurlSessionTasks()
         let configuration = URLSessionLoader.configuration
         configuration.protocolClasses = [CurlURLProtocol.self]
         let session = URLSession(configuration: configuration)
         weakSession = session
-        let client = HTTPClient { $0.transport = HastyTransport(tasks: tasks, session: session) }
+        let client = HTTPClient { $0.transport = HastyTransport(session: session) }
 
         for _ in 0..<3 {
           await #expect(throws: CancellationError.self) { try await client.get("http://127.0.0.1:9/") }
         }
 
-        #expect(tasks.counts == (0, 0))
         session.finishTasksAndInvalidate()
       }
 
@@ -51,24 +46,72 @@
       #expect(await becomes { weakSession == nil })
     }
 
-    @Test func `the last task ends by itself, each time, and nothing looks after tasks for ever`() async throws {
-      let server = try MockServer(.ok("x"))
+    @Test func `what lasts has a task, each time, and nothing looks after tasks for ever`() async throws {
+      let server = try SteppedServer()
       weak var weakTasks: CurlSessionTasks?
+      weak var weakSession: URLSession?
       func use() async throws {
         let client = Lane.urlSession.client()
         let tasks = try #require(client.core.settings.transport as? CurlSessionLoader).tasks
         weakTasks = tasks
-        for _ in 0..<4 {
-          #expect(try await client.get(RequestTarget(server.url)).text == "x")
+        for number in 0..<3 {
+          async let text = client.get(server.target).text
+          try await server.request()
+          #expect(await becomes { tasks.counts == (1, 1) })
+          #expect(await becomes { tasks.session != nil })
+          weakSession = tasks.session
+          try await server.send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(number)")
+
+          #expect(try await text == "\(number)")
           #expect(await becomes { tasks.counts == (0, 0) })
-          // So that nothing looks after tasks any more when the next one begins.
-          try await Task.sleep(for: .milliseconds(100))
         }
       }
 
       try await use()
 
-      #expect(await becomes { weakTasks == nil })
+      #expect(await becomes { weakTasks == nil && weakSession == nil })
+    }
+
+    @Test func `what is over soon has none`() async throws {
+      let server = try MockServer(.ok("x"))
+      let tasks = CurlSessionTasks(patience: .seconds(600))
+      let client = HTTPClient { $0.transport = PatientTransport(tasks: tasks) }
+
+      for _ in 0..<20 { #expect(try await client.get(RequestTarget(server.url)).text == "x") }
+
+      #expect(tasks.counts == (0, 0) && tasks.session == nil)
+    }
+
+    /// The body is read after its client has gone, and the session with it.
+    @Test func `a body outlasts its client, with a task and without one`() async throws {
+      for patience in [DispatchTimeInterval.milliseconds(1), .seconds(600)] {
+        let server = try SteppedServer()
+        let tasks = CurlSessionTasks(patience: patience)
+        var client: HTTPClient? = HTTPClient { $0.transport = PatientTransport(tasks: tasks) }
+        let target = server.target
+        let reading = try #require(
+          client.map { client in Task { try await client.stream(.get(target)) { try await $0.text(upTo: 10) } } })
+        client = nil
+        try await server.request()
+        try await server.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na")
+        if patience != .seconds(600) { #expect(await becomes { tasks.counts == (1, 1) }) }
+
+        try await server.send("b")
+
+        #expect(try await reading.value == "ab")
+        #expect(await becomes { tasks.counts == (0, 0) })
+      }
+    }
+  }
+
+  /// The default transport with tasks for what lasts longer or shorter than usual.
+  struct PatientTransport: Transport {
+    let tasks: CurlSessionTasks
+
+    func prepared(for settings: TransportSettings) -> any Transport { CurlSessionLoader(settings, tasks: tasks) }
+
+    func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+      try await prepared(for: TransportSettings()).send(request, context: context)
     }
   }
 #endif

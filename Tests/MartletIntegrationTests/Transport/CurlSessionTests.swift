@@ -13,12 +13,20 @@
       try #require(client.core.settings.transport as? CurlSessionLoader)
     }
 
+    /// A client whose requests have tasks, unless they are very quick.
+    private func client(_ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }) -> HTTPClient {
+      HTTPClient {
+        $0.transport = PatientTransport(tasks: CurlSessionTasks(patience: .milliseconds(1)))
+        configure(&$0)
+      }
+    }
+
     /// A session is not released while it knows a task, so its going says that all tasks have ended.
     private func expectEnd(of client: inout HTTPClient?) async throws {
       weak var session: URLSession?
       if let client {
         let loader = try loader(of: client)
-        session = loader.session
+        session = loader.tasks.session
         #expect(session != nil)
         #expect(await becomes { loader.tasks.counts == (0, 0) })
         // A handle has its result before its task has come to its end.
@@ -34,7 +42,7 @@
         return .ok("hello")
       }
       defer { server.stop() }
-      var client: HTTPClient? = HTTPClient {
+      var client: HTTPClient? = client {
         $0.maximumConnectionsPerHost = 32
         $0.retry = .off
       }
@@ -76,7 +84,7 @@
     @Test func `returns 200 unanswered requests at once when all are cancelled`() async throws {
       let server = try MockServer(.hang)
       defer { server.stop() }
-      var client: HTTPClient? = HTTPClient {
+      var client: HTTPClient? = client {
         $0.maximumConnectionsPerHost = 200
         $0.maximumConnections = 200
       }
@@ -100,22 +108,31 @@
 
     /// Starts tasks as the loader does, and has the session cancel them a little later, unless they are to be kept.
     private struct CancellingTransport: AbortAwareTransport {
+      /// Tells of the end as ``CurlSessionTasks`` does.
+      final class Observer: CurlTransferObserver {
+        let exchange: CurlSessionExchange
+
+        init(_ exchange: CurlSessionExchange) { self.exchange = exchange }
+
+        func transferIsOver(_ transfer: CurlTransfer) {
+          DispatchQueue.global().async { self.exchange.end() }
+        }
+      }
+
       let curl = CurlLoader(TransportSettings())
-      let tasks: CurlSessionTasks
       let session: URLSession
 
       func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
         let transfer = try await curl.makeTransfer(for: request, context)
-        let exchange = CurlSessionExchange(transfer, tasks)
-        transfer.observer = exchange
-        _ = tasks.admit()
+        let exchange = CurlSessionExchange(transfer)
+        transfer.observer = Observer(exchange)
         transfer.watchForAbort()
-        let started = exchange.make(in: session)
-        started?.transfer.start()
-        started?.task.resume()
+        exchange.start(in: session)
+        let task = exchange.task
+        transfer.start()
         if request.headers["X-Fate"] != "kept" {
           let delay = DispatchTimeInterval.microseconds(Int.random(in: 0...2_000))
-          DispatchQueue.global().asyncAfter(deadline: .now() + delay) { [task = started?.task] in task?.cancel() }
+          DispatchQueue.global().asyncAfter(deadline: .now() + delay) { task?.cancel() }
         }
         return try await transfer.value()
       }
@@ -129,13 +146,12 @@
       defer { server.stop() }
       weak var weakSession: URLSession?
       func use() async throws {
-        let tasks = CurlSessionTasks()
         let configuration = URLSessionLoader.configuration
         configuration.protocolClasses = [CurlURLProtocol.self]
         let session = URLSession(configuration: configuration)
         weakSession = session
         let client = HTTPClient {
-          $0.transport = CancellingTransport(tasks: tasks, session: session)
+          $0.transport = CancellingTransport(session: session)
           $0.retry = .off
         }
         var answers = 0
@@ -167,7 +183,6 @@
         #expect(answers + cancellations == 16 * (Stress.count(20, full: 200)))
         #expect(answers > 0)
         #expect(cancellations > 0)
-        #expect(await becomes { tasks.counts == (0, 0) })
         session.finishTasksAndInvalidate()
       }
 
@@ -182,8 +197,7 @@
 
       func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
         let transfer = try await CurlLoader(TransportSettings()).makeTransfer(for: request, context)
-        transfer.observer = CurlSessionExchange(transfer, tasks)
-        _ = tasks.admit()
+        tasks.add(transfer)
         transfer.cancel(CancellationError())
         return try await transfer.value()
       }
@@ -197,9 +211,11 @@
     }
 
     @Test func `the session goes with its client`() async throws {
-      let server = try MockServer(.status(401, headers: ["WWW-Authenticate": "Basic realm=\"a\""], body: "who?"))
+      let server = try MockServer { _ in
+        .status(401, headers: ["WWW-Authenticate": "Basic realm=\"a\""], body: "who?").delayed(by: .milliseconds(20))
+      }
       defer { server.stop() }
-      var client: HTTPClient? = HTTPClient()
+      var client: HTTPClient? = client()
       for method in [HTTPMethod.get, "get", .head, .post, "X-Y"] {
         let response = try await client?.send(
           HTTPRequest(method, RequestTarget(server.url("/a?b=[%5D]"))), options: .accepts(.any))
@@ -238,35 +254,30 @@
       }
     }
 
-    @Test func `cancels at once while other sessions keep their queue busy`() async {
+    @Test func `answers, times out and cancels while other sessions keep their queue busy`() async {
       await #expect(processExitsWith: .success) {
-        let server = try MockServer(.hang)
+        let server = try MockServer { (request: RecordedRequest) in request.path == "/" ? .ok("x") : .hang }
         let client = HTTPClient()
-        let running = client.start(.get(RequestTarget(server.url)))
+        let running = client.start(.get(RequestTarget(server.url("/running"))))
         #expect(await server.waitForRequests(1))
         try await Blocker.block()
-        let queued = client.start(.get(RequestTarget(server.url)))
-        try await Task.sleep(for: .milliseconds(100))
+        let started = client.start(.get(RequestTarget(server.url("/started"))))
+        #expect(await server.waitForRequests(2))
+        // A task is being made now.
+        let tasks = (client.core.settings.transport as? CurlSessionLoader)?.tasks
+        #expect(await becomes { tasks?.counts.lasting ?? 0 > 0 })
 
+        #expect(try await client.get(RequestTarget(server.url)).text == "x")
+        let error = await #expect(throws: HTTPError.self) {
+          try await client.get(RequestTarget(server.url("/late")), options: .timeout(.milliseconds(100)))
+        }
         client.cancelAll()
         await #expect(throws: CancellationError.self) { try await running.value }
-        await #expect(throws: CancellationError.self) { try await queued.value }
-        #expect(await server.waitForOpenConnections(atMost: 0))
-        // All that happened while the queue was busy.
-        Blocker.isOver.withLock { $0 = true }
-      }
-    }
-
-    @Test func `keeps limits while other sessions keep their queue busy`() async {
-      await #expect(processExitsWith: .success) {
-        let server = try MockServer(.ok())
-        try await Blocker.block()
-
-        let error = await #expect(throws: HTTPError.self) {
-          try await HTTPClient().get(RequestTarget(server.url), options: .timeout(.milliseconds(100)))
-        }
+        await #expect(throws: CancellationError.self) { try await started.value }
 
         #expect(error?.kind == .timedOut)
+        #expect(await server.waitForOpenConnections(atMost: 1))
+        // All that happened while the queue was busy.
         Blocker.isOver.withLock { $0 = true }
       }
     }
@@ -294,13 +305,53 @@
       for _ in 0..<2 {
         let client = HTTPClient { $0.transport = WithoutLibcurl(notice: notice) }
         for _ in 0..<2 { #expect(try await client.get(RequestTarget(server.url)).text == "hello") }
-        #expect(try loader(of: client).session == nil)
+        #expect(try loader(of: client).tasks.session == nil)
       }
 
       let said = lines.withLock { $0 }
       #expect(said.count == 1)
       #expect(said.first?.contains("no libcurl was found") == true)
       #expect(said.first?.contains("\n") == false)
+    }
+
+    @Test func `a client that requires the engine has no other loader`() async throws {
+      let notice = Notice { line in Issue.record("\(line)") }
+      let without = CurlSessionLoader(
+        TransportSettings(), requiresEngine: true, problem: { "no libcurl was found" }, notice: notice)
+      let server = try MockServer(.ok("hello"))
+
+      let error = await #expect(throws: HTTPError.self) {
+        try await HTTPClient { $0.transport = without }.get(RequestTarget(server.url))
+      }
+      let client = HTTPClient { $0.transport = .urlSession(loader: .engine) }
+
+      #expect(error?.kind == .unsupported && error?.message == "no libcurl was found")
+      #expect(try await client.get(RequestTarget(server.url)).text == "hello")
+      #expect(server.requests.count == 1)
+    }
+
+    // MARK: Diagnostics
+
+    @Test(arguments: Lane.engines) func `a client says what loads`(_ lane: Lane) async throws {
+      let facts = lane.client().diagnostics
+
+      #expect(facts.loader == .engine && facts.engineProblem == nil)
+      #expect(facts.libcurl == CurlLibrary.version)
+      #expect(facts.libcurlPath.map { FileManager.default.fileExists(atPath: $0) } == true)
+      #expect(facts.httpVersions.prefix(2) == ["1.0", "1.1"])
+      #expect(facts.contentCodings.first == "gzip")
+      #expect("\(facts)".contains("libcurl: \(facts.libcurl ?? "?"), "))
+    }
+
+    @Test func `a client without the engine says why`() {
+      let without = CurlSessionLoader(TransportSettings(), problem: { "no libcurl was found" }).diagnostics
+      let system = HTTPClient { $0.transport = .urlSession(loader: .system) }.diagnostics
+      let stubbed = HTTPClient { $0.transport = StubTransport(script: []) }.diagnostics
+
+      #expect(without.loader == .system && without.engineProblem == "no libcurl was found" && without.libcurl == nil)
+      #expect("\(without)".hasPrefix("loader: the system's URLSession\nengine: not used: no libcurl was found"))
+      #expect(system.loader == .system && system.engineProblem == nil)
+      #expect(stubbed.loader == HTTPClient.Diagnostics.Loader.other("StubTransport"))
     }
   }
 #endif

@@ -71,8 +71,9 @@
           refusal.isOfCredentials ? .authenticationFailed : .cannotConnect, "the proxy \(refusal.proxy) \(reason)",
           .connecting, reached: false, isStale: false)
       }
-      // WRITE_ERROR is our own no; OUT_OF_MEMORY and BAD_FUNCTION_ARGUMENT stand for lines that libcurl cannot read.
-      if situation.hasProxyAnswer, !situation.hasConnected, [23, 27, 43].contains(code) {
+      // WRITE_ERROR is our own no; WEIRD_SERVER_REPLY, or OUT_OF_MEMORY and BAD_FUNCTION_ARGUMENT, stand for lines that
+      // libcurl cannot read.
+      if situation.hasProxyAnswer, !situation.hasConnected, [8, 23, 27, 43].contains(code) {
         let message = "the proxy's answer to CONNECT is malformed, or too large"
         return made(.cannotConnect, message, .connecting, reached: false, isStale: false)
       }
@@ -158,6 +159,7 @@
       // FAILED_INIT, NOT_BUILT_IN, UPLOAD_FAILED (chunks for HTTP/1.0), FUNCTION_NOT_FOUND, UNKNOWN_OPTION
       case 2, 4, 25, 41, 48: .unsupported
       // OUT_OF_MEMORY and BAD_FUNCTION_ARGUMENT; later they stand for lines that are too long or have no name.
+      case 43 where !hasConnected && text.contains("private key"): .tls
       case 27 where !hasConnected, 43 where !hasConnected: .unsupported
       // COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST, COULDNT_CONNECT, INTERFACE_FAILED, PROXY, NO_CONNECTION_AVAILABLE
       case 5, 6, 7, 45, 97, 89: .cannotConnect

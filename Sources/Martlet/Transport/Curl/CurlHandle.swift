@@ -97,7 +97,12 @@
         connectionKey = ExclusiveConnections.shared
         needsNewConnection = false
       }
-      if wire.url != text { set(setURL(wire.url)) }
+      if wire.url != text {
+        set(setURL(wire.url))
+        if CurlLibrary.changesEscapes {
+          set(martlet_easy_set_text(easy, CInt(martlet_opt_request_target), wire.target(through: transfer.route)))
+        }
+      }
       if lines !== wire.lines {
         guard makeFields(wire.lines) else { return 27 }  // OUT_OF_MEMORY
         set(martlet_easy_set_pointer(easy, CInt(martlet_opt_http_header), fields))

@@ -12,10 +12,13 @@
     private let engine = Locked<CurlEngine?>(nil)
     /// Those for requests that share no connections with others.
     private let otherEngines = Locked<[CurlSharing: CurlEngine]>([:])
+    /// What has a task for each transfer that lasts, if there is a session.
+    private let tasks: CurlSessionTasks?
     let awaitedCount = AwaitedCount()
 
-    init(_ settings: TransportSettings) {
+    init(_ settings: TransportSettings, tasks: CurlSessionTasks? = nil) {
       self.settings = settings
+      self.tasks = tasks
       problem = settings.problem
       router = CurlRouter(settings)
       limiter = ConnectionLimiter(
@@ -44,6 +47,7 @@
     ///
     /// - Returns: Whether its answer is there already.
     @inline(never) private func start(_ transfer: CurlTransfer) -> Bool {
+      tasks?.add(transfer)
       transfer.watchForAbort()
       if let socket = transfer.startHere() { transfer.awaitAnswer(on: socket) }
       return transfer.isAnswered
@@ -51,7 +55,7 @@
 
     /// Whether the server refuses to be asked for leave, and nothing else: the request is then sent without asking (RFC 9110
     /// §10.1.1).
-    func isRefusal(_ response: StreamedResponse, _ transfer: CurlTransfer) -> Bool {
+    private func isRefusal(_ response: StreamedResponse, _ transfer: CurlTransfer) -> Bool {
       guard response.status == .expectationFailed, transfer.wire.asksLeave, transfer.upload?.isUnread != false else {
         return false
       }
@@ -187,6 +191,15 @@
       let isKnown = features & (scheme == .ntlm ? 1 << 4 : 1 << 8) != 0
       return isKnown ? nil : "the system's libcurl \(version ?? "") was built without \(scheme)"
     }
+
+    /// Whether its TLS library is GnuTLS; those that it could use instead are named in parentheses.
+    static let hasGnuTLS = martlet_curl_tls_name().map { String(cString: $0).hasPrefix("GnuTLS/") } ?? false
+
+    /// Whether it reads for transfers that are paused (curl #12632).
+    static let readsWhilePaused = martlet_curl_version() == 0x080500
+
+    /// Whether it writes percent-encodings in upper case.
+    static let changesEscapes = martlet_curl_version() >= 0x081400
 
     /// Whether a used handle has to be guarded against a folded first header line.
     static let needsGuard = martlet_curl_needs_guard()

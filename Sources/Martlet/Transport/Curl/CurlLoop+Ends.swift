@@ -66,11 +66,33 @@
       if transfer.wire.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }
     }
 
+    /// Whether a connection is one of HTTP/1 whose transfer is paused.
+    func isPaused(_ watch: CurlWatch) -> Bool {
+      guard let transfer = watch.easy.flatMap({ handles[$0]?.transfer }) else { return false }
+      return transfer.isAlone && transfer.isPaused
+    }
+
+    /// Lets libcurl 8.5.0 send, but not read what its paused transfer must leave in the socket.
+    func actUnread(_ event: martlet_event, _ watch: CurlWatch, _ multi: UnsafeMutableRawPointer) {
+      guard watch.wanted & 2 != 0 else { return ignore(event.socket) }
+      let isWatched = martlet_poll_watch(poll, event.socket, 2, watch.registered == 0)
+      watches[event.socket]?.registered = isWatched ? 2 : 0
+      if event.events & 2 != 0 { _ = martlet_multi_act(multi, event.socket, 2) }
+    }
+
+    /// Listens again to what was ignored while its transfer was paused.
+    private func listen(for handle: CurlHandle) {
+      for (socket, known) in watches where known.easy == handle.easy && known.wanted != known.registered {
+        watch(socket, known.wanted, for: known.easy)
+      }
+    }
+
     private func pause(_ transfer: CurlTransfer, holdsUpload: Bool, _ multi: UnsafeMutableRawPointer) {
       guard let handle = transfer.handle else { return }
       // What is refused of what libcurl has kept meanwhile, it tells nobody but us. BAD_FUNCTION_ARGUMENT: there is no
       // connection, not yet or not any more.
       let code = martlet_easy_pause(handle.easy, transfer.isPaused, holdsUpload)
+      if CurlLibrary.readsWhilePaused, !transfer.isPaused { listen(for: handle) }
       guard code != 0, code != 43, transfer.handle === handle else { return }
       end(handle, handle.result(code), multi)
     }

@@ -2,6 +2,8 @@
   import CMartletShim
 
   extension CurlLoop {
+    private static let maximumEvents = 64
+
     /// The body of the thread.
     static func run(_ mailbox: CurlMailbox) {
       let poll = martlet_poll_new(mailbox.wake)

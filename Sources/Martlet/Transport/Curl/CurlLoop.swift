@@ -6,21 +6,20 @@
   /// Everything in it, and everything of libcurl, is touched under the lock of its ``CurlMailbox`` alone: by the thread,
   /// which has it whenever it does not wait, and by a caller that finds the thread asleep and starts its transfer itself.
   final class CurlLoop {
-    static let maximumEvents = 64
     private static let maximumFree = 256
     private static let longestSleep: Int64 = 5_000_000
     /// How long what comes fast may wait for more, in microseconds.
     private static let flushPatience: Int64 = 500
 
     private let mailbox: CurlMailbox
-    private let poll: CInt
+    let poll: CInt
     /// Released after all handles, of which it is a part.
     let tls: CurlTLS
     @exclusivity(unchecked) private(set) var multi: UnsafeMutableRawPointer?
     @exclusivity(unchecked) private(set) var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
     @exclusivity(unchecked) private var free: [CurlHandle] = []
     /// By socket; an array would grow with all descriptors of the process.
-    @exclusivity(unchecked) private(set) var watches: [CInt: CurlWatch] = [:]
+    @exclusivity(unchecked) var watches: [CInt: CurlWatch] = [:]
     @exclusivity(unchecked) private var deadline: Int64?
     /// The transfers that have a handle, and those whose last bytes wait for the reader.
     @exclusivity(unchecked) private var running = 0
@@ -216,10 +215,7 @@
           start(transfer, multi)
           continue
         }
-        let result = handle.result(code)
-        recycle(handle, multi, isClean: code == 0)
-        if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
-        transfer.release()
+        end(handle, handle.result(code), multi, isClean: code == 0)
       }
       ended.removeAll(keepingCapacity: true)
       endAnswered(multi)
@@ -250,8 +246,7 @@
       guard !handles.values.contains(where: { $0.transfer?.isPaused == true }) else { return }
       isClosingIdle = false
       for (socket, watch) in watches where watch.isConnection && watch.wanted == 0 {
-        martlet_poll_forget(poll, socket)
-        watches[socket]?.registered = 0
+        ignore(socket)
         martlet_shutdown(socket)
       }
     }
@@ -281,10 +276,12 @@
       if !held.isEmpty { held[ObjectIdentifier(transfer)] = nil }
     }
 
-    /// Ends a transfer that libcurl would not end.
-    func end(_ handle: CurlHandle, _ result: CurlTransfer.Result, _ multi: UnsafeMutableRawPointer) {
+    /// Ends a transfer, whether or not libcurl has.
+    func end(
+      _ handle: CurlHandle, _ result: CurlTransfer.Result, _ multi: UnsafeMutableRawPointer, isClean: Bool = false
+    ) {
       guard let transfer = handle.transfer else { return }
-      recycle(handle, multi)
+      recycle(handle, multi, isClean: isClean)
       if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
       transfer.release()
     }
@@ -302,7 +299,7 @@
           exclusive.giveBack(transfer)
           return transfer.refuse()
         }
-        if transfer.wire.hasBody {
+        if transfer.wire.hasBody || CurlLibrary.readsWhilePaused {
           // The ends of connections that the handle has used before are not this transfer's.
           for (socket, watch) in watches where watch.easy == handle.easy { watches[socket]?.easy = nil }
         }
@@ -327,8 +324,8 @@
     }
 
     private func newHandle() -> CurlHandle? {
-      guard let handle = CurlHandle(self) else { return nil }
-      handles[handle.easy] = handle
+      let handle = CurlHandle(self)
+      if let handle { handles[handle.easy] = handle }
       return handle
     }
 
@@ -370,9 +367,14 @@
 
     /// Ends a connection that libcurl takes for an idle one; it sees the end before it uses it again.
     private func giveUp(_ socket: CInt) {
+      ignore(socket)
+      martlet_replace_with_end(socket)
+    }
+
+    /// Takes a socket out of the system's set, as long as nothing puts it in.
+    func ignore(_ socket: CInt) {
       martlet_poll_forget(poll, socket)
       watches[socket]?.registered = 0
-      martlet_replace_with_end(socket)
     }
 
     /// The head of the transfer has come; it is handed over at the end of the turn, perhaps with the whole body.
@@ -422,10 +424,9 @@
       guard let watch = watches[event.socket] else { return lookups.act(on: event.socket) }
       guard watch.wanted != 0 else {
         if let isSpoiled = resting.check(event.socket) { return isSpoiled ? giveUp(event.socket) : () }
-        martlet_poll_forget(poll, event.socket)
-        watches[event.socket]?.registered = 0
-        return
+        return ignore(event.socket)
       }
+      if CurlLibrary.readsWhilePaused, event.events & 4 == 0, isPaused(watch) { return actUnread(event, watch, multi) }
       // libcurl would write whatever the event says, also where it waits before it sends.
       var events = event.events & (watch.wanted | 5)
       if watch.wanted == 3, events & 1 != 0 {

@@ -67,6 +67,18 @@
       }
     }
 
+    /// The request target, if it has a percent-encoding in lower case, which libcurl may change.
+    func target(through route: CurlRoute?) -> String? {
+      let bytes = Array(url.utf8)
+      let isChanged = bytes.indices.dropLast(2).contains { index in
+        bytes[index] == 0x25 && (bytes[index + 1] >= 0x61 || bytes[index + 2] >= 0x61)
+      }
+      guard isChanged else { return nil }
+      if let proxy = route?.proxy, proxy.scheme != .socks5, origin.scheme == "http" { return url }
+      let path = url.dropFirst(origin.scheme.count + 3).drop { $0 != "/" && $0 != "?" }
+      return path.hasPrefix("/") ? String(path) : "/\(path)"
+    }
+
     /// Opens what the body is read from.
     func makeUpload() throws -> CurlUpload? {
       guard let content = request.body?.content else { return nil }

@@ -118,6 +118,10 @@
         let way = "a server that is known to speak it without TLS is asked with httpVersion .http2PriorKnowledge"
         throw HTTPError(.unsupported, "HTTP/2 is spoken over TLS only; \(way)", request: wire.request)
       }
+      guard version != .http2 && version != .http2PriorKnowledge || martlet_curl_has_http2() else {
+        let message = "the system's libcurl \(CurlLibrary.version ?? "") was built without HTTP/2"
+        throw HTTPError(.unsupported, message, request: wire.request)
+      }
       guard version != .http1_0 || wire.length != nil else {
         throw HTTPError(.unsupported, "HTTP/1.0 has no bodies of unknown length", request: wire.request)
       }

@@ -94,7 +94,7 @@
       case .systemAnd: text(martlet_opt_ca_info, roots?.path)
       case .only:
         text(martlet_opt_ca_info, roots?.path)
-        text(martlet_opt_ca_path, nil)
+        if code == 0 { code = martlet_easy_set_text(easy, CInt(martlet_opt_ca_path), martlet_curl_no_ca_path()) }
       case .anything:
         number(martlet_opt_ssl_verify_peer, 0)
         number(martlet_opt_ssl_verify_host, 0)
@@ -106,8 +106,8 @@
       if let identity {
         text(martlet_opt_ssl_cert_type, identity.type)
         text(martlet_opt_ssl_cert, identity.certificate.path)
-        // Always set: OpenSSL asks for a password on the terminal if it has been told none.
-        text(martlet_opt_key_password, identity.password)
+        // OpenSSL asks for a password on the terminal if it has been told none, and GnuTLS takes the empty one for one.
+        if !CurlLibrary.hasGnuTLS || !identity.password.isEmpty { text(martlet_opt_key_password, identity.password) }
         if let key = identity.key {
           text(martlet_opt_ssl_key_type, identity.type)
           text(martlet_opt_ssl_key, key.path)
@@ -125,7 +125,9 @@
       case .system, .anything: break
       case .systemAnd, .only:
         if code == 0 { code = martlet_easy_set_text(easy, CInt(martlet_opt_proxy_ca_info), roots?.path) }
-        if code == 0, case .only = trust { code = martlet_easy_set_text(easy, CInt(martlet_opt_proxy_ca_path), nil) }
+        if code == 0, case .only = trust {
+          code = martlet_easy_set_text(easy, CInt(martlet_opt_proxy_ca_path), martlet_curl_no_ca_path())
+        }
       }
       return code
     }

@@ -148,7 +148,7 @@
     /// The loop is done with it, or never began; may be called more than once.
     func release() {
       slot.release()
-      observer?.transferIsOver()
+      observer?.transferIsOver(self)
     }
 
     /// Goes to the last stage.

@@ -35,6 +35,14 @@ public struct CurlTransport: Transport {
   }
 }
 
+#if !os(Linux)
+  extension CurlTransport: DiagnosableTransport {
+    package var diagnostics: HTTPClient.Diagnostics {
+      HTTPClient.Diagnostics(loader: .engine, engineProblem: "libcurl is used on Linux only")
+    }
+  }
+#endif
+
 extension Transport where Self == CurlTransport {
   /// The system's libcurl, on Linux.
   public static var curl: CurlTransport { CurlTransport() }

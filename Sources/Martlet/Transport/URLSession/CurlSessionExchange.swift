@@ -2,55 +2,36 @@
   import Foundation
   import FoundationNetworking
 
-  /// One task of the session, and the transfer that does its work.
+  /// One task of the session, and the transfer for which it stands.
   ///
   /// ```
-  ///   created ──startLoading──▶ loading ──transfer over, then by CurlSessionTasks──▶ ended
-  ///      │                         └────────cancelled by the session──▶ stopped
-  ///      └──transfer over before: startLoading ends the task──▶ ended
+  ///   made ──startLoading──▶ loading ──transfer over: resumed, startLoading──▶ ended
+  ///     │                       └──────cancelled by the session──▶ stopped
+  ///     └──transfer over before: startLoading ends the task──▶ ended
   /// ```
   ///
   /// The task carries it as its delegate, which is the one thing that goes with a task from its creation to its loading.
-  ///
-  /// `@unchecked Sendable`: the transfer and the protocol belong to the session's work queue once the task is resumed; the
-  /// rest is the record of ``CurlSessionTasks``, under its lock.
-  final class CurlSessionExchange: NSObject, URLSessionTaskDelegate, CurlTransferObserver, @unchecked Sendable {
-    /// What ``CurlSessionTasks`` knows of it.
-    struct Record {
-      enum Phase {
-        case created, loading, stopped, ended
-      }
-
-      var phase = Phase.created
-      var isOver = false
+  final class CurlSessionExchange: NSObject, URLSessionTaskDelegate, Sendable {
+    private struct State {
       /// Until the end.
+      var transfer: CurlTransfer?
       var task: URLSessionTask?
     }
 
-    /// Touched under the lock of ``CurlSessionTasks`` only.
-    var record = Record()
-    private let tasks: CurlSessionTasks
-    /// Both until the end.
-    private var transfer: CurlTransfer?
-    private var loading: CurlURLProtocol?
+    private let state: Locked<State>
 
-    init(_ transfer: CurlTransfer, _ tasks: CurlSessionTasks) {
-      self.transfer = transfer
-      self.tasks = tasks
-    }
+    init(_ transfer: CurlTransfer) { state = Locked(State(transfer: transfer)) }
 
-    /// Makes the task; blocks while the queue that all sessions of the process share is busy.
-    ///
-    /// - Returns: The task and the transfer, which are both to be started now; `nil` if that was cancelled before.
-    func make(in session: URLSession) -> (task: URLSessionTask, transfer: CurlTransfer)? {
-      guard let transfer, !transfer.isEnded else {
-        transfer = nil
-        return nil
-      }
-      let task = Self.makeTask(for: transfer.wire, in: session)
+    /// The task, for tests.
+    var task: URLSessionTask? { state.withLock { $0.task } }
+
+    /// Makes the task and starts it; blocks while the queue that all sessions of the process share is busy.
+    func start(in session: URLSession) {
+      guard let wire = state.withLock({ $0.transfer?.wire }) else { return }
+      let task = Self.makeTask(for: wire, in: session)
       task.delegate = self
-      tasks.began(self, task)
-      return (task, transfer)
+      state.withLock { if $0.transfer != nil { $0.task = task } }
+      task.resume()
     }
 
     private static func makeTask(for wire: CurlRequest, in session: URLSession) -> URLSessionTask {
@@ -60,33 +41,31 @@
       return session.dataTask(with: request)
     }
 
-    // MARK: On the work queue
+    /// Lets go of the transfer, so that no task is made for it any more.
+    func transferIsOver() { state.withLock { $0.transfer = nil } }
 
-    /// Called when the task is started, and again to end tasks.
-    func startLoading(_ loading: CurlURLProtocol) {
-      if self.loading == nil, transfer != nil {
-        self.loading = loading
-        if !tasks.isToLoad(self) { endTask() }
+    /// Ends the task; blocks as ``start(in:)`` does.
+    func end() {
+      let task = state.withLock { state in
+        defer { state = State() }
+        return state.task
       }
-      // While it is here, which costs as much as starting a task.
-      for exchange in tasks.takeOver() { exchange.endTask() }
+      // Not because it is suspended: this leads to `startLoading` once more, on the work queue.
+      task?.resume()
     }
 
-    func stopLoading() {
-      tasks.stopped(self)
+    // MARK: On the session's work queue
+
+    /// Whether there is something to wait for; if not, the task is to be ended.
+    var isUnderWay: Bool { state.withLock { $0.transfer != nil } }
+
+    /// The session has cancelled the task, and ends it.
+    func stop() {
+      let transfer = state.withLock { state in
+        defer { state = State() }
+        return state.transfer
+      }
       transfer?.cancel(CancellationError())
-      transfer = nil
-      loading = nil
     }
-
-    private func endTask() {
-      loading?.end()
-      loading = nil
-      transfer = nil
-    }
-
-    // MARK: On any thread
-
-    func transferIsOver() { tasks.over(self) }
   }
 #endif

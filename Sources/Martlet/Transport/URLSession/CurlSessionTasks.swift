@@ -1,112 +1,118 @@
 #if os(Linux)
+  import CMartletShim
   import Foundation
   import FoundationNetworking
 
-  /// The tasks of one session: how many there are, and which ones are to be ended.
+  /// The tasks of one session: each transfer that lasts has one, and it ends with the transfer.
   ///
-  /// A session hears of an end on its work queue only, and each way there costs as much as starting a task. So a task whose
-  /// transfer is over waits until the next one starts, which is on that queue anyway; a timer looks after the last ones.
-  final class CurlSessionTasks: Sendable {
+  /// ```
+  ///   start ──▶ new ──tick──▶ waiting ──tick──▶ lasting: has a task ──over──▶ the task is ended
+  ///              └──────over────┴──────▶ no task was made
+  /// ```
+  ///
+  /// A task costs three times what the rest of a short request does, and making, starting and ending one waits for a queue
+  /// that all sessions of the process share. So all of that is done on a queue of its own, for transfers that last.
+  final class CurlSessionTasks: CurlTransferObserver, Sendable {
     private struct State {
-      /// The number of transfers that are not over.
-      var running = 0
-      var isQuick = false
-      /// Those whose transfers are over and whose tasks are not ended.
-      var over: [CurlSessionExchange] = []
-      var isTimerSet = false
+      /// The transfers that began after the last tick, and those that began before it.
+      var new: [ObjectIdentifier: CurlTransfer] = [:]
+      var waiting: [ObjectIdentifier: CurlTransfer] = [:]
+      /// Those that have a task.
+      var lasting: [ObjectIdentifier: CurlSessionExchange] = [:]
+      var isTicking = false
+      var isClosed = false
     }
 
-    /// How long a task may wait for another one to start.
-    private static let patience = DispatchTimeInterval.milliseconds(20)
+    /// How long a transfer lasts at least that has a task, and half of how long at most.
+    static let patience = DispatchTimeInterval.milliseconds(50)
 
+    private let patience: DispatchTimeInterval
     private let state = Locked(State())
+    /// Opened by the first transfer that lasts.
+    private let opened = Locked<URLSession?>(nil)
+    /// Where tasks are made, started and ended, all of which may block.
+    private let queue = DispatchQueue(label: "Martlet.CurlSession")
 
-    /// The number of transfers that are not over, and of tasks that wait for their end, for tests.
-    var counts: (running: Int, over: Int) { state.withLock { ($0.running, $0.over.count) } }
+    init(patience: DispatchTimeInterval = CurlSessionTasks.patience) { self.patience = patience }
 
-    /// Counts an exchange that will be started.
-    ///
-    /// - Returns: Whether it may be started by its caller: it is alone, and the last start took no time.
-    func admit() -> Bool {
-      state.withLock { state in
-        defer { state.running += 1 }
-        return state.running == 0 && state.isQuick
+    /// The numbers of transfers that are not over, and of those that have a task, for tests.
+    var counts: (running: Int, lasting: Int) {
+      state.withLock { ($0.new.count + $0.waiting.count + $0.lasting.count, $0.lasting.count) }
+    }
+
+    /// The session, once a request has lasted.
+    var session: URLSession? { opened.withLock { $0 } }
+
+    /// Has a transfer that is about to start looked after until it is over.
+    func add(_ transfer: CurlTransfer) {
+      transfer.observer = self
+      let hasToTick = state.withLock { state in
+        state.new[ObjectIdentifier(transfer)] = transfer
+        defer { state.isTicking = true }
+        return !state.isTicking
       }
+      if hasToTick { tick() }
     }
 
-    /// Says how long a start took: long, if others keep busy the queue that all sessions share.
-    func startTook(_ duration: Duration) { state.withLock { $0.isQuick = duration < .milliseconds(1) } }
-
-    func began(_ exchange: CurlSessionExchange, _ task: URLSessionTask) {
-      state.withLock { _ in exchange.record.task = task }
+    func transferIsOver(_ transfer: CurlTransfer) {
+      let id = ObjectIdentifier(transfer)
+      let exchange: CurlSessionExchange? = state.withLock { state in
+        if state.new.removeValue(forKey: id) != nil || state.waiting.removeValue(forKey: id) != nil { return nil }
+        return state.lasting.removeValue(forKey: id)
+      }
+      // The loop, which says so, must not wait.
+      guard let exchange else { return }
+      exchange.transferIsOver()
+      queue.async { exchange.end() }
     }
 
-    /// The task is loaded from now on.
-    ///
-    /// - Returns: Whether there is something to do; if not, its transfer is over and the task is to be ended.
-    func isToLoad(_ exchange: CurlSessionExchange) -> Bool {
-      state.withLock { _ in
-        guard exchange.record.isOver else {
-          exchange.record.phase = .loading
-          return true
+    /// Makes no more tasks; the session ends with the last one.
+    func close() {
+      queue.async { [self] in
+        state.withLock { $0.isClosed = true }
+        // Not left to whoever lets go of this last, which may be the loop.
+        let session = opened.withLock { opened in
+          defer { opened = nil }
+          return opened
         }
-        exchange.record.phase = .ended
-        exchange.record.task = nil
-        return false
+        session?.finishTasksAndInvalidate()
       }
     }
 
-    /// The transfer is over.
-    func over(_ exchange: CurlSessionExchange) {
-      let hasToSetTimer = state.withLock { state in
-        guard !exchange.record.isOver else { return false }
-        exchange.record.isOver = true
-        state.running -= 1
-        guard exchange.record.phase == .loading else { return false }
-        state.over.append(exchange)
-        defer { state.isTimerSet = true }
-        return !state.isTimerSet
-      }
-      if hasToSetTimer { setTimer() }
-    }
+    private func tick() { queue.asyncAfter(deadline: .now() + patience) { self.makeTasks() } }
 
-    /// The session has cancelled the task, and ends it.
-    func stopped(_ exchange: CurlSessionExchange) {
-      let removed: CurlSessionExchange? = state.withLock { state in
-        exchange.record.phase = .stopped
-        exchange.record.task = nil
-        return state.over.firstIndex { $0 === exchange }.map { state.over.remove(at: $0) }
-      }
-      _ = removed
-    }
-
-    /// Takes those whose tasks are to be ended; to be called on the work queue.
-    func takeOver() -> [CurlSessionExchange] {
-      state.withLock { state in
-        guard !state.over.isEmpty else { return [] }
-        defer { state.over = [] }
-        for exchange in state.over {
-          exchange.record.phase = .ended
-          // Their protocols still hold the tasks.
-          exchange.record.task = nil
+    private func makeTasks() {
+      let isExiting = CurlLibrary.isExiting
+      let (exchanges, goesOn): ([CurlSessionExchange], Bool) = state.withLock { state in
+        guard !state.isClosed, !isExiting else { return ([], false) }
+        let exchanges = state.waiting.map { id, transfer in
+          let exchange = CurlSessionExchange(transfer)
+          state.lasting[id] = exchange
+          return exchange
         }
-        return state.over
+        state.waiting = state.new
+        state.new = [:]
+        state.isTicking = !state.waiting.isEmpty
+        return (exchanges, state.isTicking)
       }
+      if !exchanges.isEmpty, let session = openSession() { for exchange in exchanges { exchange.start(in: session) } }
+      if goesOn { tick() }
     }
 
-    private func setTimer() {
-      DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) { self.endLast() }
-    }
-
-    private func endLast() {
-      let (task, isLeft): (URLSessionTask?, Bool) = state.withLock { state in
-        state.isTimerSet = !state.over.isEmpty
-        return (state.over.last?.record.task, state.isTimerSet)
+    /// The session; `nil` if the process exits.
+    ///
+    /// It has no delegate: with one, a task that is resumed after its end would end the process.
+    private func openSession() -> URLSession? {
+      opened.withLock { session in
+        if let session { return session }
+        guard martlet_library_enter() else { return nil }
+        defer { martlet_library_leave() }
+        let configuration = URLSessionLoader.configuration
+        configuration.protocolClasses = [CurlURLProtocol.self]
+        let made = URLSession(configuration: configuration)
+        session = made
+        return made
       }
-      guard isLeft else { return }
-      // Not because it is suspended: this leads to `startLoading` once more, where all are ended.
-      task?.resume()
-      setTimer()
     }
   }
 #endif

@@ -2,7 +2,7 @@
   import Foundation
   import FoundationNetworking
 
-  /// What the session of ``CurlSessionLoader`` calls instead of the system's loader.
+  /// What the session of ``CurlSessionTasks`` calls instead of the system's loader.
   ///
   /// The session hears of the start and the end of a task, and of nothing between them: no response whose challenge it
   /// would answer, no header field it would parse, no byte it would copy. All methods run on its work queue.
@@ -25,23 +25,17 @@
 
     private var exchange: CurlSessionExchange? { task?.delegate as? CurlSessionExchange }
 
-    /// Called when the task is resumed: for its start, and again by ``CurlSessionTasks``.
+    /// Called each time the task is resumed: for its start, and when its transfer is over.
     override func startLoading() {
-      guard let exchange else { return end() }
-      exchange.startLoading(self)
+      guard exchange?.isUnderWay != true, !isStopped, !isEnded else { return }
+      super.client?.urlProtocolDidFinishLoading(self)
+      isEnded = true
     }
 
     override func stopLoading() {
       // From here on the end is the session's to report, and twice would end the process.
       isStopped = true
-      exchange?.stopLoading()
-    }
-
-    /// Ends the task.
-    func end() {
-      guard !isStopped, !isEnded else { return }
-      super.client?.urlProtocolDidFinishLoading(self)
-      isEnded = true
+      exchange?.stop()
     }
   }
 #endif

@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// The working side of ``URLSessionTransport``: one session for the life of a client, with a limiter of our own.
-final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport {
+final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport, DiagnosableTransport {
   private struct State {
     var session: URLSession?
     /// The exchanges without a head, by the port they go to.
@@ -27,6 +27,8 @@ final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport {
     queue.maxConcurrentOperationCount = 1
     queue.name = "Martlet.URLSession"
   }
+
+  package var diagnostics: HTTPClient.Diagnostics { HTTPClient.Diagnostics(loader: .system) }
 
   deinit {
     // Responses that are still being read keep their tasks, and are not ended by this.

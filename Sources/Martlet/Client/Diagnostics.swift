@@ -1,0 +1,91 @@
+extension HTTPClient {
+  /// What sends for this client, and what it can do on this machine.
+  ///
+  /// On Linux this opens libcurl, if no request has done so yet. Nothing is sent.
+  public nonisolated var diagnostics: Diagnostics {
+    let transport = core.settings.transport
+    return (transport as? any DiagnosableTransport)?.diagnostics
+      ?? Diagnostics(loader: .other("\(type(of: transport))"))
+  }
+
+  /// What sends for a client, and what it can do on this machine.
+  ///
+  /// ```swift
+  /// print(client.diagnostics)
+  /// ```
+  ///
+  /// `martlet doctor` prints those of a client that sets nothing.
+  public struct Diagnostics: Sendable, Hashable, CustomStringConvertible {
+    /// What loads.
+    public enum Loader: Sendable, Hashable {
+      /// Martlet's own, on libcurl.
+      case engine
+      /// The system's: `URLSession` as it comes with Foundation.
+      case system
+      /// A transport that is not Martlet's, by the name of its type.
+      case other(String)
+    }
+
+    /// What loads.
+    public var loader: Loader
+
+    /// Why the engine is not used, or cannot be; `nil` if it can.
+    public var engineProblem: String?
+
+    /// libcurl's version, such as `7.88.1`, if it can be used.
+    public var libcurl: String?
+
+    /// The file that libcurl was loaded from.
+    public var libcurlPath: String?
+
+    /// The name and version of libcurl's TLS library, such as `OpenSSL/3.0.19`.
+    public var tlsLibrary: String?
+
+    /// The versions of HTTP that the engine speaks.
+    public var httpVersions: [String] = []
+
+    /// Which of ``AuthenticationScheme/ntlm`` and ``AuthenticationScheme/negotiate`` the engine can do.
+    public var handshakes: [AuthenticationScheme] = []
+
+    /// The content codings that are decoded, in the order in which a request asks for them.
+    public var contentCodings: [String] = []
+
+    /// The file or folder that the system's root certificates are read from; `nil` if there is none.
+    public var roots: String?
+
+    /// How many files and sockets the process may have open; more than 65,536 are counted as so many.
+    public var descriptorLimit: Int?
+
+    /// What is known to be weak in this libcurl, and how Martlet guards against it.
+    public var remarks: [String] = []
+
+    /// One line for each fact.
+    public var description: String {
+      let name =
+        switch loader {
+        case .engine where engineProblem != nil: "none"
+        case .engine: "Martlet's engine on libcurl"
+        case .system: "the system's URLSession"
+        case .other(let name): "\(name), a transport of the program's"
+        }
+      var lines = ["loader: \(name)"]
+      if let engineProblem { lines.append("engine: not used: \(engineProblem)") }
+      if let libcurl { lines.append("libcurl: \(libcurl)" + (libcurlPath.map { ", \($0)" } ?? "")) }
+      if let tlsLibrary { lines.append("TLS: \(tlsLibrary)") }
+      if libcurl != nil {
+        lines.append("root certificates: \(roots ?? "none were found: TLS works with roots of one's own only")")
+        lines.append("HTTP: \(httpVersions.joined(separator: ", "))")
+        lines.append("handshakes: \(handshakes.isEmpty ? "none" : handshakes.map(\.rawValue).joined(separator: ", "))")
+        lines.append("content codings: \(contentCodings.isEmpty ? "none" : contentCodings.joined(separator: ", "))")
+      }
+      if let descriptorLimit { lines.append("open files and sockets: \(descriptorLimit) at most") }
+      lines += remarks.map { "note: \($0)" }
+      return lines.joined(separator: "\n")
+    }
+  }
+}
+
+/// A transport that can say what loads.
+package protocol DiagnosableTransport: Transport {
+  var diagnostics: HTTPClient.Diagnostics { get }
+}

@@ -1,0 +1,53 @@
+#if os(Linux)
+  import CMartletShim
+
+  extension CurlLibrary {
+    /// What there is to say of libcurl on this machine.
+    ///
+    /// - Parameters:
+    ///   - loader: What loads.
+    ///   - problem: Why libcurl cannot be used.
+    /// - Returns: The facts.
+    static func diagnostics(_ loader: HTTPClient.Diagnostics.Loader, problem: String?) -> HTTPClient.Diagnostics {
+      var facts = HTTPClient.Diagnostics(loader: loader, engineProblem: problem)
+      facts.descriptorLimit = Int(martlet_descriptor_limit())
+      facts.contentCodings = ContentCoding.usable.map(\.name)
+      guard problem == nil else { return facts }
+      facts.libcurl = version
+      facts.libcurlPath = martlet_curl_path().map { String(cString: $0) }
+      facts.tlsLibrary = martlet_curl_tls_name().map { String(cString: $0) }
+      facts.httpVersions = ["1.0", "1.1"] + (martlet_curl_has_http2() ? ["2"] : [])
+      facts.handshakes = [.ntlm, .negotiate].filter { handshakeProblem($0) == nil }
+      facts.roots = (martlet_curl_ca_file() ?? martlet_curl_ca_folder()).map { String(cString: $0) }
+      facts.remarks = remarks
+      return facts
+    }
+
+    private static var remarks: [String] {
+      let number = martlet_curl_version()
+      let known: [(isKnown: Bool, text: String)] = [
+        (!worksOnAnyThread, "before 7.88, requests are sent by the engine's thread only, which takes a little longer"),
+        (number < 0x075700, "before 7.87, the root certificates are read for each new TLS connection"),
+        (needsGuard, "7.83 to 8.1.0 may write to freed memory after a folded first field: such a response is refused"),
+        (hidesEnd, "before 8.3, a chunked body that is cut off may look whole: its end is looked for"),
+        (
+          hidesBrokenConnections,
+          "7.88 to 8.0 hides that a connection of HTTP/2 broke: a response without its end is refused"
+        ),
+        (repeatsUploads, "7.88 to 8.0 may send bytes over HTTP/2 twice: it gets 16 KiB at a time"),
+        (reusesNoClearHTTP2, "7.88 cannot use a connection of HTTP/2 without TLS again: each serves one request"),
+        (readsWhilePaused, "8.5.0 reads on for who does not take it: its sockets are ignored meanwhile"),
+        (
+          martlet_curl_no_ca_path() != nil,
+          "from 8.21 on, the root certificates are read for each new TLS connection"
+        ),
+        (!martlet_curl_has_http2(), "it was built without HTTP/2"),
+      ]
+      return known.filter(\.isKnown).map(\.text)
+    }
+  }
+
+  extension CurlLoader: DiagnosableTransport {
+    package var diagnostics: HTTPClient.Diagnostics { CurlLibrary.diagnostics(.engine, problem: CurlLibrary.problem) }
+  }
+#endif
