@@ -31,13 +31,10 @@ enum {
   kOptUpload = kLong + 46,
   kOptHeaderFunction = kFunction + 79,
   kOptProxy = kObject + 4,
-  kOptCAInfo = kObject + 65,
-  kOptProxyCAInfo = kObject + 246,
   kOptNoProxy = kObject + 177,
   kOptHTTPVersion = kLong + 84,
   kOptDebugFunction = kFunction + 94,
   kOptDebugData = kObject + 95,
-  kOptCAPath = kObject + 97,
   kOptNoSignal = kLong + 99,
   kOptInFileSizeLarge = kOffset + 115,
   kOptTCPNoDelay = kLong + 121,
@@ -169,15 +166,13 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char problem[200];
 static uint32_t version;
-static const char *version_text;
-static int features;
+/// What libcurl says of itself, once it can be used.
+static const struct version_info *facts;
+static const char *path;
+/// Where the root certificates of the system are, and whether libcurl has to be told of the file.
 static const char *ca_file;
 static const char *ca_path;
-static const char *tls_name;
-static const char *path;
-static bool is_linked;
 static bool names_ca_file;
-static bool has_ca_path;
 
 /// Whether a folder has certificates by the names that OpenSSL looks for: eight digits, a dot and a number.
 static bool has_roots(const char *folder) {
@@ -273,13 +268,9 @@ static void open_library(void) {
     return;
   }
   version = info->version_num;
-  version_text = info->version;
-  features = info->features;
+  facts = info;
   martlet_tls_open(&library, info->ssl_version);
-  has_ca_path = info->capath != NULL;
-  tls_name = info->ssl_version;
   path = library.path;
-  is_linked = library.is_linked;
   find_roots(info);
 }
 
@@ -299,14 +290,13 @@ const char *martlet_curl_problem(void) {
 }
 
 uint32_t martlet_curl_version(void) { return martlet_curl_problem() ? 0 : version; }
-const char *martlet_curl_version_text(void) { return martlet_curl_problem() ? NULL : version_text; }
-int martlet_curl_features(void) { return martlet_curl_problem() ? 0 : features; }
+const char *martlet_curl_version_text(void) { return martlet_curl_problem() ? NULL : facts->version; }
+int martlet_curl_features(void) { return martlet_curl_problem() ? 0 : facts->features; }
 const char *martlet_curl_ca_file(void) { return martlet_curl_problem() ? NULL : ca_file; }
 bool martlet_curl_has_http2(void) { return martlet_curl_features() & kFeatureHTTP2; }
-const char *martlet_curl_tls_name(void) { return martlet_curl_problem() ? NULL : tls_name; }
-const char *martlet_curl_no_ca_path(void) { return version >= 0x081500 && has_ca_path ? "/proc/self/ns" : NULL; }
+const char *martlet_curl_tls_name(void) { return martlet_curl_problem() ? NULL : facts->ssl_version; }
+const char *martlet_curl_no_ca_path(void) { return version >= 0x081500 && facts->capath ? "/proc/self/ns" : NULL; }
 const char *martlet_curl_ca_folder(void) { return martlet_curl_problem() ? NULL : ca_path; }
-bool martlet_curl_is_linked(void) { return !martlet_curl_problem() && is_linked; }
 const char *martlet_curl_path(void) { return martlet_curl_problem() ? NULL : path; }
 
 // MARK: Easy handles
@@ -367,7 +357,7 @@ int martlet_easy_prepare(
   SET(kOptDebugData, handle);
   SET(kOptProtocols, (long)(kProtocolHTTP | kProtocolHTTPS));
   // Without nghttp2 even the wish is an error.
-  if (features & kFeatureHTTP2) SET(kOptHTTPVersion, (long)kHTTPVersion2TLS);
+  if (facts->features & kFeatureHTTP2) SET(kOptHTTPVersion, (long)kHTTPVersion2TLS);
   SET(kOptHTTP09Allowed, 0L);
   // Texts, though empty: without them libcurl reads the environment.
   SET(kOptProxy, "");
@@ -394,10 +384,10 @@ int martlet_easy_prepare(
   SET(kOptCloseSocketFunction, callbacks->closed);
   SET(kOptCloseSocketData, loop);
   // Only without a directory does libcurl keep the parsed certificates (7.87), which take 20 ms for each connection.
-  if (ca_file) SET(kOptCAPath, NULL);
+  if (ca_file) SET(martlet_opt_ca_path, NULL);
   if (names_ca_file) {
-    SET(kOptCAInfo, ca_file);
-    SET(kOptProxyCAInfo, ca_file);
+    SET(martlet_opt_ca_info, ca_file);
+    SET(martlet_opt_proxy_ca_info, ca_file);
   }
 #undef SET
   // 7.87: a transfer that ends while its name is looked up does not wait for that.
@@ -582,6 +572,5 @@ uint32_t martlet_curl_version(void) { return 0; }
 const char *martlet_curl_version_text(void) { return NULL; }
 int martlet_curl_features(void) { return 0; }
 const char *martlet_curl_ca_file(void) { return NULL; }
-const char *martlet_curl_tls_name(void) { return NULL; }
 
 #endif

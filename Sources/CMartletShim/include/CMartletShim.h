@@ -1,8 +1,8 @@
 #ifndef CMARTLETSHIM_H
 #define CMARTLETSHIM_H
 
-// What Swift cannot reach by itself on Linux: libcurl, libz (on Apple's systems too), libbrotlidec and libzstd, opened
-// when they are first needed and never linked, and a few system calls. No header of theirs is needed: what is used of
+// What Swift cannot reach by itself on Linux: libcurl, libz (on Apple's systems too), libbrotlidec and libzstd, found
+// when they are first needed, and a few system calls. No header of theirs is needed: what is used of
 // their interfaces has not changed for many years, and is declared in the sources of this target.
 
 #include <stdbool.h>
@@ -21,8 +21,6 @@ uint32_t martlet_curl_version(void);
 const char *_Nullable martlet_curl_version_text(void);
 /// What it was built with, as `CURL_VERSION_…`, or 0.
 int martlet_curl_features(void);
-/// Whether it is a part of the program, or was linked with it.
-bool martlet_curl_is_linked(void);
 /// The file that it was loaded from, or NULL.
 const char *_Nullable martlet_curl_path(void);
 /// The folder with the roots of the system, if libcurl knows one and it can be read, or NULL.

@@ -28,17 +28,12 @@
     /// Makes the task and starts it; blocks while the queue that all sessions of the process share is busy.
     func start(in session: URLSession) {
       guard let wire = state.withLock({ $0.transfer?.wire }) else { return }
-      let task = Self.makeTask(for: wire, in: session)
+      var request = URLRequest(url: wire.location)
+      request.httpMethod = wire.method.rawValue
+      let task = session.dataTask(with: request)
       task.delegate = self
       state.withLock { if $0.transfer != nil { $0.task = task } }
       task.resume()
-    }
-
-    private static func makeTask(for wire: CurlRequest, in session: URLSession) -> URLSessionTask {
-      guard wire.method != .get else { return session.dataTask(with: wire.location) }
-      var request = URLRequest(url: wire.location)
-      request.httpMethod = wire.method.rawValue
-      return session.dataTask(with: request)
     }
 
     /// Lets go of the transfer, so that no task is made for it any more.
