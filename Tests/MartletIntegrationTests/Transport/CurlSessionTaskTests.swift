@@ -63,7 +63,7 @@
           try await server.send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(number)")
 
           #expect(try await text == "\(number)")
-          #expect(await becomes { tasks.counts == (0, 0) })
+          #expect(await becomes { tasks.isIdle })
         }
       }
 

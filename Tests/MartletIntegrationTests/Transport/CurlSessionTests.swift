@@ -260,19 +260,28 @@
         let client = HTTPClient()
         let running = client.start(.get(RequestTarget(server.url("/running"))))
         #expect(await server.waitForRequests(1))
+        let tasks = try #require(client.core.settings.transport as? CurlSessionLoader).tasks
+        // It has a task now.
+        #expect(
+          await becomes {
+            await withCheckedContinuation { answer in
+              guard let session = tasks.session else { return answer.resume(returning: false) }
+              session.getAllTasks { answer.resume(returning: $0.count == 1) }
+            }
+          })
         try await Blocker.block()
         let started = client.start(.get(RequestTarget(server.url("/started"))))
         #expect(await server.waitForRequests(2))
-        // A task is being made now.
-        let tasks = (client.core.settings.transport as? CurlSessionLoader)?.tasks
-        #expect(await becomes { tasks?.counts.lasting ?? 0 > 0 })
+        // The second task is being made now.
+        #expect(await becomes { tasks.counts.lasting == 2 })
+        running.cancel()
+        await #expect(throws: CancellationError.self) { try await running.value }
 
         #expect(try await client.get(RequestTarget(server.url)).text == "x")
         let error = await #expect(throws: HTTPError.self) {
           try await client.get(RequestTarget(server.url("/late")), options: .timeout(.milliseconds(100)))
         }
         client.cancelAll()
-        await #expect(throws: CancellationError.self) { try await running.value }
         await #expect(throws: CancellationError.self) { try await started.value }
 
         #expect(error?.kind == .timedOut)

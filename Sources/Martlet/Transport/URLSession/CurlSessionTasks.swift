@@ -40,6 +40,9 @@
       state.withLock { ($0.new.count + $0.waiting.count + $0.lasting.count, $0.lasting.count) }
     }
 
+    /// Whether there is nothing to look after, for tests.
+    var isIdle: Bool { state.withLock { $0.new.isEmpty && $0.waiting.isEmpty && $0.lasting.isEmpty && !$0.isTicking } }
+
     /// The session, once a request has lasted.
     var session: URLSession? { opened.withLock { $0 } }
 
