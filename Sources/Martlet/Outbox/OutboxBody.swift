@@ -143,7 +143,8 @@ final class OutboxBody: Sendable {
 
     /// Makes the file, and locks it.
     private func make() throws(HTTPError) -> Int32 {
-      for _ in 0..<16 {
+      // Far more often than somebody cleans up: on a busy machine each time may be lost by chance.
+      for _ in 0..<200 {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw PrivateFile.error("cannot be made", path, errno) }
         do throws(HTTPError) {
