@@ -311,7 +311,9 @@ int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded,
   // libcurl shows each header line here right before it stores the line, in the memory that it stores it from. A line that
   // begins with a carriage return is not stored; the reader of the head refuses it.
   if (is_guarded && type == kHeaderIn && count > 0 && (bytes[0] == ' ' || bytes[0] == '\t')) bytes[0] = '\r';
-  if (type != kText || count < 20) return 0;
+  if (type != kText) return 0;
+  if (count > 15 && strncmp(bytes, "stream ", 7) == 0 && memcmp(bytes + count - 8, " closed\n", 8) == 0) return 7;
+  if (count < 20) return 0;
   if (strncmp(bytes, "Downgrades to HTTP/1.1", count < 22 ? count : 22) == 0) return 6;
   // Before 7.88 the number of a stream is hexadecimal, or GOAWAY is not told.
   if (version < 0x075800) return 0;

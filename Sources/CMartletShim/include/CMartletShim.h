@@ -138,6 +138,8 @@ enum {
   martlet_opt_request_target = 10266,
   martlet_opt_fresh_connect = 74,
   martlet_opt_forbid_reuse = 75,
+  martlet_opt_keep_sending_on_error = 245,
+  martlet_opt_transfer_decoding = 157,
   martlet_opt_max_age_conn = 288,
   martlet_opt_buffer_size = 98,
 };
@@ -184,9 +186,10 @@ bool martlet_curl_repeats_uploads(void);
 /// Has libcurl write its log, or ends that.
 int martlet_easy_log(void *easy, bool is_on);
 /// Reads a line of the log: returns 1 and the transfer's stream of HTTP/2, 2 and the last stream that a server says to
-/// process and its error code (GOAWAY), 3 when libcurl wants to send once more, 4 when it keeps the connection for others, 5 when it wants to send
-/// once more because the server has refused the stream, 6 because the server wants the request by HTTP/1.1, or 0 for everything
-/// else. With the guard above, which is for the first header line, a header line loses the blank that it begins with.
+/// process and its error code (GOAWAY), 3 when libcurl wants to send once more, 4 when it keeps the connection for others, 5
+/// when it wants to send once more because the server has refused the stream, 6 because the server wants the request by
+/// HTTP/1.1, 7 when it finds the stream closed, or 0 for everything else. With the guard above, which is for the first header
+/// line, a header line loses the blank that it begins with.
 int martlet_curl_read_note(
     int type, char *_Nullable bytes, size_t count, bool is_guarded, uint32_t *stream, uint32_t *error);
 /// Says what each direction of a transfer that has begun has to do.

@@ -150,7 +150,7 @@
         "an unknown version", .protocolViolation, .waiting, "version", "HTTP/0.9",
         provoke: answer(.text("HTTP/9.9 200 OK\r\n\r\n"), .cut)),
       ErrorCause(
-        "a malformed status", .protocolViolation, .waiting, "response code", "HTTP/0.9",
+        "a malformed status", .protocolViolation, .waiting, "response code", "HTTP/0.9", "HTTP/1 subversion",
         provoke: answer(.text("HTTP/1.1 2x0 OK\r\n\r\n"), .cut)),
       ErrorCause(
         "a line of 1 MiB", .protocolViolation, .waiting, "header", "memory", "large",
@@ -172,7 +172,7 @@
         "an unknown transfer coding", .protocolViolation, .waiting, "coding",
         provoke: answer(.text(ok + "Transfer-Encoding: xchunked\r\n\r\nhello"), .cut)),
       ErrorCause(
-        "two lengths", .protocolViolation, .waiting, "two different values",
+        "two lengths", .protocolViolation, .waiting, "two different values", "Invalid Content-Length",
         provoke: answer(.text(ok + "Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc"), .cut)),
       ErrorCause(
         "a length that is no number", .protocolViolation, .waiting, "Content-Length",

@@ -1,4 +1,5 @@
 #if os(Linux)
+  import CMartletShim
   import Foundation
   import MartletTesting
   import TestSupport
@@ -277,6 +278,13 @@
       }
     }
 
+    /// Whether libcurl takes a reset for the end of the body: from 8.1 on it does so if the server says that there was no error.
+    private static func endsByReset(_ steps: [String]) -> Bool {
+      // What is whole by its length may be taken before the reset is seen.
+      steps.contains("data:ly")
+        || !martlet_curl_hides_broken_connections() && steps.first == "head" && steps.last == "reset:0"
+    }
+
     /// The last piece that comes with RST_STREAM is lost in libcurl 7.88, so that nobody knows whether the body is whole.
     @Test(
       .needsHTTP2Server, arguments: Lane.engines,
@@ -302,7 +310,29 @@
 
         let result = await Result { try await client.post(target, body: upload.body().body) }
 
-        if let response = try? result.get() { Issue.record("\(upload): \(response.text)") }
+        if let response = try? result.get(), !Self.endsByReset(steps) { Issue.record("\(upload): \(response.text)") }
+      }
+    }
+
+    /// libcurl 8.14 reports an error of sending where it finds that the stream has ended already.
+    @Test(.needsHTTP2Server, arguments: Lane.engines, [200, 303, 413])
+    func `are delivered over HTTP/2 when the request has ended, too`(_ lane: Lane, status: Int) async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await HTTP2Server(authority.identity())
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.timeout = .unlimited
+        $0.redirects = .off
+      }
+      for (number, pause) in [0, 20, 200].enumerated() {
+        for (index, length) in [nil, 3000 as Int64?].enumerated() {
+          let pieces = UploadPieces(Data(count: 1000), count: 3, pause: .milliseconds(pause))
+          let target = server.target(number * 2 + index, ["early", "head:\(status)", "wait:20", "last:early"])
+
+          let response = try await client.post(target, body: .stream(pieces, length: length))
+
+          #expect(response.status.rawValue == status && response.text == "early", "\(pause), \(length ?? -1)")
+        }
       }
     }
 
@@ -324,7 +354,9 @@
           let target = server.target(number + 2, ["early"] + steps)
           let result = await Result { try await client.post(target, body: upload.body().body) }
 
-          if let response = try? result.get() { Issue.record("\(steps), \(upload): \(response.text)") }
+          if let response = try? result.get(), !Self.endsByReset(steps) {
+            Issue.record("\(steps), \(upload): \(response.text)")
+          }
         }
       }
       other.cancel()

@@ -1,4 +1,5 @@
 #if os(Linux)
+  import CMartletShim
   import Foundation
   import Martlet
   import TestSupport
@@ -119,7 +120,9 @@
 
         let result = await Result { try await client.post(server.target(number, steps), body: .stream(pieces)) }
 
-        if let response = try? result.get() { Issue.record("\(number): \(response.text)") }
+        // From 8.1 on libcurl takes a reset without an error for the end of the body.
+        let isEnd = code == 0 && !martlet_curl_hides_broken_connections()
+        if let response = try? result.get(), !isEnd { Issue.record("\(number): \(response.text)") }
       }
     }
 

@@ -37,6 +37,23 @@
       reset("INADEQUATE_SECURITY", 12, .tls), reset("HTTP_1_1_REQUIRED", 13, .unsupported),
       reset("unknown", 4_294_967_295, .connectionLost),
       Row(code: 92, text: "HTTP/2 stream 3 was reset", kind: .connectionLost),
+      // libcurl 8.21 and 8.14.
+      Row(
+        code: 92, text: "HTTP/2 stream 1 reset by server (error 0x1 PROTOCOL_ERROR)", kind: .protocolViolation,
+        http2Code: 1),
+      Row(
+        code: 92, text: "HTTP/2 stream 1 reset by curl (error 0xd HTTP_1_1_REQUIRED)", kind: .unsupported, http2Code: 13
+      ),
+      Row(code: 92, text: "HTTP/2 stream 1 reset by server (error 0x)", kind: .connectionLost),
+      Row(
+        code: 92, text: "[HTTP2] [1] received invalid frame: FRAME[HEADERS], error -532: Violation",
+        kind: .protocolViolation),
+      Row(
+        code: 92, text: "Invalid HTTP header field was received: frame type: 1, stream: 1, name: [connection]",
+        kind: .protocolViolation),
+      Row(code: 16, text: "nghttp2 recv error -902: The user callback", kind: .connectionLost, isStale: true),
+      Row(code: 16, text: "nghttp2 recv error -904: Flooding was detected", kind: .protocolViolation),
+      Row(code: 16, text: "Send failure: Broken pipe", kind: .connectionLost, isStale: true),
       Row(code: 92, text: "… (err 99999999999999999999)", kind: .connectionLost),
       Row(code: 56, text: "Recv failure: Connection reset by peer", kind: .connectionLost, isStale: true),
       Row(code: 16, text: "", kind: .connectionLost, isStale: true),

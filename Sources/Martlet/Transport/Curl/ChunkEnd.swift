@@ -27,19 +27,29 @@
     /// Whether the last chunk and the trailers have come.
     var hasEnded: Bool { if case .ended = part { true } else { false } }
 
+    /// What bytes are.
+    enum Kind {
+      case data
+      case trailers
+      case coding
+    }
+
     /// Reads the next bytes, split anywhere.
     mutating func read(_ bytes: UnsafeRawBufferPointer) {
-      var index = 0
-      while index < bytes.count {
-        if case .data(let rest) = part {
-          let count = Int(clamping: min(rest, Int64(bytes.count - index)))
-          index += count
-          part = rest == Int64(count) ? .dataEnd : .data(rest - Int64(count))
-        } else {
-          part = Self.next(part, bytes[index])
-          index += 1
-        }
+      var rest = bytes[...]
+      while !rest.isEmpty { rest = rest.dropFirst(readNext(UnsafeRawBufferPointer(rebasing: rest)).count) }
+    }
+
+    /// Reads those of the next bytes that are of one kind; there is at least one.
+    mutating func readNext(_ bytes: UnsafeRawBufferPointer) -> (count: Int, kind: Kind) {
+      if case .data(let rest) = part {
+        let count = Int(clamping: min(rest, Int64(bytes.count)))
+        part = rest == Int64(count) ? .dataEnd : .data(rest - Int64(count))
+        return (count, .data)
       }
+      let kind: Kind = if case .trailer = part { .trailers } else { .coding }
+      part = Self.next(part, bytes[0])
+      return (1, kind)
     }
 
     private static func next(_ part: Part, _ byte: UInt8) -> Part {

@@ -29,7 +29,7 @@
         let length = size &* count
         // Nothing is a whole answer to nothing.
         guard length > 0 else { return 0 }
-        switch handle(pointer).transfer?.receivedBody(UnsafeRawBufferPointer(start: bytes, count: length)) {
+        switch handle(pointer).transfer?.received(UnsafeRawBufferPointer(start: bytes, count: length)) {
         case .taken: return length
         case .wait: return pause
         case .stop, nil: return failed

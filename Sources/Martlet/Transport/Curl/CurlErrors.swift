@@ -96,11 +96,24 @@
         isStale: kind == .connectionLost && situation.isReused && !situation.hasMoved && code != 92)
     }
 
-    /// The error code of HTTP/2 (RFC 9113 §7) that a stream was reset with.
+    /// The error code of HTTP/2 (RFC 9113 §7) that a stream was reset with: `(err 8)`, since libcurl 8.19 `(error 0x8 CANCEL)`.
     private static func http2Code(_ text: String) -> UInt32? {
+      if let start = text.firstRange(of: "(error 0x")?.upperBound {
+        return UInt32(text[start...].prefix { $0 != " " && $0 != ")" }, radix: 16)
+      }
       guard let start = text.firstRange(of: "(err ")?.upperBound else { return nil }
       return UInt32(text[start...].prefix { $0 != ")" })
     }
+
+    /// Whether libcurl has ended a stream of HTTP/2 because of what came on it.
+    private static func isMalformed(_ text: String) -> Bool {
+      text.contains("received invalid frame") || text.contains("Invalid HTTP header field")
+    }
+
+    /// Whether a connection of HTTP/2 has ended because of what came on it, and not because it is gone.
+    ///
+    /// With -902 (NGHTTP2_ERR_CALLBACK_FAILURE) it was another stream's fault.
+    private static func isViolation(_ text: String) -> Bool { text.contains("nghttp2") && !text.contains("-902") }
 
     /// Says of a lost connection that the server has ended it with an error, of which libcurl's own error says nothing.
     private static func end(_ error: inout HTTPError, by code: UInt32) {
@@ -166,9 +179,9 @@
       case 28: .timedOut  // OPERATION_TIMEDOUT
       // SSL_CONNECT_ERROR, PEER_FAILED_VERIFICATION, and what else is wrong with certificates
       case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 82, 83, 90, 91, 98: .tls
-      // HTTP2, without a word: the server has ended the connection, with GOAWAY.
-      case 16 where text.isEmpty || text.hasPrefix(endOfHTTP2): hasConnected ? .connectionLost : .cannotConnect
-      case 92: kind(ofReset: http2Code(text))  // HTTP2_STREAM
+      // HTTP2: the connection has ended, mostly with GOAWAY and without a word.
+      case 16 where !isViolation(text): hasConnected ? .connectionLost : .cannotConnect
+      case 92: isMalformed(text) ? .protocolViolation : kind(ofReset: http2Code(text))  // HTTP2_STREAM
       // PARTIAL_FILE, GOT_NOTHING, SEND_ERROR, RECV_ERROR, SEND_FAIL_REWIND, SSL_SHUTDOWN_FAILED, HTTP3
       case 18, 52, 55, 56, 65, 80, 95:
         // Chunks that are malformed, and a refused client certificate, are reported by a read.

@@ -37,7 +37,9 @@
     /// Whether libcurl has kept the connection after the transfer; another one may have it closed at once.
     @exclusivity(unchecked) private var wasKept = false
     /// Whether the connection, which libcurl keeps, has to be closed after the transfer.
-    @exclusivity(unchecked) private(set) var closesKeptConnection = false
+    @exclusivity(unchecked) var closesKeptConnection = false
+    /// Whether libcurl has found its stream of HTTP/2 closed when it had sent the rest of the request.
+    @exclusivity(unchecked) private var isStreamClosed = false
     /// Whether libcurl's log is read.
     @exclusivity(unchecked) private var isLogging = false
     /// What OpenSSL knows of a connection that the transfer has made.
@@ -184,6 +186,7 @@
         let end = memchr(base, 0x0A, rest.count).map { UnsafeRawPointer($0) - UnsafeRawPointer(base) + 1 } ?? rest.count
         let line = UnsafeBufferPointer(rebasing: rest[..<end])
         if CurlLibrary.needsGuard { guardNext(after: line) }
+        transfer?.readStatusLine(line, self)
         guard transfer?.receivedLine(line, self) == true else { return false }
         rest = UnsafeBufferPointer(rebasing: rest[end...])
       }
@@ -253,9 +256,9 @@
       guard isMultiplexed || isSecure && !knowsVersion else { return true }
       if !isLogging { _ = martlet_easy_log(easy, true) }
       isLogging = true
-      if isMultiplexed, CurlLibrary.hidesBrokenConnections, let connectionName {
+      if isMultiplexed, CurlLibrary.hidesBrokenConnections || CurlLibrary.readsWhilePaused, let connectionName {
         loop.multiplexed.use(connectionName, by: self)
-        keepConnection(transfer)
+        if CurlLibrary.hidesBrokenConnections { keepConnection(transfer) }
       }
       return true
     }
@@ -289,7 +292,9 @@
     /// libcurl has written a line of its log.
     func logged(_ type: CInt, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) {
       // CURLINFO_DATA_IN
-      if type == 3 { transfer?.chunks?.read(UnsafeRawBufferPointer(start: bytes, count: count)) }
+      if type == 3, CurlLibrary.showsRawBody {
+        transfer?.chunks?.end.read(UnsafeRawBufferPointer(start: bytes, count: count))
+      }
       var (stream, error): (UInt32, UInt32) = (0, 0)
       let note = martlet_curl_read_note(type, bytes, count, isGuarded, &stream, &error)
       switch note {
@@ -300,6 +305,7 @@
         leaveConnection(.givingUp)
       case 4: wasKept = true
       case 6: transfer?.sends.noteDowngrade()
+      case 7: isStreamClosed = true
       case 2 where !isRepeating:
         guard let connectionName else { return }
         loop.goaways[connectionName] = GoAway(lastStream: stream, error: error)
@@ -310,8 +316,12 @@
 
     /// How the transfer has ended, as long as it has its connection.
     func result(_ code: CInt) -> CurlTransfer.Result {
-      guard code != 0 else {
-        let isCutOff = connectionName.map { loop.multiplexed.isBroken($0) } ?? false
+      // SEND_ERROR: since 8.7 libcurl takes it for one that the server had sent the end of its response before.
+      guard code != 0, !(code == 55 && isStreamClosed && transfer?.body != nil) else {
+        let isBroken =
+          CurlLibrary.hidesBrokenConnections && connectionName.map { loop.multiplexed.isBroken($0) } ?? false
+        // 8.5.0 forgets what it has kept for a reader when the stream ends.
+        let isCutOff = isBroken || CurlLibrary.readsWhilePaused && isMultiplexed && transfer?.isPaused == true
         return CurlTransfer.Result(code: 0, text: "", isReused: isReused, isCutOff: isCutOff)
       }
       let text = transfer?.explained(error, code, isReused: isReused) ?? error
@@ -356,7 +366,7 @@
       (connectionName, stream, tls, proxyTLS) = (nil, nil, nil, nil)
       if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
       (isGuarded, isLogging, isRepeating, wasKept) = (false, false, false, false)
-      (closesKeptConnection, isMultiplexed) = (false, false)
+      (closesKeptConnection, isMultiplexed, isStreamClosed) = (false, false, false)
     }
 
     /// Keeps a list as long as libcurl may read it.

@@ -204,9 +204,11 @@
     /// Whether a used handle has to be guarded against a folded first header line.
     static let needsGuard = martlet_curl_needs_guard()
 
-    /// Whether the end of a chunked body and that of its connection look the same while a request is sent; from 8.3 on
-    /// libcurl itself fails such a transfer.
-    static let hidesEnd = martlet_curl_version() < 0x080300
+    /// Whether its log shows the body of a response as it came: 8.5.0 logs it without the chunked coding.
+    static let showsRawBody = martlet_curl_version() != 0x080500
+
+    /// Whether it ends no stream of HTTP/2 whose request it has stopped sending, after a response from 300 on.
+    static let leavesStreamsOpen = martlet_curl_version() >= 0x080700
 
     /// Whether what is sent over HTTP/2 may be sent twice if the socket is full.
     static let repeatsUploads = martlet_curl_repeats_uploads()

@@ -15,7 +15,7 @@
     }
 
     /// Has libcurl receive, by a pause that ends at once.
-    private func receive(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer) {
+    func receive(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer) {
       if let transfer = handle.transfer { pause(transfer, holdsUpload: !transfer.holdsUpload, multi) }
       if let transfer = handle.transfer { pause(transfer, holdsUpload: transfer.holdsUpload, multi) }
       _ = martlet_multi_act(multi, -1, 0)
@@ -42,6 +42,8 @@
       var code: CInt = 0
       while let easy = martlet_multi_next_done(multi, &code) {
         guard let handle = handles[easy] else { continue }
+        // From 8.10 on libcurl keeps a connection whose frames it cannot read any more.
+        if code == 16, handle.error.hasPrefix("nghttp2") { handle.closesKeptConnection = true }
         let isDoubtful = code != 0 || handle.transfer?.endsWithStream == true
         handle.leaveConnection(isDoubtful ? .inDoubt : .surely)
         ended.append((handle, code))
@@ -66,10 +68,10 @@
       if transfer.wire.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }
     }
 
-    /// Whether a connection is one of HTTP/1 whose transfer is paused.
+    /// Whether nobody but a paused transfer uses a connection.
     func isPaused(_ watch: CurlWatch) -> Bool {
-      guard let transfer = watch.easy.flatMap({ handles[$0]?.transfer }) else { return false }
-      return transfer.isAlone && transfer.isPaused
+      guard let handle = watch.easy.flatMap({ handles[$0] }), let transfer = handle.transfer else { return false }
+      return transfer.isPaused && (transfer.isAlone || handle.isAloneOnConnection)
     }
 
     /// Lets libcurl 8.5.0 send, but not read what its paused transfer must leave in the socket.

@@ -3,15 +3,27 @@
 
   /// Request bodies that are sent slowly, or outlast their responses.
   extension CurlLoop {
-    /// Ends the transfers whose responses have ended though libcurl still sends: it would say so after that only.
-    func endAnswered(_ multi: UnsafeMutableRawPointer) {
+    /// Ends the transfers whose responses have ended though libcurl still sends, or has not noticed: it would say so later,
+    /// or never.
+    ///
+    /// - Parameters:
+    ///   - multi: libcurl's handle.
+    ///   - asks: Whether libcurl may be asked: that can change what it waits for, so that there is more to look at.
+    func endAnswered(_ multi: UnsafeMutableRawPointer, asks: Bool = true) {
+      var asked: [CurlHandle] = []
       while let transfer = mayBeAnswered.popLast() {
-        guard let handle = transfer.handle,
-          let code = transfer.endOfResponse(handle, isReading: isReading(handle))
-        else { continue }
-        let text = "the server ended the \(handle.isAloneOnConnection ? "stream" : "connection") during the upload"
-        end(handle, CurlTransfer.Result(code: code, text: code == 0 ? "" : text, isReused: handle.isReused), multi)
+        guard let handle = transfer.handle else { continue }
+        if let code = transfer.endOfResponse(handle, isReading: isReading(handle)) {
+          let text = "the server ended the \(handle.isAloneOnConnection ? "stream" : "connection") during the upload"
+          end(handle, CurlTransfer.Result(code: code, text: code == 0 ? "" : text, isReused: handle.isReused), multi)
+        } else if asks, transfer.isSentOverHTTP2 {
+          // Where the request ends after its response, nothing comes any more that would have libcurl look.
+          asked.append(handle)
+        }
       }
+      guard !asked.isEmpty else { return }
+      for handle in asked { receive(handle, multi) }
+      takeEnded(multi, asks: false)
     }
 
     /// Whether libcurl wants to read from the connection of a handle, or has closed it.

@@ -206,7 +206,7 @@
     }
 
     /// Takes the transfers that have ended, those first that libcurl has ended.
-    private func takeEnded(_ multi: UnsafeMutableRawPointer) {
+    func takeEnded(_ multi: UnsafeMutableRawPointer, asks: Bool = true) {
       findEnded(multi)
       for (handle, code) in ended {
         guard let transfer = handle.transfer else { continue }
@@ -218,7 +218,7 @@
         end(handle, handle.result(code), multi, isClean: code == 0)
       }
       ended.removeAll(keepingCapacity: true)
-      endAnswered(multi)
+      endAnswered(multi, asks: asks)
       multiplexed.endTurn()
     }
 

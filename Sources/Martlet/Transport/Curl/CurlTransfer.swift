@@ -76,7 +76,7 @@
     /// Whether the server has refused the request, so that no more of it is sent.
     @exclusivity(unchecked) var isUploadStopped = false
     /// Where the end of a chunked body has to be found.
-    @exclusivity(unchecked) var chunks: ChunkEnd?
+    @exclusivity(unchecked) var chunks: RawChunks?
     @exclusivity(unchecked) private(set) var overhead: OverheadMeter?
     @exclusivity(unchecked) var sends = CurlSends()
     /// Whether libcurl has chosen a connection of HTTP/1 for it that another transfer uses.
@@ -333,7 +333,7 @@
           reasonPhrase: head.reason, httpVersion: head.version, connection: arrival.connection,
           wasCompressed: decoder != nil, request: wire.request),
         ResponseBody(body.stream))
-      if head.status >= 300 { stopUpload() }
+      if head.status >= 300 { stopUpload(head.status) }
       isExpectationRefused = head.status == 417 && upload?.isAtStart == true && wire.expectsContinue
       noteLength()
     }
