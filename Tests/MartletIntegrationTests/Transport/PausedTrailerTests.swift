@@ -58,12 +58,15 @@
       #expect(count == Self.body.count)
     }
 
-    @Test(.needsHTTP2Server, arguments: Lane.engines) func `come over HTTP/2 to a reader that takes its time`(
-      _ lane: Lane
-    ) async throws {
+    /// With one connection for a host its stream may share that with others.
+    @Test(.needsHTTP2Server, arguments: Lane.engines, [6, 1])
+    func `come over HTTP/2 to a reader that takes its time`(_ lane: Lane, perHost: Int) async throws {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
-      let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
+      let client = lane.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.maximumConnectionsPerHost = perHost
+      }
 
       for (number, pause) in [[], ["wait:100"]].enumerated() {
         let steps = ["head", "128*fill:16384"] + pause + ["trailer:x-one=1:x-two=2"]

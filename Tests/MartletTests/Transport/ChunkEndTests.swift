@@ -40,6 +40,26 @@
       }
     }
 
+    @Test func `tells data and trailers from the coding, wherever bytes are split`() {
+      let text = "A;x=y\r\n0\r\n\r\n0\r\n\r\n\r\n3\r\nabc\r\n0\r\nX: y\r\nZ:\r\n\r\nmore"
+      for size in 1...text.utf8.count {
+        var end = ChunkEnd()
+        var (data, trailers) = ("", "")
+        let bytes = Array(text.utf8)
+        for start in stride(from: 0, to: bytes.count, by: size) {
+          var rest = bytes[start..<min(start + size, bytes.count)]
+          while !rest.isEmpty {
+            let (count, kind) = rest.withUnsafeBytes { end.readNext($0) }
+            let part = String(decoding: rest.prefix(count), as: UTF8.self)
+            if kind == .data { data += part } else if kind == .trailers { trailers += part }
+            rest = rest.dropFirst(count)
+          }
+        }
+        #expect(data == "0\r\n\r\n0\r\n\r\nabc" && trailers == "X: y\r\nZ:\r\n\r\n")
+        #expect(end.hasEnded)
+      }
+    }
+
     @Test func `takes any bytes`() {
       var generator = SeededGenerator(seed: 14)
       let alphabet = Array("0019aFf;x \r\n\r\n\r\n\u{ff}".utf8)

@@ -256,9 +256,9 @@
       guard isMultiplexed || isSecure && !knowsVersion else { return true }
       if !isLogging { _ = martlet_easy_log(easy, true) }
       isLogging = true
-      if isMultiplexed, CurlLibrary.hidesBrokenConnections || CurlLibrary.readsWhilePaused, let connectionName {
+      if isMultiplexed, CurlLibrary.hidesBrokenConnections, let connectionName {
         loop.multiplexed.use(connectionName, by: self)
-        if CurlLibrary.hidesBrokenConnections { keepConnection(transfer) }
+        keepConnection(transfer)
       }
       return true
     }
@@ -279,6 +279,9 @@
       guard let name else { return true }
       return knowsVersion && loop.resting.isUsed(name, byOtherThan: transfer)
     }
+
+    /// Whether the transfer shares no connection.
+    var hasOwnConnection: Bool { connectionKey != ExclusiveConnections.shared }
 
     /// Whether no other transfer uses the connection, which is one of HTTP/2.
     var isAloneOnConnection: Bool { connectionName.map { loop.multiplexed.isAlone(self, on: $0) } ?? false }
@@ -318,10 +321,7 @@
     func result(_ code: CInt) -> CurlTransfer.Result {
       // SEND_ERROR: since 8.7 libcurl takes it for one that the server had sent the end of its response before.
       guard code != 0, !(code == 55 && isStreamClosed && transfer?.body != nil) else {
-        let isBroken =
-          CurlLibrary.hidesBrokenConnections && connectionName.map { loop.multiplexed.isBroken($0) } ?? false
-        // 8.5.0 forgets what it has kept for a reader when the stream ends.
-        let isCutOff = isBroken || CurlLibrary.readsWhilePaused && isMultiplexed && transfer?.isPaused == true
+        let isCutOff = connectionName.map { loop.multiplexed.isBroken($0) } ?? false
         return CurlTransfer.Result(code: 0, text: "", isReused: isReused, isCutOff: isCutOff)
       }
       let text = transfer?.explained(error, code, isReused: isReused) ?? error

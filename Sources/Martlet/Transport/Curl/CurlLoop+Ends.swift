@@ -42,7 +42,7 @@
       var code: CInt = 0
       while let easy = martlet_multi_next_done(multi, &code) {
         guard let handle = handles[easy] else { continue }
-        // From 8.10 on libcurl keeps a connection whose frames it cannot read any more.
+        // libcurl 8.14 keeps a connection whose frames it cannot read any more.
         if code == 16, handle.error.hasPrefix("nghttp2") { handle.closesKeptConnection = true }
         let isDoubtful = code != 0 || handle.transfer?.endsWithStream == true
         handle.leaveConnection(isDoubtful ? .inDoubt : .surely)
@@ -68,10 +68,10 @@
       if transfer.wire.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }
     }
 
-    /// Whether nobody but a paused transfer uses a connection.
+    /// Whether a connection has a transfer of its own, which is paused: other ones cannot be sent on it.
     func isPaused(_ watch: CurlWatch) -> Bool {
       guard let handle = watch.easy.flatMap({ handles[$0] }), let transfer = handle.transfer else { return false }
-      return transfer.isPaused && (transfer.isAlone || handle.isAloneOnConnection)
+      return transfer.isPaused && (transfer.isAlone || handle.hasOwnConnection)
     }
 
     /// Lets libcurl 8.5.0 send, but not read what its paused transfer must leave in the socket.

@@ -122,9 +122,7 @@
     }
 
     /// Whether the request was sent over HTTP/2, and the response has begun.
-    var isSentOverHTTP2: Bool {
-      body != nil && !isAlone && !isPaused && upload?.isAtEnd == true
-    }
+    var isSentOverHTTP2: Bool { body != nil && !isAlone && !isPaused && upload?.isAtEnd == true }
 
     /// Whether libcurl has written the whole request body.
     private func hasSentAll(_ handle: CurlHandle) -> Bool {

@@ -40,7 +40,11 @@
       if endOfTLS != 0, !martlet_tls_has_ended(endOfTLS) {
         return HTTPError(.connectionLost, "the body ended with its connection, and TLS did not", phase: .receiving)
       }
-      guard endsWithStream || CurlLibrary.readsWhilePaused, result.isCutOff else { return nil }
+      if CurlLibrary.readsWhilePaused, !isAlone, waits.contains(.reader) {
+        let message = "libcurl 8.5.0 has dropped what came for a reader that took its time: the body is incomplete"
+        return HTTPError(.connectionLost, message, phase: .receiving)
+      }
+      guard endsWithStream, result.isCutOff else { return nil }
       let message = "the HTTP/2 connection broke before the stream ended: the body is incomplete"
       return HTTPError(.connectionLost, message, phase: .receiving)
     }
