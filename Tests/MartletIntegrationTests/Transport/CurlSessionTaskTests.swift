@@ -56,7 +56,8 @@
         weakTasks = tasks
         for number in 0..<3 {
           async let text = client.get(server.target).text
-          try await server.request()
+          // To close the connection would make the client's next request fail.
+          _ = try await number == 0 ? server.request() : server.nextRequest()
           #expect(await becomes { tasks.counts == (1, 1) })
           #expect(await becomes { tasks.session != nil })
           weakSession = tasks.session
