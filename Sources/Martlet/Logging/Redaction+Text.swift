@@ -28,7 +28,7 @@ extension Redaction {
   }
 
   /// The beginning of text, or all of it if something behind makes a password of what is in the beginning.
-  private static func beginning(of text: String, limit: Int) -> String {
+  static func beginning(of text: String, limit: Int) -> String {
     guard text.utf8.count > limit else { return text }
     let beginning = text.unicodeScalars.prefix(limit)
     let rest = text.utf8[beginning.endIndex...]

@@ -12,6 +12,7 @@ struct TestProgram: Sendable {
   static let script = TestProgram("script")
   static let shell = TestProgram("sh")
   static let list = TestProgram("ls")
+  static let unshare = TestProgram("unshare")
 
   /// The programs that the running test has named.
   @TaskLocal fileprivate static var named: Set<String> = []

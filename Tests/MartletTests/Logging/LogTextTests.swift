@@ -32,6 +32,14 @@ import Testing
     #expect(LogText.field(field, .standard) == "A\\n: " + String(repeating: "x", count: 1_024) + "…")
   }
 
+  @Test func `a field is cut before it is masked, unless what is left out makes a password of its beginning`() {
+    let long = String(repeating: "token=a&", count: 128 << 10)
+
+    #expect(Redaction.beginning(of: long, limit: 1_024) == long.prefix(1_024) + "…")
+    #expect(Redaction.beginning(of: long + "@", limit: 1_024) == long + "@")
+    #expect(Redaction.beginning(of: "token", limit: 5) == "token")
+  }
+
   @Test(arguments: ["Link", "Location"]) func `what is cut shows no secret`(_ name: String) {
     let long = String(repeating: "canary", count: 1_000)
 
