@@ -19,9 +19,21 @@ area(
     "Transport/Curl/",
     # The loop: what it keeps of transfers, sockets and handles.
     ("handle-joins-busy", "CurlHandle",
-     "if isSecure, isReused, !isMultiplexed, isTaken(",
-     'if isSecure, isReused, !isMultiplexed, !mutant("handle-joins-busy"), isTaken(',
+     "isSecure && !isMultiplexed && isTaken(",
+     'isSecure && !isMultiplexed && !mutant("handle-joins-busy") && isTaken(',
      "MixedVersionsTests"),
+    ("handle-takes-ended-for-busy", "CurlHandle",
+     "$0.connectionName == name && $0.keptSocket == nil }",
+     '$0.connectionName == name && ($0.keptSocket == nil || mutant("handle-takes-ended-for-busy")) }',
+     "TLSConnectionTests"),
+    ("handle-sends-on-spoiled", "CurlHandle",
+     "      loop.giveUp(socket)\n      return true\n",
+     '      if mutant("handle-sends-on-spoiled") { return false }\n      loop.giveUp(socket)\n      return true\n',
+     "StrayBytesTests"),
+    ("engines-stay-home", "CurlEngines",
+     "return loads[least] < loads[home] ? least : home",
+     'return loads[least] < loads[home] && !mutant("engines-stay-home") ? least : home',
+     "EngineThreadsTests"),
     ("handle-takes-evicted-for-broken", "CurlHandle",
      "case 4: wasKept = true\n", 'case 4: wasKept = !mutant("handle-takes-evicted-for-broken")\n',
      "MixedVersionsTests"),
@@ -820,6 +832,11 @@ area(
 
 area(
     "Queue/",
+    ("queue-cancels-lengths-first", "QueueCore",
+     "    defer { for call in measures { call.cancel() } }\n",
+     '    if mutant("queue-cancels-lengths-first") { for call in measures { call.cancel() } }\n'
+     '    defer { for call in measures { call.cancel() } }\n',
+     "QueueEndTests"),
     ("queue-end-starts-nothing", "QueueCore",
      "    for call in cancelled { call.cancel() }\n    tellProgress()\n    startReady()\n    tellFinish()\n"
      "  }\n\n  // MARK: What is told",

@@ -83,7 +83,8 @@ enum {
   kFeatureAsynchDNS = 1 << 7,
   kFeatureHTTP2 = 1 << 16,
   kVersionNow = 6, // CURLVERSION_SEVENTH, the first with the name of the CA file
-  kHTTPVersion2TLS = 4,
+  kVersionReady = 0x075000, // The first that tells of a request before it is sent
+  kHTTPVersion1 = 2, kHTTPVersion2TLS = 4,
   kProtocolHTTP = 1, kProtocolHTTPS = 2,
   kPauseReceive = 1, kPauseSend = 4,
   kText = 0, kHeaderIn = 1,
@@ -250,8 +251,8 @@ static void open_library(void) {
   }
   martlet_exit_guard(&library);
   const struct version_info *info = curl.version_info(kVersionNow);
-  if (!info || info->age < kVersionNow || info->version_num < 0x075000) {
-    snprintf(problem, sizeof problem, "libcurl %s is older than 7.80", info && info->version ? info->version : "?");
+  if (!info || info->age < kVersionNow || info->version_num < 0x074c00) {
+    snprintf(problem, sizeof problem, "libcurl %s is older than 7.76", info && info->version ? info->version : "?");
     return;
   }
   if (!(info->features & kFeatureAsynchDNS)) {
@@ -269,7 +270,11 @@ static void open_library(void) {
   }
   version = info->version_num;
   facts = info;
-  martlet_tls_open(&library, info->ssl_version);
+  // For its log libcurl before 7.80 has OpenSSL call back with a transfer that may be gone.
+  if (!martlet_tls_open(&library, info->ssl_version, version < kVersionReady)) {
+    snprintf(problem, sizeof problem, "libcurl %s needs to be guarded, and its OpenSSL is not to be found", info->version);
+    return;
+  }
   path = library.path;
   find_roots(info);
 }
@@ -293,7 +298,7 @@ uint32_t martlet_curl_version(void) { return martlet_curl_problem() ? 0 : versio
 const char *martlet_curl_version_text(void) { return martlet_curl_problem() ? NULL : facts->version; }
 int martlet_curl_features(void) { return martlet_curl_problem() ? 0 : facts->features; }
 const char *martlet_curl_ca_file(void) { return martlet_curl_problem() ? NULL : ca_file; }
-bool martlet_curl_has_http2(void) { return martlet_curl_features() & kFeatureHTTP2; }
+bool martlet_curl_has_http2(void) { return martlet_curl_features() & kFeatureHTTP2 && version >= kVersionReady; }
 const char *martlet_curl_tls_name(void) { return martlet_curl_problem() ? NULL : facts->ssl_version; }
 const char *martlet_curl_no_ca_path(void) { return version >= 0x081500 && facts->capath ? "/proc/self/ns" : NULL; }
 const char *martlet_curl_ca_folder(void) { return martlet_curl_problem() ? NULL : ca_path; }
@@ -315,6 +320,13 @@ int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded,
   if (count > 15 && strncmp(bytes, "stream ", 7) == 0 && memcmp(bytes + count - 8, " closed\n", 8) == 0) return 7;
   if (count < 20) return 0;
   if (strncmp(bytes, "Downgrades to HTTP/1.1", count < 22 ? count : 22) == 0) return 6;
+  const size_t end = count - (bytes[count - 1] == '\n');
+  if (version < kVersionReady && strncmp(bytes, "Connected to ", 13) == 0 && bytes[end - 1] == ')') {
+    const char *mark = bytes + end;
+    while (mark > bytes && *mark != '#') mark--;
+    *stream = (uint32_t)strtoul(mark + 1, NULL, 10);
+    return 8;
+  }
   // Before 7.88 the number of a stream is hexadecimal, or GOAWAY is not told.
   if (version < 0x075800) return 0;
   char line[80] = {0};
@@ -327,7 +339,6 @@ int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded,
     *stream = number;
     return 1;
   }
-  const size_t end = count - (bytes[count - 1] == '\n');
   if (strncmp(line, "Connection #", 12) == 0 && memcmp(bytes + end - 12, " left intact", 12) == 0) return 4;
   if (strncmp(line, "Connection died, ", 17) == 0) return 3;
   if (strncmp(line, "REFUSED_STREAM, ", 16) == 0) return 5;
@@ -341,7 +352,11 @@ int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded,
   return 2;
 }
 
-int martlet_easy_log(void *easy, bool is_on) { return curl.easy_setopt(easy, kOptVerbose, is_on ? 1L : 0L); }
+bool martlet_curl_tells_before_sending(void) { return version >= kVersionReady; }
+
+int martlet_easy_log(void *easy, bool is_on) {
+  return version < kVersionReady ? 0 : curl.easy_setopt(easy, kOptVerbose, is_on ? 1L : 0L);
+}
 
 void *martlet_easy_new(void) { return curl.easy_init(); }
 void martlet_easy_free(void *easy) { curl.easy_cleanup(easy); }
@@ -359,7 +374,9 @@ int martlet_easy_prepare(
   SET(kOptDebugData, handle);
   SET(kOptProtocols, (long)(kProtocolHTTP | kProtocolHTTPS));
   // Without nghttp2 even the wish is an error.
-  if (facts->features & kFeatureHTTP2) SET(kOptHTTPVersion, (long)kHTTPVersion2TLS);
+  if (facts->features & kFeatureHTTP2) {
+    SET(kOptHTTPVersion, (long)(version < kVersionReady ? kHTTPVersion1 : kHTTPVersion2TLS));
+  }
   SET(kOptHTTP09Allowed, 0L);
   // Texts, though empty: without them libcurl reads the environment.
   SET(kOptProxy, "");
@@ -377,8 +394,12 @@ int martlet_easy_prepare(
   SET(kOptReadData, handle);
   SET(kOptSeekFunction, callbacks->seek);
   SET(kOptSeekData, handle);
-  SET(kOptPrereqFunction, callbacks->ready);
-  SET(kOptPrereqData, handle);
+  if (version < kVersionReady) {
+    SET(kOptVerbose, 1L);
+  } else {
+    SET(kOptPrereqFunction, callbacks->ready);
+    SET(kOptPrereqData, handle);
+  }
   SET(kOptSockoptFunction, callbacks->opened);
   SET(kOptSockoptData, handle);
   SET(kOptOpenSocketFunction, callbacks->opening);

@@ -28,6 +28,7 @@ static struct {
 } ssl;
 static bool is_usable;
 static void (*set_key_log)(void *, void *);
+static void (*set_context_messages)(void *, message_callback *);
 
 #define TLS_FUNCTIONS(x) \
   x(SSL_get0_alpn_selected, ssl.protocol) \
@@ -48,25 +49,30 @@ static void (*set_key_log)(void *, void *);
 TLS_FUNCTIONS(MARTLET_DECLARE)
 CRYPTO_FUNCTIONS(MARTLET_DECLARE)
 MARTLET_DECLARE(SSL_CTX_set_keylog_callback, set_key_log)
+MARTLET_DECLARE(SSL_CTX_set_msg_callback, set_context_messages)
 
-void martlet_tls_open(const struct martlet_library *library, const char *name) {
-  if (!name || strstr(name, "OpenSSL/") == NULL) return;
+bool martlet_tls_open(const struct martlet_library *library, const char *name, bool is_logging) {
+  if (!name || strstr(name, "OpenSSL/") == NULL) return true;
   const struct martlet_symbol key_log[] = {MARTLET_SYMBOL(SSL_CTX_set_keylog_callback, set_key_log)};
   // libcurl has read it, too, a moment ago.
   if (getenv("SSLKEYLOGFILE")) martlet_library_find_beside(library, key_log, 1);
+  const struct martlet_symbol messages[] = {MARTLET_SYMBOL(SSL_CTX_set_msg_callback, set_context_messages)};
+  if (is_logging && !martlet_library_find_beside(library, messages, 1)) return false;
   const struct martlet_symbol tls[] = {TLS_FUNCTIONS(MARTLET_SYMBOL)};
   const struct martlet_symbol crypto[] = {CRYPTO_FUNCTIONS(MARTLET_SYMBOL)};
   is_usable = martlet_library_find_beside(library, tls, sizeof tls / sizeof tls[0]) &&
               martlet_library_find_beside(library, crypto, sizeof crypto / sizeof crypto[0]);
+  return true;
 }
 
 // libcurl calls this when it has set its own.
-static int drop_key_log(void *easy, void *context, void *unused) {
-  set_key_log(context, NULL);
+static int drop_callbacks(void *easy, void *context, void *unused) {
+  if (set_key_log) set_key_log(context, NULL);
+  if (set_context_messages) set_context_messages(context, NULL);
   return 0;
 }
 
-void *martlet_tls_key_guard(void) { return set_key_log ? (void *)drop_key_log : NULL; }
+void *martlet_tls_guard(void) { return set_key_log || set_context_messages ? (void *)drop_callbacks : NULL; }
 
 bool martlet_tls_is_http2(void *tls) {
   const unsigned char *name = NULL;

@@ -35,6 +35,12 @@ extension SamplesTests {
     #expect(client.configuration.authenticators[.proxy("http://proxy.example:3128")] != nil)
   }
 
+  @Test func `configures threads`() {
+    let mirror = HTTPClient { $0.engineThreads = 4 }
+
+    #expect(mirror.configuration.engineThreads == 4)
+  }
+
   @Test func `configures addresses`() async throws {
     let client = HTTPClient {
       // In place of a lookup; the certificate is checked for the name.

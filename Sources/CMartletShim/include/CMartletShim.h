@@ -30,8 +30,10 @@ const char *_Nullable martlet_curl_ca_folder(void);
 const char *_Nullable martlet_curl_ca_file(void);
 /// The name and version of its TLS library, or NULL.
 const char *_Nullable martlet_curl_tls_name(void);
-/// Whether it speaks HTTP/2.
+/// Whether it is asked for HTTP/2: it can do that, and tells of a request before it is sent.
 bool martlet_curl_has_http2(void);
+/// Whether it tells of a request before that is sent, from 7.80 on; before, its log is always on.
+bool martlet_curl_tells_before_sending(void);
 /// What to set as the folder with roots so that there are none: from 8.21 on, NULL is the folder that libcurl was built with;
 /// this is one that has no certificates.
 const char *_Nullable martlet_curl_no_ca_path(void);
@@ -188,8 +190,8 @@ int martlet_easy_log(void *easy, bool is_on);
 /// Reads a line of the log: returns 1 and the transfer's stream of HTTP/2, 2 and the last stream that a server says to
 /// process and its error code (GOAWAY), 3 when libcurl wants to send once more, 4 when it keeps the connection for others, 5
 /// when it wants to send once more because the server has refused the stream, 6 because the server wants the request by
-/// HTTP/1.1, 7 when it finds the stream closed, or 0 for everything else. With the guard above, which is for the first header
-/// line, a header line loses the blank that it begins with.
+/// HTTP/1.1, 7 when it finds the stream closed, 8 and the number of the connection, before 7.80, or 0 for everything else. With
+/// the guard above, which is for the first header line, a header line loses the blank that it begins with.
 int martlet_curl_read_note(
     int type, char *_Nullable bytes, size_t count, bool is_guarded, uint32_t *stream, uint32_t *error);
 /// Says what each direction of a transfer that has begun has to do.
@@ -215,11 +217,11 @@ void *_Nullable martlet_easy_tls(void *easy);
 
 // MARK: OpenSSL
 
-/// Finds the OpenSSL that an opened libcurl uses.
-void martlet_tls_open(const struct martlet_library *library, const char *_Nullable name);
-/// What keeps the secrets of connections out of the file that the environment names (`SSLKEYLOGFILE`), for
-/// `martlet_opt_ssl_context_function`; NULL if it names none.
-void *_Nullable martlet_tls_key_guard(void);
+/// Finds the OpenSSL that an opened libcurl uses; false if one whose log is always on cannot be guarded.
+bool martlet_tls_open(const struct martlet_library *library, const char *_Nullable name, bool is_logging);
+/// What takes back some of what libcurl sets, for `martlet_opt_ssl_context_function`: the file for secrets that the
+/// environment names (`SSLKEYLOGFILE`), and the log of TLS where it is not safe. NULL if there is nothing to take back.
+void *_Nullable martlet_tls_guard(void);
 /// Has the end of a connection be noted, if TLS is ended first; returns the number to ask for it by, 0 if that cannot be.
 uintptr_t martlet_tls_watch_end(void *tls);
 /// Whether an end was noted that was read on this thread just now.

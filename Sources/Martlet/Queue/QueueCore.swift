@@ -178,8 +178,8 @@ final class QueueCore: CallObserver {
   @discardableResult
   func cancelAll() -> Int {
     let (calls, measures) = state.withLock { (Array($0.calls.values), Array($0.measures.values)) }
-    for call in measures { call.cancel() }
-    // The last one first: none of them gets its turn by the end of another one.
+    // The last one first, and what asks for lengths at the end: none of them gets its turn by the end of another one.
+    defer { for call in measures { call.cancel() } }
     return calls.sorted { $0.id > $1.id }.count { $0.cancel() }
   }
 

@@ -119,6 +119,11 @@ final class ConnectionLimiter: Sendable {
     state.withLock { ($0.active, $0.lines.values.reduce(0) { $0 + $1.waiting }) }
   }
 
+  /// Whether exchanges with an origin are known to share connections.
+  func isMultiplexed(_ origin: Origin) -> Bool {
+    state.withLock { $0.lines[pool(origin, .agreed)]?.load.isMultiplexed ?? false }
+  }
+
   /// Takes a slot if there is one.
   func take(for origin: Origin, _ version: Version = .agreed) -> ConnectionSlot? {
     let taken = state.withLock { state in

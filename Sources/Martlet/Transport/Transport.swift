@@ -52,6 +52,9 @@ public struct TransportSettings: Sendable {
   /// On the engine of Linux, an exchange that ends while its host is looked up counts until the lookup has ended.
   public var maximumConnections = 64
 
+  /// How many threads Martlet's own engine on Linux may have for connections, from 1 to 64.
+  public var engineThreads = 1
+
   /// Which servers are believed, and who the client is to them.
   public var tls = TLSSettings.system
 

@@ -116,7 +116,7 @@
       #expect(server.requests.count == 3)
     }
 
-    @Test(.needs(.openssl, .nginx)) func `agrees on a version over TLS`() async throws {
+    @Test(.needs(.http2), .needs(.openssl, .nginx)) func `agrees on a version over TLS`() async throws {
       let authority = try await CertificateAuthority()
       let root = authority.root
       let server = try await NginxServer(

@@ -38,7 +38,7 @@
       #expect(requests.map { $0.header("Via") != nil } == [true, false])
     }
 
-    @Test(.needs(.tinyproxy, .openssl, .nginx))
+    @Test(.needs(.http2), .needs(.tinyproxy, .openssl, .nginx))
     func `reaches https URLs through a tunnel, and shows the proxy's credentials to the proxy only`() async throws {
       let proxy = try await ProxyProgram.http(user: "user", password: "secret")
       let authority = try await CertificateAuthority()
@@ -109,7 +109,7 @@
 
     @TaskLocal private static var user = "first"
 
-    @Test(.needs(.tinyproxy, .openssl, .nginx))
+    @Test(.needs(.http2), .needs(.tinyproxy, .openssl, .nginx))
     func `shares no connection of HTTP/2 with other credentials, also while both are under way`() async throws {
       let proxy = try await ProxyProgram.http()
       let authority = try await CertificateAuthority()

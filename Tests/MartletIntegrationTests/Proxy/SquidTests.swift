@@ -18,7 +18,7 @@
       }
     }
 
-    @Test(arguments: Lane.engines)
+    @Test(.needs(.http2), arguments: Lane.engines)
     func `passes on what is for http URLs, and opens tunnels for https ones`(lane: Lane) async throws {
       let squid = try #require(SquidProxy.current)
       let authority = try await CertificateAuthority()

@@ -8,7 +8,7 @@
   ///
   /// `MARTLET_FUZZ_SEED` repeats a run, `MARTLET_FRAME_COUNT` is the number of sequences in all.
   @Suite(.ownThreads, .needsHTTP2Server, .needs(.proc), .hangLimit) struct FrameFuzzTests {
-    @Test(arguments: Lane.engines)
+    @Test(.needs(.http2), arguments: Lane.engines)
     func `any frames end in a response or an error of ours, and others are not disturbed`(_ lane: Lane) async throws {
       let seed = Figures.setting("MARTLET_FUZZ_SEED") ?? Int.random(in: 0...Int.max)
       let all = Figures.setting("MARTLET_FRAME_COUNT") ?? Stress.count(400, full: 20_000)

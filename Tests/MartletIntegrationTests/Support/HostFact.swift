@@ -20,6 +20,10 @@ struct HostFact: Sendable {
   static let unknownNames = HostFact("names that do not exist are not said to be unknown") { missesUnknownName }
   /// The library that the engine's TLS comes from, in a version that tests know.
   static let openSSL = HostFact("there is no libcrypto of OpenSSL 1.1 or 3") { openSSLImage != nil }
+  /// A libcurl that speaks HTTP/2.
+  static let http2 = HostFact("the system's libcurl is asked for no HTTP/2") {
+    HTTPClient().diagnostics.httpVersions.contains("2")
+  }
   /// What Linux tells of a process.
   static let proc = HostFact("there is no /proc") { FileManager.default.fileExists(atPath: "/proc/self/fd") }
 

@@ -5,7 +5,7 @@
   import Testing
 
   /// Connections of HTTP/2 that nginx ends while requests are on their way.
-  @Suite(.needs(.openssl, .nginx), .hangLimit) struct HTTP2EndTests {
+  @Suite(.needs(.http2), .needs(.openssl, .nginx), .hangLimit) struct HTTP2EndTests {
     struct Case: CustomTestStringConvertible {
       var lane: Lane
       var method: HTTPMethod

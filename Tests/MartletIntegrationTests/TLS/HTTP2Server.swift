@@ -294,6 +294,9 @@ enum PythonPackage {
 }
 
 extension Trait where Self == Needs {
-  /// The test is skipped where Python, its package hpack or OpenSSL is missing, but not in CI.
-  static var needsHTTP2Server: Needs { .needs(.python, .openssl, problem: PythonPackage.problem("hpack")) }
+  /// The test is skipped where Python, its package hpack or OpenSSL is missing, but not in CI, and where libcurl has no HTTP/2.
+  static var needsHTTP2Server: Needs {
+    HostFact.http2.holds
+      ? .needs(.python, .openssl, problem: PythonPackage.problem("hpack")) : .needs(.http2)
+  }
 }

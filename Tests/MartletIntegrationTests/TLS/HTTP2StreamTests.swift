@@ -5,7 +5,7 @@
   import Testing
 
   /// Streamed responses over HTTP/2 have a connection each, because a reader that sleeps must hold up nobody else.
-  @Suite(.needs(.openssl, .nginx), .hangLimit) struct HTTP2StreamTests {
+  @Suite(.needs(.http2), .needs(.openssl, .nginx), .hangLimit) struct HTTP2StreamTests {
     private static func client(_ lane: Lane, _ authority: CertificateAuthority, connections: Int = 50) -> HTTPClient {
       lane.client { [root = authority.root] in
         $0.tls = .customRoots(pem: root)

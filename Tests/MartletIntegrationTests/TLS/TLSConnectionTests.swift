@@ -29,7 +29,7 @@
       }
     }
 
-    @Test func `sends many requests at once over one connection of HTTP/2`() async throws {
+    @Test(.needs(.http2)) func `sends many requests at once over one connection of HTTP/2`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(try await authority.identity(), isHTTP2: true)
 
@@ -38,6 +38,28 @@
 
       #expect(found.versions == ["2"])
       #expect(found.connections.count <= 3)
+    }
+
+    /// One request may be answered, and another one sent on its connection, in one call of libcurl.
+    @Test func `many requests at a time over HTTP/1 use as many connections`() async throws {
+      let authority = try await CertificateAuthority()
+      let server = try await NginxServer(try await authority.identity(), "keepalive_requests 1000000;")
+      let client = client(.customRoots(pem: authority.root), connections: 48)
+
+      let connections = try await withThrowingTaskGroup { group in
+        for _ in 0..<48 {
+          group.addTask {
+            var connections: Set<String> = []
+            for _ in 0..<60 {
+              connections.insert(try await client.get(RequestTarget(server.url)).headers["X-Connection"] ?? "")
+            }
+            return connections
+          }
+        }
+        return try await group.reduce(into: Set<String>()) { $0.formUnion($1) }
+      }
+
+      #expect(connections.count <= 48)
     }
 
     @Test func `resumes sessions, and tells how long TLS took`() async throws {

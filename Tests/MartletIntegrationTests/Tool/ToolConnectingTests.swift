@@ -106,7 +106,8 @@
       #expect(handshake?.hasSuffix(" ms") == true, "\(known.errors)")
     }
 
-    @Test(.needs(.openssl, .nginx)) func `shows a certificate in every form, over HTTP/2 if it is told`() async throws {
+    @Test(.needs(.http2), .needs(.openssl, .nginx))
+    func `shows a certificate in every form, over HTTP/2 if it is told`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(
         try await authority.identity(), isHTTP2: true, "ssl_client_certificate \(authority.root.path);",

@@ -238,7 +238,9 @@
       }
     }
 
-    @Test(arguments: Lane.engines) func `leave the connection to others if the request was sent`(_ lane: Lane)
+    @Test(.needs(.http2), arguments: Lane.engines) func `leave the connection to others if the request was sent`(
+      _ lane: Lane
+    )
       async throws
     {
       let server = try MockServer(answering: { _ in .ok("whole") })

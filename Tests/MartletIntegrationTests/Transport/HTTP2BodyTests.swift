@@ -6,7 +6,7 @@
   import Testing
 
   /// Bodies over HTTP/2 that come faster than they are taken.
-  @Suite(.hangLimit) struct HTTP2BodyTests {
+  @Suite(.needs(.http2), .hangLimit) struct HTTP2BodyTests {
     private struct Sum: Equatable {
       var count = 0
       /// Adler-32.

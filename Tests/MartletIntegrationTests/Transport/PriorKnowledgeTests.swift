@@ -6,7 +6,7 @@
   import Testing
 
   /// HTTP/2 without TLS.
-  @Suite(.hangLimit) struct PriorKnowledgeTests {
+  @Suite(.needs(.http2), .hangLimit) struct PriorKnowledgeTests {
     private static func client(_ lane: Lane) -> HTTPClient {
       lane.client { $0.options.httpVersion = .http2PriorKnowledge }
     }

@@ -56,7 +56,7 @@
       #expect(server.connectionCount() == 1)
     }
 
-    @Test(.needs(.openssl, .nginx), arguments: Lane.engines)
+    @Test(.needs(.http2), .needs(.openssl, .nginx), arguments: Lane.engines)
     func `requests over HTTP/2 run side by side`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let identity = try await authority.identity()

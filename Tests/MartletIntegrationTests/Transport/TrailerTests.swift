@@ -187,7 +187,8 @@
       #expect(server.requests.filter(\.isComplete).map(\.method) == ["GET"])
     }
 
-    @Test(.needs(.openssl, .nginx), arguments: Lane.engines) func `go over HTTP/1.1 where HTTP/2 is spoken`(
+    @Test(.needs(.http2), .needs(.openssl, .nginx), arguments: Lane.engines)
+    func `go over HTTP/1.1 where HTTP/2 is spoken`(
       _ lane: Lane
     ) async throws {
       let authority = try await CertificateAuthority()

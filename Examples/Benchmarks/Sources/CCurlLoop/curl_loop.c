@@ -32,6 +32,7 @@ enum {
   kOptNoProxy = kObject + 177,
   kOptCloseSocketFunction = kFunction + 208,
   kOptCloseSocketData = kObject + 209,
+  kOptPipeWait = kLong + 237,
   kOptUploadBufferSize = kLong + 280,
 
   kMultiSocketFunction = kFunction + 1,
@@ -44,7 +45,7 @@ enum {
   kInfoPrivate = 0x100015,
 
   kGlobalAll = 3,
-  kHTTPVersion11 = 2,
+  kHTTPVersion11 = 2, kHTTPVersion2TLS = 4,
   kMessageDone = 1,
   kPollIn = 1, kPollOut = 2, kPollInOut = 3, kPollRemove = 4,
   kSelectIn = 1, kSelectOut = 2, kSelectError = 4,
@@ -216,7 +217,8 @@ static int prepare(curl_loop *loop, transfer *transfer, const curl_loop_job *job
   SET(kOptURL, job->url);
   SET(kOptNoSignal, 1L);
   SET(kOptNoProxy, "*");
-  SET(kOptHTTPVersion, (long)kHTTPVersion11);
+  SET(kOptHTTPVersion, (long)(job->is_http2 ? kHTTPVersion2TLS : kHTTPVersion11));
+  SET(kOptPipeWait, job->is_http2 ? 1L : 0L);
   SET(kOptBufferSize, 256L << 10);
   SET(kOptPrivate, transfer);
   SET(kOptWriteFunction, on_body);

@@ -30,12 +30,14 @@ enum Child {
 
   // `roots` are the certificates to trust, unless they are the system's.
   private static func makePeer(_ job: Job, roots: String?) throws -> any Peer {
-    let connections = job.workload.concurrency
+    let isHTTP2 = job.workload.isHTTP2
+    let connections = isHTTP2 ? 1 : job.workload.concurrency
+    let threads = job.workload == .threads2 ? 2 : 1
     let isTLS = job.workload.isTLS
     if let roots, isTLS {
       switch job.client {
       case .asyncHTTPClient: return AsyncHTTPClientPeer(connections: connections, roots: roots)
-      case .curlLoop: return try CurlLoopPeer(connections: connections, roots: roots)
+      case .curlLoop: return try CurlLoopPeer(connections: connections, roots: roots, isHTTP2: isHTTP2)
       default: throw Impossible("needs a private view of the system's certificates, which takes rights to mount")
       }
     }
@@ -52,10 +54,10 @@ enum Child {
     }
     return switch job.client {
     case .urlSession: URLSessionPeer(connections: connections)
-    case .martletURLSession: MartletPeer(.urlSession, connections: connections, cache: cache)
-    case .martletCurl: MartletPeer(.curl, connections: connections, cache: cache)
+    case .martletURLSession: MartletPeer(.urlSession, connections: connections, threads: threads, cache: cache)
+    case .martletCurl: MartletPeer(.curl, connections: connections, threads: threads, cache: cache)
     case .asyncHTTPClient: AsyncHTTPClientPeer(connections: connections, roots: nil)
-    case .curlLoop: try CurlLoopPeer(connections: connections, roots: nil)
+    case .curlLoop: try CurlLoopPeer(connections: connections, roots: nil, isHTTP2: isHTTP2)
     }
   }
 
@@ -67,8 +69,14 @@ enum Child {
     let make = { try makePeer(job, roots: roots) }
     var peer: any Peer = try make()
     switch workload {
-    case .getSequential, .get64, .get256, .tlsKept, .tlsNew, .cacheMemory, .cacheDisk:
-      let url = workload == .tlsKept ? servers.smallTLS : workload == .tlsNew ? servers.smallTLSOnce : servers.small
+    case .getSequential, .get64, .get256, .get1024, .tlsKept, .tlsNew, .tls64, .http2, .cacheMemory, .cacheDisk:
+      let url =
+        switch workload {
+        case .tlsKept, .tls64: servers.smallTLS
+        case .tlsNew: servers.smallTLSOnce
+        case .http2: servers.smallHTTP2
+        default: servers.small
+        }
       try await peer.get(url, length: length)
       let idle = Memory.resident
       _ = try await peer.gets(
@@ -76,14 +84,33 @@ enum Child {
       return try await Meter.measure(idle: idle) {
         try await peer.gets(url, length: length, concurrency: workload.concurrency, seconds: job.seconds)
       }
-    case .download, .copiedDownload, .slowDownload, .buffered, .upload:
-      try await peer.get(servers.small, length: length)
+    case .http2Downloads:
+      try await peer.get(servers.smallHTTP2, length: length)
+      return try await Meter.measure(idle: Memory.resident) {
+        let end = ContinuousClock.now + .seconds(job.seconds)
+        var count = 0
+        repeat {
+          try await peer.burst(servers.middleHTTP2, length: Servers.middleLength, count: workload.concurrency)
+          count += workload.concurrency
+        } while ContinuousClock.now < end
+        return count
+      }
+    case .threads2:
+      try await peer.get(servers.smallTLS, length: length)
+      return try await Meter.measure(idle: Memory.resident) { [peer] in
+        try await peer.downloads(servers.bigTLS, count: workload.concurrency)
+        return workload.concurrency
+      }
+    case .download, .copiedDownload, .slowDownload, .buffered, .upload, .tlsDownload, .tlsUpload:
+      try await peer.get(workload.isTLS ? servers.smallTLS : servers.small, length: length)
       return try await Meter.measure(idle: Memory.resident) {
         switch workload {
         case .download: try await peer.download(servers.big, pause: nil)
         case .copiedDownload: try await peer.download(servers.bigCopied, pause: nil)
         case .slowDownload: try await peer.download(servers.big, pause: Servers.pause)
         case .buffered: try await peer.collect(servers.big)
+        case .tlsDownload: try await peer.download(servers.bigTLS, pause: nil)
+        case .tlsUpload: try await peer.upload(servers.file, to: servers.uploadTLS)
         default: try await peer.upload(servers.file, to: servers.upload)
         }
         return 1

@@ -6,11 +6,13 @@ import CCurlLoop
 final class CurlLoopPeer: Peer, @unchecked Sendable {
   private let loop: OpaquePointer
   private let roots: String?
+  private let isHTTP2: Bool
 
-  init(connections: Int, roots: String?) throws {
+  init(connections: Int, roots: String?, isHTTP2: Bool) throws {
     guard let loop = curl_loop_new(connections) else { throw Impossible("there is no libcurl.so.4") }
     self.loop = loop
     self.roots = roots
+    self.isHTTP2 = isHTTP2
   }
 
   deinit { curl_loop_free(loop) }
@@ -57,6 +59,14 @@ final class CurlLoopPeer: Peer, @unchecked Sendable {
     }
   }
 
+  func downloads(_ url: String, count: Int) async throws {
+    try run(url) { job in
+      job.concurrency = count
+      job.most = Int64(count)
+      job.length = Int64(Servers.bodyLength)
+    }
+  }
+
   func collect(_ url: String) async throws { throw Impossible("the loop keeps no body") }
 
   func upload(_ file: String, to url: String) async throws {
@@ -79,7 +89,7 @@ final class CurlLoopPeer: Peer, @unchecked Sendable {
       (roots ?? "").withCString { roots in
         var job = curl_loop_job(
           url: url, ca_file: self.roots == nil ? nil : roots, concurrency: 1, seconds: 0, most: 0, length: 0,
-          upload_path: nil, upload_length: 0, cancels: false)
+          upload_path: nil, upload_length: 0, cancels: false, is_http2: isHTTP2)
         fill(&job)
         return curl_loop_run(loop, &job, &result).map { String(cString: $0) }
       }

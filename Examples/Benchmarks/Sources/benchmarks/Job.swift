@@ -17,6 +17,8 @@ struct Servers: Codable {
   var tls: Int
   /// The port of nginx for TLS where each response ends its connection.
   var tlsOnce: Int
+  /// The port of nginx for HTTP/2 over TLS.
+  var http2: Int
   /// The port of the server that nginx cannot be.
   var own: Int
   /// The certificates of the system and the one made for this run, in one file.
@@ -26,6 +28,8 @@ struct Servers: Codable {
 
   static let smallLength = 13
   static let bodyLength = 1 << 30
+  /// Of the bodies that come 100 at a time.
+  static let middleLength = 1_000_000
 
   /// Slept by a slow reader for each `pauseLength` bytes.
   static let pause = Duration.milliseconds(1)
@@ -35,6 +39,10 @@ struct Servers: Codable {
   var big: String { "http://127.0.0.1:\(plain)/big" }
   var bigCopied: String { "http://127.0.0.1:\(plain)/copied/big" }
   var smallTLS: String { "https://127.0.0.1:\(tls)/small" }
+  var bigTLS: String { "https://127.0.0.1:\(tls)/big" }
+  var uploadTLS: String { "https://127.0.0.1:\(tls)/upload" }
+  var smallHTTP2: String { "https://127.0.0.1:\(http2)/small" }
+  var middleHTTP2: String { "https://127.0.0.1:\(http2)/middle" }
   var smallTLSOnce: String { "https://127.0.0.1:\(tlsOnce)/small" }
   var held: String { "http://127.0.0.1:\(own)/held" }
   var never: String { "http://127.0.0.1:\(own)/never" }

@@ -4,6 +4,8 @@ import Foundation
 /// Where the figures come from.
 struct Machine {
   var rounds: Int
+  /// What part of the processors others used, at the most of the times that were looked at.
+  var busyShare: Double
 
   var markdown: String {
     let processor = field("model name", of: "/proc/cpuinfo", separator: ":") ?? "an unknown processor"
@@ -15,9 +17,30 @@ struct Machine {
       \(system.trimmingCharacters(in: ["\""])), Linux \((kernel ?? "?").trimmingCharacters(in: .whitespacesAndNewlines)).
       \(said("swift", "--version") ?? "Swift"); \(curl_loop_version().map { String(cString: $0) } ?? "no libcurl");
       \(said("nginx", "-v") ?? "nginx") with one worker; AsyncHTTPClient 1.37.0.
-      Medians of \(rounds) \(rounds == 1 ? "round" : "rounds"), on one machine with the servers.
+      Medians of \(rounds) \(rounds == 1 ? "round" : "rounds"), on one machine with the servers. \(load)
 
       """
+  }
+
+  private var load: String {
+    let share = "\(decimal(busyShare * 100, 0)) % of the processors"
+    return busyShare > 0.05
+      ? "**The machine was busy: others used up to \(share). These figures say little.**"
+      : "Others used \(share) at the most, before each round."
+  }
+
+  /// What part of the processors is used while this process does nothing, over half a second.
+  static func measureBusyShare() -> Double {
+    func times() -> [Double] {
+      let line = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8))?.split(separator: "\n").first ?? ""
+      return line.split(separator: " ").dropFirst().compactMap { Double($0) }
+    }
+    let before = times()
+    usleep(500_000)
+    let passed = zip(times(), before).map { $0 - $1 }
+    guard passed.count > 4, passed.reduce(0, +) > 0 else { return 0 }
+    // The fourth is idle, the fifth waits for a disk.
+    return 1 - (passed[3] + passed[4]) / passed.reduce(0, +)
   }
 
   private func field(_ name: String, of path: String, separator: Character) -> String? {

@@ -6,11 +6,12 @@ struct MartletPeer: Peer {
   private let client: HTTPClient
 
   /// Makes a client that stores nothing, as the others do, or one that answers from what it has stored.
-  init(_ transport: any Transport, connections: Int, cache: ResponseCache? = nil) {
+  init(_ transport: any Transport, connections: Int, threads: Int = 1, cache: ResponseCache? = nil) {
     client = HTTPClient {
       $0.transport = transport
       $0.cache = cache ?? ResponseCache.off
       if cache != nil { $0.options.cacheFor = .seconds(3_600) }
+      $0.engineThreads = threads
       $0.maximumConnections = connections
       $0.maximumConnectionsPerHost = connections
     }

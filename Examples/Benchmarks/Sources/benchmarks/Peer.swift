@@ -17,6 +17,9 @@ protocol Peer: Sendable {
   /// Receives a body in pieces and throws it away, with a pause for each ``Servers/pauseLength`` bytes.
   func download(_ url: String, pause: Duration?) async throws
 
+  /// Receives bodies at the same time in pieces, and throws them away.
+  func downloads(_ url: String, count: Int) async throws
+
   /// Receives a body into memory.
   func collect(_ url: String) async throws
 
@@ -54,6 +57,13 @@ extension Peer {
   func burst(_ url: String, length: Int, count: Int) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<count { group.addTask { try await get(url, length: length) } }
+      try await group.waitForAll()
+    }
+  }
+
+  func downloads(_ url: String, count: Int) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<count { group.addTask { try await download(url, pause: nil) } }
       try await group.waitForAll()
     }
   }

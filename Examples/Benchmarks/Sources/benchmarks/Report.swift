@@ -4,6 +4,7 @@ import Foundation
 struct Report {
   var results: Results
   var options: Options
+  var busyShare: Double
 
   var json: Data {
     get throws {
@@ -19,7 +20,7 @@ struct Report {
   var markdown: String {
     let sections = options.workloads.map { section($0) }
     return
-      ([Machine(rounds: options.rounds).markdown] + sections
+      ([Machine(rounds: options.rounds, busyShare: busyShare).markdown] + sections
       + [Floors(results: results).markdown].filter { !$0.isEmpty }).joined(separator: "\n")
   }
 

@@ -15,7 +15,8 @@ final class ServerSet {
     let own = Int(bench_server_start())
     guard own > 0 else { throw Complaint("no loopback socket can be opened") }
     servers = Servers(
-      plain: Int(bench_free_port()), tls: Int(bench_free_port()), tlsOnce: Int(bench_free_port()), own: own,
+      plain: Int(bench_free_port()), tls: Int(bench_free_port()), tlsOnce: Int(bench_free_port()),
+      http2: Int(bench_free_port()), own: own,
       bundle: folder.appendingPathComponent("bundle.pem").path, file: folder.appendingPathComponent("big").path)
     try Self.writeFiles(folder)
     try Self.makeCertificates(folder, openssl)
@@ -48,6 +49,7 @@ final class ServerSet {
 
   private static func writeFiles(_ folder: URL) throws {
     try Data("Hello, world\n".utf8).write(to: folder.appendingPathComponent("small"))
+    try Data(count: Servers.middleLength).write(to: folder.appendingPathComponent("middle"))
     let big = folder.appendingPathComponent("big")
     try Data().write(to: big)
     let file = try FileHandle(forWritingTo: big)
@@ -109,12 +111,23 @@ final class ServerSet {
           location /copied/ { alias \(folder.path)/; sendfile off; }
         }
         server {
-          listen 127.0.0.1:\(servers.tls) ssl;
+          listen 127.0.0.1:\(servers.tls) ssl backlog=4096;
           \(tls)
+          location = /upload {
+            client_max_body_size 0;
+            proxy_pass http://127.0.0.1:\(servers.own);
+            proxy_http_version 1.1;
+            proxy_request_buffering off;
+          }
         }
         server {
           listen 127.0.0.1:\(servers.tlsOnce) ssl;
           keepalive_timeout 0;
+          \(tls)
+        }
+        server {
+          listen 127.0.0.1:\(servers.http2) ssl http2;
+          http2_max_concurrent_streams 128;
           \(tls)
         }
       }

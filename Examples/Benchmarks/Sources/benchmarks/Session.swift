@@ -24,7 +24,9 @@ struct Session {
       set.stop()
     }
     var results = Results()
+    var busyShare = 0.0
     for round in 1...options.rounds {
+      busyShare = max(busyShare, Machine.measureBusyShare())
       for workload in options.workloads {
         for client in rotated(by: round) {
           let job = Job(client: client, workload: workload, servers: set.servers)
@@ -34,7 +36,7 @@ struct Session {
         }
       }
     }
-    let report = Report(results: results, options: options)
+    let report = Report(results: results, options: options, busyShare: busyShare)
     print(report.markdown)
     if let path = options.json { try report.json.write(to: URL(fileURLWithPath: path)) }
     if let path = options.markdown { try Data(report.markdown.utf8).write(to: URL(fileURLWithPath: path)) }

@@ -3,6 +3,7 @@ enum Workload: String, CaseIterable, Codable {
   case getSequential = "get-sequential"
   case get64 = "get-64"
   case get256 = "get-256"
+  case get1024 = "get-1024"
   case download = "download-1g"
   case copiedDownload = "download-1g-copied"
   case slowDownload = "download-1g-slow"
@@ -12,6 +13,12 @@ enum Workload: String, CaseIterable, Codable {
   case cacheDisk = "cache-disk"
   case tlsKept = "tls-kept"
   case tlsNew = "tls-new"
+  case tls64 = "tls-64"
+  case tlsDownload = "tls-download-1g"
+  case tlsUpload = "tls-upload-1g"
+  case threads2 = "threads-2"
+  case http2 = "h2-64"
+  case http2Downloads = "h2-downloads"
   case creation = "client-creation"
   case idleClients = "idle-clients"
   case inFlight = "in-flight-1000"
@@ -22,26 +29,37 @@ enum Workload: String, CaseIterable, Codable {
   /// The number of requests at a time.
   var concurrency: Int {
     switch self {
-    case .get64: 64
+    case .get64, .tls64, .http2: 64
     case .get256: 256
+    case .get1024: 1024
+    case .http2Downloads: 100
+    case .threads2: 2
     case .inFlight, .cancel: 1000
     default: 1
     }
   }
 
   /// Whether a request is a gigabyte, and megabytes per second say more than requests.
-  var isTransfer: Bool { [.download, .copiedDownload, .slowDownload, .buffered, .upload].contains(self) }
+  var isTransfer: Bool {
+    [.download, .copiedDownload, .slowDownload, .buffered, .upload, .tlsDownload, .tlsUpload, .threads2].contains(self)
+  }
+
+  /// Whether responses come over one connection of HTTP/2.
+  var isHTTP2: Bool { self == .http2 || self == .http2Downloads }
 
   /// Whether it needs a cache.
   var isCached: Bool { self == .cacheMemory || self == .cacheDisk }
 
-  var isTLS: Bool { self == .tlsKept || self == .tlsNew }
+  var isTLS: Bool {
+    [.tlsKept, .tlsNew, .tls64, .tlsDownload, .tlsUpload, .threads2].contains(self) || isHTTP2
+  }
 
   var summary: String {
     switch self {
     case .getSequential: "GET of 13 bytes, one after the other"
     case .get64: "GET of 13 bytes, 64 at a time"
     case .get256: "GET of 13 bytes, 256 at a time"
+    case .get1024: "GET of 13 bytes, 1,024 at a time"
     case .download: "1 GiB down, streamed and thrown away"
     case .copiedDownload: "1 GiB down from a server that copies it, without `sendfile`"
     case .slowDownload: "1 GiB down to a reader that sleeps 1 ms for each 256 KiB"
@@ -51,6 +69,12 @@ enum Workload: String, CaseIterable, Codable {
     case .cacheDisk: "GET of 13 bytes that are fresh in a cache on disk, one after the other"
     case .tlsKept: "GET of 13 bytes over one TLS connection, one after the other"
     case .tlsNew: "GET of 13 bytes, each over a new TLS connection, one after the other"
+    case .tls64: "GET of 13 bytes over TLS, 64 at a time"
+    case .tlsDownload: "1 GiB down over TLS, streamed and thrown away"
+    case .tlsUpload: "1 GiB up over TLS from a file"
+    case .threads2: "2 downloads of 1 GiB over TLS at a time, by a client that may use two threads for its connections"
+    case .http2: "GET of 13 bytes over one TLS connection of HTTP/2, 64 at a time"
+    case .http2Downloads: "GET of 1 MB into memory over one TLS connection of HTTP/2, 100 at a time"
     case .creation: "a client made, one GET, the client dropped"
     case .idleClients: "100 clients made, one GET by each, and all of them kept"
     case .inFlight: "1,000 GETs at a time, each answered after a second"

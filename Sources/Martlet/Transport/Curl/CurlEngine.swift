@@ -56,6 +56,7 @@
 
     let wake: CInt
     let settings: CurlConnectionSettings
+    let load = EngineLoad()
     private let state = Locked(State())
     private let loop = Locked<CurlLoop?>(nil)
 

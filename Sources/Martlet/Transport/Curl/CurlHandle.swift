@@ -40,6 +40,10 @@
     @exclusivity(unchecked) var closesKeptConnection = false
     /// Whether libcurl has found its stream of HTTP/2 closed when it had sent the rest of the request.
     @exclusivity(unchecked) private var isStreamClosed = false
+    /// What libcurl before 7.80 calls the connection.
+    @exclusivity(unchecked) private var connectionNumber: UInt64?
+    /// Whether libcurl before 7.80 has written a part of a head.
+    @exclusivity(unchecked) private var isWritingHead = false
     /// Whether libcurl's log is read.
     @exclusivity(unchecked) private var isLogging = false
     /// What OpenSSL knows of a connection that the transfer has made.
@@ -219,7 +223,6 @@
     func willSend(to remote: UnsafePointer<CChar>?, _ port: CInt, from local: UnsafePointer<CChar>?, _ localPort: CInt)
       -> Bool
     {
-      guard let transfer else { return false }
       var name: UInt64?
       if port > 0, localPort > 0, let remote, let local {
         var hasher = Hasher()
@@ -233,9 +236,14 @@
         loop.unnamedCount += 1
         name = loop.unnamedCount
       }
+      return willSend(on: name)
+    }
+
+    private func willSend(on name: UInt64?) -> Bool {
+      guard let transfer else { return false }
       let (isReused, isSecure) = (isReused, transfer.wire.origin.scheme == "https")
       isMultiplexed = transfer.hasPriorKnowledge || isSecure && isHTTP2
-      if isSecure, isReused, !isMultiplexed, isTaken(name, by: transfer) {
+      if isReused, isSpoiled(name) || isSecure && !isMultiplexed && isTaken(name, by: transfer) {
         transfer.isMisplaced = true
         return false
       }
@@ -273,11 +281,23 @@
       isPlain = false
     }
 
+    /// Whether libcurl has chosen a connection on which something has come that answers nothing, or its end; it is given up.
+    private func isSpoiled(_ name: UInt64?) -> Bool {
+      // What has come after the request may be its response.
+      guard CurlLibrary.tellsBeforeSending, let socket = name.flatMap({ loop.resting.takeSpoiled($0) }) else {
+        return false
+      }
+      loop.giveUp(socket)
+      return true
+    }
+
     /// Whether libcurl has chosen a connection of HTTP/1 for a transfer that another one uses, or is still making.
     private func isTaken(_ name: UInt64?, by transfer: CurlTransfer) -> Bool {
       // One that is being made has no addresses yet.
       guard let name else { return true }
-      return knowsVersion && loop.resting.isUsed(name, byOtherThan: transfer)
+      guard knowsVersion, loop.resting.isUsed(name, byOtherThan: transfer) else { return false }
+      // A transfer may begin and end in one call of libcurl, and another one follow it there: its end is not noted yet.
+      return loop.handles.values.contains { $0 !== self && $0.connectionName == name && $0.keptSocket == nil }
     }
 
     /// Whether the transfer shares no connection.
@@ -294,6 +314,10 @@
 
     /// libcurl has written a line of its log.
     func logged(_ type: CInt, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) {
+      // CURLINFO_HEADER_OUT
+      if type == 2, !CurlLibrary.tellsBeforeSending {
+        return wasWritten(UnsafeRawBufferPointer(start: bytes, count: count))
+      }
       // CURLINFO_DATA_IN
       if type == 3, CurlLibrary.showsRawBody {
         transfer?.chunks?.end.read(UnsafeRawBufferPointer(start: bytes, count: count))
@@ -309,12 +333,23 @@
       case 4: wasKept = true
       case 6: transfer?.sends.noteDowngrade()
       case 7: isStreamClosed = true
+      case 8: connectionNumber = UInt64(stream)
       case 2 where !isRepeating:
         guard let connectionName else { return }
         loop.goaways[connectionName] = GoAway(lastStream: stream, error: error)
         loop.multiplexed.announceEnd(connectionName)
       default: break
       }
+    }
+
+    /// A head was written, or a part of one: of the request, or of one that asks a proxy to connect.
+    private func wasWritten(_ bytes: UnsafeRawBufferPointer) {
+      let isBeginning = !isWritingHead
+      isWritingHead = !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8)
+      guard isBeginning, let transfer else { return }
+      if transfer.route?.proxy != nil, bytes.starts(with: "CONNECT ".utf8) { return }
+      // Too late for a no: what must not be sent twice has a new connection, so that libcurl does not.
+      if !willSend(on: connectionNumber) { loop.unwanted.append(transfer) }
     }
 
     /// How the transfer has ended, as long as it has its connection.
@@ -363,10 +398,10 @@
     func release() {
       transfer?.handle = nil
       transfer = nil
-      (connectionName, stream, tls, proxyTLS) = (nil, nil, nil, nil)
+      (connectionName, connectionNumber, stream, tls, proxyTLS) = (nil, nil, nil, nil, nil)
       if isGuarded || isLogging { _ = martlet_easy_log(easy, false) }
       (isGuarded, isLogging, isRepeating, wasKept) = (false, false, false, false)
-      (closesKeptConnection, isMultiplexed, isStreamClosed) = (false, false, false)
+      (closesKeptConnection, isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false, false)
     }
 
     /// Keeps a list as long as libcurl may read it.

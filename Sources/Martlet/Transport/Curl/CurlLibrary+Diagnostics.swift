@@ -46,7 +46,11 @@
           "8.5 to 8.13 may not notice that an HTTP/2 connection broke while the server keeps it open: set a time limit"
         ),
         (number == 0x080500, "8.5.0 does not send a request head of more than 128 KiB whole"),
-        (!martlet_curl_has_http2(), "it was built without HTTP/2"),
+        (
+          !tellsBeforeSending,
+          "before 7.80, HTTP/2 is not spoken, and a request that must not be sent twice gets a new connection"
+        ),
+        (tellsBeforeSending && !martlet_curl_has_http2(), "it was built without HTTP/2"),
       ]
       return known.filter(\.isKnown).map(\.text)
     }

@@ -9,9 +9,7 @@
     private let cache = HeaderLinesCache()
     private let expectations = CurlExpectations()
     private let router: CurlRouter
-    private let engine = Locked<CurlEngine?>(nil)
-    /// Those for requests that share no connections with others.
-    private let otherEngines = Locked<[CurlSharing: CurlEngine]>([:])
+    private let engines: Locked<CurlEngines>
     /// What has a task for each transfer that lasts, if there is a session.
     private let tasks: CurlSessionTasks?
     let awaitedCount = AwaitedCount()
@@ -19,6 +17,7 @@
     init(_ settings: TransportSettings, tasks: CurlSessionTasks? = nil) {
       self.settings = settings
       self.tasks = tasks
+      engines = Locked(CurlEngines(threads: settings.engineThreads))
       problem = settings.problem
       router = CurlRouter(settings)
       limiter = ConnectionLimiter(
@@ -126,33 +125,33 @@
     ) throws -> CurlTransfer {
       let upload = try wire.makeUpload()
       if wire.asksLeave { upload?.asksLeave { [expectations, origin = wire.origin] in expectations.note(origin) } }
-      let mailbox = try openEngine(for: wire.request, sharing)
+      let (mailbox, share) = try openEngine(for: wire, sharing, isExclusive: isExclusive)
       context.exchange.enter(.connecting)
       return CurlTransfer(
-        wire, upload, route, context, sharing, isExclusive: isExclusive, slot: slot, mailbox: mailbox)
+        wire, upload, route, context, sharing, isExclusive: isExclusive, slot: slot, mailbox: mailbox, share: share)
     }
 
     /// Whether there is a thread, for tests.
-    var hasThread: Bool { engine.withLock { $0?.mailbox }?.isRunning ?? false }
+    var hasThread: Bool { threadCount > 0 }
+
+    /// How many threads there are, for tests.
+    var threadCount: Int { engines.withLock { $0.mailboxes }.count { $0.isRunning } }
 
     func handshakeProblem(_ scheme: AuthenticationScheme) -> String? { CurlLibrary.handshakeProblem(scheme) }
 
-    func closeIdleConnections() {
-      engine.withLock { $0?.mailbox }?.post(.closeIdle)
-      for mailbox in otherEngines.withLock({ $0.values.map(\.mailbox) }) { mailbox.post(.closeIdle) }
-    }
+    func closeIdleConnections() { for mailbox in engines.withLock({ $0.mailboxes }) { mailbox.post(.closeIdle) } }
 
-    private func openEngine(for request: HTTPRequest, _ sharing: CurlSharing) throws -> CurlMailbox {
-      func open(_ engine: inout CurlEngine?) -> CurlMailbox? {
-        if engine == nil { engine = CurlEngine(settings) }
-        return engine?.mailbox
+    private func openEngine(
+      for wire: CurlRequest, _ sharing: CurlSharing, isExclusive: Bool
+    ) throws -> (CurlMailbox, LoadShare?) {
+      let opened = engines.withLock { engines in
+        let streams = { !isExclusive && self.limiter.isMultiplexed(wire.origin) ? ConnectionLimiter.streams : 1 }
+        return engines.open(for: sharing, wire.origin, streams: streams(), settings)
       }
-      let mailbox =
-        sharing == .agreed ? engine.withLock { open(&$0) } : otherEngines.withLock { open(&$0[sharing]) }
-      guard let mailbox else {
-        throw HTTPError(.cannotConnect, "there are no descriptors left for the transport", request: request)
+      guard let opened else {
+        throw HTTPError(.cannotConnect, "there are no descriptors left for the transport", request: wire.request)
       }
-      return mailbox
+      return opened
     }
   }
 
@@ -197,6 +196,12 @@
 
     /// Whether it reads for transfers that are paused (curl #12632).
     static let readsWhilePaused = martlet_curl_version() == 0x080500
+
+    /// Whether it tells of a request before that is sent; before 7.80 it tells afterwards, in its log.
+    ///
+    /// HTTP/2 is not spoken then, and what must not be sent twice gets a new connection: libcurl sends once more by itself
+    /// only what it sent on one that has served before.
+    static let tellsBeforeSending = martlet_curl_tells_before_sending()
 
     /// Whether it writes percent-encodings in upper case.
     static let changesEscapes = martlet_curl_version() >= 0x081400

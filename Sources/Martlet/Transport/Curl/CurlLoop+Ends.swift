@@ -14,6 +14,8 @@
       }
     }
 
+    func opened(_ socket: CInt) { if socket >= 0 { watches[socket] = CurlWatch(isConnection: true) } }
+
     /// Has libcurl receive, by a pause that ends at once.
     func receive(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer) {
       if let transfer = handle.transfer { pause(transfer, holdsUpload: !transfer.holdsUpload, multi) }
@@ -39,6 +41,8 @@
     }
 
     private func noteEnded(_ multi: UnsafeMutableRawPointer) {
+      for transfer in unwanted { transfer.handle.map { ended.append(($0, 42)) } }  // ABORTED_BY_CALLBACK
+      unwanted.removeAll()
       var code: CInt = 0
       while let easy = martlet_multi_next_done(multi, &code) {
         guard let handle = handles[easy] else { continue }

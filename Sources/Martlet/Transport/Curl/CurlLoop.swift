@@ -49,6 +49,8 @@
     @exclusivity(unchecked) var multiplexed = MultiplexedConnections<CurlHandle>()
     /// The transfers that libcurl has ended in this turn.
     @exclusivity(unchecked) var ended: [(handle: CurlHandle, code: CInt)] = []
+    /// Those whose requests libcurl before 7.80 has sent once more by itself.
+    @exclusivity(unchecked) var unwanted: [CurlTransfer] = []
     /// How many transfers have had a connection that no address names.
     @exclusivity(unchecked) var unnamedCount: UInt64 = 0
     @exclusivity(unchecked) private var isClosing = false
@@ -290,7 +292,7 @@
       guard !transfer.isEnded else { return transfer.release() }
       guard transfer.isReady() else { return held[ObjectIdentifier(transfer)] = transfer }
       if !held.isEmpty { held[ObjectIdentifier(transfer)] = nil }
-      for socket in resting.takeSpoiled() { giveUp(socket) }
+      if !CurlLibrary.tellsBeforeSending { for socket in resting.takeSpoiled() { giveUp(socket) } }
       // A proxy's answer to CONNECT cannot be guarded, so there a used handle will not do.
       let needsNew = CurlLibrary.needsGuard && transfer.route?.proxy != nil
       while true {
@@ -366,7 +368,7 @@
     }
 
     /// Ends a connection that libcurl takes for an idle one; it sees the end before it uses it again.
-    private func giveUp(_ socket: CInt) {
+    func giveUp(_ socket: CInt) {
       ignore(socket)
       martlet_replace_with_end(socket)
     }
@@ -485,8 +487,6 @@
         watch.registered = isWatched ? watch.wanted : 0
       }
     }
-
-    func opened(_ socket: CInt) { if socket >= 0 { watches[socket] = CurlWatch(isConnection: true) } }
 
     /// The system forgets a closed socket by itself.
     func closed(_ socket: CInt) {

@@ -119,7 +119,9 @@
         throw HTTPError(.unsupported, "HTTP/2 is spoken over TLS only; \(way)", request: wire.request)
       }
       guard version != .http2 && version != .http2PriorKnowledge || martlet_curl_has_http2() else {
-        let message = "the system's libcurl \(CurlLibrary.version ?? "") was built without HTTP/2"
+        let isBuiltWithout = CurlLibrary.tellsBeforeSending
+        let reason = isBuiltWithout ? "was built without HTTP/2" : "is older than 7.80, which HTTP/2 takes"
+        let message = "the system's libcurl \(CurlLibrary.version ?? "") \(reason)"
         throw HTTPError(.unsupported, message, request: wire.request)
       }
       guard version != .http1_0 || wire.length != nil else {

@@ -85,7 +85,7 @@
         if code == 0 { code = martlet_easy_set_text(easy, CInt(option), value) }
       }
       number(martlet_opt_ssl_version, version)
-      if code == 0, let guarding = martlet_tls_key_guard() {
+      if code == 0, let guarding = martlet_tls_guard() {
         code = martlet_easy_set_pointer(easy, CInt(martlet_opt_ssl_context_function), guarding)
       }
       if code == 0 { code = martlet_easy_set_pointer(easy, CInt(martlet_opt_share), sessions) }

@@ -30,7 +30,9 @@
     }
 
     /// Whether no connection that is there will do.
-    var needsNewConnection: Bool { context.needsNewConnection || isMisplaced }
+    var needsNewConnection: Bool {
+      context.needsNewConnection || isMisplaced || !CurlLibrary.tellsBeforeSending && !wire.request.isIdempotent
+    }
 
     /// Whether the request's body can be sent from its beginning once more.
     var canRewind: Bool { upload?.isAtStart ?? true }
@@ -47,6 +49,13 @@
       guard endsWithStream, result.isCutOff else { return nil }
       let message = "the HTTP/2 connection broke before the stream ended: the body is incomplete"
       return HTTPError(.connectionLost, message, phase: .receiving)
+    }
+
+    /// To be called after each turn in which something came on the socket of the transfer.
+    func checkOverhead(_ socket: CInt) {
+      guard overhead?.isExceeded(body: received, on: socket) == true else { return }
+      let message = "more than \(OverheadMeter.maximumRatio) bytes came for each byte of the body: chunks of nothing"
+      cancel(HTTPError(.protocolViolation, message, phase: .receiving))
     }
 
     /// libcurl's limit of the connection phase in milliseconds, a little after ours, so that ours is the one that counts.

@@ -35,6 +35,8 @@
     /// Who has to hear that the loop is done with the transfer; set before the start.
     var observer: (any CurlTransferObserver)?
     let slot: ConnectionSlot
+    /// Its part in the load of its engine, where there are several.
+    let share: LoadShare?
     /// What is special about its connection.
     let route: CurlRoute?
     /// Whose connections it may use.
@@ -77,9 +79,10 @@
     @exclusivity(unchecked) var isUploadStopped = false
     /// Where the end of a chunked body has to be found.
     @exclusivity(unchecked) var chunks: RawChunks?
-    @exclusivity(unchecked) private(set) var overhead: OverheadMeter?
+    @exclusivity(unchecked) var overhead: OverheadMeter?
     @exclusivity(unchecked) var sends = CurlSends()
-    /// Whether libcurl has chosen a connection of HTTP/1 for it that another transfer uses.
+    /// Whether libcurl has chosen a connection for it that cannot serve it: one of HTTP/1 that another transfer uses, or a
+    /// spoiled one.
     @exclusivity(unchecked) var isMisplaced = false
     @exclusivity(unchecked) private var problem: HTTPError?
     /// What the end of TLS is known by, which the end of the body has to be; 0 if it has an end of its own.
@@ -91,7 +94,7 @@
 
     init(
       _ wire: CurlRequest, _ upload: CurlUpload?, _ route: CurlRoute?, _ context: RequestContext,
-      _ sharing: CurlSharing, isExclusive: Bool, slot: ConnectionSlot, mailbox: CurlMailbox
+      _ sharing: CurlSharing, isExclusive: Bool, slot: ConnectionSlot, mailbox: CurlMailbox, share: LoadShare? = nil
     ) {
       self.wire = wire
       self.upload = upload
@@ -100,6 +103,7 @@
       self.sharing = sharing
       self.isExclusive = isExclusive
       self.slot = slot
+      self.share = share
       self.mailbox = mailbox
       throttle = context.call.settings.configuration.bandwidthBudget.map { CurlThrottle($0) }
       upload?.attach(
@@ -148,6 +152,7 @@
     /// The loop is done with it, or never began; may be called more than once.
     func release() {
       slot.release()
+      share?.end()
       observer?.transferIsOver(self)
     }
 
@@ -385,13 +390,6 @@
         violate(error)
         return .stop
       }
-    }
-
-    /// To be called after each turn in which something came on the socket of the transfer.
-    func checkOverhead(_ socket: CInt) {
-      guard overhead?.isExceeded(body: received, on: socket) == true else { return }
-      let message = "more than \(OverheadMeter.maximumRatio) bytes came for each byte of the body: chunks of nothing"
-      cancel(HTTPError(.protocolViolation, message, phase: .receiving))
     }
 
     private func violate(_ problem: ResponseHeadReader.Problem) {

@@ -1,6 +1,6 @@
 /// Sends requests with the system's libcurl, on Linux.
 ///
-/// libcurl is looked for when the first request needs it: 7.80 or later, the one that the program was linked with, else the
+/// libcurl is looked for when the first request needs it: 7.76 or later, the one that the program was linked with, else the
 /// one that is in the process, else `libcurl.so.4` or `libcurl-gnutls.so.4`. Without
 /// it, and on other systems, each request throws ``HTTPError/Kind/unsupported``, which says why.
 ///

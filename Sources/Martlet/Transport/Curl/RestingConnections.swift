@@ -4,7 +4,7 @@
   /// The connections of HTTP/1 that no transfer uses.
   ///
   /// What comes on one of them answers nothing, and libcurl before 8.0 takes it for the answer to the next request. So
-  /// each is looked at before a request is sent, and given up if something waits there, or its end. Under TLS a message of
+  /// each is looked at before a request is sent on it, and given up if something waits there, or its end. Under TLS a message of
   /// the protocol itself, such as a ticket for a session, is no reason for that.
   ///
   /// Each loop has its own, used under its lock. What libcurl wants of a socket does not tell who uses it (a transfer that
@@ -19,7 +19,7 @@
 
     private var known: [UInt64: Connection] = [:]
     private var names: [CInt: UInt64] = [:]
-    private var sockets: [CInt] = []
+    private var sockets: Set<CInt> = []
     /// What OpenSSL knows of connections, of those that have it.
     private var tls: [CInt: UnsafeMutableRawPointer] = [:]
     /// The same of connections to proxies by TLS, of those connections that they carry.
@@ -66,13 +66,11 @@
       if let new { (tls[socket], carriers[socket]) = (new, carrier) }
       if let known = tls[socket], martlet_tls_has_read(known) { return socket }
       if let known = carriers[socket], martlet_tls_has_read(known) { return socket }
-      sockets.append(socket)
+      sockets.insert(socket)
       return nil
     }
 
-    private mutating func wake(_ socket: CInt) {
-      if let index = sockets.lastIndex(of: socket) { sockets.remove(at: index) }
-    }
+    private mutating func wake(_ socket: CInt) { sockets.remove(socket) }
 
     /// Its socket is closed, and the number may be another one's.
     mutating func closed(_ socket: CInt) {
@@ -82,11 +80,16 @@
       wake(socket)
     }
 
-    /// Takes out those that can serve no more.
-    mutating func takeSpoiled() -> [CInt] {
-      guard !sockets.isEmpty, martlet_is_any_readable(sockets, sockets.count) else { return [] }
-      return sockets.filter { check($0) == true }
+    /// Takes a connection out if it can serve no more.
+    ///
+    /// - Returns: Its socket; `nil` if it can, or does not rest.
+    mutating func takeSpoiled(_ name: UInt64) -> CInt? {
+      guard let socket = known[name]?.socket, check(socket) == true else { return nil }
+      return socket
     }
+
+    /// Takes out all that can serve no more.
+    mutating func takeSpoiled() -> [CInt] { sockets.filter { check($0) == true } }
 
     /// Looks at one, and takes it out if it can serve no more.
     ///

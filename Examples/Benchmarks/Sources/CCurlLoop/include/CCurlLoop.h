@@ -27,6 +27,8 @@ typedef struct {
   int64_t upload_length;
   /// All transfers that have not ended in time are cancelled.
   bool cancels;
+  /// All transfers share connections of HTTP/2.
+  bool is_http2;
 } curl_loop_job;
 
 typedef struct {

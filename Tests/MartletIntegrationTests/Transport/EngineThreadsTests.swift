@@ -1,0 +1,120 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  /// Clients whose engine has several threads.
+  @Suite(.hangLimit) struct EngineThreadsTests {
+    /// Home, loads, how many exchanges a connection carries, and who is chosen.
+    @Test(
+      arguments: [
+        (0, [0, 0], 1, 0), (1, [0, 0], 1, 1), (0, [1, 0], 1, 1), (1, [1, 0], 1, 1), (0, [1, 1], 1, 0),
+        (0, [2, 1], 1, 1),
+        (1, [5, 3, 2], 1, 2), (1, [2, 3, 2], 1, 0), (0, [99, 0], 100, 0), (0, [100, 0], 100, 1),
+        (0, [100, 100], 100, 0),
+        (0, [7], 1, 0),
+      ])
+    func `an origin is left for another thread when its own has more to do than one connection`(
+      home: Int, loads: [Int], streams: Int, choice: Int
+    ) {
+      #expect(CurlEngines.choice(home: home, loads: loads, streams: streams) == choice)
+    }
+
+    @Test func `a share in the load ends once, and with its owner`() {
+      let load = EngineLoad()
+      do {
+        let (first, second) = (LoadShare(load), LoadShare(load))
+        #expect(load.value == 2)
+        first.end()
+        first.end()
+        #expect(load.value == 1)
+        withExtendedLifetime(second) {}
+      }
+      #expect(load.value == 0)
+    }
+
+    private static func client(_ lane: Lane, _ count: Int) -> HTTPClient {
+      lane.client {
+        $0.engineThreads = count
+        $0.idleConnectionLifetime = .milliseconds(500)
+      }
+    }
+
+    private static func loader(_ client: HTTPClient) throws -> CurlLoader {
+      try #require(client.core.settings.transport as? CurlLoader)
+    }
+
+    @Test func `one request after the other has one thread and one connection`() async throws {
+      let server = try MockServer(.ok("here"))
+      let client = Self.client(.curl, 4)
+
+      for number in 0..<20 {
+        let answer = try await client.get(RequestTarget(server.url("/\(number)")))
+        #expect(answer.text == "here")
+      }
+
+      #expect(try Self.loader(client).threadCount == 1)
+      #expect(server.connectionCount == 1)
+    }
+
+    @Test func `requests at the same time are shared out, and every thread ends when it has nothing to do`()
+      async throws
+    {
+      let server = try MockServer { (request: RecordedRequest) in
+        .ok(request.path).delayed(by: .milliseconds(50))
+      }
+      let client = Self.client(.curl, 3)
+
+      let texts = await withTaskGroup(of: String?.self) { group in
+        for number in 0..<6 {
+          group.addTask { try? await client.get(RequestTarget(server.url("/\(number)"))).text }
+        }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+
+      #expect(Set(texts) == Set((0..<6).map { "/\($0)" }))
+      let loader = try Self.loader(client)
+      #expect(loader.threadCount == 3)
+      #expect(await becomes { loader.threadCount == 0 })
+      let answer = try await client.get(RequestTarget(server.url("/again")))
+      #expect(answer.text == "/again")
+    }
+
+    @Test(arguments: Lane.engines) func `a limit of connections holds for all threads together`(_ lane: Lane)
+      async throws
+    {
+      let server = try MockServer { (request: RecordedRequest) in
+        .ok(request.path).delayed(by: .milliseconds(20))
+      }
+      let client = lane.client {
+        $0.engineThreads = 4
+        $0.maximumConnectionsPerHost = 3
+      }
+      let start = ContinuousClock.now
+
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<30 {
+          group.addTask {
+            let answer = try await client.get(RequestTarget(server.url("/\(number)")))
+            #expect(answer.text == "/\(number)")
+          }
+        }
+        try await group.waitForAll()
+      }
+
+      // Three at a time, each for 20 ms at least.
+      #expect(ContinuousClock.now - start >= .milliseconds(200))
+    }
+
+    @Test func `numbers out of range count as the nearest`() {
+      for (given, taken) in [(-1, 1), (0, 1), (1, 1), (64, 64), (65, 64), (.max, 64)] {
+        var configuration = HTTPClient.Configuration()
+        configuration.engineThreads = given
+        #expect(configuration.engineThreads == taken)
+      }
+    }
+  }
+#endif
