@@ -23,8 +23,9 @@ area(
      'isSecure && !isMultiplexed && !mutant("handle-joins-busy") && isTaken(',
      "MixedVersionsTests"),
     ("handle-takes-ended-for-busy", "CurlHandle",
-     "$0.connectionName == name && $0.keptSocket == nil }",
-     '$0.connectionName == name && ($0.keptSocket == nil || mutant("handle-takes-ended-for-busy")) }',
+     "guard !isMultiplexed, loop.resting.isUsed(name, byOtherThan: transfer) else { return nil }",
+     "guard !isMultiplexed, loop.resting.isUsed(name, byOtherThan: transfer),\n"
+     '        !mutant("handle-takes-ended-for-busy")\n      else { return nil }',
      "TLSConnectionTests"),
     ("handle-sends-on-spoiled", "CurlHandle",
      "      loop.giveUp(socket)\n      return true\n",
@@ -832,10 +833,9 @@ area(
 
 area(
     "Queue/",
-    ("queue-cancels-lengths-first", "QueueCore",
-     "    defer { for call in measures { call.cancel() } }\n",
-     '    if mutant("queue-cancels-lengths-first") { for call in measures { call.cancel() } }\n'
-     '    defer { for call in measures { call.cancel() } }\n',
+    ("queue-starts-while-cancelling", "QueueCore",
+     "!state.isPaused, state.cancelling == 0, let id",
+     '!state.isPaused, state.cancelling == 0 || mutant("queue-starts-while-cancelling"), let id',
      "QueueEndTests"),
     ("queue-end-starts-nothing", "QueueCore",
      "    for call in cancelled { call.cancel() }\n    tellProgress()\n    startReady()\n    tellFinish()\n"

@@ -52,7 +52,8 @@ MARTLET_DECLARE(SSL_CTX_set_keylog_callback, set_key_log)
 MARTLET_DECLARE(SSL_CTX_set_msg_callback, set_context_messages)
 
 bool martlet_tls_open(const struct martlet_library *library, const char *name, bool is_logging) {
-  if (!name || strstr(name, "OpenSSL/") == NULL) return true;
+  // LibreSSL and BoringSSL are called back like OpenSSL, and are not looked for.
+  if (!name || strstr(name, "OpenSSL/") == NULL) return !is_logging || !name || strstr(name, "SSL/") == NULL;
   const struct martlet_symbol key_log[] = {MARTLET_SYMBOL(SSL_CTX_set_keylog_callback, set_key_log)};
   // libcurl has read it, too, a moment ago.
   if (getenv("SSLKEYLOGFILE")) martlet_library_find_beside(library, key_log, 1);

@@ -88,12 +88,12 @@ extension HTTPClient {
 
     /// How many threads Martlet's own engine on Linux may have for the connections of the client; 1 by default, at most 64.
     ///
-    /// One thread carries tens of thousands of small requests per second, or some gigabytes. More of them are for a client
-    /// that moves large bodies over TLS, or is the main work of a machine with many processors. Each has connections of its
-    /// own: requests with one host use one of them as long as one connection at a time is enough, or over HTTP/2 for up to
-    /// 100 requests. The limits of connections hold for all of them together, but for idle connections, which each keeps for
-    /// itself. Fewer than 1 are taken for 1, more than 64 for 64.
-    /// The system's loaders and other transports know nothing of it.
+    /// One thread carries tens of thousands of small requests per second, or a gigabyte of TLS. More of them are for a
+    /// client that moves large bodies over TLS, or is the main work of a machine with many processors. Each has connections
+    /// of its own. A request goes to the thread of its host as long as that has no other one, or over HTTP/2 fewer than
+    /// 100, and else to the thread that has the fewest. The limits of connections hold for all threads together, but for
+    /// idle connections, and those of HTTP/2, of which each thread has its own. Fewer than 1 are taken for 1, more than 64
+    /// for 64. The system's loaders and other transports know nothing of it.
     public var engineThreads: Int {
       get { transportSettings.engineThreads }
       set { transportSettings.engineThreads = min(max(1, newValue), 64) }

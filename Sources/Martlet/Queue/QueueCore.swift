@@ -17,6 +17,8 @@ final class QueueCore: CallObserver {
     var ends: [(RequestID, CallEnd)] = []
     var isTelling = false
     var isStarting = false
+    /// How often all are being cancelled: nothing is started meanwhile.
+    var cancelling = 0
     var events: [Int: AsyncStream<QueueEvent>.Continuation] = [:]
     var progress: [Int: AsyncStream<QueueProgress>.Continuation] = [:]
     var nextWatcher = 0
@@ -117,18 +119,19 @@ final class QueueCore: CallObserver {
       guard !state.isFinishing else { return false }
       // One that waits for nobody can be added.
       guard (try? state.table.add(id, host: call.host, priority: .max, after: [])) != nil else { return false }
-      state.launches[id] = { [self, request, asked] in startMeasure(id, of: call.id, request, asked) }
+      state.launches[id] = { [self, request, asked] in startMeasure(id, of: call, request, asked) }
       return true
     }
     return isAdded ? id : nil
   }
 
-  private func startMeasure(_ id: RequestID, of call: RequestID, _ request: HTTPRequest, _ options: RequestOptions) {
+  private func startMeasure(_ id: RequestID, of call: Call, _ request: HTTPRequest, _ options: RequestOptions) {
+    if case .ended = call.stage { return measured(id, nil, call.id) }
     guard let head = client.start(request, options: options, decode: { $0 }).call else {
-      return measured(id, nil, call)
+      return measured(id, nil, call.id)
     }
     state.withLock { $0.measures[id] = head }
-    head.onSettled { [self] in measured(id, head.response, call) }
+    head.onSettled { [self, asker = call.id] in measured(id, head.response, asker) }
   }
 
   private func measured(_ id: RequestID, _ response: HTTPResponse?, _ request: RequestID) {
@@ -167,7 +170,7 @@ final class QueueCore: CallObserver {
 
   private func nextLaunch() -> (@Sendable () -> Void)? {
     state.withLock { state in
-      while !state.isPaused, let id = state.table.start() {
+      while !state.isPaused, state.cancelling == 0, let id = state.table.start() {
         if let launch = state.launches.removeValue(forKey: id) { return launch }
       }
       state.isStarting = false
@@ -177,10 +180,16 @@ final class QueueCore: CallObserver {
 
   @discardableResult
   func cancelAll() -> Int {
-    let (calls, measures) = state.withLock { (Array($0.calls.values), Array($0.measures.values)) }
-    // The last one first, and what asks for lengths at the end: none of them gets its turn by the end of another one.
-    defer { for call in measures { call.cancel() } }
-    return calls.sorted { $0.id > $1.id }.count { $0.cancel() }
+    // None of them gets its turn by the end of another one.
+    let (calls, measures) = state.withLock { state in
+      state.cancelling += 1
+      return (Array(state.calls.values), Array(state.measures.values))
+    }
+    for call in measures { call.cancel() }
+    let count = calls.sorted { $0.id > $1.id }.count { $0.cancel() }
+    state.withLock { $0.cancelling -= 1 }
+    startReady()
+    return count
   }
 
   // MARK: Ends

@@ -64,20 +64,17 @@
       async throws
     {
       let server = try MockServer { (request: RecordedRequest) in
-        .ok(request.path).delayed(by: .milliseconds(50))
+        request.path == "/again" ? .ok(request.path) : .ok(request.path).delayed(by: .seconds(1))
       }
       let client = Self.client(.curl, 3)
-
-      let texts = await withTaskGroup(of: String?.self) { group in
-        for number in 0..<6 {
-          group.addTask { try? await client.get(RequestTarget(server.url("/\(number)"))).text }
-        }
-        return await group.reduce(into: []) { $0.append($1) }
-      }
-
-      #expect(Set(texts) == Set((0..<6).map { "/\($0)" }))
       let loader = try Self.loader(client)
-      #expect(loader.threadCount == 3)
+
+      let tasks = (0..<6).map { number in
+        Task { try await client.get(RequestTarget(server.url("/\(number)"))).text }
+      }
+      #expect(await becomes { loader.threadCount == 3 })
+      for (number, task) in tasks.enumerated() { #expect(try await task.value == "/\(number)") }
+
       #expect(await becomes { loader.threadCount == 0 })
       let answer = try await client.get(RequestTarget(server.url("/again")))
       #expect(answer.text == "/again")

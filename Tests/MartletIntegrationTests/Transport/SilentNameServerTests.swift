@@ -26,9 +26,9 @@
       let program = try #require(CommandLine.arguments.first)
       let arguments = ["--map-root-user", "--mount", "--net", "sh", "-c", script, program]
 
-      let result = try await TestProgram.unshare.start(arguments, environment: [Self.variable: "1"]).end()
+      let result = try await TestProgram.unshare.start(arguments, environment: [Self.variable: "1", "LC_ALL": "C"]).end()
 
-      if result.status == 77 || result.errors.contains("unshare failed") {
+      if result.status == 77 || result.errors.hasPrefix("unshare: ") {
         try Test.cancel("this system has no namespaces for this user: \(result.errors)")
       }
       #expect(result.status == 0, "\(result.text)\n\(result.errors)")
@@ -49,7 +49,7 @@
       }
       #expect(try await client.get(RequestTarget(server.url("/"))).text == "here")
       let (threads, descriptors) = (ProcessFacts.threadCount, ProcessFacts.descriptorCount)
-      let most = Shared((threads: 0, descriptors: 0))
+      let peak = Shared((threads: 0, descriptors: 0))
 
       let kinds = await withTaskGroup(of: [HTTPError.Kind?].self) { group in
         for wave in 0..<40 {
@@ -60,7 +60,7 @@
                 _ = try await client.get("http://name\(wave)-\(number).test/")
               }
               kinds.append(error?.kind)
-              most.withLock {
+              peak.withLock {
                 $0.threads = max($0.threads, ProcessFacts.threadCount)
                 $0.descriptors = max($0.descriptors, ProcessFacts.descriptorCount)
               }
@@ -72,9 +72,11 @@
       }
 
       #expect(kinds.count == 400 && kinds.allSatisfy { $0 == .timedOut })
-      let (peakThreads, peakDescriptors) = most.withLock { $0 }
+      let (peakThreads, peakDescriptors) = peak.withLock { $0 }
       // Each lookup has a thread, its socket, a pair by which it tells of its end, and a copy of one of these.
-      #expect((8...12).contains(peakThreads - threads), "\(peakThreads) threads, \(threads) before")
+      // And the pool has one for each processor.
+      let most = 12 + ProcessInfo.processInfo.activeProcessorCount
+      #expect((8...most).contains(peakThreads - threads), "\(peakThreads) threads, \(threads) before")
       #expect(peakDescriptors - descriptors <= 8 * 5, "\(peakDescriptors) descriptors, \(descriptors) before")
       let answer = try await client.get(RequestTarget(server.url("/")), options: .timeout(.seconds(30)))
       #expect(answer.text == "here")

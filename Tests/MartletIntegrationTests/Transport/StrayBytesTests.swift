@@ -57,6 +57,31 @@
       }
     }
 
+    /// A request may be answered, and the next one sent on its connection, before the loop hears of the end.
+    @Test(arguments: Lane.engines, [false, true])
+    func `every request of a crowd gets its own answer`(_ lane: Lane, _ isSecure: Bool) async throws {
+      let (server, tls) = try await Self.server(isSecure)
+      let client = lane.client {
+        $0.tls = tls
+        $0.maximumConnectionsPerHost = 16
+      }
+
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for worker in 0..<16 {
+          group.addTask {
+            for turn in 0..<Stress.count(10, full: 200) {
+              let number = 1000 * worker + turn
+              let after: WireServer.After? = turn % 3 == 0 ? .joined : nil
+              let target = after.map { server.target(number, 200, $0, pause: 0) } ?? server.target(number)
+              let response = try await client.get(target, options: .retry(.standard))
+              #expect(response.headers["X-Number"] == "\(number)")
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+
     @Test(arguments: Case.all.filter { !$0.isSecure })
     func `the next request over a unix socket gets its own answer`(_ what: Case) async throws {
       let folder = try TemporaryFolder()

@@ -58,6 +58,25 @@ import Testing
     #expect(methods.elements == [.head])
   }
 
+  @Test(arguments: [1, 2, 5]) func `nothing begins while all are cancelled`(_ width: Int) async throws {
+    let begun = Log<String>()
+    let transport = StubTransport { request in
+      begun.add("\(request.method) \(request.url?.lastPathComponent ?? "")")
+      try await untilCancelled()
+    }
+    for _ in 0..<50 {
+      let before = begun.elements.count
+      let queue = RequestQueue(client: Self.client(transport), limits: .concurrent(width), progress: .accurate)
+      for number in 0..<10 { _ = queue.add(.get("http://a.test/\(number)"), priority: number % 3) }
+      await begun.wait(for: before + width)
+
+      #expect(queue.cancelAll() == 10)
+
+      #expect(await queue.finish() == QueueSummary(added: 10, cancelled: 10))
+      #expect(begun.elements.count == before + width)
+    }
+  }
+
   @Test func `what runs waits for nobody any more`() async throws {
     let begun = Log<String>()
     let transport = StubTransport { request in

@@ -4,7 +4,7 @@
   /// The engines of one client, each of which is opened by the first exchange for it.
   ///
   /// Engines share no connections. So each origin has a home among those of the usual kind, and an exchange goes elsewhere
-  /// only if it would need another connection there than those that are in use.
+  /// only if its home has as many exchanges, of whatever origin, as one connection carries.
   struct CurlEngines {
     private var usual: [CurlEngine?]
     /// Those for exchanges that share no connections with the usual ones.
@@ -38,7 +38,7 @@
         index = Self.choice(home: home, loads: usual.map { $0?.mailbox.load.value ?? 0 }, streams: streams())
       }
       if usual[index] == nil { usual[index] = CurlEngine(settings) }
-      guard let mailbox = usual[index]?.mailbox else { return nil }
+      guard let mailbox = (usual[index] ?? usual.lazy.compactMap { $0 }.first)?.mailbox else { return nil }
       return (mailbox, usual.count > 1 ? LoadShare(mailbox.load) : nil)
     }
 

@@ -243,9 +243,11 @@
       guard let transfer else { return false }
       let (isReused, isSecure) = (isReused, transfer.wire.origin.scheme == "https")
       isMultiplexed = transfer.hasPriorKnowledge || isSecure && isHTTP2
-      if isReused, isSpoiled(name) || isSecure && !isMultiplexed && isTaken(name, by: transfer) {
-        transfer.isMisplaced = true
-        return false
+      if isReused, CurlLibrary.tellsBeforeSending {
+        if isSpoiled(name, for: transfer) || isSecure && !isMultiplexed && isTaken(name, by: transfer) {
+          transfer.isMisplaced = true
+          return false
+        }
       }
       guard transfer.willSend() else { return false }
       if let name {
@@ -282,22 +284,35 @@
     }
 
     /// Whether libcurl has chosen a connection on which something has come that answers nothing, or its end; it is given up.
-    private func isSpoiled(_ name: UInt64?) -> Bool {
-      // What has come after the request may be its response.
-      guard CurlLibrary.tellsBeforeSending, let socket = name.flatMap({ loop.resting.takeSpoiled($0) }) else {
+    private func isSpoiled(_ name: UInt64?, for transfer: CurlTransfer) -> Bool {
+      guard let name, let socket = endOfLast(on: name, before: transfer) ?? loop.resting.takeSpoiled(name) else {
         return false
       }
       loop.giveUp(socket)
       return true
     }
 
+    /// Has a connection of HTTP/1 rest whose last transfer has ended, of which the loop has not heard yet.
+    ///
+    /// In a crowd a transfer is sent and answered, and the next one follows on its connection, in one call of libcurl.
+    ///
+    /// - Returns: Its socket, if something that came there is not taken yet.
+    private func endOfLast(on name: UInt64, before transfer: CurlTransfer) -> CInt? {
+      guard !isMultiplexed, loop.resting.isUsed(name, byOtherThan: transfer) else { return nil }
+      for handle in loop.handles.values where handle !== self && handle.connectionName == name {
+        guard let last = handle.transfer, last.isAlone, let socket = handle.keptSocket else { continue }
+        // It may be the last but one.
+        let spoiled = loop.resting.end(name, of: last, socket: socket, tls: handle.tls, within: handle.proxyTLS)
+        if let spoiled { return spoiled }
+      }
+      return nil
+    }
+
     /// Whether libcurl has chosen a connection of HTTP/1 for a transfer that another one uses, or is still making.
     private func isTaken(_ name: UInt64?, by transfer: CurlTransfer) -> Bool {
       // One that is being made has no addresses yet.
       guard let name else { return true }
-      guard knowsVersion, loop.resting.isUsed(name, byOtherThan: transfer) else { return false }
-      // A transfer may begin and end in one call of libcurl, and another one follow it there: its end is not noted yet.
-      return loop.handles.values.contains { $0 !== self && $0.connectionName == name && $0.keptSocket == nil }
+      return knowsVersion && loop.resting.isUsed(name, byOtherThan: transfer)
     }
 
     /// Whether the transfer shares no connection.
@@ -333,7 +348,7 @@
       case 4: wasKept = true
       case 6: transfer?.sends.noteDowngrade()
       case 7: isStreamClosed = true
-      case 8: connectionNumber = UInt64(stream)
+      case 8: (connectionNumber, isWritingHead) = (UInt64(stream), false)
       case 2 where !isRepeating:
         guard let connectionName else { return }
         loop.goaways[connectionName] = GoAway(lastStream: stream, error: error)
