@@ -855,7 +855,7 @@ area(
      ' waiter?.resume() }',
      "RequestQueueTests QueueEndTests"),
     ("queue-starts-paused", "QueueCore",
-     "while !state.isPaused, let id", 'while !state.isPaused || mutant("queue-starts-paused"), let id',
+     "while !state.isPaused, state.cancelling", 'while !state.isPaused || mutant("queue-starts-paused"), state.cancelling',
      "RequestQueueTests"),
     ("queue-measures-on", "QueueCore",
      "for call in measures { call.cancel() }",

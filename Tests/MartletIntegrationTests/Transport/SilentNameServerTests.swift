@@ -26,7 +26,8 @@
       let program = try #require(CommandLine.arguments.first)
       let arguments = ["--map-root-user", "--mount", "--net", "sh", "-c", script, program]
 
-      let result = try await TestProgram.unshare.start(arguments, environment: [Self.variable: "1", "LC_ALL": "C"]).end()
+      let result = try await TestProgram.unshare.start(arguments, environment: [Self.variable: "1", "LC_ALL": "C"])
+        .end()
 
       if result.status == 77 || result.errors.hasPrefix("unshare: ") {
         try Test.cancel("this system has no namespaces for this user: \(result.errors)")

@@ -284,7 +284,6 @@
     ) {
       guard let transfer = handle.transfer else { return }
       recycle(handle, multi, isClean: isClean)
-      transfer.share?.end()
       if transfer.completed(result) { lingering[ObjectIdentifier(transfer)] = transfer }
       transfer.release()
     }

@@ -432,6 +432,7 @@
     ///
     /// - Returns: Whether bytes still wait for the reader.
     func completed(_ result: Result) -> Bool {
+      share?.end()
       endTurn(isLast: true)
       if result.code == 0 { problem = problem ?? earlyEnd(result) }
       if let undecided {
