@@ -15,9 +15,23 @@ enum LogText {
   static func line(_ bytes: some Sequence<UInt8>) -> String {
     let bytes = Array(bytes)
     var result = ""
+    var index = 0
+    while index < bytes.count {
+      // Most of it is printable ASCII, which is copied as it is, and ends whatever is before it.
+      let start = bytes[index...].firstIndex(where: isPlain) ?? bytes.count
+      append(bytes[index..<start], to: &result)
+      index = bytes[start...].firstIndex { !isPlain($0) } ?? bytes.count
+      result += String(decoding: bytes[start..<index], as: UTF8.self)
+    }
+    return result
+  }
+
+  private static func isPlain(_ octet: UInt8) -> Bool { (0x20...0x7E).contains(octet) }
+
+  private static func append(_ bytes: ArraySlice<UInt8>, to result: inout String) {
     var input = bytes.makeIterator()
     var parser = Unicode.UTF8.ForwardParser()
-    var index = 0
+    var index = bytes.startIndex
     while true {
       switch parser.parseScalar(from: &input) {
       case .valid(let encoded):
@@ -26,7 +40,7 @@ enum LogText {
       case .error(let length):
         for octet in bytes[index..<(index + length)] { result += "\\x" + String(octet, radix: 16) }
         index += length
-      case .emptyInput: return result
+      case .emptyInput: return
       }
     }
   }

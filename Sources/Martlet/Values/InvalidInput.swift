@@ -69,7 +69,8 @@ package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible 
   /// Whether a scalar is shown as itself and changes nothing around it: no control, no format character, no separator
   /// of lines, nothing that is assigned to nobody.
   static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.properties.generalCategory {
+    if scalar.isASCII { return scalar.value >= 0x20 && scalar.value != 0x7F }
+    return switch scalar.properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false
     default: true
     }
