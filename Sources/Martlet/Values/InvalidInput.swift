@@ -20,6 +20,8 @@ package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible 
   ///   - limit: The most Unicode scalars kept; a longer text ends in an ellipsis.
   /// - Returns: The text on one line.
   static func printable(_ text: some StringProtocol, limit: Int = 100) -> String {
+    // Most texts are shown as they are.
+    if text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return String(text) }
     var result = ""
     var count = 0
     for scalar in text.unicodeScalars {
