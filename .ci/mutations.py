@@ -834,8 +834,8 @@ area(
 area(
     "Queue/",
     ("queue-starts-while-cancelling", "QueueCore",
-     "!state.isPaused, state.cancelling == 0, let id",
-     '!state.isPaused, state.cancelling == 0 || mutant("queue-starts-while-cancelling"), let id',
+     " state.cancelling == 0, let id",
+     ' state.cancelling == 0 || mutant("queue-starts-while-cancelling"), let id',
      "QueueEndTests"),
     ("queue-end-starts-nothing", "QueueCore",
      "    for call in cancelled { call.cancel() }\n    tellProgress()\n    startReady()\n    tellFinish()\n"
@@ -855,7 +855,7 @@ area(
      ' waiter?.resume() }',
      "RequestQueueTests QueueEndTests"),
     ("queue-starts-paused", "QueueCore",
-     "while !state.isPaused, state.cancelling", 'while !state.isPaused || mutant("queue-starts-paused"), state.cancelling',
+     "while !state.isPaused,", 'while !state.isPaused || mutant("queue-starts-paused"),',
      "RequestQueueTests"),
     ("queue-measures-on", "QueueCore",
      "for call in measures { call.cancel() }",
