@@ -89,7 +89,11 @@
     }
 
     /// Takes out all that can serve no more.
-    mutating func takeSpoiled() -> [CInt] { sockets.filter { check($0) == true } }
+    mutating func takeSpoiled() -> [CInt] {
+      let resting = Array(sockets)
+      guard !resting.isEmpty, martlet_is_any_readable(resting, resting.count) else { return [] }
+      return resting.filter { check($0) == true }
+    }
 
     /// Looks at one, and takes it out if it can serve no more.
     ///
