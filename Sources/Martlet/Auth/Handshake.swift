@@ -4,9 +4,6 @@ import Foundation
 ///
 /// It is for one exchange, on a connection that nothing has used before and nothing uses after.
 final class Handshake: Sendable {
-  /// The most requests of one handshake: NTLM has two.
-  static let maximumRequests = 4
-
   let scheme: AuthenticationScheme
   /// Whom it is for.
   let origin: Origin

@@ -41,7 +41,7 @@ package final class BodyStream: Sendable {
     var limit = 0
     var isStreamed = false
     var source: (any Source)?
-    var trailers: HTTPHeaders?
+    var trailers: ReceivedFields?
   }
 
   /// What to do once the lock is released.
@@ -81,11 +81,11 @@ package final class BodyStream: Sendable {
   }
 
   /// The fields after the body, as soon as that was read to its end; to be set before it.
-  package var trailers: HTTPHeaders {
+  package var trailers: ReceivedFields? {
     get {
       state.withLock { state in
-        guard case .finished? = state.end, state.count == 0 else { return [:] }
-        return state.trailers ?? [:]
+        guard case .finished? = state.end, state.count == 0 else { return nil }
+        return state.trailers
       }
     }
     set { state.withLock { $0.trailers = newValue } }

@@ -1,20 +1,24 @@
 /// The header fields of one response as octets, made into text for who asks, and only what is asked for.
 ///
 /// Most responses have a dozen fields of which a program reads one or none.
-final class ReceivedFields: Sendable {
+package final class ReceivedFields: Sendable {
   /// Where a field stands in the octets.
-  struct Place: Sendable {
-    var nameStart: Int32
-    var nameEnd: Int32
-    var valueStart: Int32
-    var valueEnd: Int32
+  package struct Place: Sendable {
+    package var nameStart: Int32
+    package var nameEnd: Int32
+    package var valueStart: Int32
+    package var valueEnd: Int32
+
+    package init(nameStart: Int32, nameEnd: Int32, valueStart: Int32, valueEnd: Int32) {
+      (self.nameStart, self.nameEnd, self.valueStart, self.valueEnd) = (nameStart, nameEnd, valueStart, valueEnd)
+    }
   }
 
   private let octets: [UInt8]
   private let places: [Place]
   private let made = Locked<[HTTPHeaders.Field]?>(nil)
 
-  init(_ octets: [UInt8], _ places: [Place]) {
+  package init(_ octets: [UInt8], _ places: [Place]) {
     self.octets = octets
     self.places = places
   }

@@ -35,7 +35,7 @@ enum ResponseTrailers: Sendable {
   var fields: HTTPHeaders {
     switch self {
     case .fields(let fields): fields
-    case .after(let stream): stream.trailers
+    case .after(let stream): stream.trailers.map { HTTPHeaders($0) } ?? [:]
     }
   }
 }

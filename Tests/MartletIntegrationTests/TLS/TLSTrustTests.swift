@@ -48,12 +48,12 @@
       // No test has a key of the system's roots.
       let pem = try await CertificateAuthority().rootPEM
 
-      let only = CurlTLS.roots(of: TLSSettings.customRoots(pem: pem).trust)
-      let both = try #require(CurlTLS.roots(of: TLSSettings.system(adding: pem).trust))
+      let only = TLSSettings.customRoots(pem: pem).trust.roots
+      let both = try #require(TLSSettings.system(adding: pem).trust.roots)
 
       #expect(only == pem)
       #expect(both.suffix(pem.count) == pem)
-      #expect(CurlTLS.roots(of: TLSSettings.system.trust) == nil)
+      #expect(TLSSettings.system.trust.roots == nil)
     }
 
     @Test func `does not believe a certificate that is over`() async throws {

@@ -20,7 +20,7 @@
         transfer.cancel(CancellationError())
         exchange.end()
         exchange.end()
-        return try await transfer.value()
+        return StreamedResponse(try await transfer.value(), to: request)
       }
     }
 

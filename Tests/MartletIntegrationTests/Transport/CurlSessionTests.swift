@@ -134,7 +134,7 @@
           let delay = DispatchTimeInterval.microseconds(Int.random(in: 0...2_000))
           DispatchQueue.global().asyncAfter(deadline: .now() + delay) { task?.cancel() }
         }
-        return try await transfer.value()
+        return StreamedResponse(try await transfer.value(), to: request)
       }
     }
 
@@ -199,7 +199,7 @@
         let transfer = try await CurlLoader(TransportSettings()).makeTransfer(for: request, context)
         tasks.add(transfer)
         transfer.cancel(CancellationError())
-        return try await transfer.value()
+        return StreamedResponse(try await transfer.value(), to: request)
       }
     }
 

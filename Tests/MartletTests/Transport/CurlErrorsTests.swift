@@ -17,8 +17,12 @@
       var testDescription: String { "\(code) \(text)" }
     }
 
-    private static func situation(isReused: Bool = true) -> CurlErrors.Situation {
-      CurlErrors.Situation(phase: .waiting, hasConnected: true, isReused: isReused)
+    private static func ending(_ code: Int32 = 16, _ text: String = "", isReused: Bool = true) -> CurlEnding {
+      CurlEnding(code: code, text: text, hasConnected: true, isReused: isReused)
+    }
+
+    private static func map(_ ending: CurlEnding) -> HTTPError {
+      CurlErrors.map(ending, CurlErrors.Situation(phase: .waiting))
     }
 
     private static func reset(_ name: String, _ code: UInt32, _ kind: HTTPError.Kind) -> Row {
@@ -59,7 +63,7 @@
       Row(code: 16, text: "", kind: .connectionLost, isStale: true),
     ])
     func `a stream that was reset says whether the request might succeed later`(_ row: Row) {
-      let error = CurlErrors.map(code: row.code, text: row.text, Self.situation())
+      let error = Self.map(Self.ending(row.code, row.text))
 
       #expect(error.kind == row.kind)
       #expect(error.http2ErrorCode == row.http2Code)
@@ -99,10 +103,10 @@
     }
 
     @Test(arguments: [true, false]) func `what is above the last stream of GOAWAY was not processed`(isReused: Bool) {
-      var situation = Self.situation(isReused: isReused)
-      situation.isUnprocessed = true
+      var ending = Self.ending(isReused: isReused)
+      ending.isUnprocessed = true
 
-      let error = CurlErrors.map(code: 16, text: "", situation)
+      let error = Self.map(ending)
 
       #expect(error.kind == .connectionLost)
       #expect(error.wasNotProcessed && error.wasRefusedUnread)
@@ -119,12 +123,12 @@
     func `the error of GOAWAY says whether the request might succeed later`(
       row: (code: UInt32, kind: HTTPError.Kind, mayBeStale: Bool), end: (code: Int32, text: String)
     ) {
-      var situation = Self.situation()
-      situation.goAwayError = row.code
-      situation.wasRepeated = end.code == 42
-      let lost = CurlErrors.map(code: end.code, text: end.text, situation)
-      situation.isUnprocessed = true
-      let refused = CurlErrors.map(code: end.code, text: end.text, situation)
+      var ending = Self.ending(end.code, end.text)
+      ending.goAwayError = row.code
+      ending.wasRepeated = end.code == 42
+      let lost = Self.map(ending)
+      ending.isUnprocessed = true
+      let refused = Self.map(ending)
 
       for error in [lost, refused] {
         #expect(error.kind == row.kind)
@@ -140,31 +144,30 @@
       arguments: [(28, "Operation timed out", .timedOut), (92, "(err 2)", .connectionLost), (60, "", .tls)]
         as [(Int32, String, HTTPError.Kind)])
     func `GOAWAY does not explain what has another reason`(code: Int32, text: String, kind: HTTPError.Kind) {
-      var situation = Self.situation()
-      situation.goAwayError = 1
+      var ending = Self.ending(code, text)
+      ending.goAwayError = 1
 
-      let error = CurlErrors.map(code: code, text: text, situation)
+      let error = Self.map(ending)
 
       #expect(error.kind == kind && error.http2ErrorCode == (code == 92 ? 2 : nil))
     }
 
     @Test func `libcurl's own connect limit is reported as the call's`() {
-      var situation = CurlErrors.Situation(phase: .connecting)
-      situation.connectLimit = .milliseconds(100)
+      let situation = CurlErrors.Situation(phase: .connecting, connectLimit: .milliseconds(100))
 
-      let error = CurlErrors.map(code: 28, text: "Failed to connect after 1001 ms", situation)
+      let error = CurlErrors.map(CurlEnding(code: 28, text: "Failed to connect after 1001 ms"), situation)
 
       #expect(error.kind == .timedOut && error.phase == .connecting && !error.mayHaveReachedServer)
       #expect(error.message == "the connect limit of 100.0 ms passed")
     }
 
     @Test func `what is wanted by HTTP 1·1 was not processed`() {
-      var situation = Self.situation(isReused: false)
-      situation.wasRepeated = true
-      situation.wasRefused = true
-      situation.wantsHTTP11 = true
+      var ending = Self.ending(42, isReused: false)
+      ending.wasRepeated = true
+      ending.wasRefused = true
+      ending.wantsHTTP11 = true
 
-      let error = CurlErrors.map(code: 42, text: "", situation)
+      let error = Self.map(ending)
 
       #expect(error.kind == .unsupported && error.http2ErrorCode == 13)
       #expect(error.wantsHTTP11 && !error.wasRefusedUnread)

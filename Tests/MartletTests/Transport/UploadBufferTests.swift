@@ -89,11 +89,10 @@
 
       upload.stop()
 
-      guard case .failed(let error) = read() else {
+      guard case .failed(.uploadStopped) = read() else {
         Issue.record("what was sent would be taken for the whole")
         return
       }
-      #expect(error.kind == .connectionLost)
     }
 
     @Test func `who waits is told of bytes, and of the end, once`() {

@@ -15,7 +15,7 @@
       /// The transfer that began it, and which goes on if another one's lookup was quicker.
       var owner: ObjectIdentifier?
       /// That of the transfer, once it is over.
-      var slot: ConnectionSlot?
+      var slot: (any CurlSlot)?
       let end: Int64
     }
 
@@ -57,7 +57,7 @@
     }
 
     /// A transfer is over: a lookup of its own that goes on keeps its slot.
-    mutating func ends(_ owner: AnyObject, slot: ConnectionSlot) {
+    mutating func ends(_ owner: AnyObject, slot: any CurlSlot) {
       let name = ObjectIdentifier(owner)
       for socket in lookups.keys where lookups[socket]?.owner == name {
         lookups[socket]?.owner = nil

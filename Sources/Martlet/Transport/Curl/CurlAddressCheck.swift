@@ -1,21 +1,17 @@
 #if os(Linux)
   /// What became of the addresses of a host: whether there is one that may be connected to.
   struct CurlAddressCheck {
-    /// The first address that may not.
-    private var refused: (address: IPAddress, use: AddressUse)?
+    /// Why the first address may not that may not.
+    private var reason: String?
     private var hasAddress = false
 
-    /// An address is about to be connected to, or is refused.
-    mutating func note(_ address: IPAddress, _ refusal: AddressUse?) {
+    /// An address is about to be connected to, or is refused for a reason.
+    mutating func note(refusal: String?) {
       guard let refusal else { return hasAddress = true }
-      if refused == nil { refused = (address, refusal) }
+      if reason == nil { reason = refusal }
     }
 
     /// What it means if there was no address to connect to.
-    func error(for host: String) -> HTTPError? {
-      guard let (address, use) = refused, !hasAddress else { return nil }
-      return HTTPError(
-        .refusedByGuard, "publicAddressesOnly refuses \(host): \(address.text) is \(use.rawValue)", phase: .connecting)
-    }
+    var failure: CurlFailure? { hasAddress ? nil : reason.map { .refusedAddress($0) } }
   }
 #endif

@@ -1,12 +1,26 @@
 #if os(Linux)
   /// A head, and on what connection it came.
-  final class CurlArrival {
+  struct CurlArrival {
     let head: ResponseHeadReader.Head
-    let connection: ConnectionInfo
-    let timing: RequestTiming
+    let connection: CurlConnection
+    let timing: CurlTiming
 
     init(_ head: ResponseHeadReader.Head, _ handle: CurlHandle) {
       (self.head, connection, timing) = (head, handle.connection, handle.timing)
+    }
+  }
+
+  /// What a caller gets: a response whose body is on its way.
+  final class CurlAnswer: Sendable {
+    let head: ResponseHeadReader.Head
+    let connection: CurlConnection
+    let body: BodyStream
+    /// Whether the body's content codings are undone.
+    let isDecoded: Bool
+
+    init(_ arrival: CurlArrival, _ body: BodyStream, isDecoded: Bool) {
+      (head, connection) = (arrival.head, arrival.connection)
+      (self.body, self.isDecoded) = (body, isDecoded)
     }
   }
 #endif

@@ -103,8 +103,7 @@
     /// Checks, when there are no more bytes, that the codings are at their ends too, and keeps the trailers.
     func checkEnd(_ reader: ResponseHeadReader) throws(ResponseHeadReader.Problem) {
       try decoder?.finish()
-      let trailers = reader.trailers
-      if !trailers.isEmpty { stream.trailers = trailers }
+      if let trailers = reader.trailers { stream.trailers = trailers }
     }
 
     /// Decodes what waits, as far as the reader has room; if there is no room after that, the reader will say when.

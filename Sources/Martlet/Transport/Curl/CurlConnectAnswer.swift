@@ -15,11 +15,11 @@
     /// - Returns: Whether libcurl is to read on. The body of a no it would read to its end, byte by byte and as long as
     ///   there are any, and do nothing else of the loop meanwhile.
     mutating func read(
-      _ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle, _ route: CurlRoute, _ exchange: ProxyExchange?
+      _ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle, _ route: CurlRoute, _ sink: (any CurlProxySink)?
     ) -> Bool {
       // TLS within that is not begun yet.
-      if route.proxy?.scheme == .https { handle.proxyTLS = martlet_easy_tls(handle.easy) }
-      if let (status, headers) = read(line) { exchange?.refused(status, headers) }
+      if route.proxy?.kind == .https { handle.proxyTLS = martlet_easy_tls(handle.easy) }
+      if let (status, fields) = read(line) { sink?.refused(status, fields) }
       let isEnd = line.count <= 2 && (line.first == 0x0D || line.first == 0x0A)
       return !isTooLarge && !(isEnd && route.refusal(handle.easy) != nil)
     }
@@ -27,14 +27,14 @@
     /// Reads one line with its end.
     ///
     /// - Returns: Status and fields of a head that is whole, if it asks for credentials.
-    mutating func read(_ line: UnsafeBufferPointer<UInt8>) -> (Int, HTTPHeaders)? {
+    mutating func read(_ line: UnsafeBufferPointer<UInt8>) -> (Int, ReceivedFields)? {
       bytes += line.count
       lines += 1
       do {
         guard case .final(let head)? = try reader?.read(line) else { return nil }
         reader = nil
         // 401 is what tinyproxy says to wrong credentials.
-        return head.status == 407 || head.status == 401 ? (head.status, head.headers) : nil
+        return head.status == 407 || head.status == 401 ? (head.status, head.fields) : nil
       } catch {
         // libcurl has understood its status, and that decides.
         reader = nil

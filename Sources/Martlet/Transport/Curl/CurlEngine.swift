@@ -11,16 +11,16 @@
   /// ```
   ///
   /// Nothing of libcurl is touched but under the mailbox's lock of the loop. The thread ends when nothing has been in
-  /// flight for ``TransportSettings/idleConnectionLifetime``, and closes the connections; the next request starts
+  /// flight for ``CurlConnectionSettings/idleLifetime``, and closes the connections; the next request starts
   /// another. It ends at once when the engine is released and the last transfer is over.
   final class CurlEngine: Sendable {
     let mailbox: CurlMailbox
 
     /// Makes an engine without a thread; `nil` if the system refuses a descriptor.
-    init?(_ settings: TransportSettings) {
+    init?(_ settings: CurlConnectionSettings) {
       let wake = martlet_wake_new()
       guard wake >= 0 else { return nil }
-      mailbox = CurlMailbox(wake: wake, settings: CurlConnectionSettings(settings))
+      mailbox = CurlMailbox(wake: wake, settings: settings)
     }
 
     deinit { mailbox.post(.close) }

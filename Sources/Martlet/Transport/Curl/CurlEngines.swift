@@ -22,14 +22,15 @@
     ///   - sharing: With whom it shares connections.
     ///   - origin: Whom it goes to.
     ///   - streams: How many exchanges a connection carries that it could share.
-    ///   - settings: The client's.
+    ///   - settings: What is set on its connections.
     /// - Returns: The engine, and its part in the load of that, where there are several to choose from; `nil` if the system
     ///   refuses a descriptor.
     mutating func open(
-      for sharing: CurlSharing, _ origin: Origin, streams: @autoclosure () -> Int, _ settings: TransportSettings
+      for sharing: CurlSharing, _ origin: Origin, streams: @autoclosure () -> Int,
+      _ settings: @autoclosure () -> CurlConnectionSettings
     ) -> (mailbox: CurlMailbox, share: LoadShare?)? {
       guard sharing == .agreed else {
-        if others[sharing] == nil { others[sharing] = CurlEngine(settings) }
+        if others[sharing] == nil { others[sharing] = CurlEngine(settings()) }
         return others[sharing].map { ($0.mailbox, nil) }
       }
       var index = 0
@@ -37,7 +38,7 @@
         let home = Int(UInt(bitPattern: origin.hashValue) % UInt(usual.count))
         index = Self.choice(home: home, loads: usual.map { $0?.mailbox.load.value ?? 0 }, streams: streams())
       }
-      if usual[index] == nil { usual[index] = CurlEngine(settings) }
+      if usual[index] == nil { usual[index] = CurlEngine(settings()) }
       guard let mailbox = (usual[index] ?? usual.lazy.compactMap { $0 }.first)?.mailbox else { return nil }
       return (mailbox, usual.count > 1 ? LoadShare(mailbox.load) : nil)
     }

@@ -3,97 +3,73 @@
 
   /// Says what libcurl's codes mean.
   enum CurlErrors {
-    /// What was known of a transfer when it failed.
+    /// What is known of a request beside what its transfer knows.
     struct Situation {
       var phase: HTTPError.Phase
-      /// Whether the request was, or was about to be, sent.
-      var hasConnected = false
-      /// Whether anything of a response had come.
-      var hasMoved = false
-      var hasHead = false
-      /// Whether the connection had served before.
-      var isReused = false
-      /// Whether libcurl wanted to send the request once more.
-      var wasRepeated = false
-      /// Whether the server has refused the request unread.
-      var wasRefused = false
-      /// Whether the server wants the request by HTTP/1.1.
-      var wantsHTTP11 = false
-      /// Whether the server has said that it did not process the request.
-      var isUnprocessed = false
-      /// The error code of a GOAWAY that has come on the connection (RFC 9113 §6.8); 0 for none.
-      var goAwayError: UInt32 = 0
-      /// How a proxy refused to connect, if it did.
-      var refusal: Refusal?
       /// The connect limit of the call, if it has one.
       var connectLimit: Duration?
-      /// Whether a proxy has answered to CONNECT.
-      var hasProxyAnswer = false
+      /// The name of its proxy.
+      var proxy: String?
     }
 
-    /// How a proxy refused to connect.
-    struct Refusal {
-      var proxy: Proxy
-      /// The status of its answer to CONNECT.
-      var status: Int?
-      var isOfCredentials: Bool
-    }
-
-    static func map(code: CInt, text: String, _ situation: Situation) -> HTTPError {
-      var error = error(code, text, situation)
-      error.http2ErrorCode = situation.wantsHTTP11 ? HTTPError.http11Required : code == 92 ? http2Code(text) : nil
-      if code != 92, situation.goAwayError != 0, error.kind == .connectionLost {
-        end(&error, by: situation.goAwayError)
+    static func map(_ ending: CurlEnding, _ situation: Situation) -> HTTPError {
+      let (code, text) = (ending.code, ending.text)
+      var error = error(ending, situation)
+      error.http2ErrorCode = ending.wantsHTTP11 ? HTTPError.http11Required : code == 92 ? http2Code(text) : nil
+      if code != 92, ending.goAwayError != 0, error.kind == .connectionLost {
+        end(&error, by: ending.goAwayError)
       }
       // ENHANCE_YOUR_CALM, INADEQUATE_SECURITY, HTTP_1_1_REQUIRED: another such connection is not what the server wants.
       if let code = error.http2ErrorCode, (11...13).contains(code) { error.mayBeStaleConnection = false }
       return error
     }
 
-    private static func error(_ code: CInt, _ text: String, _ situation: Situation) -> HTTPError {
-      if situation.wantsHTTP11 {
+    private static func error(_ ending: CurlEnding, _ situation: Situation) -> HTTPError {
+      let (code, text) = (ending.code, ending.text)
+      if ending.wantsHTTP11 {
         let message = "the server does not answer this request over HTTP/2"
-        let phase: HTTPError.Phase = situation.hasHead ? .receiving : .waiting
-        return made(.unsupported, message, phase, reached: situation.hasMoved, isStale: false)
+        let phase: HTTPError.Phase = ending.hasHead ? .receiving : .waiting
+        return made(.unsupported, message, phase, reached: ending.hasMoved, isStale: false)
       }
-      if situation.wasRepeated && situation.wasRefused || situation.isUnprocessed {
+      if ending.wasRepeated && ending.wasRefused || ending.isUnprocessed {
         let message = "the server refused the request unread, and takes no more on this connection"
         return made(.connectionLost, message, .waiting, reached: false, isStale: true)
       }
-      if situation.wasRepeated {
+      if ending.wasRepeated {
         // Whatever became of the second try: it was the first that may have arrived.
         return made(
           .connectionLost, "the connection was closed without an answer", .waiting, reached: true, isStale: true)
       }
-      if let refusal = situation.refusal, !situation.hasConnected {
+      if let refusal = ending.refusal, !ending.hasConnected {
         let reason = refusal.status.map { "answered \($0) to CONNECT" } ?? "did not accept the credentials"
         return made(
-          refusal.isOfCredentials ? .authenticationFailed : .cannotConnect, "the proxy \(refusal.proxy) \(reason)",
+          refusal.isOfCredentials ? .authenticationFailed : .cannotConnect,
+          "the proxy \(situation.proxy ?? "") \(reason)",
           .connecting, reached: false, isStale: false)
       }
       // WRITE_ERROR is our own no; WEIRD_SERVER_REPLY, or OUT_OF_MEMORY and BAD_FUNCTION_ARGUMENT, stand for lines that
       // libcurl cannot read.
-      if situation.hasProxyAnswer, !situation.hasConnected, [8, 23, 27, 43].contains(code) {
+      if ending.hasProxyAnswer, !ending.hasConnected, [8, 23, 27, 43].contains(code) {
         let message = "the proxy's answer to CONNECT is malformed, or too large"
         return made(.cannotConnect, message, .connecting, reached: false, isStale: false)
       }
       // On a busy machine libcurl's own limit, which is a little longer, may pass before ours is compared.
-      if code == 28, !situation.hasConnected, let limit = situation.connectLimit {
+      if code == 28, !ending.hasConnected, let limit = situation.connectLimit {
         return made(
           .timedOut, HTTPError.passedLimit("connect", limit), .connecting, reached: false, isStale: false)
       }
-      let isNew = !situation.isReused && !situation.hasMoved
-      let kind = kind(code, text, hasConnected: situation.hasConnected, isNew: isNew)
+      let isNew = !ending.isReused && !ending.hasMoved
+      let kind = kind(code, text, hasConnected: ending.hasConnected, isNew: isNew)
       let said = InvalidInput.printable(text.isEmpty ? String(cString: martlet_easy_error(code)) : text, limit: 300)
       let message = said + (hint(code, text).map { ": \($0)" } ?? "")
       // Under TLS 1.3 a server says that it wants another certificate when the client has begun to send already.
-      let isConnected = situation.hasConnected && !(kind == .tls && isNew)
+      let isConnected = ending.hasConnected && !(kind == .tls && isNew)
       let phase: HTTPError.Phase =
-        if !isConnected { .connecting } else if situation.hasHead { .receiving } else { situation.phase }
+        if !isConnected { .connecting } else if ending.hasHead { .receiving } else { situation.phase }
       // A stream that was reset says nothing of its connection.
       return made(
         kind, message, phase, reached: isConnected,
-        isStale: kind == .connectionLost && situation.isReused && !situation.hasMoved && code != 92)
+        isStale: kind == .connectionLost && ending.isReused && !ending.hasMoved && code != 92)
     }
 
     /// The error code of HTTP/2 (RFC 9113 §7) that a stream was reset with: `(err 8)`, since libcurl 8.19 `(error 0x8 CANCEL)`.

@@ -5,8 +5,6 @@
   final class CurlExpectations: Sendable {
     /// Up to how many bytes are sent without asking, unless that is wanted; libcurl's own number.
     static let smallBytes: Int64 = 1 << 20
-    /// How long libcurl waits, in microseconds.
-    static let patience: Int64 = 1_000_000
     /// Less than this, and the wait itself could be taken for a silent connection.
     private static let smallestIdleLimit: Duration = .seconds(2)
     /// How many servers are remembered.

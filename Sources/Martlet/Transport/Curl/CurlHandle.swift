@@ -20,7 +20,7 @@
     @exclusivity(unchecked) private var url: UnsafeMutableRawPointer?
     @exclusivity(unchecked) private var connectTimeout = 0
     @exclusivity(unchecked) private var pieceSize: Int?
-    @exclusivity(unchecked) private var lastConnection: ConnectionInfo?
+    @exclusivity(unchecked) private var lastConnection: CurlConnection?
     /// Whether its transfer rather waits for a connection that it can share than it makes one.
     @exclusivity(unchecked) private(set) var waitsForSharing = false
     @exclusivity(unchecked) private var connectionKey = ExclusiveConnections.shared
@@ -86,11 +86,11 @@
     ///   - key: What its connection must have been made with, if it is not a new one.
     /// - Returns: libcurl's code.
     func set(_ transfer: CurlTransfer, connectionKey key: Int) -> CInt {
-      let wire = transfer.wire
+      let job = transfer.job
       errorText[0] = 0
       var code: CInt = 0
       func set(_ option: @autoclosure () -> CInt) { if code == 0 { code = option() } }
-      if !(isPlain && wire.isPlain && transfer.route == nil) {
+      if !(isPlain && job.isPlain && transfer.route == nil) {
         isPlain = false
         set(CurlCallbacks.prepare(self, error: errorText))
         freeLists()
@@ -103,14 +103,14 @@
         connectionKey = ExclusiveConnections.shared
         needsNewConnection = false
       }
-      if wire.url != text {
-        set(setURL(wire.url))
+      if job.url != text {
+        set(setURL(job.url))
         if CurlLibrary.changesEscapes {
-          set(martlet_easy_set_text(easy, CInt(martlet_opt_request_target), wire.target(through: transfer.route)))
+          set(martlet_easy_set_text(easy, CInt(martlet_opt_request_target), job.target))
         }
       }
-      if lines !== wire.lines {
-        guard makeFields(wire.lines) else { return 27 }  // OUT_OF_MEMORY
+      if lines !== job.lines {
+        guard makeFields(job.lines) else { return 27 }  // OUT_OF_MEMORY
         set(martlet_easy_set_pointer(easy, CInt(martlet_opt_http_header), fields))
       }
       if transfer.connectTimeout != connectTimeout {
@@ -124,7 +124,7 @@
       }
       // Whether a new connection can be shared is known after the TLS handshake. In clear it is known with the first answer
       // only, and all would wait for the slowest.
-      let canWait = wire.origin.scheme == "https" || transfer.hasPriorKnowledge
+      let canWait = job.isSecure || transfer.hasPriorKnowledge
       let waits = canWait && key == ExclusiveConnections.shared
       if waits != waitsForSharing {
         set(martlet_easy_set_number(easy, CInt(martlet_opt_pipe_wait), waits ? 1 : 0))
@@ -139,14 +139,14 @@
         let isFresh = needsNewConnection || key == ExclusiveConnections.fresh
         set(martlet_easy_set_number(easy, CInt(martlet_opt_fresh_connect), isFresh ? 1 : 0))
       }
-      if !wire.isPlain {
-        if wire.hasBody { set(martlet_easy_set_upload(easy, wire.length ?? -1)) }
-        if wire.trailers != nil { set(CurlTrailers.prepare(self)) }
-        set(martlet_easy_set_method(easy, wire.method.rawValue, wire.method == .head))
+      if !job.isPlain {
+        if job.hasBody { set(martlet_easy_set_upload(easy, job.length ?? -1)) }
+        if transfer.upload?.trailers != nil { set(CurlTrailers.prepare(self)) }
+        set(martlet_easy_set_method(easy, job.method, job.method == "HEAD"))
       }
       if let route = transfer.route { set(route.apply(to: self)) }
-      if wire.lines.closesConnection { set(martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 1)) }
-      isPlain = wire.isPlain && transfer.route == nil && code == 0 && key != ExclusiveConnections.fresh
+      if job.lines.closesConnection { set(martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 1)) }
+      isPlain = job.isPlain && transfer.route == nil && code == 0 && key != ExclusiveConnections.fresh
       guard code == 0 else { return code }
       self.transfer = transfer
       return 0
@@ -208,15 +208,14 @@
 
     /// Whether a connection may be opened to an address, in libcurl's form.
     func mayConnect(to address: UnsafeMutableRawPointer) -> Bool {
-      guard let policy = loop.connections.addresses else { return true }
+      guard let refusal = loop.connections.addressRefusal else { return true }
       let bytes = [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
         count = buffer.baseAddress.map { Int(martlet_socket_address(address, $0)) } ?? 0
       }
       guard !bytes.isEmpty, let transfer else { return false }
-      let address = IPAddress(bytes: bytes)
-      let refusal = policy.refusal(of: address)
-      transfer.addresses.note(address, refusal)
-      return refusal == nil
+      let reason = refusal(bytes)
+      transfer.addresses.note(refusal: reason)
+      return reason == nil
     }
 
     /// The transfer is about to be sent, from one address to another.
@@ -241,7 +240,7 @@
 
     private func willSend(on name: UInt64?) -> Bool {
       guard let transfer else { return false }
-      let (isReused, isSecure) = (isReused, transfer.wire.origin.scheme == "https")
+      let (isReused, isSecure) = (isReused, transfer.job.isSecure)
       isMultiplexed = transfer.hasPriorKnowledge || isSecure && isHTTP2
       if isReused, CurlLibrary.tellsBeforeSending {
         if isSpoiled(name, for: transfer) || isSecure && !isMultiplexed && isTaken(name, by: transfer) {
@@ -258,7 +257,7 @@
         connectionName = name
         loop.uses(transfer, name, isNew: !isReused)
       }
-      if waitsForSharing, !isReused { loop.joinable.insert(transfer.wire.origin) }
+      if waitsForSharing, !isReused { loop.joinable.insert(transfer.job.origin) }
       if isSecure, transfer.sharing == .agreed, isMultiplexed || !isReused, transfer.route?.sharesConnections != false {
         transfer.slot.noteVersion(isMultiplexed: isMultiplexed)
       }
@@ -278,7 +277,7 @@
     /// That libcurl has kept it shows that the stream ended in order (decision 0044). `Connection: close` is not for HTTP/2.
     private func keepConnection(_ transfer: CurlTransfer) {
       closesKeptConnection = !loop.connections.isKept || connectionKey == ExclusiveConnections.fresh
-      guard closesKeptConnection || transfer.wire.lines.closesConnection else { return }
+      guard closesKeptConnection || transfer.job.lines.closesConnection else { return }
       _ = martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 0)
       isPlain = false
     }
@@ -395,12 +394,12 @@
 
     /// Notes what is to be known of the connection when the transfer is over and has it no more.
     func noteConnection() {
-      if let transfer, transfer.wire.origin.scheme == "https", transfer.sharing == .agreed {
-        loop.exclusive.note(transfer.wire.origin, speaksHTTP1: transfer.isAlone)
+      if let transfer, transfer.job.isSecure, transfer.sharing == .agreed {
+        loop.exclusive.note(transfer.job.origin, speaksHTTP1: transfer.isAlone)
       }
       guard let transfer, !isReused else { return }
-      let isSecure = transfer.wire.origin.scheme == "https"
-      let hasSecureProxy = transfer.route?.proxy?.scheme == .https
+      let isSecure = transfer.job.isSecure
+      let hasSecureProxy = transfer.route?.proxy?.kind == .https
       if isSecure != hasSecureProxy || proxyTLS != nil { tls = martlet_easy_tls(easy) }
     }
 
@@ -428,9 +427,9 @@
     }
 
     /// The connection of the transfer, as long as that runs.
-    var connection: ConnectionInfo {
+    var connection: CurlConnection {
       guard !loop.connections.hasUnixSocket, let remotePort = port(CInt(martlet_info_remote_port)) else {
-        return ConnectionInfo(isReused: isReused)
+        return CurlConnection(isReused: isReused)
       }
       let localPort = port(CInt(martlet_info_local_port))
       let remote = martlet_easy_text(easy, CInt(martlet_info_remote_address))
@@ -441,11 +440,11 @@
       {
         lastConnection?.isReused = isReused
       } else {
-        lastConnection = ConnectionInfo(
+        lastConnection = CurlConnection(
           remoteAddress: Self.text(remote), remotePort: remotePort, localAddress: Self.text(local),
           localPort: localPort, isReused: isReused)
       }
-      return lastConnection ?? ConnectionInfo(isReused: isReused)
+      return lastConnection ?? CurlConnection(isReused: isReused)
     }
 
     private func port(_ info: CInt) -> Int? {
@@ -464,15 +463,15 @@
     }
 
     /// What was measured up to now, as long as the transfer runs.
-    var timing: RequestTiming {
-      var timing = RequestTiming()
+    var timing: CurlTiming {
+      var timing = CurlTiming()
       guard !isReused else { return timing }
       let name = martlet_easy_name_lookup_time(easy)
       let connect = martlet_easy_connect_time(easy)
       let tls = martlet_easy_tls_time(easy)
-      timing.nameLookup = .microseconds(name)
-      timing.connect = .microseconds(connect)
-      if tls > 0 { timing.tls = .microseconds(max(0, tls - connect)) }
+      timing.nameLookup = name
+      timing.connect = connect
+      if tls > 0 { timing.tls = max(0, tls - connect) }
       return timing
     }
   }

@@ -2,6 +2,25 @@
   import CMartletShim
 
   extension CurlLibrary {
+    /// Throws if the process exits: then nothing is begun, and no other loader is asked.
+    static func check() throws { if isExiting { throw refusal } }
+
+    /// What a transfer fails with that cannot begin.
+    static var refusal: HTTPError {
+      isExiting
+        ? HTTPError(.clientClosed, "the process exits", phase: .queued)
+        : HTTPError(.cannotConnect, "there is no memory, or there are no descriptors, for a transfer", phase: .queued)
+    }
+
+    /// Why it cannot do the handshake of a scheme, or `nil`.
+    static func handshakeProblem(
+      _ scheme: AuthenticationScheme, features: CInt = martlet_curl_features()
+    ) -> String? {
+      // CURL_VERSION_NTLM, CURL_VERSION_SPNEGO
+      let isKnown = features & (scheme == .ntlm ? 1 << 4 : 1 << 8) != 0
+      return isKnown ? nil : "the system's libcurl \(version ?? "") was built without \(scheme)"
+    }
+
     /// What there is to say of libcurl on this machine.
     ///
     /// - Parameters:

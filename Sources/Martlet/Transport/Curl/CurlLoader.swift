@@ -28,9 +28,10 @@
     func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
       let transfer = try await makeTransfer(for: request, context)
       let isAnswered = start(transfer)
-      let response = try await transfer.value()
+      let answer = try await transfer.value()
       if isAnswered && awaitedCount.hasToYield() { await Task.yield() }
-      return isRefusal(response, transfer) ? try await sendUnasked(request, context) : response
+      return isRefusal(answer, transfer)
+        ? try await sendUnasked(request, context) : StreamedResponse(answer, to: request)
     }
 
     /// Sends once more, without asking for leave.
@@ -39,7 +40,7 @@
     ) async throws -> StreamedResponse {
       let transfer = try await makeTransfer(for: request, context, asksLeave: false)
       _ = start(transfer)
-      return try await transfer.value()
+      return StreamedResponse(try await transfer.value(), to: request)
     }
 
     /// Starts a transfer.
@@ -54,11 +55,9 @@
 
     /// Whether the server refuses to be asked for leave, and nothing else: the request is then sent without asking (RFC 9110
     /// §10.1.1).
-    private func isRefusal(_ response: StreamedResponse, _ transfer: CurlTransfer) -> Bool {
-      guard response.status == .expectationFailed, transfer.wire.asksLeave, transfer.upload?.isUnread != false else {
-        return false
-      }
-      expectations.note(transfer.wire.origin)
+    private func isRefusal(_ answer: CurlAnswer, _ transfer: CurlTransfer) -> Bool {
+      guard answer.head.status == 417, transfer.job.asksLeave, transfer.upload?.isUnread != false else { return false }
+      expectations.note(transfer.job.origin)
       return true
     }
 
@@ -126,9 +125,13 @@
       let upload = try wire.makeUpload()
       if wire.asksLeave { upload?.asksLeave { [expectations, origin = wire.origin] in expectations.note(origin) } }
       let (mailbox, share) = try openEngine(for: wire, sharing, isExclusive: isExclusive)
-      context.exchange.enter(.connecting)
+      let control = context.exchange
+      control.enter(.connecting)
+      let budget = context.call.settings.configuration.bandwidthBudget
       return CurlTransfer(
-        wire, upload, route, context, sharing, isExclusive: isExclusive, slot: slot, mailbox: mailbox, share: share)
+        wire.job(context, route), upload, route, control, context.proxyExchange, sharing, isExclusive: isExclusive,
+        slot: slot, throttle: budget.map { CurlThrottle(down: $0.down, up: $0.up, context.call.throttledTime) },
+        mailbox: mailbox, share: share)
     }
 
     /// Whether there is a thread, for tests.
@@ -146,79 +149,12 @@
     ) throws -> (CurlMailbox, LoadShare?) {
       let opened = engines.withLock { engines in
         let streams = { !isExclusive && self.limiter.isMultiplexed(wire.origin) ? ConnectionLimiter.streams : 1 }
-        return engines.open(for: sharing, wire.origin, streams: streams(), settings)
+        return engines.open(for: sharing, wire.origin, streams: streams(), CurlConnectionSettings(settings))
       }
       guard let opened else {
         throw HTTPError(.cannotConnect, "there are no descriptors left for the transport", request: wire.request)
       }
       return opened
     }
-  }
-
-  /// What is known of the system's libcurl.
-  enum CurlLibrary {
-    /// Why it cannot be used, or `nil`.
-    static let problem: String? = martlet_curl_problem().map { String(cString: $0) }
-
-    /// Its version, such as `7.88.1`.
-    static let version: String? = martlet_curl_version_text().map { String(cString: $0) }
-
-    /// Whether the process exits, and libcurl is left alone.
-    static var isExiting: Bool { martlet_is_exiting() }
-
-    /// Whether this thread works for an engine now, and all its transfers would wait for what it waits for.
-    static var isInside: Bool { martlet_library_is_inside() }
-
-    /// Throws if the process exits: then nothing is begun, and no other loader is asked.
-    static func check() throws { if isExiting { throw refusal } }
-
-    /// What a transfer fails with that cannot begin.
-    static var refusal: HTTPError {
-      isExiting
-        ? HTTPError(.clientClosed, "the process exits", phase: .queued)
-        : HTTPError(.cannotConnect, "there is no memory, or there are no descriptors, for a transfer", phase: .queued)
-    }
-
-    /// Whether it may send on threads that have not blocked `SIGPIPE`: before 7.88 it let OpenSSL write by itself.
-    static let worksOnAnyThread = martlet_curl_version() >= 0x075800
-
-    /// Why it cannot do the handshake of a scheme, or `nil`.
-    static func handshakeProblem(
-      _ scheme: AuthenticationScheme, features: CInt = martlet_curl_features()
-    ) -> String? {
-      // CURL_VERSION_NTLM, CURL_VERSION_SPNEGO
-      let isKnown = features & (scheme == .ntlm ? 1 << 4 : 1 << 8) != 0
-      return isKnown ? nil : "the system's libcurl \(version ?? "") was built without \(scheme)"
-    }
-
-    /// Whether its TLS library is GnuTLS; those that it could use instead are named in parentheses.
-    static let hasGnuTLS = martlet_curl_tls_name().map { String(cString: $0).hasPrefix("GnuTLS/") } ?? false
-
-    /// Whether it reads for transfers that are paused (curl #12632).
-    static let readsWhilePaused = martlet_curl_version() == 0x080500
-
-    /// Whether it tells of a request before that is sent; before 7.80 it tells afterwards, in its log.
-    ///
-    /// HTTP/2 is not spoken then, and what must not be sent twice gets a new connection: libcurl sends once more by itself
-    /// only what it sent on one that has served before.
-    static let tellsBeforeSending = martlet_curl_tells_before_sending()
-
-    /// Whether it writes percent-encodings in upper case.
-    static let changesEscapes = martlet_curl_version() >= 0x081400
-
-    /// Whether a used handle has to be guarded against a folded first header line.
-    static let needsGuard = martlet_curl_needs_guard()
-
-    /// Whether its log shows the body of a response as it came: 8.5.0 logs it without the chunked coding.
-    static let showsRawBody = martlet_curl_version() != 0x080500
-
-    /// Whether it ends no stream of HTTP/2 whose request it has stopped sending, after a response from 300 on.
-    static let leavesStreamsOpen = martlet_curl_version() >= 0x080700
-
-    /// Whether what is sent over HTTP/2 may be sent twice if the socket is full.
-    static let repeatsUploads = martlet_curl_repeats_uploads()
-
-    /// Whether the streams of an HTTP/2 connection that breaks end without an error, and GOAWAY is told of.
-    static let hidesBrokenConnections = martlet_curl_hides_broken_connections()
   }
 #endif

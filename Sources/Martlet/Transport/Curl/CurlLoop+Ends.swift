@@ -69,7 +69,7 @@
         _ = martlet_multi_act(multi, -1, 0)
         receive(handle, multi)
       }
-      if transfer.wire.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }
+      if transfer.job.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }
     }
 
     /// Whether a connection has a transfer of its own, which is paused: other ones cannot be sent on it.

@@ -49,7 +49,7 @@
         let written = martlet_easy_sent_count(handle.easy)
         let hasMoved = pace.hasMoved(
           written: written, acknowledged: acknowledged, queued: queued, isShared: handle.isHTTP2)
-        if hasMoved { transfer.context.exchange.didMove() }
+        if hasMoved { transfer.sink.didMove() }
       }
     }
 

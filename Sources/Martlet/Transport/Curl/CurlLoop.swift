@@ -301,7 +301,7 @@
           exclusive.giveBack(transfer)
           return transfer.refuse()
         }
-        if transfer.wire.hasBody || CurlLibrary.readsWhilePaused {
+        if transfer.job.hasBody || CurlLibrary.readsWhilePaused {
           // The ends of connections that the handle has used before are not this transfer's.
           for (socket, watch) in watches where watch.easy == handle.easy { watches[socket]?.easy = nil }
         }
@@ -309,7 +309,7 @@
         if code == 0 { code = martlet_multi_add(multi, handle.easy) == 0 ? 0 : 2 }  // FAILED_INIT
         if code == 0 {
           transfer.handle = handle
-          if transfer.wire.hasBody { uploads.add(transfer, at: martlet_microseconds()) }
+          if transfer.job.hasBody { uploads.add(transfer, at: martlet_microseconds()) }
           running += 1
           idleSince = nil
           return
@@ -337,13 +337,13 @@
     private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
       handle.leaveConnection(.surely)
       if handle.waitsForSharing, let transfer = handle.transfer, transfer.sends.count == 0 {
-        joinable.insert(transfer.wire.origin)
+        joinable.insert(transfer.job.origin)
       }
       // Before another transfer gets the connection.
       if let transfer = handle.transfer {
         marks.forget(transfer)
         exclusive.giveBack(transfer)
-        if transfer.wire.hasBody { uploads.remove(transfer) }
+        if transfer.job.hasBody { uploads.remove(transfer) }
         let isReusable = isClean && transfer.isAlone
         let spoiled = handle.connectionName.flatMap {
           resting.end(
@@ -359,7 +359,7 @@
       if !lookups.isEmpty, let transfer = handle.transfer { lookups.ends(transfer, slot: transfer.slot) }
       if let transfer = handle.transfer, transfer.throttle != nil || transfer.isListed { endThrottling(transfer) }
       // To libcurl before 8.7 the next chunked body would be trailers, too.
-      let isClean = isClean && handle.transfer?.wire.trailers == nil
+      let isClean = isClean && handle.transfer?.upload?.trailers == nil
       if handle.transfer?.overhead != nil { metered -= 1 }
       answer.forget(handle.transfer)
       handle.release()
@@ -459,7 +459,7 @@
       }
       // Also after a write: what libcurl wrote of a stream that was reset before has told it nothing.
       if !uploads.isEmpty, known.wanted & ~what & 3 != 0, let transfer = easy.flatMap({ handles[$0]?.transfer }) {
-        if transfer.wire.hasBody { mayBeAnswered.append(transfer) }
+        if transfer.job.hasBody { mayBeAnswered.append(transfer) }
         known.easy = easy
       }
       known.wanted = what & 3

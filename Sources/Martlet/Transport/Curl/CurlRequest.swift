@@ -16,8 +16,6 @@
 
     var method: HTTPMethod { request.method }
     var origin: Origin { target.origin }
-    /// The URL as Foundation spells it.
-    var location: URL { target.url }
 
     /// Whether the server is asked for leave to send the body, by whomever.
     var expectsContinue: Bool { asksLeave || request.headers.contains("Expect") }
@@ -27,9 +25,6 @@
 
     /// Whether there is a body that is not empty, as far as known.
     var hasBody: Bool { length != 0 }
-
-    /// Whether a handle that has done such a request needs to know only the URL and the fields.
-    var isPlain: Bool { method == .get && !hasBody && !lines.closesConnection }
 
     /// Checks that it can be sent.
     ///
@@ -67,14 +62,25 @@
       }
     }
 
+    /// What the engine is to do.
+    func job(_ context: RequestContext, _ route: CurlRoute?) -> CurlJob {
+      let limits = context.call.timeouts
+      return CurlJob(
+        origin: origin, url: url, target: CurlLibrary.changesEscapes ? changeableTarget(through: route?.proxy) : nil,
+        method: method.rawValue, lines: lines, length: length, expectsContinue: hasBody && expectsContinue,
+        asksLeave: asksLeave, isIdempotent: request.isIdempotent, needsNewConnection: context.needsNewConnection,
+        isDecoded: context.call.options.decompression == .automatic, connectLimit: limits.connect,
+        silenceLimit: hasBody ? [limits.idle, limits.firstByte].compactMap { $0 }.min() : nil)
+    }
+
     /// The request target, if it has a percent-encoding in lower case, which libcurl may change.
-    func target(through route: CurlRoute?) -> String? {
+    private func changeableTarget(through proxy: CurlRoute.Proxy?) -> String? {
       let bytes = Array(url.utf8)
       let isChanged = bytes.indices.dropLast(2).contains { index in
         bytes[index] == 0x25 && (bytes[index + 1] >= 0x61 || bytes[index + 2] >= 0x61)
       }
       guard isChanged else { return nil }
-      if let proxy = route?.proxy, proxy.scheme != .socks5, origin.scheme == "http" { return url }
+      if let proxy, proxy.kind != .socks5, origin.scheme == "http" { return url }
       let path = url.dropFirst(origin.scheme.count + 3).drop { $0 != "/" && $0 != "?" }
       return path.hasPrefix("/") ? String(path) : "/\(path)"
     }
@@ -145,21 +151,6 @@
         lines.append("Content-Length: 0")
       }
       return HeaderLines(lines, closesConnection: closesConnection, hasProxyCredentials: hasProxyCredentials)
-    }
-  }
-
-  /// Header fields as libcurl takes them; the same object means the same lines.
-  final class HeaderLines: Sendable {
-    let lines: [String]
-    /// Whether the connection is not to be used again.
-    let closesConnection: Bool
-    /// Whether there is something in them that is for a proxy only.
-    let hasProxyCredentials: Bool
-
-    init(_ lines: [String], closesConnection: Bool = false, hasProxyCredentials: Bool = false) {
-      self.lines = lines
-      self.closesConnection = closesConnection
-      self.hasProxyCredentials = hasProxyCredentials
     }
   }
 

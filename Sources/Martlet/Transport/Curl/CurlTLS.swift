@@ -2,6 +2,39 @@
   import CMartletShim
   import Foundation
 
+  /// How the connections of an engine are to be secured.
+  struct CurlTLSSettings: Sendable {
+    enum Trust {
+      /// libcurl's own roots.
+      case system
+      /// Those and others.
+      case systemAnd
+      case only
+      case anything
+    }
+
+    /// Who the client is, as the bytes of files.
+    enum Identity {
+      case pem(certificate: Data, key: Data)
+      case pkcs12(Data)
+    }
+
+    var trust: Trust
+    /// The roots in place of libcurl's own, as PEM, or `nil` if they cannot be read.
+    ///
+    /// Asked for by a loop that starts.
+    var roots: @Sendable () -> Data?
+    /// Whether TLS 1.3 is the oldest version that is spoken; 1.2 else.
+    var requiresTLS13: Bool
+    /// Public keys of which the server's certificate has to have one, as `CURLOPT_PINNEDPUBLICKEY` takes them.
+    var pins: String?
+    /// Whether the end of a connection ends a body only if TLS was ended first.
+    var needsEnd: Bool
+    var identity: Identity?
+    /// That of the identity's key; may be empty.
+    var password: String
+  }
+
   /// How the connections of one loop are secured, and the sessions of TLS that they resume.
   ///
   /// What was read from files when it was named is handed to libcurl as files in memory: from those it reads once for all
@@ -17,7 +50,7 @@
 
     private static let folder = "/proc/self/fd/"
 
-    private let trust: TLSSettings.Trust
+    private let trust: CurlTLSSettings.Trust
     private let version: Int
     private let roots: MemoryFile?
     private let pins: String?
@@ -28,28 +61,26 @@
     private let sessions: UnsafeMutableRawPointer
 
     /// Prepares settings without a problem; `nil` if the system has no memory or no descriptors for it.
-    init?(_ settings: TLSSettings) {
+    init?(_ settings: CurlTLSSettings) {
       trust = settings.trust
       // CURL_SSLVERSION_TLSv1_2 and CURL_SSLVERSION_TLSv1_3: both are the oldest version that is spoken.
-      version = settings.minimumVersion == .v1_2 ? 6 : 7
-      pins = settings.normalizedPins?.joined(separator: ";")
-      needsEnd = !settings.allowsMissingCloseNotify
+      version = settings.requiresTLS13 ? 7 : 6
+      pins = settings.pins
+      needsEnd = settings.needsEnd
       switch settings.trust {
       case .system, .anything: roots = nil
       case .only, .systemAnd:
-        guard let bytes = Self.roots(of: settings.trust), let file = MemoryFile(bytes) else { return nil }
+        guard let bytes = settings.roots(), let file = MemoryFile(bytes) else { return nil }
         roots = file
       }
-      switch settings.clientCertificate?.form {
+      switch settings.identity {
       case nil: identity = nil
       case .pem(let certificate, let key):
-        guard let certificate = MemoryFile(certificate.bytes), let key = MemoryFile(key.bytes) else { return nil }
-        identity = Identity(
-          type: "PEM", certificate: certificate, key: key, password: settings.clientCertificate?.password ?? "")
-      case .pkcs12(let material):
-        guard let file = MemoryFile(material.bytes) else { return nil }
-        identity = Identity(
-          type: "P12", certificate: file, key: nil, password: settings.clientCertificate?.password ?? "")
+        guard let certificate = MemoryFile(certificate), let key = MemoryFile(key) else { return nil }
+        identity = Identity(type: "PEM", certificate: certificate, key: key, password: settings.password)
+      case .pkcs12(let bytes):
+        guard let file = MemoryFile(bytes) else { return nil }
+        identity = Identity(type: "P12", certificate: file, key: nil, password: settings.password)
       }
       guard let sessions = martlet_share_new() else { return nil }
       self.sessions = sessions
@@ -57,17 +88,10 @@
 
     deinit { martlet_share_free(sessions) }
 
-    /// The roots in place of libcurl's own; `nil` for those, and if the system's cannot be read.
-    static func roots(of trust: TLSSettings.Trust) -> Data? {
-      switch trust {
-      case .system, .anything: nil
-      case .only(let material): material.bytes
-      case .systemAnd(let material): systemRoots(and: material.bytes)
-      }
-    }
-
+    /// The roots that libcurl trusts by itself, and others; `nil` if its own cannot be read.
+    ///
     /// Where libcurl knows only a folder of roots, that stays in use beside the file of those that are added.
-    private static func systemRoots(and bytes: Data) -> Data? {
+    static func systemRoots(and bytes: Data) -> Data? {
       guard let path = martlet_curl_ca_file() else { return bytes }
       guard let system = try? Data(contentsOf: URL(filePath: String(cString: path))) else { return nil }
       return system + Data("\n".utf8) + bytes

@@ -3,14 +3,16 @@
 
   /// The trailers of one exchange on their way to libcurl, which asks for them as soon as it knows of the body's end.
   final class CurlTrailers: Sendable {
-    private let source: TrailerSource
-    private let fields = Locked<HTTPHeaders>([:])
+    typealias Field = (name: String, value: String)
 
-    init(_ source: TrailerSource) { self.source = source }
+    private let source: @Sendable () async throws -> [Field]
+    private let fields = Locked<[Field]>([])
+
+    init(_ source: @escaping @Sendable () async throws -> [Field]) { self.source = source }
 
     /// Makes the fields; to be called after the last bytes of the body, and before its end is told.
     func make() async throws {
-      let made = try await source.fields()
+      let made = try await source()
       fields.withLock { $0 = made }
     }
 
@@ -34,18 +36,6 @@
     /// - Returns: libcurl's code.
     static func prepare(_ handle: CurlHandle) -> CInt {
       martlet_easy_set_trailers(handle.easy, ask, Unmanaged.passUnretained(handle).toOpaque())
-    }
-  }
-
-  extension CurlRouter {
-    /// Has a request with trailers sent over HTTP/1.1: over HTTP/2 libcurl would leave them out.
-    func prepareForTrailers(_ route: inout CurlRoute, _ wire: CurlRequest) throws {
-      guard route.version == .automatic || route.version == .http1_1 else {
-        throw HTTPError(
-          .unsupported, "libcurl sends trailers of requests over HTTP/1.1 only: leave httpVersion at .automatic",
-          request: wire.request)
-      }
-      route.version = .http1_1
     }
   }
 #endif

@@ -45,9 +45,17 @@
     /// Since when it waits for a turn, in either direction.
     @exclusivity(unchecked) fileprivate var start: Int64?
 
-    init(_ budget: BandwidthBudget) {
-      down = budget.down.map { Share(lane: $0) }
-      up = budget.up.map { Share(lane: $0) }
+    /// Where it adds up how long it has waited.
+    fileprivate let time: ThrottledTime?
+
+    /// - Parameters:
+    ///   - down: The limit for what is received.
+    ///   - up: The limit for what is sent.
+    ///   - time: Where to add up how long it has waited.
+    init(down: BandwidthLane?, up: BandwidthLane?, _ time: ThrottledTime?) {
+      self.down = down.map { Share(lane: $0) }
+      self.up = up.map { Share(lane: $0) }
+      self.time = time
     }
 
     /// How many bytes libcurl is to receive at once; `nil` if that is all the same.
@@ -72,12 +80,12 @@
     /// While it does not wait for the network, no limit for that applies.
     func wait(for reason: CurlWaits) {
       waits.insert(reason)
-      context.exchange.setPaused(true)
+      sink.setPaused(true)
     }
 
     func endWaiting(for reasons: CurlWaits) {
       waits.subtract(reasons)
-      context.exchange.setPaused(!waits.subtracting(.room).isEmpty)
+      sink.setPaused(!waits.subtracting(.room).isEmpty)
       if waits.isDisjoint(with: [.down, .up]) { noteTurn() }
     }
 
@@ -85,7 +93,7 @@
     private func noteTurn() {
       guard let throttle, let start = throttle.start else { return }
       throttle.start = nil
-      context.call.throttledTime?.add(microseconds: martlet_microseconds() - start)
+      throttle.time?.add(microseconds: martlet_microseconds() - start)
     }
 
     private func waitForTurn(_ direction: CurlWaits, _ time: Int64) {

@@ -52,7 +52,7 @@
 
     /// Watches the raw bytes of a chunked body for its end: libcurl may not tell, or be kept from it by an error of sending.
     func watchChunks(_ handle: CurlHandle) {
-      guard wire.hasBody, !hasSentAll(handle) else { return }
+      guard job.hasBody, !hasSentAll(handle) else { return }
       chunks = RawChunks()
       if CurlLibrary.showsRawBody {
         handle.showRawBody()
@@ -90,7 +90,7 @@
     }
 
     /// Has the loop look whether the response is complete by its length.
-    func noteLength() { if wire.hasBody, received == expected { handle?.loop.mayBeAnswered.append(self) } }
+    func noteLength() { if job.hasBody, received == expected { handle?.loop.mayBeAnswered.append(self) } }
 
     /// How the response has ended though libcurl still sends.
     ///

@@ -16,7 +16,7 @@
       var isReused: Bool
       /// Whether its HTTP/2 connection broke, so that nobody knows whether its stream has ended.
       var isCutOff = false
-      var refusal: CurlErrors.Refusal?
+      var refusal: CurlRefusal?
       /// Whether the server has said that it did not process the request (GOAWAY, RFC 9113 §6.8).
       var isUnprocessed = false
       /// The error code with which the server has ended the connection; 0 for none.
@@ -31,38 +31,36 @@
 
     /// Whether no connection that is there will do.
     var needsNewConnection: Bool {
-      context.needsNewConnection || isMisplaced || !CurlLibrary.tellsBeforeSending && !wire.request.isIdempotent
+      job.needsNewConnection || isMisplaced || !CurlLibrary.tellsBeforeSending && !job.isIdempotent
     }
 
     /// Whether the request's body can be sent from its beginning once more.
     var canRewind: Bool { upload?.isAtStart ?? true }
 
     /// What is wrong with the end of a body that libcurl takes for complete.
-    func earlyEnd(_ result: Result) -> HTTPError? {
+    func earlyEnd(_ result: Result) -> CurlFailure? {
       if endOfTLS != 0, !martlet_tls_has_ended(endOfTLS) {
-        return HTTPError(.connectionLost, "the body ended with its connection, and TLS did not", phase: .receiving)
+        return .cutBody("the body ended with its connection, and TLS did not")
       }
       if CurlLibrary.readsWhilePaused, !isAlone, waits.contains(.reader) {
-        let message = "libcurl 8.5.0 has dropped what came for a reader that took its time: the body is incomplete"
-        return HTTPError(.connectionLost, message, phase: .receiving)
+        return .cutBody("libcurl 8.5.0 has dropped what came for a reader that took its time: the body is incomplete")
       }
       guard endsWithStream, result.isCutOff else { return nil }
-      let message = "the HTTP/2 connection broke before the stream ended: the body is incomplete"
-      return HTTPError(.connectionLost, message, phase: .receiving)
+      return .cutBody("the HTTP/2 connection broke before the stream ended: the body is incomplete")
     }
 
     /// To be called after each turn in which something came on the socket of the transfer.
     func checkOverhead(_ socket: CInt) {
       guard overhead?.isExceeded(body: received, on: socket) == true else { return }
       let message = "more than \(OverheadMeter.maximumRatio) bytes came for each byte of the body: chunks of nothing"
-      cancel(HTTPError(.protocolViolation, message, phase: .receiving))
+      cancel(sink.error(for: .violation(message, hasHead: true), of: self))
     }
 
     /// libcurl's limit of the connection phase in milliseconds, a little after ours, so that ours is the one that counts.
     ///
     /// libcurl has 5 minutes otherwise, and tries the next address of a host after a part of its limit.
     var connectTimeout: Int {
-      guard let limit = context.call.timeouts.connect else { return 1 << 30 }
+      guard let limit = job.connectLimit else { return 1 << 30 }
       return Int(clamping: min(limit.components.seconds, 1 << 20)) * 1000 + 1000
     }
   }

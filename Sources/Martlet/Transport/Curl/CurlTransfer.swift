@@ -25,16 +25,16 @@
       var stage = Stage.head
       var token: Int?
       /// What the caller gets, until it is there to get it.
-      var answer: Swift.Result<StreamedResponse, any Error>?
+      var answer: Swift.Result<CurlAnswer, any Error>?
       var isAnswered = false
-      var caller: Suspension<StreamedResponse>?
+      var caller: Suspension<CurlAnswer>?
     }
 
-    let wire: CurlRequest
+    let job: CurlJob
     let isRoomAwaited = Atomic(false)
     /// Who has to hear that the loop is done with the transfer; set before the start.
     var observer: (any CurlTransferObserver)?
-    let slot: ConnectionSlot
+    let slot: any CurlSlot
     /// Its part in the load of its engine, where there are several.
     let share: LoadShare?
     /// What is special about its connection.
@@ -44,7 +44,10 @@
     /// Whether it shares none of HTTP/2.
     let isExclusive: Bool
     let upload: CurlUpload?
-    let context: RequestContext
+    /// Who hears how it gets on.
+    let sink: any CurlSink
+    /// Who hears what its proxy says.
+    let proxySink: (any CurlProxySink)?
     /// Its part in the limit of bandwidth, if there is one.
     let throttle: CurlThrottle?
     let mailbox: CurlMailbox
@@ -58,7 +61,7 @@
     @exclusivity(unchecked) private var connectAnswer: CurlConnectAnswer?
     /// A 401 that belongs to libcurl's handshake if that goes on, and else is the answer.
     @exclusivity(unchecked) private(set) var undecided: CurlArrival?
-    @exclusivity(unchecked) private var response: StreamedResponse?
+    @exclusivity(unchecked) private var opened: CurlAnswer?
     @exclusivity(unchecked) private(set) var body: CurlBody?
     @exclusivity(unchecked) private(set) var expected: Int64?
     /// Whether nothing else comes on its connection.
@@ -84,7 +87,7 @@
     /// Whether libcurl has chosen a connection for it that cannot serve it: one of HTTP/1 that another transfer uses, or a
     /// spoiled one.
     @exclusivity(unchecked) var isMisplaced = false
-    @exclusivity(unchecked) private var problem: HTTPError?
+    @exclusivity(unchecked) private var problem: CurlFailure?
     /// What the end of TLS is known by, which the end of the body has to be; 0 if it has an end of its own.
     @exclusivity(unchecked) private(set) var endOfTLS: UInt = 0
     /// Whether the end of its HTTP/2 stream alone ends the body.
@@ -93,22 +96,24 @@
     @exclusivity(unchecked) var addresses = CurlAddressCheck()
 
     init(
-      _ wire: CurlRequest, _ upload: CurlUpload?, _ route: CurlRoute?, _ context: RequestContext,
-      _ sharing: CurlSharing, isExclusive: Bool, slot: ConnectionSlot, mailbox: CurlMailbox, share: LoadShare? = nil
+      _ job: CurlJob, _ upload: CurlUpload?, _ route: CurlRoute?, _ sink: any CurlSink,
+      _ proxySink: (any CurlProxySink)?, _ sharing: CurlSharing, isExclusive: Bool, slot: any CurlSlot,
+      throttle: CurlThrottle?, mailbox: CurlMailbox, share: LoadShare?
     ) {
-      self.wire = wire
+      self.job = job
       self.upload = upload
       self.route = route
-      self.context = context
+      self.sink = sink
+      self.proxySink = proxySink
       self.sharing = sharing
       self.isExclusive = isExclusive
       self.slot = slot
       self.share = share
       self.mailbox = mailbox
-      throttle = context.call.settings.configuration.bandwidthBudget.map { CurlThrottle($0) }
+      self.throttle = throttle
       upload?.attach(
         onBytes: { [weak self] in self.map { _ = mailbox.post(.fed($0)) } },
-        onFailure: { [weak self] in self?.cancel($0) })
+        onFailure: { [weak self] in self?.uploadFailed($0) })
     }
 
     var isAnswered: Bool { state.withLock { $0.isAnswered } }
@@ -119,7 +124,7 @@
 
     /// To be called before the start, so that the end of the transfer finds what has to be taken back.
     func watchForAbort() {
-      let token = context.exchange.abortSource.onAbort { self.cancel($0) }
+      let token = sink.onAbort { self.cancel($0) }
       state.withLock { $0.token = token }
     }
 
@@ -137,6 +142,11 @@
       if !mailbox.post(.cancel(self)) { release() }
     }
 
+    /// Its request body cannot be sent on: with an error of its source, or with one of the engine.
+    private func uploadFailed(_ error: any Error) {
+      cancel((error as? CurlFailure).map { sink.error(for: $0, of: self) } ?? error)
+    }
+
     func readerHasRoom() {
       if isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent) { mailbox.post(.drained(self)) }
     }
@@ -146,7 +156,7 @@
     /// There is nothing that could do it.
     func refuse() {
       release()
-      fail(CurlLibrary.refusal)
+      fail(.unavailable)
     }
 
     /// The loop is done with it, or never began; may be called more than once.
@@ -168,13 +178,14 @@
         }
         return (state.stage, state.token)
       }
-      if let token { context.exchange.abortSource.remove(token) }
+      if let token { sink.forgetAbort(token) }
       if stage != nil { upload?.stop() }
       return stage
     }
 
-    private func fail(_ error: HTTPError) {
+    private func fail(_ failure: CurlFailure) {
       guard let stage = end() else { return }
+      let error = sink.error(for: failure, of: self)
       switch stage {
       case .body(let stream): stream.finish(throwing: error)
       case .head, .ended: answer(.failure(error))
@@ -184,9 +195,9 @@
     // MARK: The answer
 
     /// The head of the response, as soon as it is there; to be called once.
-    func value() async throws -> StreamedResponse {
+    func value() async throws -> CurlAnswer {
       try await suspend { continuation in
-        let answer: Swift.Result<StreamedResponse, any Error>? = state.withLock { state in
+        let answer: Swift.Result<CurlAnswer, any Error>? = state.withLock { state in
           defer { state.answer = nil }
           if state.answer == nil { state.caller = continuation }
           return state.answer
@@ -196,8 +207,8 @@
     }
 
     /// Gives the caller its answer; later ones are ignored.
-    private func answer(_ answer: Swift.Result<StreamedResponse, any Error>) {
-      let caller: Suspension<StreamedResponse>? = state.withLock { state in
+    private func answer(_ answer: Swift.Result<CurlAnswer, any Error>) {
+      let caller: Suspension<CurlAnswer>? = state.withLock { state in
         guard !state.isAnswered else { return nil }
         state.isAnswered = true
         if state.caller == nil { state.answer = answer }
@@ -216,13 +227,13 @@
     func willSend() -> Bool {
       sends.begin()
       if sends.count > 1 {
-        guard undecided != nil, sends.count <= Handshake.maximumRequests else { return false }
+        guard undecided != nil, sends.count <= CurlRoute.Handshake.maximumRequests else { return false }
         undecided = nil
         reader = ResponseHeadReader()
       }
       upload?.willBeAsked()
-      context.proxyExchange?.connected()
-      context.exchange.enter(wire.hasBody ? .sending : .waiting)
+      proxySink?.connected()
+      sink.reached(job.hasBody ? .sending : .waiting)
       return true
     }
 
@@ -234,12 +245,12 @@
       guard let buffer = fitting(buffer).flatMap({ limited($0) }) else { return .wait }
       let piece = upload.read(into: buffer)
       switch piece {
-      case .bytes(0): context.exchange.didSendAll()
+      case .bytes(0): sink.didSendAll()
       case .bytes(let count):
         throttle?.sent(count)
-        context.didSend(count, of: upload.length)
+        sink.didSend(count, of: upload.length)
       case .wait: wait(for: .bytes)
-      case .failed(let error): problem = problem ?? error
+      case .failed(let failure): problem = problem ?? failure
       }
       return piece
     }
@@ -248,16 +259,16 @@
     ///
     /// Without a body libcurl asks for no bytes, so what has to be an empty stream is read before.
     func isReady() -> Bool {
-      guard let upload, !wire.hasBody else { return true }
+      guard let upload, !job.hasBody else { return true }
       if case .wait = upload.read(into: UnsafeMutableRawBufferPointer(start: nil, count: 0)) {
-        context.exchange.enter(.sending)
-        context.exchange.setPaused(true)
+        sink.reached(.sending)
+        sink.setPaused(true)
         isHeld = true
         return false
       }
       if isHeld {
-        context.exchange.setPaused(false)
-        context.exchange.enter(.connecting)
+        sink.setPaused(false)
+        sink.reached(.connecting)
       }
       isHeld = false
       return true
@@ -269,12 +280,12 @@
       // Nothing was asked of the server yet.
       if sends.count == 0, let route, route.proxy != nil {
         connectAnswer = connectAnswer ?? CurlConnectAnswer()
-        return connectAnswer?.read(line, handle, route, context.proxyExchange) ?? false
+        return connectAnswer?.read(line, handle, route, proxySink) ?? false
       }
       do {
         switch try reader.read(line) {
         case .more: break
-        case .interim: context.didReceive(0)
+        case .interim: sink.didReceive(0, of: nil)
         case .final(let head):
           let arrival = CurlArrival(head, handle)
           if head.framing.hasTransferCoding { watchChunks(handle) }
@@ -296,21 +307,18 @@
 
     private func open(_ arrival: CurlArrival) throws(ResponseHeadReader.Problem) {
       let head = arrival.head
-      var headers = head.headers
       var decoder: ContentDecoder?
-      if wire.method != .head && head.status != 204 && head.status != 304 {
+      if job.method != "HEAD" && head.status != 204 && head.status != 304 {
         expected = try head.bodyLength()
         // Of a part of a coded body nothing can be decoded.
-        let isDecoded = head.status != 206 && context.call.options.decompression == .automatic
-        let codings = isDecoded && head.framing.hasContentCoding ? headers.values(of: "Content-Encoding") : []
+        let isDecoded = head.status != 206 && job.isDecoded
+        let codings =
+          isDecoded && head.framing.hasContentCoding
+          ? head.fields.values(of: "Content-Encoding").flatMap { FieldSyntax.listMembers(of: $0) } : []
         if !codings.isEmpty { decoder = try ContentDecoder(codings) }
         let endsWithConnection = expected == nil && !head.framing.hasTransferCoding && head.version.hasPrefix("1.")
         if endsWithConnection, let handle { endOfTLS = handle.watchEnd() }
         endsWithStream = expected == nil && !head.version.hasPrefix("1.")
-        if decoder != nil {
-          headers.remove("Content-Encoding")
-          headers.remove("Content-Length")
-        }
       } else {
         expected = 0
       }
@@ -322,7 +330,7 @@
       }
       isAlone = head.version.hasPrefix("1.")
       handle?.noteConnection()
-      context.exchange.didReceiveHead(HTTPStatus(rawValue: head.status), arrival.timing)
+      sink.didReceiveHead(head.status, arrival.timing)
       let body = CurlBody(expected: expected, decoder: decoder, source: self)
       let isOpen = state.withLock { state in
         guard case .head = state.stage else { return false }
@@ -332,27 +340,22 @@
       // Ended meanwhile: the loop will hear of it.
       guard isOpen else { return }
       self.body = body
-      response = StreamedResponse(
-        ResponseHead(
-          status: HTTPStatus(rawValue: head.status), headers: headers, trailers: .after(body.stream),
-          reasonPhrase: head.reason, httpVersion: head.version, connection: arrival.connection,
-          wasCompressed: decoder != nil, request: wire.request),
-        ResponseBody(body.stream))
+      opened = CurlAnswer(arrival, body.stream, isDecoded: decoder != nil)
       if head.status >= 300 { stopUpload(head.status) }
-      isExpectationRefused = head.status == 417 && upload?.isAtStart == true && wire.expectsContinue
+      isExpectationRefused = head.status == 417 && upload?.isAtStart == true && job.expectsContinue
       noteLength()
     }
 
     func deliverHead() {
-      guard let response else { return }
-      self.response = nil
-      answer(.success(response))
+      guard let opened else { return }
+      self.opened = nil
+      answer(.success(opened))
     }
 
     /// Tells of what came in this turn of the loop.
     func endTurn(isLast: Bool = false) {
       guard unreported > 0 || isLast else { return }
-      if unreported > 0 { context.didReceive(unreported, of: expected) }
+      if unreported > 0 { sink.didReceive(unreported, of: expected) }
       let isFast = unreported >= Self.fastTurn
       unreported = 0
       guard let body, body.isUnflushed else { return }
@@ -393,8 +396,7 @@
     }
 
     private func violate(_ problem: ResponseHeadReader.Problem) {
-      let phase: HTTPError.Phase = body == nil ? .waiting : .receiving
-      self.problem = self.problem ?? HTTPError(.protocolViolation, problem.message, phase: phase)
+      self.problem = self.problem ?? .violation(problem.message, hasHead: body != nil)
     }
 
     /// The reader has taken what there was.
@@ -448,24 +450,17 @@
       // SEND_ERROR: the server reads no further, and may have closed.
       let isWhole = result.code == 0 || result.code == 55 && endOfResponse(nil, isReading: true) == 0
       if !isWhole || problem != nil {
-        let situation = CurlErrors.Situation(
-          phase: context.exchange.phase, hasConnected: sends.count > 0, hasMoved: reader.hasBytes,
+        let ending = CurlEnding(
+          code: result.code, text: result.text, hasConnected: sends.count > 0, hasMoved: reader.hasBytes,
           hasHead: body != nil, isReused: result.isReused,
           wasRepeated: !reader.hasBytes && sends.wasRepeated(result), wasRefused: sends.wasRefused,
           wantsHTTP11: sends.wantsHTTP11, isUnprocessed: !reader.hasBytes && result.isUnprocessed,
-          goAwayError: result.goAwayError, refusal: result.refusal, connectLimit: context.call.timeouts.connect,
-          hasProxyAnswer: connectAnswer != nil)
-        let refusal = sends.count == 0 ? addresses.error(for: wire.origin.host) : nil
-        var error = problem ?? refusal ?? CurlErrors.map(code: result.code, text: result.text, situation)
-        // The connection of a handshake is new, though not for libcurl.
-        if route?.handshake != nil { error.mayBeStaleConnection = false }
-        fail(error)
+          goAwayError: result.goAwayError, refusal: result.refusal, hasProxyAnswer: connectAnswer != nil)
+        fail(problem ?? (sends.count == 0 ? addresses.failure : nil) ?? .ended(ending))
         return false
       }
       guard let body else {
-        var error = HTTPError(.connectionLost, "the connection ended in the head of the response", phase: .waiting)
-        error.mayBeStaleConnection = false
-        fail(error)
+        fail(.cutHead)
         return false
       }
       isLingering = body.isPending
@@ -473,7 +468,7 @@
         finish(body)
         return false
       }
-      context.exchange.setPaused(true)
+      sink.setPaused(true)
       // The reader may have made room meanwhile, and then waits.
       _ = drained()
       return isLingering

@@ -18,17 +18,22 @@
       case bytes(Int)
       /// There are none now; `onBytes` is called when there are.
       case wait
-      case failed(HTTPError)
+      case failed(CurlFailure)
     }
 
-    private enum Source {
+    /// Where the bytes come from.
+    enum Source {
       case data(Data)
+      /// A descriptor, which is closed at the end.
       case file(CInt)
-      case stream(BodySource)
+      case stream(any UploadStream)
     }
 
     /// How much of a file is read at a time by another thread.
     private static let block = 1 << 20
+
+    /// How long libcurl waits for the leave that a server was asked for, in microseconds.
+    static let leavePatience: Int64 = 1_000_000
 
     /// The number of bytes, if it is known.
     let length: Int64?
@@ -49,24 +54,8 @@
     private var onBytes: @Sendable () -> Void = {}
     private var onFailure: @Sendable (any Error) -> Void = { _ in }
 
-    init(
-      _ content: HTTPBody.Content, length: Int64?, request: HTTPRequest, _ trailers: TrailerSource? = nil
-    ) throws {
-      (self.length, self.trailers) = (length, trailers.map { CurlTrailers($0) })
-      switch content {
-      case .data(let data): source = .data(data)
-      case .stream(let stream): source = .stream(stream)
-      case .file(let url):
-        let file = martlet_open(url.path(percentEncoded: false))
-        guard file >= 0 else {
-          var error = HTTPError.file("the body file could not be opened", code: errno)
-          error.describe(request)
-          throw error
-        }
-        source = .file(file)
-      case .pieces, .gzip, .spool: source = .stream(try content.source(length, for: request))
-      case .invalid(let input): throw HTTPError(.invalidRequest, input.message, request: request)
-      }
+    init(_ source: Source, length: Int64?, trailers: CurlTrailers? = nil) {
+      (self.source, self.length, self.trailers) = (source, length, trailers)
     }
 
     deinit { if case .file(let file) = source { martlet_close(file) } }
@@ -94,7 +83,7 @@
       wasRead.store(true, ordering: .releasing)
       guard let askedAt else { return }
       self.askedAt = nil
-      if martlet_microseconds() - askedAt >= CurlExpectations.patience { onSilence?() }
+      if martlet_microseconds() - askedAt >= Self.leavePatience { onSilence?() }
     }
 
     /// Whether libcurl was given all of it.
@@ -132,14 +121,14 @@
         return .bytes(0)
       case .none: return .wait
       // Not the end, for which the server would take it.
-      case .stopped: return .failed(HTTPError(.connectionLost, "the upload was stopped", phase: .sending))
+      case .stopped: return .failed(.uploadStopped)
       }
     }
 
     // MARK: Streams
 
     /// Starts the task that reads a stream, no faster than its bytes are taken.
-    private func start(_ stream: BodySource) {
+    private func start(_ stream: any UploadStream) {
       isStarted = true
       stream.begin()
       let task = Task { [buffer, onBytes, onFailure, trailers] in
@@ -201,19 +190,24 @@
     }
 
     /// What is wrong with a piece of a file, which may be the last one.
-    private static func problem(_ file: CInt, _ got: Int64, endingAt end: Int64?) -> HTTPError? {
-      if got < 0 { return problem("the body file could not be read") }
-      if got == 0 { return problem("the body file got shorter while it was sent") }
+    private static func problem(_ file: CInt, _ got: Int64, endingAt end: Int64?) -> CurlFailure? {
+      if got < 0 { return .bodyFile("the body file could not be read") }
+      if got == 0 { return .bodyFile("the body file got shorter while it was sent") }
       // Before the last bytes leave: with them the request would be whole.
       var beyond: UInt8 = 0
       guard let end, martlet_read(file, &beyond, 1, end) > 0 else { return nil }
-      return problem("the body file got longer while it was sent")
+      return .bodyFile("the body file got longer while it was sent")
     }
+  }
 
-    private static func problem(_ message: String) -> HTTPError {
-      var error = HTTPError(.file, message, phase: .sending)
-      error.mayHaveReachedServer = true
-      return error
-    }
+  /// What a streamed request body is read from.
+  protocol UploadStream: AnyObject, Sendable {
+    /// It is about to be read.
+    func begin()
+    /// Reads it to its end.
+    ///
+    /// - Parameter take: Gets each piece that is not empty; the next one is asked for when it has returned.
+    /// - Throws: What `take` throws, and what is wrong with the source.
+    func send(to take: (Data) async throws -> Void) async throws
   }
 #endif

@@ -57,7 +57,7 @@
     func connectionKey(for transfer: CurlTransfer) -> Int {
       if transfer.route?.sharesConnections == false { return ExclusiveConnections.fresh }
       guard transfer.sharing == .agreed, transfer.isExclusive else { return ExclusiveConnections.shared }
-      return exclusive.take(for: transfer, of: transfer.wire.origin)
+      return exclusive.take(for: transfer, of: transfer.job.origin)
     }
   }
 

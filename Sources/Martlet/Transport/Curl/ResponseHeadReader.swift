@@ -17,7 +17,7 @@ struct ResponseHeadReader {
     var status: Int
     var reason: String?
     var version: String
-    var headers: HTTPHeaders
+    var fields: ReceivedFields
     var framing: Framing
   }
 
@@ -90,7 +90,7 @@ struct ResponseHeadReader {
       isFinal = true
       let head = Head(
         status: start.status, reason: start.reason, version: start.version,
-        headers: HTTPHeaders(ReceivedFields(octets, places)), framing: framing)
+        fields: ReceivedFields(octets, places), framing: framing)
       octets = []
       places = []
       return .final(head)
@@ -152,7 +152,7 @@ struct ResponseHeadReader {
   }
 
   /// The trailers that have come.
-  var trailers: HTTPHeaders { isFinal && !places.isEmpty ? HTTPHeaders(ReceivedFields(octets, places)) : [:] }
+  var trailers: ReceivedFields? { isFinal && !places.isEmpty ? ReceivedFields(octets, places) : nil }
 
   /// Reads a line after the body: what is malformed there, or must not stand there, is dropped (RFC 9110 §6.5.1).
   private mutating func trailer(_ line: UnsafeBufferPointer<UInt8>) {
@@ -241,16 +241,15 @@ extension ResponseHeadReader.Head {
       if framing.lengthCount == 0 { return nil }
       if let length = framing.length { return length }
     }
-    let codings = headers.values(of: "Transfer-Encoding")
+    let codings = fields.values(of: "Transfer-Encoding").flatMap { FieldSyntax.listMembers(of: $0) }
     if !codings.isEmpty {
       guard codings.count == 1, FieldSyntax.isSameName(codings[0], "chunked") else {
         throw ResponseHeadReader.Problem(message: "the body has a transfer coding that was not asked for")
       }
       return nil
     }
-    let fields = headers[all: "Content-Length"]
     var length: Int64?
-    for field in fields {
+    for field in fields.values(of: "Content-Length") {
       for member in field.utf8.split(separator: 0x2C, omittingEmptySubsequences: false) {
         let digits = FieldSyntax.trimmed(Substring(member))
         guard let value = FieldSyntax.parseDigits(digits).flatMap({ Int64(exactly: $0) }) else {

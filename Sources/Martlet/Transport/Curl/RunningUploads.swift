@@ -26,8 +26,7 @@
 
     /// How often to look, in microseconds: several times within the limit for silence; `nil` without one.
     private static func interval(_ transfer: CurlTransfer) -> Int64? {
-      let limits = transfer.context.call.timeouts
-      return [limits.idle, limits.firstByte].compactMap { $0 }.min().map {
+      transfer.job.silenceLimit.map {
         max(shortestInterval, Int64(min(max($0, .zero), .seconds(3600)) / .microseconds(4)))
       }
     }

@@ -27,9 +27,9 @@
 
     /// Makes the task and starts it; blocks while the queue that all sessions of the process share is busy.
     func start(in session: URLSession) {
-      guard let wire = state.withLock({ $0.transfer?.wire }) else { return }
-      var request = URLRequest(url: wire.location)
-      request.httpMethod = wire.method.rawValue
+      guard let job = state.withLock({ $0.transfer?.job }) else { return }
+      var request = URLRequest(url: URL(string: job.url) ?? URL(filePath: "/"))
+      request.httpMethod = job.method
       let task = session.dataTask(with: request)
       task.delegate = self
       state.withLock { if $0.transfer != nil { $0.task = task } }

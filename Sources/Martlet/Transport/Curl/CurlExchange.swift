@@ -1,0 +1,125 @@
+#if os(Linux)
+  import CMartletShim
+  import Foundation
+
+  // Where the engine and the rest of the library meet: what one says, in the words of the other.
+
+  extension ExchangeControl: CurlSink {
+    func reached(_ step: CurlStep) {
+      switch step {
+      case .connecting: enter(.connecting)
+      case .sending: enter(.sending)
+      case .waiting: enter(.waiting)
+      }
+    }
+
+    func didReceiveHead(_ status: Int, _ timing: CurlTiming) {
+      didReceiveHead(HTTPStatus(rawValue: status), RequestTiming(timing))
+    }
+
+    func onAbort(_ action: @escaping @Sendable (any Error) -> Void) -> Int { abortSource.onAbort(action) }
+
+    func forgetAbort(_ token: Int) { abortSource.remove(token) }
+
+    func error(for failure: CurlFailure, of transfer: CurlTransfer) -> any Error {
+      var error = plainError(for: failure, of: transfer)
+      // The connection of a handshake is new, though not for libcurl.
+      if transfer.route?.handshake != nil { error.mayBeStaleConnection = false }
+      return error
+    }
+
+    private func plainError(for failure: CurlFailure, of transfer: CurlTransfer) -> HTTPError {
+      switch failure {
+      case .ended(let ending):
+        let situation = CurlErrors.Situation(
+          phase: phase, connectLimit: transfer.job.connectLimit, proxy: transfer.route?.proxy?.name)
+        return CurlErrors.map(ending, situation)
+      case .violation(let message, let hasHead):
+        return HTTPError(.protocolViolation, message, phase: hasHead ? .receiving : .waiting)
+      case .cutBody(let message): return HTTPError(.connectionLost, message, phase: .receiving)
+      case .cutHead:
+        var error = HTTPError(.connectionLost, "the connection ended in the head of the response", phase: .waiting)
+        error.mayBeStaleConnection = false
+        return error
+      case .refusedAddress(let reason):
+        let message = "publicAddressesOnly refuses \(transfer.job.origin.host): \(reason)"
+        return HTTPError(.refusedByGuard, message, phase: .connecting)
+      case .bodyFile(let message):
+        var error = HTTPError(.file, message, phase: .sending)
+        error.mayHaveReachedServer = true
+        return error
+      case .uploadStopped: return HTTPError(.connectionLost, "the upload was stopped", phase: .sending)
+      case .unavailable: return CurlLibrary.refusal
+      }
+    }
+  }
+
+  extension ProxyExchange: CurlProxySink {
+    func refused(_ status: Int, _ fields: ReceivedFields) { refused(status, HTTPHeaders(fields)) }
+  }
+
+  extension ConnectionSlot: CurlSlot {}
+
+  extension BodySource: UploadStream {}
+
+  extension StreamedResponse {
+    /// What a transfer has brought.
+    init(_ answer: CurlAnswer, to request: HTTPRequest) {
+      var headers = HTTPHeaders(answer.head.fields)
+      if answer.isDecoded {
+        headers.remove("Content-Encoding")
+        headers.remove("Content-Length")
+      }
+      self.init(
+        ResponseHead(
+          status: HTTPStatus(rawValue: answer.head.status), headers: headers, trailers: .after(answer.body),
+          reasonPhrase: answer.head.reason, httpVersion: answer.head.version,
+          connection: ConnectionInfo(answer.connection), wasCompressed: answer.isDecoded, request: request),
+        ResponseBody(answer.body))
+    }
+  }
+
+  extension ConnectionInfo {
+    init(_ connection: CurlConnection) {
+      self.init(
+        remoteAddress: connection.remoteAddress, remotePort: connection.remotePort,
+        localAddress: connection.localAddress, localPort: connection.localPort, isReused: connection.isReused)
+    }
+  }
+
+  extension RequestTiming {
+    init(_ timing: CurlTiming) {
+      self.init()
+      nameLookup = timing.nameLookup.map { .microseconds($0) }
+      connect = timing.connect.map { .microseconds($0) }
+      tls = timing.tls.map { .microseconds($0) }
+    }
+  }
+
+  extension CurlUpload {
+    /// Opens what a request body is read from.
+    convenience init(
+      _ content: HTTPBody.Content, length: Int64?, request: HTTPRequest, _ trailers: TrailerSource? = nil
+    ) throws {
+      let source: Source
+      switch content {
+      case .data(let data): source = .data(data)
+      case .stream(let stream): source = .stream(stream)
+      case .file(let url):
+        let file = martlet_open(url.path(percentEncoded: false))
+        guard file >= 0 else {
+          var error = HTTPError.file("the body file could not be opened", code: errno)
+          error.describe(request)
+          throw error
+        }
+        source = .file(file)
+      case .pieces, .gzip, .spool: source = .stream(try content.source(length, for: request))
+      case .invalid(let input): throw HTTPError(.invalidRequest, input.message, request: request)
+      }
+      let fields = trailers.map { trailers in
+        CurlTrailers { try await trailers.fields().map { ($0.name, $0.value) } }
+      }
+      self.init(source, length: length, trailers: fields)
+    }
+  }
+#endif

@@ -1,0 +1,208 @@
+#if os(Linux)
+  import CMartletShim
+
+  /// Finds the route of each request.
+  final class CurlRouter: Sendable {
+    private let proxies: ProxyRouter
+    private let addresses: AddressOverrides
+    private let isPlain: Bool
+    private let checksAddresses: Bool
+    private let hasUnixSocket: Bool
+    private let identities = ProxyIdentities()
+
+    init(_ settings: TransportSettings) {
+      proxies = ProxyRouter(settings.proxy)
+      addresses = AddressOverrides(settings.resolve)
+      hasUnixSocket = settings.unixSocket != nil
+      isPlain = proxies.isDirect && addresses.isEmpty && !hasUnixSocket
+      checksAddresses = settings.addresses != nil
+    }
+
+    /// Whether there is nothing special about any route, but for what a request chooses by itself.
+    func isDirect(_ wire: CurlRequest, _ context: RequestContext) -> Bool {
+      guard isPlain, context.httpVersion == .automatic, wire.trailers == nil else { return false }
+      return context.handshake == nil && !wire.lines.hasProxyCredentials
+    }
+
+    /// The route of a request, or `nil` if there is nothing special about it.
+    ///
+    /// - Throws: ``HTTPError``, before anything is sent.
+    func route(for wire: CurlRequest, _ context: RequestContext) async throws -> CurlRoute? {
+      let origin = wire.origin
+      // In the handshake of TLS the server says what it speaks.
+      let isClear = origin.scheme != "https"
+      var version = context.httpVersion == .http2PriorKnowledge && !isClear ? .http2 : context.httpVersion
+      guard version != .http2 || !isClear else {
+        let way = "a server that is known to speak it without TLS is asked with httpVersion .http2PriorKnowledge"
+        throw HTTPError(.unsupported, "HTTP/2 is spoken over TLS only; \(way)", request: wire.request)
+      }
+      guard version != .http2 && version != .http2PriorKnowledge || martlet_curl_has_http2() else {
+        let isBuiltWithout = CurlLibrary.tellsBeforeSending
+        let reason = isBuiltWithout ? "was built without HTTP/2" : "is older than 7.80, which HTTP/2 takes"
+        let message = "the system's libcurl \(CurlLibrary.version ?? "") \(reason)"
+        throw HTTPError(.unsupported, message, request: wire.request)
+      }
+      guard version != .http1_0 || wire.length != nil else {
+        throw HTTPError(.unsupported, "HTTP/1.0 has no bodies of unknown length", request: wire.request)
+      }
+      do {
+        var route = CurlRoute()
+        let proxy = proxies.isDirect ? nil : try await proxies.proxy(for: origin, abort: context.exchange.abortSource)
+        if wire.lines.hasProxyCredentials { try check(to: origin, proxy) }
+        if let proxy {
+          route.proxy = CurlRoute.Proxy(proxy)
+          guard !checksAddresses else {
+            throw HTTPError(
+              .unsupported,
+              "publicAddressesOnly cannot see where the proxy \(proxy) would connect to for \(origin.host)",
+              request: wire.request)
+          }
+          guard version != .http2PriorKnowledge || proxy.scheme == .socks5 else {
+            let message = "HTTP/2 with prior knowledge cannot pass the proxy \(proxy)"
+            throw HTTPError(.unsupported, message, request: wire.request)
+          }
+          route.address = addresses.entry(for: proxy.host, port: proxy.port)
+          let identity = try await authorize(&route, proxy, wire, context)
+          route.sharesConnections = identities.sharesConnections(proxy, identity)
+        } else {
+          route.address = addresses.entry(for: origin.host, port: origin.port)
+        }
+        // A connection without addresses cannot be checked for stray bytes before it is reused (decision 0036).
+        if hasUnixSocket { route.sharesConnections = false }
+        if version == .http2PriorKnowledge, CurlLibrary.reusesNoClearHTTP2 { route.sharesConnections = false }
+        if wire.trailers != nil { try prepareForTrailers(&version, wire) }
+        if let handshake = context.handshake {
+          try check(handshake, version, proxy, wire)
+          version = .http1_1
+          route.handshake = CurlRoute.Handshake(
+            isNTLM: handshake.scheme == .ntlm, user: handshake.user, password: handshake.password)
+          route.sharesConnections = false
+        }
+        route.version = CurlRoute.Version(version)
+        let isSpecial =
+          proxy != nil || route.address != nil || version != .automatic || !route.sharesConnections
+        return isSpecial ? route : nil
+      } catch let error as InvalidInput {
+        throw HTTPError(.invalidRequest, error.message, request: wire.request)
+      }
+    }
+
+    /// Keeps credentials for a proxy from those who are none.
+    private func check(to origin: Origin, _ proxy: Proxy?) throws(InvalidInput) {
+      if let proxy, proxy.scheme != .socks5, origin.scheme == "http" { return }
+      throw InvalidInput(
+        "the header 'Proxy-Authorization' would reach \(origin.host): put the credentials into the proxy setting")
+    }
+
+    /// Checks that a handshake can be done, and would prove what it is for.
+    private func check(
+      _ handshake: Handshake, _ version: HTTPVersion, _ proxy: Proxy?, _ wire: CurlRequest
+    ) throws {
+      guard wire.origin == handshake.origin else {
+        throw InvalidInput(
+          "attempt middleware has sent what was for \(handshake.origin.host) with \(handshake.scheme) elsewhere")
+      }
+      guard version == .automatic || version == .http1_1 else {
+        throw HTTPError(.unsupported, "\(handshake.scheme) is for HTTP/1.1 only", request: wire.request)
+      }
+      if let proxy, proxy.scheme != .socks5, wire.origin.scheme == "http" {
+        // What it would prove holds for the connection to the proxy, which serves others with its own connections.
+        throw HTTPError(
+          .unsupported, "\(handshake.scheme) for an http URL cannot pass the proxy \(proxy)", request: wire.request)
+      }
+    }
+
+    /// Puts in what the proxy is told of who the client is.
+    private func authorize(
+      _ route: inout CurlRoute, _ proxy: Proxy, _ wire: CurlRequest, _ context: RequestContext
+    ) async throws -> Credential? {
+      let own =
+        proxy.user == nil && proxy.password == nil
+        ? nil : Credential.user(proxy.user ?? "", password: proxy.password ?? "")
+      // The program's own field goes as it is.
+      if proxy.scheme == .socks5 || wire.request.headers.contains("Proxy-Authorization") { return own }
+      let isTunnel = wire.origin.scheme == "https"
+      let (method, target) =
+        isTunnel ? ("CONNECT", "\(wire.origin.host):\(wire.origin.port)") : (wire.method.rawValue, wire.url)
+      guard let exchange = context.proxyExchange else {
+        // Without the stage that answers proxies: as if it were asked for nothing.
+        route.proxyAuthorization = try own.map { try Answer(unasked: $0).field(method: method, uri: target) }
+        return own
+      }
+      guard let (identity, field) = try await exchange.begin(proxy, method: method, target: target) else { return nil }
+      route.proxyAuthorization = field
+      exchange.onOutcome { [identities] in identities.note(proxy, identity, isAccepted: $0) }
+      return identity
+    }
+  }
+
+  /// Who the connections of a client belong to, for each proxy: the first credentials that it has accepted.
+  ///
+  /// libcurl lets a request use a tunnel that was opened with other credentials (CVE-2026-3784).
+  final class ProxyIdentities: Sendable {
+    private struct Owner {
+      let identity: Credential
+      var isAccepted = false
+    }
+
+    private let owners = Locked<[String: Owner]>([:])
+
+    /// Whether a request may use the connections of others, and leave them its own.
+    ///
+    /// Those that a proxy lets pass without credentials belong to nobody, until there are some.
+    func sharesConnections(_ proxy: Proxy, _ identity: Credential?) -> Bool {
+      owners.withLock { owners in
+        if let owner = owners[proxy.address] { return owner.identity == identity }
+        guard let identity else { return true }
+        guard owners.count < 1000 else { return false }
+        // A SOCKS proxy says nothing more about it.
+        owners[proxy.address] = Owner(identity: identity, isAccepted: proxy.scheme == .socks5)
+        return true
+      }
+    }
+
+    /// Takes note of what a proxy said: with credentials that were never accepted, no connection was opened.
+    func note(_ proxy: Proxy, _ identity: Credential, isAccepted: Bool) {
+      owners.withLock { owners in
+        guard let owner = owners[proxy.address], owner.identity == identity, !owner.isAccepted else { return }
+        if isAccepted { owners[proxy.address]?.isAccepted = true } else { owners[proxy.address] = nil }
+      }
+    }
+  }
+
+  extension CurlRoute.Proxy {
+    init(_ proxy: Proxy) {
+      let kind: Kind =
+        switch proxy.scheme {
+        case .http: .http
+        case .https: .https
+        case .socks5: .socks5
+        }
+      self.init(
+        name: "\(proxy)", kind: kind, address: proxy.address, user: proxy.user, password: proxy.password)
+    }
+  }
+
+  extension CurlRoute.Version {
+    init(_ version: HTTPVersion) {
+      switch version {
+      case .http1_0: self = .http1_0
+      case .http1_1: self = .http1_1
+      case .http2PriorKnowledge: self = .priorKnowledge
+      default: self = .automatic
+      }
+    }
+  }
+
+  extension CurlRouter {
+    /// Has a request with trailers sent over HTTP/1.1: over HTTP/2 libcurl would leave them out.
+    private func prepareForTrailers(_ version: inout HTTPVersion, _ wire: CurlRequest) throws {
+      guard version == .automatic || version == .http1_1 else {
+        throw HTTPError(
+          .unsupported, "libcurl sends trailers of requests over HTTP/1.1 only: leave httpVersion at .automatic",
+          request: wire.request)
+      }
+      version = .http1_1
+    }
+  }
+#endif

@@ -1,0 +1,68 @@
+#if os(Linux)
+  import Foundation
+
+  // A client's settings, as the engine takes them.
+
+  extension CurlConnectionSettings {
+    init(_ settings: TransportSettings) {
+      let interface = settings.localInterface.map { name in
+        guard let address = IPAddress(name) else { return "if!\(name)" }
+        return "host!\(address.bytes.count == 16 && name.hasPrefix("[") ? String(name.dropFirst().dropLast()) : name)"
+      }
+      let refusal = settings.addresses.map { policy in
+        { @Sendable (octets: [UInt8]) -> String? in
+          let address = IPAddress(bytes: octets)
+          return policy.refusal(of: address).map { "\(address.text) is \($0.rawValue)" }
+        }
+      }
+      let (seconds, attoseconds) = settings.idleConnectionLifetime.components
+      let whole = min(max(0, seconds), 1 << 30)
+      self.init(
+        unixSocket: settings.unixSocket, interface: interface,
+        maximumAge: Int(whole) + (attoseconds > 0 ? 1 : 0), isKept: settings.idleConnectionLifetime > .zero,
+        idleLifetime: whole * 1_000_000 + attoseconds / 1_000_000_000_000,
+        // libcurl counts what goes through a proxy as one host; how many go to each is for the limiter to say.
+        perHost: settings.proxy.isNone ? settings.maximumConnectionsPerHost : settings.maximumConnections,
+        total: settings.maximumConnections, tls: CurlTLSSettings(settings.tls),
+        addressRefusal: refusal, answerPace: settings.answerPace, receiveMarks: settings.receiveMarks)
+    }
+  }
+
+  extension CurlTLSSettings {
+    init(_ settings: TLSSettings) {
+      let identity: Identity? =
+        switch settings.clientCertificate?.form {
+        case nil: nil
+        case .pem(let certificate, let key): .pem(certificate: certificate.bytes, key: key.bytes)
+        case .pkcs12(let material): .pkcs12(material.bytes)
+        }
+      self.init(
+        trust: Trust(settings.trust), roots: { [trust = settings.trust] in trust.roots },
+        requiresTLS13: settings.minimumVersion != .v1_2, pins: settings.normalizedPins?.joined(separator: ";"),
+        needsEnd: !settings.allowsMissingCloseNotify, identity: identity,
+        password: settings.clientCertificate?.password ?? "")
+    }
+  }
+
+  extension CurlTLSSettings.Trust {
+    init(_ trust: TLSSettings.Trust) {
+      switch trust {
+      case .system: self = .system
+      case .systemAnd: self = .systemAnd
+      case .only: self = .only
+      case .anything: self = .anything
+      }
+    }
+  }
+
+  extension TLSSettings.Trust {
+    /// The roots in place of libcurl's own; `nil` for those, and if the system's cannot be read.
+    var roots: Data? {
+      switch self {
+      case .system, .anything: nil
+      case .only(let material): material.bytes
+      case .systemAnd(let material): CurlTLS.systemRoots(and: material.bytes)
+      }
+    }
+  }
+#endif
