@@ -13,6 +13,18 @@ let settings: [SwiftSetting] =
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
   ] + (isStrict ? [.treatAllWarnings(as: .error)] : [])
 
+// The engine is for Linux.
+#if os(Linux)
+  let engine: [Target] = [
+    .target(name: "CurlEngine", dependencies: ["CMartletShim", "MartletBase"], swiftSettings: settings)
+  ]
+#else
+  let engine: [Target] = []
+#endif
+
+/// What builds on the engine where that is.
+let withEngine: [Target.Dependency] = engine.map { .target(name: $0.name, condition: .when(platforms: [.linux])) }
+
 let package = Package(
   name: "Martlet",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -21,13 +33,16 @@ let package = Package(
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
     .executable(name: "martlet", targets: ["MartletTool"]),
   ],
-  targets: [
+  targets: engine + [
     .target(name: "CMartletShim", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-    .target(name: "Martlet", dependencies: ["CMartletShim"], swiftSettings: settings),
-    .target(name: "MartletTesting", dependencies: ["Martlet"], swiftSettings: settings),
+    // What the engine and the library are both made of.
+    .target(name: "MartletBase", swiftSettings: settings),
+    .target(name: "Martlet", dependencies: ["CMartletShim", "MartletBase"] + withEngine, swiftSettings: settings),
+    .target(name: "MartletTesting", dependencies: ["Martlet", "MartletBase"], swiftSettings: settings),
     // Not named `martlet`: its build folder would be the library's on a file system that ignores case.
     .executableTarget(
-      name: "MartletTool", dependencies: ["Martlet", "MartletTesting"], path: "Examples/martlet",
+      name: "MartletTool", dependencies: ["Martlet", "MartletBase", "MartletTesting"] + withEngine,
+      path: "Examples/martlet",
       swiftSettings: settings),
     .target(name: "RedisStore", dependencies: ["Martlet"], path: "Examples/RedisStore", swiftSettings: settings),
     .executableTarget(name: "Chat", dependencies: ["Martlet"], path: "Examples/Chat", swiftSettings: settings),
@@ -42,9 +57,12 @@ let package = Package(
     // What both kinds of tests share.
     .target(name: "CTestSupport", path: "Tests/CSupport"),
     .target(
-      name: "TestSupport", dependencies: ["CTestSupport", "Martlet"], path: "Tests/Support", swiftSettings: settings),
+      name: "TestSupport", dependencies: ["CTestSupport", "Martlet", "MartletBase"], path: "Tests/Support",
+      swiftSettings: settings),
     .testTarget(
-      name: "MartletTests", dependencies: ["Martlet", "MartletTesting", "TestSupport"], swiftSettings: settings),
+      name: "MartletTests",
+      dependencies: ["CMartletShim", "Martlet", "MartletBase", "MartletTesting", "TestSupport"] + withEngine,
+      swiftSettings: settings),
     // As in a package of anybody's: with nothing set but the language mode that the tools' version brings.
     .testTarget(
       name: "MartletSampleTests", dependencies: ["Martlet", "MartletTesting", "RedisStore", "TestSupport"],
@@ -52,8 +70,9 @@ let package = Package(
     .testTarget(
       name: "MartletIntegrationTests",
       dependencies: [
-        "Martlet", "MartletTesting", "MartletTool", "RedisStore", "Chat", "SavePage", "S3", "Courier", "TestSupport",
-      ],
+        "CMartletShim", "Martlet", "MartletBase", "MartletTesting", "MartletTool", "RedisStore", "Chat", "SavePage",
+        "S3", "Courier", "TestSupport",
+      ] + withEngine,
       swiftSettings: settings),
   ]
 )

@@ -1,6 +1,10 @@
 import Foundation
 import Martlet
 
+#if os(Linux)
+  import CurlEngine
+#endif
+
 /// Shows what goes out and what comes in: an attempt middleware sees every hop and every attempt as it is sent.
 struct Trace: Middleware {
   let errors: Terminal

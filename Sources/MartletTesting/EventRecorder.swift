@@ -1,3 +1,4 @@
+import MartletBase
 import Martlet
 
 /// Collects what a handle, a monitor or callbacks emit, and waits for it.

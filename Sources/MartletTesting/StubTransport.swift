@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 public import Martlet
 

@@ -1,3 +1,4 @@
+import MartletBase
 import Martlet
 
 /// A clock that moves only when a test or a sleep moves it.

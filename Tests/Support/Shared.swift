@@ -1,3 +1,4 @@
+import MartletBase
 import Martlet
 
 /// A value that tasks and threads change, and that a test waits for.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Counts bytes into one-second buckets and gives their mean over the last five.
 final class BandwidthMeter: Sendable {
   private struct Bucket {

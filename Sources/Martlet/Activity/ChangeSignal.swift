@@ -1,3 +1,4 @@
+import MartletBase
 import Synchronization
 
 /// Tells watchers that something changed; costs one atomic read while there are none.

@@ -1,3 +1,4 @@
+import MartletBase
 import Synchronization
 
 /// What one request of an endpoint type came to.

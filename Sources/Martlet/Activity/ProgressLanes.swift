@@ -1,3 +1,4 @@
+import MartletBase
 import Dispatch
 
 /// Threads for closures of users that hear of progress, which may block.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// What an indicator showed last, and when it last saw the network in use.
 final class Shown: Sendable {
   private struct State {

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Puts in the credentials of the origin, and answers its 401 (RFC 9110 §11.6).

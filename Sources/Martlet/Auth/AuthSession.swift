@@ -1,3 +1,5 @@
+import MartletBase
+
 /// One authenticator: what its servers are known to accept, and the one question to it that may be under way.
 ///
 /// ``AuthState`` decides; this asks, waits and tells the store.

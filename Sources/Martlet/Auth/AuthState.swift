@@ -1,3 +1,5 @@
+import MartletBase
+
 /// What one ``AuthSession`` knows: a plain value, whose functions say what to do.
 ///
 /// ```

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The name of a way to authenticate (RFC 9110 §11.1), compared without regard to case.
 public struct AuthenticationScheme: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
   /// The name in lower case.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Which authenticator has the credentials for which servers.
 ///
 /// ```swift

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// One challenge of a `WWW-Authenticate` field, as it was read (RFC 9110 §11.6.1).
 struct Challenge: Sendable, Hashable {
   /// The scheme.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// One credential for everything that is asked, or a closure that is asked for it.
 ///
 /// Made by ``Authenticator/basic(user:password:isSentUnasked:)`` and its like.

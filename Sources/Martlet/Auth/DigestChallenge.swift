@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The hash of a Digest challenge (RFC 7616 §3.3), the better ones higher.
 enum DigestAlgorithm: Int, Sendable, Comparable {
   case md5, sha256, sha512t256

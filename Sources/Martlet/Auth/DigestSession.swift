@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// The answers to one Digest challenge: each use of its nonce is counted (RFC 7616 §3.4).

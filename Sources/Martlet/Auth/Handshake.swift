@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// What a transport needs in order to prove who the client is to the end of a connection (NTLM, Negotiate).

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// What one credential protects: an origin and a realm (RFC 9110 §11.5).
 public struct ProtectionSpace: Hashable, Sendable, CustomStringConvertible {
   /// `http` or `https`.

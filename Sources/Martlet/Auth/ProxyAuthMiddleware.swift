@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Answers the 407 of a proxy (RFC 9110 §11.7.1): in its answer to CONNECT, or in place of a response.

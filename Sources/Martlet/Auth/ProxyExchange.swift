@@ -1,3 +1,5 @@
+import MartletBase
+
 /// What the stage for proxies and the transport tell each other about one request.
 ///
 /// Only the transport knows which proxy a request goes to, and only the stage may ask somebody and send it again.

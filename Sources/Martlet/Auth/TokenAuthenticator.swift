@@ -1,3 +1,5 @@
+import MartletBase
+
 /// A token that ends and is replaced by a new one, as OAuth 2 has it (RFC 6749 §6, RFC 6750).
 ///
 /// Made by ``Authenticator/oauth2(_:refreshLimit:refresh:)``. There is one token for the whole place, however many

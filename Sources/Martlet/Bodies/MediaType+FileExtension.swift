@@ -1,3 +1,5 @@
+import MartletBase
+
 #if canImport(UniformTypeIdentifiers)
   import UniformTypeIdentifiers
 #endif

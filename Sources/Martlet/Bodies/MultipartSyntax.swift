@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// How names, values and boundaries of a form are written.

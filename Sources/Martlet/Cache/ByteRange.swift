@@ -1,3 +1,5 @@
+import MartletBase
+
 /// What a request wants of a representation: one range of bytes (RFC 9110 §14.1.2).
 enum ByteRange: Sendable, Equatable {
   /// From a place on, up to and with another one or to the end.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The directives of the `Cache-Control` fields of one message (RFC 9111 §5.2).
 ///
 /// Names are compared without regard to case; what is unknown is kept and means nothing. A directive that limits, such

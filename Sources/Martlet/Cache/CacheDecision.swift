@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// What to do with a request, given what is stored for its URL: a pure function of both and of the time (RFC 9111 §4).

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// One stored response without its body: what is known of it, in the words of RFC 9111.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The requests under way that others may wait for, because they ask for the same.
 ///
 /// ```

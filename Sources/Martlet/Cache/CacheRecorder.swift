@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Takes a body as it is read, and stores it with its head once it is whole; one that is not read to its end is forgotten.

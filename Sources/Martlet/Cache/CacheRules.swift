@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// What may be stored, and what may be done with what is stored: pure functions of RFC 9111.

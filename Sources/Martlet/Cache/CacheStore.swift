@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 /// Keeps the responses of a cache somewhere else, such as in a database that many machines share.

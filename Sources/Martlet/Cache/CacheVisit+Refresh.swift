@@ -1,3 +1,5 @@
+import MartletBase
+
 extension CacheVisit {
   /// Has the response renewed by a request of its own, which nobody waits for and everybody can see.
   func refresh() {

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Entity tags, `"x"` and `W/"x"` (RFC 9110 §8.8.3).
 enum EntityTag {
   /// Whether two are the same, weak or not (RFC 9110 §8.8.3.2, weak comparison).

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Uses what is stored when all attempts have failed: without a connection, in time, or with 5xx (RFC 5861 §4).
 ///
 /// It stands above the retries. What may be used the stage of the cache has found on the way down.

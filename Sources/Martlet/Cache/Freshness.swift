@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// How old a stored response is, and how long it may be used (RFC 9111 §4.2); all in seconds.

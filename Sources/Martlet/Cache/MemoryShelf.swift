@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Records in memory; the one that was not used for longest goes first.

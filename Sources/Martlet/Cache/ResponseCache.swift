@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 /// Keeps responses for later requests, by RFC 9111 as a cache of one user.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The request's fields that a response was chosen by (RFC 9111 §4.1).
 enum Selection {
   /// The most fields that a response may vary by.

@@ -1,6 +1,10 @@
 import Dispatch
 import Foundation
 
+#if os(Linux)
+  import CurlEngine
+#endif
+
 /// A client for code that cannot `await`: the thread that calls stands still until the response is there.
 ///
 /// Got from ``HTTPClient/blocking``. It is for threads of a program's own, such as those that a C library calls back on.

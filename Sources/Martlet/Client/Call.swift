@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// One call: what was asked, from its start to its one end.

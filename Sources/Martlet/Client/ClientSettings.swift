@@ -1,3 +1,5 @@
+import MartletBase
+
 /// One state of a client's configuration, ready for use; a call keeps the one that it began with.
 final class ClientSettings: Sendable {
   let configuration: HTTPClient.Configuration

@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 import Synchronization
 

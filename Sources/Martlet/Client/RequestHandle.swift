@@ -1,3 +1,5 @@
+import MartletBase
+
 /// A request that was started: wait for it, watch it, cancel it, repeat it.
 ///
 /// Dropping the handle does nothing to the request.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Requests that live as long as somebody else: a screen, a session, a function.
 ///
 /// Keep it as a property of what the requests belong to. When the scope goes away, or ``cancelAll()`` is called, they

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// A result that comes once and that any number of tasks wait for.
 final class SharedResult<Output: Sendable>: Sendable {
   private typealias Waiter = CheckedContinuation<Result<Output, any Error>, Never>

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// The date of an `Expires` attribute, read by an algorithm of its own (RFC 6265bis §5.1.1).

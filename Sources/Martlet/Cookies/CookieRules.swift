@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// What a cookie may claim, and where it goes: pure functions of the standard (RFC 6265bis §5.1.3, §5.1.4, §5.7, §5.8).

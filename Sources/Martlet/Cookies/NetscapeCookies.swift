@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// The `cookies.txt` format: seven fields a line, divided by tabs, in curl's dialect.

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// What one `Set-Cookie` line says, before any of it is believed (RFC 6265bis §5.6).

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Whether a file is what it should be, by what a caller and a server say of its SHA-256.

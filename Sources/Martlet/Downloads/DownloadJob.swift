@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// One download: what is to be fetched yet, and where it goes.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Tells somebody how far a file is, as a request tells of its bytes: what was there before counts, and is no rate.
 final class DownloadProgress: Sendable {
   private let timeline: Timeline

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// What is asked of a server next.

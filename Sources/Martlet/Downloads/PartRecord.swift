@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// What is known of an unfinished download: the small file beside its part file.

@@ -1,3 +1,4 @@
+import MartletBase
 import Dispatch
 
 /// Does work that may block on a thread that may.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Which addresses may be connected to: those of the public internet, and exceptions.
 struct AddressPolicy: Sendable, Hashable {
   private var exceptions: [IPNetwork] = []

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The hosts that requests may go to.
 ///
 /// | pattern | allows |

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The guards of a client, ready for use; there is none if none is on.
 final class GuardSet: Sendable {
   let rules: GuardRules

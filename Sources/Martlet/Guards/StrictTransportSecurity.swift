@@ -1,3 +1,5 @@
+import MartletBase
+
 /// What a `Strict-Transport-Security` field says (RFC 6797 §6.1).
 struct StrictTransportSecurity: Sendable, Hashable {
   /// The longest time that a host is remembered, in seconds: ten years.

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Hides the secrets of bodies that name them: forms and JSON.

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Sees the body of a response go by: keeps its beginning, counts the rest, and tells once how it ended.

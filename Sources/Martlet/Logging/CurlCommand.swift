@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// A request as a command line of curl.

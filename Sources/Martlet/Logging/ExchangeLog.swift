@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// The lines of one exchange.

@@ -1,3 +1,5 @@
+import MartletBase
+
 extension Redaction {
   /// The URL of a request, with what it hides masked, on one line.
   func url(of request: HTTPRequest) -> String {

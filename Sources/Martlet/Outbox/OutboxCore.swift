@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// What delivers: one loop, which alone has the journal and the table.

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// What an outbox knows of a request without reading it.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Which header fields of a caller are sent: the table of the article on request safety.
 ///
 /// Everything here looks at the fields as a whole list, from whatever way they came.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// What may be told of where a request comes from: the field `Referer`, which is only ever the caller's
 /// (RFC 9110 §10.1.3).
 enum Referrer {

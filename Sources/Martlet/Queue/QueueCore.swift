@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// What lives on behind a queue while requests of it do.

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// One reader's stream of events, over all its connections.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Something that can be ended from outside, once: a call, or one exchange of it.
 ///
 /// Cancelling a task would not do: `cancelAll()` must end a request without cancelling the task that awaits it, and a

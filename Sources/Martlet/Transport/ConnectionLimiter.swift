@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Hands out the right to use a connection: so many per origin, so many in all, first come, first served.
 ///
 /// Over HTTP/2 as many exchanges as ``streams`` count as one connection, but for the exclusive ones.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The life of one exchange: its phase, its limits, what moved, and how to end it.
 ///
 /// The transport reports, the watchdog compares with the limits, and whoever aborts the call ends the exchange through

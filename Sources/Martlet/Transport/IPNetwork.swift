@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The addresses whose first bits are the same, as in `10.0.0.0/8`.
 struct IPNetwork: Hashable, Sendable {
   let address: IPAddress

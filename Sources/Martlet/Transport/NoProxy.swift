@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The hosts that are reached without a proxy.
 ///
 /// | entry | covers |

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The proxies that environment variables name.
 struct ProxyEnvironment: Sendable {
   private var http: Proxy?

@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 /// Which proxy a client uses for what.

@@ -1,3 +1,4 @@
+package import MartletBase
 public import Foundation
 
 /// The body of a response: a sequence of pieces, readable once.

@@ -1,3 +1,7 @@
+#if os(Linux)
+  import CurlEngine
+#endif
+
 /// One exchange on the wire: request and body in; head, body and end out.
 ///
 /// A transport follows no redirect, keeps no cookie, stores nothing, retries nothing and answers no challenge: the
@@ -87,9 +91,9 @@ public struct TransportSettings: Sendable {
   /// Which addresses may be connected to; all if `nil`.
   var addresses: AddressPolicy?
 
-  /// What is thought of the servers' pace at first; another one for tests.
-  var answerPace = AnswerPace()
   #if os(Linux)
+    /// What is thought of the servers' pace at first; another one for tests.
+    var answerPace = AnswerPace()
     /// For which bodies sockets gather; other ones for tests.
     var receiveMarks = ReceiveMarks()
   #endif

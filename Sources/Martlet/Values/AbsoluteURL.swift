@@ -1,3 +1,4 @@
+package import MartletBase
 package import Foundation
 
 /// The one parsed form of an http or https URL, which every other part of the client uses.

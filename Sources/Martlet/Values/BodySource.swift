@@ -1,3 +1,4 @@
+import MartletBase
 package import Foundation
 
 /// Where the bytes of a streamed request body come from.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// What `Content-Disposition` says of a name, before any of it is believed (RFC 6266).
 enum ContentDisposition {
   /// The names: that of `filename*`, if it can be read, and that of `filename`.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// What a part is a part of, as in `Content-Range` (RFC 9110 §14.4): `bytes 0-499/1234`, `bytes 0-499/*` or
 /// `bytes */1234`.
 struct ContentRange: Sendable, Hashable {

@@ -1,3 +1,5 @@
+import MartletBase
+
 extension HTTPBody {
   /// The same body, followed by trailer fields (RFC 9110 §6.5).
   ///

@@ -1,3 +1,4 @@
+import MartletBase
 public import Foundation
 
 /// A moment in the form that header fields give it, in whole seconds and UTC (RFC 9110 §5.6.7).

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The header fields of a message, in order, as a collection of name and value.
 ///
 /// Names are compared without regard to the case of ASCII letters and keep the spelling they were given; a name may
@@ -19,7 +21,7 @@ public struct HTTPHeaders: Sendable, Hashable {
     get {
       switch storage {
       case .fields(let fields): fields
-      case .received(let received): received.fields
+      case .received(let received): received.texts.fields
       }
     }
     _modify {
@@ -248,5 +250,18 @@ extension HTTPHeaders.Field: CustomStringConvertible, CustomReflectable {
   /// A mirror that shows the name only.
   public var customMirror: Mirror {
     Mirror(self, children: ["name": name], displayStyle: .struct)
+  }
+}
+
+/// All fields of a response as text.
+private final class FieldTexts: Sendable {
+  let fields: [HTTPHeaders.Field]
+
+  init(_ fields: [HTTPHeaders.Field]) { self.fields = fields }
+}
+
+extension ReceivedFields {
+  fileprivate var texts: FieldTexts {
+    made { FieldTexts((0..<count).map { HTTPHeaders.Field(name: name(at: $0), value: value(at: $0)) }) }
   }
 }

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The method of a request, such as `GET`.
 ///
 /// Any token is a method and case matters: `get` is not `GET` (RFC 9110 §9.1). Nothing is checked here; a request

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// A media type with its parameters, as in `Content-Type` (RFC 9110 §8.3.1).
 ///
 /// Type, subtype and the names of parameters ignore case and are kept in lower case; the values of parameters are

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// The URLs of the last targets, so that what is asked for again and again is parsed once.
 ///
 /// Bounded in number and in length; a URL with credentials is not kept.

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// What a response has beside its body, the same for one that streams and one that was read.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Makes one harmless path component of a name that a peer has chosen.
 ///
 /// Works on Unicode scalars: a `Character` may hide a separator under an accent.

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Turns a body into text when the sender's word about its encoding may be missing, unknown or wrong.

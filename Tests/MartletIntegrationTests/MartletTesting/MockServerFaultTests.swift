@@ -1,3 +1,4 @@
+@testable import MartletBase
 import Martlet
 import Foundation
 import MartletTesting

@@ -1,4 +1,5 @@
 #if os(Linux)
+  @testable import MartletBase
   import Foundation
   @testable import Martlet
   import MartletTesting

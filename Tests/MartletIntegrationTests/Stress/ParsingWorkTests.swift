@@ -1,4 +1,6 @@
 #if os(Linux)
+  @testable import CurlEngine
+  @testable import MartletBase
   import Foundation
   import TestSupport
   import Testing

@@ -1,4 +1,5 @@
 #if os(Linux)
+  @testable import CurlEngine
   import Foundation
   import MartletTesting
   import TestSupport
@@ -36,10 +37,10 @@
       #expect(load.value == 0)
     }
 
-    private static func client(_ lane: Lane, _ count: Int) -> HTTPClient {
+    private static func client(_ lane: Lane, _ count: Int, idle lifetime: Duration? = nil) -> HTTPClient {
       lane.client {
         $0.engineThreads = count
-        $0.idleConnectionLifetime = .milliseconds(500)
+        if let lifetime { $0.idleConnectionLifetime = lifetime }
       }
     }
 
@@ -66,7 +67,7 @@
       let server = try MockServer { (request: RecordedRequest) in
         request.path == "/again" ? .ok(request.path) : .ok(request.path).delayed(by: .seconds(1))
       }
-      let client = Self.client(.curl, 3)
+      let client = Self.client(.curl, 3, idle: .milliseconds(500))
       let loader = try Self.loader(client)
 
       let tasks = (0..<6).map { number in

@@ -1,4 +1,5 @@
 #if os(Linux)
+  @testable import MartletBase
   import Foundation
   import Martlet
   import MartletTesting

@@ -5,6 +5,10 @@ import Testing
 
 @testable import Martlet
 
+#if os(Linux)
+  @testable import CurlEngine
+#endif
+
 @Suite(.hangLimit) struct GzipTests {
   private static func sent(
     _ body: HTTPBody, headers: HTTPHeaders = [:],

@@ -1,3 +1,4 @@
+@testable import MartletBase
 import Foundation
 import MartletTesting
 import TestSupport

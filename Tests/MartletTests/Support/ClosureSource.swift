@@ -1,3 +1,4 @@
+@testable import MartletBase
 import Martlet
 
 /// What a body comes from, as closures.

@@ -1,3 +1,4 @@
+@testable import MartletBase
 import MartletTesting
 import TestSupport
 import Testing

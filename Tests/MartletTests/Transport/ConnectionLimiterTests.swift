@@ -1,3 +1,4 @@
+@testable import MartletBase
 import TestSupport
 import Testing
 

@@ -1,4 +1,6 @@
 #if os(Linux)
+  @testable import MartletBase
+  @testable import CurlEngine
   import Foundation
   import Synchronization
   import TestSupport

@@ -1,3 +1,4 @@
+@testable import MartletBase
 import Testing
 
 @testable import Martlet

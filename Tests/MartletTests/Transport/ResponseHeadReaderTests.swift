@@ -1,156 +1,165 @@
-import Testing
+#if os(Linux)
+  @testable import MartletBase
+  @testable import CurlEngine
+  import Testing
 
-@testable import Martlet
+  @testable import Martlet
 
-/// What the heads of responses may be, whatever the library below lets through.
-@Suite struct ResponseHeadReaderTests {
-  typealias Problem = ResponseHeadReader.Problem
+  /// What the heads of responses may be, whatever the library below lets through.
+  @Suite struct ResponseHeadReaderTests {
+    typealias Problem = ResponseHeadReader.Problem
 
-  /// Reads lines up to the final head.
-  private static func read(_ lines: [String]) throws(Problem) -> ResponseHeadReader.Head? {
-    var reader = ResponseHeadReader()
-    var head: ResponseHeadReader.Head?
-    for line in lines { if case .final(let found) = try read(line, &reader) { head = found } }
-    return head
-  }
-
-  private static func read(
-    _ line: String, _ reader: inout ResponseHeadReader
-  ) throws(Problem) -> ResponseHeadReader.Step {
-    let result: Result<ResponseHeadReader.Step, Problem> = Array((line + "\r\n").utf8).withUnsafeBufferPointer {
-      bytes in
-      do throws(Problem) { return .success(try reader.read(bytes)) } catch { return .failure(error) }
+    /// Reads lines up to the final head.
+    private static func read(_ lines: [String]) throws(Problem) -> ResponseHeadReader.Head? {
+      var reader = ResponseHeadReader()
+      var head: ResponseHeadReader.Head?
+      for line in lines { if case .final(let found) = try read(line, &reader) { head = found } }
+      return head
     }
-    return try result.get()
-  }
 
-  private static func expectProblem(
-    _ words: String, _ lines: [String], _ location: SourceLocation = #_sourceLocation
-  ) {
-    let problem = #expect(throws: Problem.self, sourceLocation: location) { try read(lines) }
-    #expect(problem?.message.contains(words) == true, "\(problem?.message ?? "none")", sourceLocation: location)
-  }
-
-  private static func bodyLength(_ fields: String...) throws(Problem) -> Int64? {
-    try read(["HTTP/1.1 200 OK"] + fields + [""])?.bodyLength()
-  }
-
-  // MARK: Limits
-
-  @Test func `takes 1000 fields, trailers among them`() throws {
-    let fields = Array(repeating: "A: b", count: 999)
-
-    #expect(try Self.read(["HTTP/1.1 200 OK"] + fields + ["A: b", ""])?.fields.count == 1000)
-    #expect(try Self.read(["HTTP/1.1 200 OK"] + fields + ["", "A: b", ""])?.fields.count == 999)
-    Self.expectProblem("more than 1000", ["HTTP/1.1 200 OK"] + fields + ["A: b", "A: b"])
-    Self.expectProblem("more than 1000", ["HTTP/1.1 200 OK"] + fields + ["", "A: b", "A: b"])
-    // Those of interim responses count, too, and what is folded.
-    Self.expectProblem("more than 1000", ["HTTP/1.1 103 Early"] + fields + ["", "HTTP/1.1 200 OK", "A: b", " b"])
-  }
-
-  @Test func `takes 256 KiB`() throws {
-    let line = "A: " + String(repeating: "b", count: 1019)
-    let fields = Array(repeating: line, count: 255)
-    let rest = 1024 - "HTTP/1.1 200 OK\r\n\r\n".utf8.count - "A: \r\n".utf8.count
-    let last = "A: " + String(repeating: "b", count: rest)
-
-    #expect(try Self.read(["HTTP/1.1 200 OK"] + fields + [last, ""])?.fields.count == 256)
-    Self.expectProblem("more than 262144 bytes", ["HTTP/1.1 200 OK"] + fields + [last + "b", ""])
-    Self.expectProblem("more than 262144 bytes", ["HTTP/1.1 200 OK", "A: " + String(repeating: "b", count: 256 << 10)])
-    Self.expectProblem("more than 262144 bytes", ["HTTP/1.1 200 OK", ""] + fields + [line])
-  }
-
-  @Test func `takes 20 interim responses, and none that changes the protocol`() throws {
-    let interim = Array(repeating: ["HTTP/1.1 103 Early", ""], count: 20).flatMap { $0 }
-
-    #expect(try Self.read(interim + ["HTTP/1.1 200 OK", ""])?.status == 200)
-    Self.expectProblem("more than 20 interim", interim + ["HTTP/1.1 100 Continue", ""])
-    Self.expectProblem("protocol that was not asked for", ["HTTP/1.1 101 Switching Protocols", ""])
-  }
-
-  // MARK: Trailers
-
-  private static func trailers(_ lines: String...) throws(Problem) -> HTTPHeaders {
-    var reader = ResponseHeadReader()
-    for line in ["HTTP/1.1 200 OK", "X-Head: 1", ""] + lines { _ = try read(line, &reader) }
-    return reader.trailers.map { HTTPHeaders($0) } ?? [:]
-  }
-
-  @Test func `keeps trailers apart from the head`() throws {
-    #expect(try Self.trailers() == [:])
-    #expect(try Self.trailers("X-A: 1", "x-b:2 ", "X-A: 3", "") == ["X-A": "1", "x-b": "2", "X-A": "3"])
-    #expect(try Self.trailers("X-A: 1", " 2", "\t3")["X-A"] == "1 2 3")
-    // A head that has not come to its end has none.
-    var reader = ResponseHeadReader()
-    for line in ["HTTP/1.1 200 OK", "X-Head: 1"] { _ = try Self.read(line, &reader) }
-    #expect(reader.trailers == nil)
-  }
-
-  @Test func `drops what cannot be a trailer, with the lines that continue it`() throws {
-    let kept: HTTPHeaders = ["X-A": "1"]
-
-    #expect(try Self.trailers(" 0", "X-A: 1") == kept)
-    #expect(
-      try Self.trailers("X-A: 1", "Content-Length: 5", " 6", "content-TYPE: a/b", "no colon", " x", ": x") == kept)
-    #expect(try Self.trailers("Set-Cookie: a=b", "Host: h", "X-A: 1", "Transfer-Encoding: chunked") == kept)
-  }
-
-  // MARK: Lines
-
-  @Test(arguments: ["", "HTTP/1.1", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 099 X", "HTTP/1.1 2x0 OK", "A: b"])
-  func `takes no other first line than a status line`(line: String) {
-    #expect(throws: Problem.self) { try Self.read([line, ""]) }
-  }
-
-  @Test func `takes no octet in a line that could end it`() throws {
-    for octet in ["\0", "\r", "\n"] {
-      for line in ["A: b\(octet)c", "A\(octet)B: c", "A: b\(octet) "] {
-        Self.expectProblem("illegal octet", ["HTTP/1.1 200 OK", line])
+    private static func read(
+      _ line: String, _ reader: inout ResponseHeadReader
+    ) throws(Problem) -> ResponseHeadReader.Step {
+      let result: Result<ResponseHeadReader.Step, Problem> = Array((line + "\r\n").utf8).withUnsafeBufferPointer {
+        bytes in
+        do throws(Problem) { return .success(try reader.read(bytes)) } catch { return .failure(error) }
       }
-      Self.expectProblem("illegal octet", ["HTTP/1.1 200 \(octet)OK"])
+      return try result.get()
+    }
+
+    private static func expectProblem(
+      _ words: String, _ lines: [String], _ location: SourceLocation = #_sourceLocation
+    ) {
+      let problem = #expect(throws: Problem.self, sourceLocation: location) { try read(lines) }
+      #expect(problem?.message.contains(words) == true, "\(problem?.message ?? "none")", sourceLocation: location)
+    }
+
+    private static func bodyLength(_ fields: String...) throws(Problem) -> Int64? {
+      try read(["HTTP/1.1 200 OK"] + fields + [""])?.bodyLength()
+    }
+
+    // MARK: Limits
+
+    @Test func `takes 1000 fields, trailers among them`() throws {
+      let fields = Array(repeating: "A: b", count: 999)
+
+      #expect(try Self.read(["HTTP/1.1 200 OK"] + fields + ["A: b", ""])?.fields.count == 1000)
+      #expect(try Self.read(["HTTP/1.1 200 OK"] + fields + ["", "A: b", ""])?.fields.count == 999)
+      Self.expectProblem("more than 1000", ["HTTP/1.1 200 OK"] + fields + ["A: b", "A: b"])
+      Self.expectProblem("more than 1000", ["HTTP/1.1 200 OK"] + fields + ["", "A: b", "A: b"])
+      // Those of interim responses count, too, and what is folded.
+      Self.expectProblem("more than 1000", ["HTTP/1.1 103 Early"] + fields + ["", "HTTP/1.1 200 OK", "A: b", " b"])
+    }
+
+    @Test func `takes 256 KiB`() throws {
+      let line = "A: " + String(repeating: "b", count: 1019)
+      let fields = Array(repeating: line, count: 255)
+      let rest = 1024 - "HTTP/1.1 200 OK\r\n\r\n".utf8.count - "A: \r\n".utf8.count
+      let last = "A: " + String(repeating: "b", count: rest)
+
+      #expect(try Self.read(["HTTP/1.1 200 OK"] + fields + [last, ""])?.fields.count == 256)
+      Self.expectProblem("more than 262144 bytes", ["HTTP/1.1 200 OK"] + fields + [last + "b", ""])
+      Self.expectProblem(
+        "more than 262144 bytes", ["HTTP/1.1 200 OK", "A: " + String(repeating: "b", count: 256 << 10)])
+      Self.expectProblem("more than 262144 bytes", ["HTTP/1.1 200 OK", ""] + fields + [line])
+    }
+
+    @Test func `takes 20 interim responses, and none that changes the protocol`() throws {
+      let interim = Array(repeating: ["HTTP/1.1 103 Early", ""], count: 20).flatMap { $0 }
+
+      #expect(try Self.read(interim + ["HTTP/1.1 200 OK", ""])?.status == 200)
+      Self.expectProblem("more than 20 interim", interim + ["HTTP/1.1 100 Continue", ""])
+      Self.expectProblem("protocol that was not asked for", ["HTTP/1.1 101 Switching Protocols", ""])
+    }
+
+    // MARK: Trailers
+
+    private static func trailers(_ lines: String...) throws(Problem) -> HTTPHeaders {
+      var reader = ResponseHeadReader()
+      for line in ["HTTP/1.1 200 OK", "X-Head: 1", ""] + lines { _ = try read(line, &reader) }
+      return reader.trailers.map { HTTPHeaders($0) } ?? [:]
+    }
+
+    @Test func `keeps trailers apart from the head`() throws {
+      #expect(try Self.trailers() == [:])
+      #expect(try Self.trailers("X-A: 1", "x-b:2 ", "X-A: 3", "") == ["X-A": "1", "x-b": "2", "X-A": "3"])
+      #expect(try Self.trailers("X-A: 1", " 2", "\t3")["X-A"] == "1 2 3")
+      // A head that has not come to its end has none.
+      var reader = ResponseHeadReader()
+      for line in ["HTTP/1.1 200 OK", "X-Head: 1"] { _ = try Self.read(line, &reader) }
+      #expect(reader.trailers == nil)
+    }
+
+    @Test func `drops what cannot be a trailer, with the lines that continue it`() throws {
+      let kept: HTTPHeaders = ["X-A": "1"]
+
+      #expect(try Self.trailers(" 0", "X-A: 1") == kept)
+      #expect(
+        try Self.trailers("X-A: 1", "Content-Length: 5", " 6", "content-TYPE: a/b", "no colon", " x", ": x") == kept)
+      #expect(try Self.trailers("Set-Cookie: a=b", "Host: h", "X-A: 1", "Transfer-Encoding: chunked") == kept)
+    }
+
+    // MARK: Lines
+
+    @Test(arguments: [
+      "", "HTTP/1.1", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 099 X", "HTTP/1.1 2x0 OK", "A: b",
+    ])
+    func `takes no other first line than a status line`(line: String) {
+      #expect(throws: Problem.self) { try Self.read([line, ""]) }
+    }
+
+    @Test func `takes no octet in a line that could end it`() throws {
+      for octet in ["\0", "\r", "\n"] {
+        for line in ["A: b\(octet)c", "A\(octet)B: c", "A: b\(octet) "] {
+          Self.expectProblem("illegal octet", ["HTTP/1.1 200 OK", line])
+        }
+        Self.expectProblem("illegal octet", ["HTTP/1.1 200 \(octet)OK"])
+      }
+    }
+
+    @Test(arguments: ["no colon", ": b", "A B: c", "A : b", "\u{E4}: b", "A"])
+    func `takes no field without a name`(line: String) {
+      Self.expectProblem("no name", ["HTTP/1.1 200 OK", line])
+    }
+
+    @Test func `takes what is folded, but not as the first line`() throws {
+      #expect(try Self.read(["HTTP/1.1 200 OK", "A: b", "  c ", ""])?.fields.values(of: "A") == ["b c"])
+      Self.expectProblem("is folded", ["HTTP/1.1 200 OK", " b"])
+      Self.expectProblem("is folded", ["HTTP/1.1 103 Early", "A: b", "", "HTTP/1.1 200 OK", "\tb"])
+    }
+
+    // MARK: Lengths
+
+    @Test func `takes one length, said once or more`() throws {
+      #expect(try Self.bodyLength() == nil)
+      #expect(try Self.bodyLength("Content-Length: 2") == 2)
+      #expect(try Self.bodyLength("Content-Length: 2", "content-length:2, 2") == 2)
+      #expect(try Self.bodyLength("Content-Length: \(Int64.max)") == .max)
+    }
+
+    @Test(arguments: ["", "+2", "-1", "2 2", "0x2", "2,", ",2", "2;", "9223372036854775808", "1e3", "\u{0662}"])
+    func `takes no length that is none`(value: String) {
+      #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: \(value)") }
+    }
+
+    @Test func `takes no two lengths`() {
+      #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", "Content-Length: 3") }
+      #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2, 3") }
+      #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", "A: b", "CONTENT-LENGTH: 02, 3") }
+      // It goes on in the next line.
+      #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", " 3") }
+      #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", " , 3") }
+    }
+
+    @Test func `takes no transfer coding but chunked, once`() throws {
+      #expect(try Self.bodyLength("Transfer-Encoding: Chunked") == nil)
+      #expect(try Self.bodyLength("Transfer-Encoding: chunked", "Content-Length: 2") == nil)
+      for value in [
+        "gzip", "gzip, chunked", "chunked, gzip", "chunked, chunked", "xchunked", "identity", "chunked;a=b",
+      ] {
+        #expect(throws: Problem.self, "\(value)") { try Self.bodyLength("Transfer-Encoding: \(value)") }
+      }
+      #expect(throws: Problem.self) { try Self.bodyLength("Transfer-Encoding: chunked", "Transfer-Encoding: chunked") }
     }
   }
-
-  @Test(arguments: ["no colon", ": b", "A B: c", "A : b", "\u{E4}: b", "A"])
-  func `takes no field without a name`(line: String) {
-    Self.expectProblem("no name", ["HTTP/1.1 200 OK", line])
-  }
-
-  @Test func `takes what is folded, but not as the first line`() throws {
-    #expect(try Self.read(["HTTP/1.1 200 OK", "A: b", "  c ", ""])?.fields.values(of: "A") == ["b c"])
-    Self.expectProblem("is folded", ["HTTP/1.1 200 OK", " b"])
-    Self.expectProblem("is folded", ["HTTP/1.1 103 Early", "A: b", "", "HTTP/1.1 200 OK", "\tb"])
-  }
-
-  // MARK: Lengths
-
-  @Test func `takes one length, said once or more`() throws {
-    #expect(try Self.bodyLength() == nil)
-    #expect(try Self.bodyLength("Content-Length: 2") == 2)
-    #expect(try Self.bodyLength("Content-Length: 2", "content-length:2, 2") == 2)
-    #expect(try Self.bodyLength("Content-Length: \(Int64.max)") == .max)
-  }
-
-  @Test(arguments: ["", "+2", "-1", "2 2", "0x2", "2,", ",2", "2;", "9223372036854775808", "1e3", "\u{0662}"])
-  func `takes no length that is none`(value: String) {
-    #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: \(value)") }
-  }
-
-  @Test func `takes no two lengths`() {
-    #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", "Content-Length: 3") }
-    #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2, 3") }
-    #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", "A: b", "CONTENT-LENGTH: 02, 3") }
-    // It goes on in the next line.
-    #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", " 3") }
-    #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", " , 3") }
-  }
-
-  @Test func `takes no transfer coding but chunked, once`() throws {
-    #expect(try Self.bodyLength("Transfer-Encoding: Chunked") == nil)
-    #expect(try Self.bodyLength("Transfer-Encoding: chunked", "Content-Length: 2") == nil)
-    for value in ["gzip", "gzip, chunked", "chunked, gzip", "chunked, chunked", "xchunked", "identity", "chunked;a=b"] {
-      #expect(throws: Problem.self, "\(value)") { try Self.bodyLength("Transfer-Encoding: \(value)") }
-    }
-    #expect(throws: Problem.self) { try Self.bodyLength("Transfer-Encoding: chunked", "Transfer-Encoding: chunked") }
-  }
-}
+#endif

@@ -1,4 +1,5 @@
 #if os(Linux)
+  @testable import CurlEngine
   import TestSupport
   import Testing
 

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// How a record is written down, whole or but its head.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Where a response redirects to and with what: a pure function of the request, the response and the policy.
 enum Redirection {
   /// What follows from a response.

@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// The `Retry-After` field (RFC 9110 §10.2.3).

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Keeps the repetitions of a client to a share of its requests, so that a server in trouble is not drowned.
 ///
 /// Allowed are 20 % of the requests of the last ten seconds, and three a second on top, so that a quiet client can retry.

@@ -1,3 +1,5 @@
+import MartletBase
+
 /// Something whose limits have to be looked at.
 protocol Watched: AnyObject, Sendable {
   /// Acts on a limit that has passed.

@@ -1,4 +1,6 @@
 #if os(Linux)
+  import CurlEngine
+  import MartletBase
   import CMartletShim
   import Foundation
 

@@ -1,4 +1,6 @@
 #if os(Linux)
+  import MartletBase
+
   /// Which requests ask for leave to send their bodies (RFC 9110 §10.1.1), and which servers are not worth asking.
   ///
   /// libcurl waits for a second. A server that says nothing costs that second with each request: it is asked once.

@@ -1,4 +1,5 @@
 #if os(Linux)
+  import CurlEngine
   import CMartletShim
 
   extension CurlLibrary {

@@ -1,5 +1,8 @@
 #if os(Linux)
+  import MartletBase
   import CMartletShim
+  import CurlEngine
+  import Synchronization
 
   /// The working side of ``CurlTransport``: one engine for the life of a client, started by its first request.
   final class CurlLoader: AbortAwareTransport, AddressCheckingTransport, HandshakeTransport {
@@ -156,5 +159,19 @@
       }
       return opened
     }
+  }
+
+  /// How many answers were there before their callers had to suspend.
+  ///
+  /// A task that never has to suspend never lets another one have its thread: now and then it does so by itself.
+  final class AwaitedCount: Sendable {
+    private static let burst = 16
+
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+
+    /// Counts an answer, and says whether it is time to let others go on.
+    func hasToYield() -> Bool { count.wrappingAdd(1, ordering: .relaxed).newValue % Self.burst == 0 }
   }
 #endif

@@ -1,4 +1,6 @@
 #if os(Linux)
+  import CurlEngine
+  import MartletBase
   import Foundation
 
   /// A request in the form that libcurl sends as it was meant.

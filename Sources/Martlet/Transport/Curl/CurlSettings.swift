@@ -1,4 +1,5 @@
 #if os(Linux)
+  import CurlEngine
   import Foundation
 
   // A client's settings, as the engine takes them.

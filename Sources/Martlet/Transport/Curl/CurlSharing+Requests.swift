@@ -1,4 +1,7 @@
 #if os(Linux)
+  import MartletBase
+  import CurlEngine
+
   extension CurlSharing {
     /// Whose slots an exchange takes.
     func slotVersion(_ route: CurlRoute?, isExclusive: Bool) -> ConnectionLimiter.Version {

@@ -1,4 +1,7 @@
 #if os(Linux)
+  import CurlEngine
+  import MartletBase
+
   /// The working side of ``URLSessionTransport`` on Linux: the engine on libcurl sends, and what lasts is a task of a session
   /// that lives as long as a client.
   ///

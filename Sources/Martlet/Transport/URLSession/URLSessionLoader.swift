@@ -1,4 +1,9 @@
+import MartletBase
 import Foundation
+
+#if os(Linux)
+  import CurlEngine
+#endif
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

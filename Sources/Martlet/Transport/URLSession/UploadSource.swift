@@ -1,3 +1,4 @@
+import MartletBase
 import Foundation
 
 /// Where the streams of one request body come from, and what went wrong with them.

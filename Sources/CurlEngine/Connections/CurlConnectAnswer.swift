@@ -1,0 +1,44 @@
+import MartletBase
+import CMartletShim
+
+/// Reads what a proxy answers to CONNECT, for the challenges in it.
+struct CurlConnectAnswer {
+  private var reader: ResponseHeadReader? = ResponseHeadReader()
+  private var bytes = 0
+  private var lines = 0
+
+  /// Whether the head has no end: not every libcurl has a limit of its own.
+  var isTooLarge: Bool { bytes > ResponseHeadReader.maximumBytes || lines > ResponseHeadReader.maximumFields }
+
+  /// Reads one line with its end, and says what it asks for.
+  ///
+  /// - Returns: Whether libcurl is to read on. The body of a no it would read to its end, byte by byte and as long as
+  ///   there are any, and do nothing else of the loop meanwhile.
+  mutating func read(
+    _ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle, _ route: CurlRoute, _ sink: (any CurlProxySink)?
+  ) -> Bool {
+    // TLS within that is not begun yet.
+    if route.proxy?.kind == .https { handle.proxyTLS = martlet_easy_tls(handle.easy) }
+    if let (status, fields) = read(line) { sink?.refused(status, fields) }
+    let isEnd = line.count <= 2 && (line.first == 0x0D || line.first == 0x0A)
+    return !isTooLarge && !(isEnd && route.refusal(handle.easy) != nil)
+  }
+
+  /// Reads one line with its end.
+  ///
+  /// - Returns: Status and fields of a head that is whole, if it asks for credentials.
+  mutating func read(_ line: UnsafeBufferPointer<UInt8>) -> (Int, ReceivedFields)? {
+    bytes += line.count
+    lines += 1
+    do {
+      guard case .final(let head)? = try reader?.read(line) else { return nil }
+      reader = nil
+      // 401 is what tinyproxy says to wrong credentials.
+      return head.status == 407 || head.status == 401 ? (head.status, head.fields) : nil
+    } catch {
+      // libcurl has understood its status, and that decides.
+      reader = nil
+      return nil
+    }
+  }
+}

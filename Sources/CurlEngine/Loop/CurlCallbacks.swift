@@ -1,0 +1,100 @@
+import CMartletShim
+
+/// libcurl's way back into Swift.
+///
+/// What it hands back is the ``CurlHandle`` or the ``CurlLoop``, both of which outlive every call.
+enum CurlCallbacks {
+  private static let failed = 0  // Any number but the one asked for.
+  private static let pause = 0x1000_0001  // CURL_WRITEFUNC_PAUSE and CURL_READFUNC_PAUSE
+  private static let abortReading = 0x1000_0000  // CURL_READFUNC_ABORT
+
+  static func handle(_ pointer: UnsafeMutableRawPointer) -> CurlHandle {
+    Unmanaged<CurlHandle>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  private static func loop(_ pointer: UnsafeMutableRawPointer) -> CurlLoop {
+    Unmanaged<CurlLoop>.fromOpaque(pointer).takeUnretainedValue()
+  }
+
+  private static let easy = martlet_curl_callbacks(
+    head: { bytes, size, count, pointer in
+      guard let pointer else { return failed }
+      let length = size &* count
+      let lines = UnsafeRawBufferPointer(start: bytes, count: length).bindMemory(to: UInt8.self)
+      return handle(pointer).received(lines) ? length : failed
+    },
+    body: { bytes, size, count, pointer in
+      guard let pointer else { return failed }
+      let length = size &* count
+      // Nothing is a whole answer to nothing.
+      guard length > 0 else { return 0 }
+      switch handle(pointer).transfer?.received(UnsafeRawBufferPointer(start: bytes, count: length)) {
+      case .taken: return length
+      case .wait: return pause
+      case .stop, nil: return failed
+      }
+    },
+    read: { bytes, size, count, pointer in
+      guard let pointer else { return abortReading }
+      let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size &* count)
+      switch handle(pointer).transfer?.read(into: buffer) {
+      case .bytes(let count): return count
+      case .wait: return pause
+      case .failed, nil: return abortReading
+      }
+    },
+    seek: { pointer, offset, origin in
+      guard let pointer, offset == 0, origin == 0 else { return 1 }  // CURL_SEEKFUNC_FAIL
+      let handle = handle(pointer)
+      return handle.transfer?.canRewind == true ? 0 : 1
+    },
+    ready: { pointer, remote, local, port, localPort in
+      guard let pointer else { return 1 }  // CURL_PREREQFUNC_ABORT
+      return handle(pointer).willSend(to: remote, port, from: local, localPort) ? 0 : 1
+    },
+    opened: { pointer, socket, _ in
+      guard let pointer else { return 1 }  // CURL_SOCKOPT_ERROR
+      let handle = handle(pointer)
+      handle.loop.opened(socket)
+      // No connection for sending a request once more.
+      return handle.transfer?.sends.mayConnect == false ? 1 : 0
+    },
+    opening: { pointer, _, address in
+      guard let pointer, let address, handle(pointer).mayConnect(to: address) else { return -1 }  // CURL_SOCKET_BAD
+      return martlet_socket_new(address)
+    },
+    closed: { pointer, socket in
+      if let pointer { loop(pointer).closed(socket) }
+      martlet_close(socket)
+      return 0
+    },
+    logged: { _, type, bytes, count, pointer in
+      if let pointer { handle(pointer).logged(type, bytes, count) }
+      return 0
+    })
+
+  private static let multi = martlet_multi_callbacks(
+    socket: { easy, socket, what, pointer, _ in
+      if let pointer { loop(pointer).watch(socket, what, for: easy) }
+      return 0
+    },
+    timer: { _, milliseconds, pointer in
+      if let pointer { loop(pointer).setTimer(milliseconds) }
+      return 0
+    })
+
+  static func prepare(_ handle: CurlHandle, error: UnsafeMutablePointer<CChar>) -> CInt {
+    let code = withUnsafePointer(to: easy) {
+      martlet_easy_prepare(
+        handle.easy, $0, Unmanaged.passUnretained(handle).toOpaque(),
+        Unmanaged.passUnretained(handle.loop).toOpaque(), error)
+    }
+    return code == 0 ? handle.loop.connections.apply(to: handle.easy) : code
+  }
+
+  static func makeMulti(
+    _ owner: UnsafeMutableRawPointer, _ settings: CurlConnectionSettings
+  ) -> UnsafeMutableRawPointer? {
+    withUnsafePointer(to: multi) { martlet_multi_new($0, owner, settings.perHost, settings.total) }
+  }
+}

@@ -1,0 +1,83 @@
+package import MartletBase
+import Synchronization
+
+/// The engines of one client, each of which is opened by the first exchange for it.
+///
+/// Engines share no connections. So each origin has a home among those of the usual kind, and an exchange goes elsewhere
+/// only if its home has as many exchanges, of whatever origin, as one connection carries.
+package struct CurlEngines {
+  private var usual: [CurlEngine?]
+  /// Those for exchanges that share no connections with the usual ones.
+  private var others: [CurlSharing: CurlEngine] = [:]
+
+  /// - Parameter threads: How many engines of the usual kind there may be.
+  package init(threads: Int) { usual = Array(repeating: nil, count: max(1, threads)) }
+
+  /// Those that are open.
+  package var mailboxes: [CurlMailbox] { usual.compactMap { $0?.mailbox } + others.values.map(\.mailbox) }
+
+  /// Opens the engine for an exchange, unless it is open.
+  ///
+  /// - Parameters:
+  ///   - sharing: With whom it shares connections.
+  ///   - origin: Whom it goes to.
+  ///   - streams: How many exchanges a connection carries that it could share.
+  ///   - settings: What is set on its connections.
+  /// - Returns: The engine, and its part in the load of that, where there are several to choose from; `nil` if the system
+  ///   refuses a descriptor.
+  package mutating func open(
+    for sharing: CurlSharing, _ origin: Origin, streams: @autoclosure () -> Int,
+    _ settings: @autoclosure () -> CurlConnectionSettings
+  ) -> (mailbox: CurlMailbox, share: LoadShare?)? {
+    guard sharing == .agreed else {
+      if others[sharing] == nil { others[sharing] = CurlEngine(settings()) }
+      return others[sharing].map { ($0.mailbox, nil) }
+    }
+    var index = 0
+    if usual.count > 1 {
+      let home = Int(UInt(bitPattern: origin.hashValue) % UInt(usual.count))
+      index = Self.choice(home: home, loads: usual.map { $0?.mailbox.load.value ?? 0 }, streams: streams())
+    }
+    if usual[index] == nil { usual[index] = CurlEngine(settings()) }
+    guard let mailbox = (usual[index] ?? usual.lazy.compactMap { $0 }.first)?.mailbox else { return nil }
+    return (mailbox, usual.count > 1 ? LoadShare(mailbox.load) : nil)
+  }
+
+  /// Which of several engines an exchange goes to.
+  ///
+  /// - Parameters:
+  ///   - home: Where its origin's connections are, unless they are many.
+  ///   - loads: How many exchanges each engine has.
+  ///   - streams: How many exchanges one connection carries.
+  /// - Returns: The home, or the one with the fewest exchanges if that has fewer and the home has too many for one
+  ///   connection.
+  package static func choice(home: Int, loads: [Int], streams: Int) -> Int {
+    guard loads[home] >= streams, let least = loads.indices.min(by: { loads[$0] < loads[$1] }) else { return home }
+    return loads[least] < loads[home] ? least : home
+  }
+}
+
+/// How many exchanges an engine has.
+package final class EngineLoad: Sendable {
+  private let count = Atomic(0)
+
+  package var value: Int { count.load(ordering: .relaxed) }
+
+  fileprivate func add(_ more: Int) { count.add(more, ordering: .relaxed) }
+}
+
+/// The part of one exchange in the load of its engine, until its end.
+package final class LoadShare: Sendable {
+  private let load: EngineLoad
+  private let isOver = Atomic(false)
+
+  package init(_ load: EngineLoad) {
+    self.load = load
+    load.add(1)
+  }
+
+  deinit { end() }
+
+  /// Ends it; more than once does nothing.
+  package func end() { if !isOver.exchange(true, ordering: .relaxed) { load.add(-1) } }
+}

@@ -1,0 +1,156 @@
+import Foundation
+
+/// Undoes one coding of a body.
+///
+/// ```
+///   empty ──first byte──▶ inside ──end of the stream──▶ ended ──no stream──▶ ignoring
+///                           ▲                             │
+///                           └──────── another one ────────┘
+/// ```
+///
+/// Coded bytes are read where they are. Only what could not be decoded yet is copied and waits here.
+final class CodingStage {
+  typealias Problem = ResponseHeadReader.Problem
+
+  /// Where a step puts what it makes; grows with what comes.
+  final class Scratch {
+    private var memory: UnsafeMutableBufferPointer<UInt8>?
+
+    deinit { memory?.deallocate() }
+
+    func room(for count: Int) -> UnsafeMutableBufferPointer<UInt8> {
+      if let memory, memory.count >= count { return memory }
+      memory?.deallocate()
+      let made = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: count)
+      memory = made
+      return made
+    }
+  }
+
+  private enum State { case empty, inside, ended, ignoring }
+
+  private static let smallestStep = 1 << 10
+  /// How many coded bytes may be taken in a row without one made of them, such as empty members of gzip.
+  static let maximumBarrenBytes = 1 << 20
+
+  private let coding: ContentCoding
+  private var decoder: UnsafeMutableRawPointer?
+  private var state = State.empty
+  /// The caller's bytes, for as long as it lends them.
+  private var lent: UnsafeBufferPointer<UInt8>?
+  private var kept = Data()
+  /// How many of the bytes were taken.
+  private var offset = 0
+  /// Whether the last step ended for lack of room.
+  private var wasFull = false
+  /// The number of bytes taken since the last one was made.
+  private var barren = 0
+  /// The number of bytes made in all.
+  private(set) var made: Int64 = 0
+
+  init(_ coding: ContentCoding) { self.coding = coding }
+
+  deinit { if let decoder { coding.free(decoder) } }
+
+  /// Whether the coding's own end has come; a body of no bytes at all is one that was not coded.
+  var isWhole: Bool { state != .inside }
+
+  private var rest: Int { (lent?.count ?? kept.count) - offset }
+
+  // MARK: Coded bytes, only to be given when there are none left
+
+  func lend(_ bytes: UnsafeBufferPointer<UInt8>) {
+    kept = Data()
+    lent = bytes
+    offset = 0
+  }
+
+  /// The lent bytes go away: keeps those that are left.
+  func takeBack() {
+    guard let lent else { return }
+    kept = Data(lent[offset...])
+    self.lent = nil
+    offset = 0
+  }
+
+  func keep(_ bytes: Data) {
+    kept = bytes
+    offset = 0
+  }
+
+  private func withRest<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    if let lent { return body(UnsafeBufferPointer(rebasing: lent[offset...])) }
+    return kept.withUnsafeBytes { body(UnsafeBufferPointer(rebasing: $0.bindMemory(to: UInt8.self)[offset...])) }
+  }
+
+  // MARK: Decoding
+
+  /// Decodes what there is, up to a step, or returns `nil` if that is nothing.
+  func decode(_ scratch: Scratch) throws(Problem) -> Data? {
+    while rest > 0 || wasFull {
+      guard let decoder = try open() else {
+        try count(taken: rest, made: 0)
+        return nil
+      }
+      if let piece = try step(decoder, scratch) { return piece }
+    }
+    return nil
+  }
+
+  /// The decoder of the stream that the rest belongs to, or `nil` if it belongs to none.
+  private func open() throws(Problem) -> UnsafeMutableRawPointer? {
+    if state == .inside { return decoder }
+    let first = withRest { $0.first } ?? 0
+    switch state {
+    case .inside, .ignoring: return nil
+    case .empty:
+      guard coding.mayBegin(with: first) else { throw corrupt }
+      guard let made = coding.makeDecoder(for: first) else {
+        throw Problem(message: "there is no memory to decode the body")
+      }
+      decoder = made
+    case .ended:
+      switch coding.sequel(first) {
+      case .stream: guard let decoder, coding.restart(decoder) else { throw corrupt }
+      case .ignored:
+        state = .ignoring
+        return nil
+      case .illegal: throw Problem(message: "the coded body goes on after its end (\(coding.name))")
+      }
+    }
+    state = .inside
+    return decoder
+  }
+
+  private func step(_ decoder: UnsafeMutableRawPointer, _ scratch: Scratch) throws(Problem) -> Data? {
+    let rest = rest
+    // Most texts shrink to a quarter or less, but small ones are many.
+    let wanted = min(max(rest, Self.smallestStep / 4), ContentDecoder.stepSize / 4) * 4
+    let output = scratch.room(for: wasFull ? ContentDecoder.stepSize : wanted)
+    guard let target = output.baseAddress else { throw corrupt }
+    var taken = rest
+    var count = output.count
+    let outcome = withRest { coding.decode(decoder, $0.baseAddress ?? UnsafePointer(target), &taken, target, &count) }
+    switch outcome {
+    case .ended: state = .ended
+    // A decoder that neither takes nor makes anything would do so for ever.
+    case .more: guard taken > 0 || count > 0 || rest == 0 else { throw corrupt }
+    case .corrupt: throw corrupt
+    case .windowTooLarge: throw Problem(message: "the coded body needs a window of more than 8 MiB (\(coding.name))")
+    }
+    try self.count(taken: taken, made: count)
+    wasFull = outcome == .more && count == output.count
+    return count > 0 ? Data(bytes: target, count: count) : nil
+  }
+
+  private func count(taken: Int, made count: Int) throws(Problem) {
+    offset += taken
+    made += Int64(count)
+    barren = count > 0 ? 0 : barren + taken
+    guard barren <= Self.maximumBarrenBytes else {
+      throw Problem(message: "the coded body goes on for more than 1 MiB without a byte of content (\(coding.name))")
+    }
+  }
+
+  private var corrupt: Problem { Problem(message: "the coded body is corrupt (\(coding.name))") }
+}

@@ -1,0 +1,267 @@
+package import MartletBase
+import Foundation
+
+/// Makes the head of a response of its lines, within limits.
+///
+/// ```
+///   status ─▶ fields ─▶ empty line ─▶ 1xx: status again │ final ─▶ trailers
+/// ```
+package struct ResponseHeadReader {
+  /// The most bytes of all heads and trailers of a response.
+  static let maximumBytes = 256 << 10
+  /// The most fields in them.
+  static let maximumFields = 1000
+  /// The most responses of status 1xx before the final one.
+  static let maximumInterim = 20
+
+  package struct Head {
+    package var status: Int
+    package var reason: String?
+    package var version: String
+    package var fields: ReceivedFields
+    var framing: Framing
+  }
+
+  /// What was seen of the fields that say how the body is written, so that nobody has to look for them.
+  struct Framing {
+    var hasTransferCoding = false
+    var hasContentCoding = false
+    /// The announced length; `nil` if there is none, or if it takes a closer look.
+    var length: Int64?
+    var lengthCount = 0
+  }
+
+  /// What a line led to.
+  enum Step {
+    case more
+    /// A response of status 1xx has come.
+    case interim
+    case final(Head)
+  }
+
+  /// What is wrong with a head.
+  package struct Problem: Error {
+    package let message: String
+  }
+
+  private(set) var hasBytes = false
+  private var bytes = 0
+  private var fieldCount = 0
+  private var interimCount = 0
+  private var start: (status: Int, reason: String?, version: String)?
+  /// The names and values of the fields, one after the other.
+  private var octets: [UInt8] = []
+  private var places: [ReceivedFields.Place] = []
+  private var framing = Framing()
+  private var isFinal = false
+  /// Whether the last trailer is one that was kept.
+  private var isKept = false
+
+  /// Reads one line with its end.
+  mutating func read(_ line: UnsafeBufferPointer<UInt8>) throws(Problem) -> Step {
+    hasBytes = true
+    bytes += line.count
+    guard bytes <= Self.maximumBytes else {
+      throw Problem(message: "the header fields have more than \(Self.maximumBytes) bytes")
+    }
+    var end = line.count
+    if end > 0, line[end - 1] == 0x0A { end -= 1 }
+    if end > 0, line[end - 1] == 0x0D { end -= 1 }
+    let content = UnsafeBufferPointer(rebasing: line[..<end])
+    guard !content.isEmpty else { return try endBlock() }
+    guard !Self.hasIllegalOctet(content) else {
+      throw Problem(message: "a header line has an illegal octet")
+    }
+    if start == nil {
+      start = try Self.statusLine(content)
+    } else {
+      fieldCount += 1
+      guard fieldCount <= Self.maximumFields else {
+        throw Problem(message: "there are more than \(Self.maximumFields) header fields")
+      }
+      if isFinal { trailer(content) } else { try field(content) }
+    }
+    return .more
+  }
+
+  private mutating func endBlock() throws(Problem) -> Step {
+    guard !isFinal else { return .more }
+    guard let start else { throw Problem(message: "the response has no status line") }
+    guard start.status < 200 else {
+      isFinal = true
+      let head = Head(
+        status: start.status, reason: start.reason, version: start.version,
+        fields: ReceivedFields(octets, places), framing: framing)
+      octets = []
+      places = []
+      return .final(head)
+    }
+    guard start.status != 101 else { throw Problem(message: "the server changed to a protocol that was not asked for") }
+    interimCount += 1
+    guard interimCount <= Self.maximumInterim else {
+      throw Problem(message: "there are more than \(Self.maximumInterim) interim responses")
+    }
+    self.start = nil
+    octets = []
+    places = []
+    framing = Framing()
+    return .interim
+  }
+
+  /// `HTTP/1.1 200 OK`, and what is left out of it in practice (RFC 9112 §4).
+  private static func statusLine(
+    _ line: UnsafeBufferPointer<UInt8>
+  ) throws(Problem) -> (status: Int, reason: String?, version: String) {
+    if let usual = usualStatusLine(line) { return usual }
+    let parts = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count > 1, parts[0].starts(with: "HTTP/".utf8), parts[1].count == 3,
+      let status = FieldSyntax.parseDigits(parts[1]), status >= 100
+    else { throw Problem(message: "the status line is malformed") }
+    let version = text(parts[0].dropFirst(5))
+    // HTTP/2 has none.
+    let reason = parts.count > 2 && version.hasPrefix("1") ? text(parts[2]) : nil
+    return (Int(status), reason, version)
+  }
+
+  /// The line as nearly every server writes it, read without allocating anything.
+  private static func usualStatusLine(
+    _ line: UnsafeBufferPointer<UInt8>
+  ) -> (status: Int, reason: String?, version: String)? {
+    guard line.count > 12, let base = line.baseAddress, memcmp(base, "HTTP/1.1 ", 9) == 0, line[12] == 0x20,
+      line[9] > 0x30
+    else { return nil }
+    var status = 0
+    for octet in line[9..<12] {
+      guard 0x30...0x39 ~= octet else { return nil }
+      status = status * 10 + Int(octet & 0x0F)
+    }
+    return (status, text(line[13...]), "1.1")
+  }
+
+  private mutating func field(_ line: UnsafeBufferPointer<UInt8>) throws(Problem) {
+    if FieldSyntax.isBlank(line[0]) {
+      // A folded line continues the one before (RFC 9112 §5.2).
+      guard goOn(with: line) else { throw Problem(message: "the first header line is folded") }
+      // Should it be the length that goes on, it takes a closer look.
+      framing.length = nil
+      return
+    }
+    guard let colon = Self.colon(in: line) else { throw Problem(message: "a header line has no name") }
+    let value = Self.trimmed(line[(colon + 1)...])
+    note(UnsafeBufferPointer(rebasing: line[..<colon]), value)
+    keep(line[..<colon], value)
+  }
+
+  /// The trailers that have come.
+  var trailers: ReceivedFields? { isFinal && !places.isEmpty ? ReceivedFields(octets, places) : nil }
+
+  /// Reads a line after the body: what is malformed there, or must not stand there, is dropped (RFC 9110 §6.5.1).
+  private mutating func trailer(_ line: UnsafeBufferPointer<UInt8>) {
+    if FieldSyntax.isBlank(line[0]) {
+      if isKept { _ = goOn(with: line) }
+      return
+    }
+    isKept = false
+    guard let colon = Self.colon(in: line), TrailerRules.allows(line[..<colon]) else { return }
+    isKept = true
+    keep(line[..<colon], Self.trimmed(line[(colon + 1)...]))
+  }
+
+  /// Where the name of a field ends, if there is one.
+  private static func colon(in line: UnsafeBufferPointer<UInt8>) -> Int? {
+    var colon = 0
+    while colon < line.count, FieldSyntax.isTokenOctet(line[colon]) { colon += 1 }
+    return colon > 0 && colon < line.count && line[colon] == 0x3A ? colon : nil
+  }
+
+  /// Adds a folded line to the value before it, if there is one.
+  private mutating func goOn(with line: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let last = places.indices.last else { return false }
+    let more = Self.trimmed(line[...])
+    guard !more.isEmpty else { return true }
+    if places[last].valueEnd > places[last].valueStart { octets.append(0x20) }
+    octets.append(contentsOf: more)
+    places[last].valueEnd = Int32(octets.count)
+    return true
+  }
+
+  private mutating func keep(_ name: Slice<UnsafeBufferPointer<UInt8>>, _ value: Slice<UnsafeBufferPointer<UInt8>>) {
+    if places.isEmpty {
+      octets.reserveCapacity(512)
+      places.reserveCapacity(16)
+    }
+    // All of it is less than `maximumBytes`.
+    let start = Int32(octets.count)
+    octets.append(contentsOf: name)
+    let end = Int32(octets.count)
+    octets.append(contentsOf: value)
+    places.append(
+      ReceivedFields.Place(nameStart: start, nameEnd: end, valueStart: end, valueEnd: Int32(octets.count)))
+  }
+
+  /// Takes note of what says how the body is written.
+  private mutating func note(_ name: UnsafeBufferPointer<UInt8>, _ value: Slice<UnsafeBufferPointer<UInt8>>) {
+    switch name.count {
+    case 14 where Self.isNamed(name, "content-length"):
+      framing.lengthCount += 1
+      let length = FieldSyntax.parseDigits(value).flatMap { Int64(exactly: $0) }
+      framing.length = framing.lengthCount == 1 ? length : nil
+    case 16 where Self.isNamed(name, "content-encoding"): framing.hasContentCoding = true
+    case 17 where Self.isNamed(name, "transfer-encoding"): framing.hasTransferCoding = true
+    default: break
+    }
+  }
+
+  /// Whether a name is one that is given in lower case and has as many octets.
+  private static func isNamed(_ name: UnsafeBufferPointer<UInt8>, _ known: StaticString) -> Bool {
+    let other = UnsafeBufferPointer(start: known.utf8Start, count: known.utf8CodeUnitCount)
+    for index in name.indices where FieldSyntax.lowercased(name[index]) != other[index] { return false }
+    return true
+  }
+
+  private static func hasIllegalOctet(_ line: UnsafeBufferPointer<UInt8>) -> Bool {
+    guard let base = line.baseAddress else { return false }
+    return memchr(base, 0, line.count) != nil || memchr(base, 0x0A, line.count) != nil
+      || memchr(base, 0x0D, line.count) != nil
+  }
+
+  private static func trimmed(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> Slice<UnsafeBufferPointer<UInt8>> {
+    guard let last = octets.lastIndex(where: { !FieldSyntax.isBlank($0) }) else { return octets.prefix(0) }
+    return octets[...last].drop { FieldSyntax.isBlank($0) }
+  }
+
+  private static func text(_ octets: Slice<UnsafeBufferPointer<UInt8>>) -> String {
+    ReceivedFields.text(UnsafeBufferPointer(rebasing: octets))
+  }
+}
+
+extension ResponseHeadReader.Head {
+  /// The length of the body as announced, and whether the announcement can be believed (RFC 9112 §6).
+  func bodyLength() throws(ResponseHeadReader.Problem) -> Int64? {
+    if !framing.hasTransferCoding {
+      if framing.lengthCount == 0 { return nil }
+      if let length = framing.length { return length }
+    }
+    let codings = fields.values(of: "Transfer-Encoding").flatMap { FieldSyntax.listMembers(of: $0) }
+    if !codings.isEmpty {
+      guard codings.count == 1, FieldSyntax.isSameName(codings[0], "chunked") else {
+        throw ResponseHeadReader.Problem(message: "the body has a transfer coding that was not asked for")
+      }
+      return nil
+    }
+    var length: Int64?
+    for field in fields.values(of: "Content-Length") {
+      for member in field.utf8.split(separator: 0x2C, omittingEmptySubsequences: false) {
+        let digits = FieldSyntax.trimmed(Substring(member))
+        guard let value = FieldSyntax.parseDigits(digits).flatMap({ Int64(exactly: $0) }) else {
+          throw ResponseHeadReader.Problem(message: "the Content-Length is no number, or too large")
+        }
+        guard length == nil || length == value else {
+          throw ResponseHeadReader.Problem(message: "there are two different values of Content-Length")
+        }
+        length = value
+      }
+    }
+    return length
+  }
+}

@@ -1,0 +1,133 @@
+import CMartletShim
+
+/// A chunked body as it came.
+struct RawChunks {
+  var end = ChunkEnd()
+  /// How many of the bytes that libcurl has handed over, and will once more, were taken.
+  var taken = 0
+  private var trailer: [UInt8] = []
+
+  /// Adds an octet to the trailers.
+  ///
+  /// - Returns: The line that ends with it.
+  mutating func line(_ octet: UInt8) -> [UInt8]? {
+    trailer.append(octet)
+    guard octet == 0x0A else { return nil }
+    defer { trailer = [] }
+    return trailer
+  }
+}
+
+/// Responses that end before their requests are sent.
+extension CurlTransfer {
+  /// There are bytes to send, or libcurl is not to wait for them any more.
+  ///
+  /// - Returns: Whether libcurl has to go on.
+  func fed() -> Bool {
+    guard holdsUpload || isUploadStopped, !isEnded else { return false }
+    if waits.contains(.up) { leaveUploadThrottle() }
+    endWaiting(for: [.bytes, .up])
+    return true
+  }
+
+  /// Has libcurl go on sending over HTTP/2 after a redirect: else it would leave the stream open, and never end.
+  func readStatusLine(_ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle) {
+    guard CurlLibrary.leavesStreamsOpen, upload != nil, line.starts(with: "HTTP/2 3".utf8) else { return }
+    _ = martlet_easy_set_number(handle.easy, CInt(martlet_opt_keep_sending_on_error), 1)
+  }
+
+  /// Sends no more of the request, to which the server has answered with a status from 300 on.
+  ///
+  /// libcurl does the same after such a head, unless the connection is closed after the response anyway.
+  func stopUpload(_ status: Int) {
+    guard let upload else { return }
+    // Of a body with a length libcurl does not take less.
+    if CurlLibrary.leavesStreamsOpen, !isAlone, status < 400, upload.length != nil { return }
+    isUploadStopped = true
+    upload.stop()
+    // Else it would wait for bytes before it ends.
+    if holdsUpload || !isAlone { mailbox.post(.fed(self)) }
+  }
+
+  /// Watches the raw bytes of a chunked body for its end: libcurl may not tell, or be kept from it by an error of sending.
+  func watchChunks(_ handle: CurlHandle) {
+    guard job.hasBody, !hasSentAll(handle) else { return }
+    chunks = RawChunks()
+    if CurlLibrary.showsRawBody {
+      handle.showRawBody()
+    } else {
+      _ = martlet_easy_set_number(handle.easy, CInt(martlet_opt_transfer_decoding), 0)
+    }
+  }
+
+  /// Takes bytes of the body from libcurl.
+  func received(_ bytes: UnsafeRawBufferPointer) -> CurlBody.Reply {
+    guard !CurlLibrary.showsRawBody, var raw = chunks else { return receivedBody(bytes) }
+    // What was not taken comes once more.
+    var rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(raw.taken))
+    while !rest.isEmpty {
+      var end = raw.end
+      let (count, kind) = end.readNext(rest)
+      let part = UnsafeRawBufferPointer(rebasing: rest[..<count])
+      if kind == .data {
+        let reply = receivedBody(part)
+        guard case .taken = reply else {
+          raw.taken = bytes.count - rest.count
+          chunks = raw
+          return reply
+        }
+      } else if kind == .trailers, let handle, let line = raw.line(part[0]) {
+        guard line.withUnsafeBufferPointer({ receivedLine($0, handle) }) else { return .stop }
+      }
+      raw.end = end
+      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    }
+    raw.taken = 0
+    chunks = raw
+    if raw.end.hasEnded { handle?.loop.mayBeAnswered.append(self) }
+    return .taken
+  }
+
+  /// Has the loop look whether the response is complete by its length.
+  func noteLength() { if job.hasBody, received == expected { handle?.loop.mayBeAnswered.append(self) } }
+
+  /// How the response has ended though libcurl still sends.
+  ///
+  /// - Parameters:
+  ///   - handle: Its handle, as long as it has one.
+  ///   - isReading: Whether libcurl wants more of the response, as far as known.
+  /// - Returns: The code that libcurl would end with, or `nil` if the response goes on.
+  func endOfResponse(_ handle: CurlHandle?, isReading: Bool) -> CInt? {
+    guard sends.count > 0, !isPaused, undecided == nil else { return nil }
+    guard body != nil else { return isReading ? nil : 52 }  // GOT_NOTHING
+    if isExpectationRefused { return isReading ? nil : 42 }  // ABORTED_BY_CALLBACK
+    guard isAlone else {
+      guard let handle, !hasSentAll(handle) else { return nil }
+      if let expected, received == expected { return 0 }
+      // It is about to be told that nothing more is sent, and ends then.
+      if isUploadStopped, holdsUpload { return nil }
+      // Of a connection that others use libcurl reads on. On one of its own it stops when the stream was reset, without an
+      // error, and of what came with that libcurl 7.88 loses the last piece.
+      return !isReading && handle.isAloneOnConnection ? 18 : nil
+    }
+    let isWhole: Bool? =
+      if let expected {
+        received == expected
+      } else if overhead != nil {
+        chunks?.end.hasEnded
+      } else { !isReading }
+    guard let isWhole else { return nil }
+    return isWhole ? 0 : isReading ? nil : 18  // PARTIAL_FILE
+  }
+
+  /// Whether the request was sent over HTTP/2, and the response has begun.
+  var isSentOverHTTP2: Bool { body != nil && !isAlone && !isPaused && upload?.isAtEnd == true }
+
+  /// Whether libcurl has written the whole request body.
+  private func hasSentAll(_ handle: CurlHandle) -> Bool {
+    guard let upload else { return true }
+    // Of trailers and of the last chunk libcurl does not tell whether they are written.
+    guard upload.trailers == nil, upload.isAtEnd, upload.length != nil || !isAlone else { return false }
+    return martlet_easy_sent_count(handle.easy) >= upload.offset
+  }
+}

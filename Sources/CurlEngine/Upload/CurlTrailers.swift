@@ -1,0 +1,40 @@
+import MartletBase
+import CMartletShim
+
+/// The trailers of one exchange on their way to libcurl, which asks for them as soon as it knows of the body's end.
+package final class CurlTrailers: Sendable {
+  package typealias Field = (name: String, value: String)
+
+  private let source: @Sendable () async throws -> [Field]
+  private let fields = Locked<[Field]>([])
+
+  package init(_ source: @escaping @Sendable () async throws -> [Field]) { self.source = source }
+
+  /// Makes the fields; to be called after the last bytes of the body, and before its end is told.
+  func make() async throws {
+    let made = try await source()
+    fields.withLock { $0 = made }
+  }
+
+  private static let ask: martlet_curl_trailers = { list, pointer in
+    guard let list, let pointer, let trailers = CurlCallbacks.handle(pointer).transfer?.upload?.trailers else {
+      return 1  // CURL_TRAILERFUNC_ABORT
+    }
+    for field in trailers.fields.withLock({ $0 }) {
+      // libcurl leaves out what has no blank there.
+      guard let longer = martlet_list_append(list.pointee, "\(field.name): \(FieldSyntax.trimmed(field.value))")
+      else {
+        return 1
+      }
+      list.pointee = longer
+    }
+    return 0  // CURL_TRAILERFUNC_OK
+  }
+
+  /// Has libcurl ask for the trailers of a handle's transfer when its body has ended.
+  ///
+  /// - Returns: libcurl's code.
+  static func prepare(_ handle: CurlHandle) -> CInt {
+    martlet_easy_set_trailers(handle.easy, ask, Unmanaged.passUnretained(handle).toOpaque())
+  }
+}

@@ -1,0 +1,211 @@
+import CMartletShim
+import Dispatch
+package import Foundation
+import Synchronization
+
+/// The body of one request, read once, without ever keeping the loop waiting.
+///
+/// Bytes in memory are copied to libcurl. A file is read where its bytes are in the system's cache, and elsewhere by
+/// another thread. A stream is read by a task, which begins when libcurl first asks for bytes, so that a body that can be
+/// sent once is not used up by a request that comes to nothing before.
+///
+/// `@unchecked Sendable`: it is made by the caller and then used under the lock of the loop alone, but for ``stop()``
+/// and what the task and the other thread use, which is constant or locked.
+package final class CurlUpload: @unchecked Sendable {
+  /// What became of a wish for bytes.
+  enum Piece {
+    case bytes(Int)
+    /// There are none now; `onBytes` is called when there are.
+    case wait
+    case failed(CurlFailure)
+  }
+
+  /// Where the bytes come from.
+  package enum Source {
+    case data(Data)
+    /// A descriptor, which is closed at the end.
+    case file(CInt)
+    case stream(any UploadStream)
+  }
+
+  /// How much of a file is read at a time by another thread.
+  private static let block = 1 << 20
+
+  /// How long libcurl waits for the leave that a server was asked for, in microseconds.
+  package static let leavePatience: Int64 = 1_000_000
+
+  /// The number of bytes, if it is known.
+  let length: Int64?
+  private let source: Source
+  /// What follows the body.
+  let trailers: CurlTrailers?
+  private let buffer = UploadBuffer()
+  /// How many bytes libcurl was given.
+  private(set) var offset: Int64 = 0
+  private var hasEnded = false
+  private var isStarted = false
+  /// Whether another thread reads the next block: libcurl may ask again, though it was told to wait.
+  private var isFetching = false
+  /// When the server was asked for leave, until it gave it.
+  private var askedAt: Int64?
+  private var onSilence: (@Sendable () -> Void)?
+  private let wasRead = Atomic(false)
+  private var onBytes: @Sendable () -> Void = {}
+  private var onFailure: @Sendable (any Error) -> Void = { _ in }
+
+  package init(_ source: Source, length: Int64?, trailers: CurlTrailers? = nil) {
+    (self.source, self.length, self.trailers) = (source, length, trailers)
+  }
+
+  deinit { if case .file(let file) = source { martlet_close(file) } }
+
+  /// Says whom to tell of bytes after ``Piece/wait``, and of an error; to be called before anything else.
+  func attach(onBytes: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (any Error) -> Void) {
+    self.onBytes = onBytes
+    self.onFailure = onFailure
+  }
+
+  /// Says whom to tell if the server lets the time pass that it has to give leave.
+  package func asksLeave(onSilence: @escaping @Sendable () -> Void) { self.onSilence = onSilence }
+
+  /// Whether it never has to wait for its bytes.
+  var isInMemory: Bool { if case .data = source, case nil = onSilence { true } else { false } }
+
+  /// The head is about to be sent.
+  func willBeAsked() { if onSilence != nil { askedAt = martlet_microseconds() } }
+
+  /// Whether nothing was asked for yet; from any thread.
+  package var isUnread: Bool { !wasRead.load(ordering: .acquiring) }
+
+  /// libcurl has begun to ask for bytes: the server has given leave, or let the time pass.
+  func noteAnswer() {
+    wasRead.store(true, ordering: .releasing)
+    guard let askedAt else { return }
+    self.askedAt = nil
+    if martlet_microseconds() - askedAt >= Self.leavePatience { onSilence?() }
+  }
+
+  /// Whether libcurl was given all of it.
+  var isAtEnd: Bool { hasEnded || offset == length }
+
+  /// Whether nothing was read yet.
+  var isAtStart: Bool { offset == 0 }
+
+  /// Nothing is wanted any more; from any thread.
+  func stop() { buffer.stop() }
+
+  /// Reads the next bytes, 0 at the end.
+  func read(into target: UnsafeMutableRawBufferPointer) -> Piece {
+    switch source {
+    case .data(let data):
+      let count = min(target.count, data.count - Int(offset))
+      let start = data.startIndex + Int(offset)
+      data.copyBytes(to: target, from: start..<(start + count))
+      offset += Int64(count)
+      return .bytes(count)
+    case .file(let file): return read(file, into: target)
+    case .stream(let stream):
+      if !isStarted { start(stream) }
+      return take(into: target)
+    }
+  }
+
+  private func take(into target: UnsafeMutableRawBufferPointer) -> Piece {
+    switch buffer.take(into: target) {
+    case .bytes(let count):
+      offset += Int64(count)
+      return .bytes(count)
+    case .end:
+      hasEnded = true
+      return .bytes(0)
+    case .none: return .wait
+    // Not the end, for which the server would take it.
+    case .stopped: return .failed(.uploadStopped)
+    }
+  }
+
+  // MARK: Streams
+
+  /// Starts the task that reads a stream, no faster than its bytes are taken.
+  private func start(_ stream: any UploadStream) {
+    isStarted = true
+    stream.begin()
+    let task = Task { [buffer, onBytes, onFailure, trailers] in
+      do {
+        try await stream.send { piece in
+          if buffer.append(piece) { onBytes() }
+          try await buffer.room()
+        }
+        try await trailers?.make()
+        if buffer.finish() { onBytes() }
+      } catch {
+        // What it comes to after it was stopped is nobody's concern.
+        if buffer.stop(isFailure: true) { onFailure(error) }
+      }
+    }
+    // On a queue: cancelling runs handlers of the stream, and the loop may be what stops it.
+    buffer.onStop { DispatchQueue.global().async { task.cancel() } }
+  }
+
+  // MARK: Files
+
+  private func read(_ file: CInt, into target: UnsafeMutableRawBufferPointer) -> Piece {
+    let rest = (length ?? 0) - offset
+    let count = Int(clamping: min(Int64(target.count), rest))
+    guard count > 0, let base = target.baseAddress else { return .bytes(0) }
+    let taken = take(into: target)
+    guard case .wait = taken else {
+      isFetching = false
+      return taken
+    }
+    if isFetching { return .wait }
+    let got = martlet_read_now(file, base, count, offset)
+    guard got > 0 else {
+      fetch(file, at: offset, count: Int(clamping: min(Int64(Self.block), rest)))
+      return .wait
+    }
+    if let problem = Self.problem(file, got, endingAt: offset + got == length ? length : nil) {
+      return .failed(problem)
+    }
+    offset += got
+    return .bytes(Int(got))
+  }
+
+  /// Has another thread read a block that is not in the system's cache, or was not read at once for another reason.
+  private func fetch(_ file: CInt, at offset: Int64, count: Int) {
+    isFetching = true
+    DispatchQueue.global(qos: .userInitiated).async { [self] in
+      guard !buffer.isStopped else { return }
+      var block = Data(count: count)
+      let got = block.withUnsafeMutableBytes { bytes in
+        bytes.baseAddress.map { martlet_read(file, $0, bytes.count, offset) } ?? -1
+      }
+      if let problem = Self.problem(file, got, endingAt: offset + got == length ? length : nil) {
+        if buffer.stop(isFailure: true) { onFailure(problem) }
+        return
+      }
+      if buffer.append(block.prefix(Int(got))) { onBytes() }
+    }
+  }
+
+  /// What is wrong with a piece of a file, which may be the last one.
+  private static func problem(_ file: CInt, _ got: Int64, endingAt end: Int64?) -> CurlFailure? {
+    if got < 0 { return .bodyFile("the body file could not be read") }
+    if got == 0 { return .bodyFile("the body file got shorter while it was sent") }
+    // Before the last bytes leave: with them the request would be whole.
+    var beyond: UInt8 = 0
+    guard let end, martlet_read(file, &beyond, 1, end) > 0 else { return nil }
+    return .bodyFile("the body file got longer while it was sent")
+  }
+}
+
+/// What a streamed request body is read from.
+package protocol UploadStream: AnyObject, Sendable {
+  /// It is about to be read.
+  func begin()
+  /// Reads it to its end.
+  ///
+  /// - Parameter take: Gets each piece that is not empty; the next one is asked for when it has returned.
+  /// - Throws: What `take` throws, and what is wrong with the source.
+  func send(to take: (Data) async throws -> Void) async throws
+}

@@ -1,0 +1,32 @@
+/// The transfers of a loop that have a request body, and when to look whether they move.
+struct RunningUploads {
+  private static let shortestInterval: Int64 = 5_000
+
+  private var running: [(transfer: CurlTransfer, pace: UploadPace)] = []
+  var isEmpty: Bool { running.isEmpty }
+  /// When to look, in microseconds.
+  private(set) var time: Int64?
+
+  mutating func add(_ transfer: CurlTransfer, at now: Int64) {
+    running.append((transfer, UploadPace()))
+    if let interval = Self.interval(transfer) { time = min(time ?? .max, now + interval) }
+  }
+
+  mutating func remove(_ transfer: CurlTransfer) {
+    running.removeAll { $0.transfer === transfer }
+    if running.isEmpty { time = nil }
+  }
+
+  /// Has each of them looked at.
+  mutating func look(at now: Int64, _ body: (CurlTransfer, inout UploadPace) -> Void) {
+    time = running.compactMap { Self.interval($0.transfer) }.min().map { now + $0 }
+    for index in running.indices { body(running[index].transfer, &running[index].pace) }
+  }
+
+  /// How often to look, in microseconds: several times within the limit for silence; `nil` without one.
+  private static func interval(_ transfer: CurlTransfer) -> Int64? {
+    transfer.job.silenceLimit.map {
+      max(shortestInterval, Int64(min(max($0, .zero), .seconds(3600)) / .microseconds(4)))
+    }
+  }
+}

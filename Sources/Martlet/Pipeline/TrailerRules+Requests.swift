@@ -1,0 +1,38 @@
+import MartletBase
+
+extension TrailerRules {
+  /// The most bytes of the trailers of a request: libcurl's own limit, less the end.
+  static let maximumBytes = (64 << 10) - 64
+
+  /// Checks the names of trailers that a request announces.
+  ///
+  /// - Throws: ``InvalidInput``.
+  static func check(names: [String]) throws(InvalidInput) {
+    guard !names.isEmpty else { throw InvalidInput("trailers without a name: name those that follow the body") }
+    for name in names {
+      let shown = InvalidInput.printable(name)
+      guard FieldSyntax.isToken(name) else { throw InvalidInput("the trailer name '\(shown)' is not a token") }
+      guard allows(name.utf8) else {
+        throw InvalidInput("'\(shown)' cannot be a trailer (RFC 9110 §6.5.1): make it a header field")
+      }
+    }
+  }
+
+  /// Checks the trailers that follow a body.
+  ///
+  /// - Throws: ``InvalidInput``, which quotes no value.
+  static func check(_ trailers: HTTPHeaders, names: [String]) throws(InvalidInput) {
+    try FieldRules.check(trailers)
+    var bytes = 0
+    for field in trailers {
+      bytes += field.name.utf8.count + field.value.utf8.count + 4
+      guard names.contains(where: { FieldSyntax.isSameName($0, field.name) }) else {
+        let name = InvalidInput.printable(field.name)
+        throw InvalidInput("the trailer '\(name)' was not announced: add its name to those of the body")
+      }
+    }
+    guard bytes <= maximumBytes else {
+      throw InvalidInput("the trailers of the request have \(bytes) bytes; at most \(maximumBytes) are sent")
+    }
+  }
+}

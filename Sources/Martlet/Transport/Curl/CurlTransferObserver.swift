@@ -1,7 +1,0 @@
-#if os(Linux)
-  /// Who follows a transfer to its end.
-  protocol CurlTransferObserver: AnyObject, Sendable {
-    /// The loop is done with it; bytes may still wait for the reader. Called on any thread, perhaps more than once.
-    func transferIsOver(_ transfer: CurlTransfer)
-  }
-#endif
