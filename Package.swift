@@ -13,17 +13,8 @@ let settings: [SwiftSetting] =
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
   ] + (isStrict ? [.treatAllWarnings(as: .error)] : [])
 
-// The engine is for Linux.
-#if os(Linux)
-  let engine: [Target] = [
-    .target(name: "CurlEngine", dependencies: ["CMartletShim", "MartletBase"], swiftSettings: settings)
-  ]
-#else
-  let engine: [Target] = []
-#endif
-
-/// What builds on the engine where that is.
-let withEngine: [Target.Dependency] = engine.map { .target(name: $0.name, condition: .when(platforms: [.linux])) }
+// The engine compiles everywhere, and is part of what is for Linux.
+let withEngine: [Target.Dependency] = [.target(name: "CurlEngine", condition: .when(platforms: [.linux]))]
 
 let package = Package(
   name: "Martlet",
@@ -33,10 +24,11 @@ let package = Package(
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
     .executable(name: "martlet", targets: ["MartletTool"]),
   ],
-  targets: engine + [
+  targets: [
     .target(name: "CMartletShim", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     // What the engine and the library are both made of.
     .target(name: "MartletBase", swiftSettings: settings),
+    .target(name: "CurlEngine", dependencies: ["CMartletShim", "MartletBase"], swiftSettings: settings),
     .target(name: "Martlet", dependencies: ["CMartletShim", "MartletBase"] + withEngine, swiftSettings: settings),
     .target(name: "MartletTesting", dependencies: ["Martlet", "MartletBase"], swiftSettings: settings),
     // Not named `martlet`: its build folder would be the library's on a file system that ignores case.

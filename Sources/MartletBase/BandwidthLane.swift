@@ -6,8 +6,8 @@
 /// ```
 package final class BandwidthLane: Sendable {
   private struct State {
-    package var bucket: TokenBucket
-    package var queue: [ObjectIdentifier] = []
+    var bucket: TokenBucket
+    var queue: [ObjectIdentifier] = []
   }
 
   /// Shorter waits are not worth waking up for.

@@ -136,3 +136,15 @@ package struct CurlRoute: Sendable {
     return [12, 33].contains(problem) ? CurlRefusal(status: nil, isOfCredentials: true) : nil
   }
 }
+
+// Shows nothing of its own, so that no dump leaks a password.
+extension CurlRoute.Proxy: CustomStringConvertible, CustomReflectable {
+  package var description: String { name }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+// As above.
+extension CurlRoute.Handshake: CustomStringConvertible, CustomReflectable {
+  package var description: String { isNTLM ? "NTLM" : "Negotiate" }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}

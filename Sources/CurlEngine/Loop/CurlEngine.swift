@@ -46,7 +46,7 @@ package final class CurlMailbox: Sendable {
     var operations: [Operation] = []
     var isAsleep = false
     /// Whether there is a thread that takes the operations.
-    package var isRunning = false
+    var isRunning = false
   }
 
   /// What an operation leads to.

@@ -47,6 +47,12 @@ package struct CurlTLSSettings: Sendable {
   }
 }
 
+// Shows nothing of its own, so that no dump leaks a password or a key.
+extension CurlTLSSettings: CustomStringConvertible, CustomReflectable {
+  package var description: String { "\(trust)" }
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// How the connections of one loop are secured, and the sessions of TLS that they resume.
 ///
 /// What was read from files when it was named is handed to libcurl as files in memory: from those it reads once for all

@@ -1,6 +1,7 @@
 package import MartletBase
 
-/// Who hears how a transfer gets on; called under the lock of the loop, and so never to wait, nor to run anybody's code.
+/// Who hears how a transfer gets on, on any thread, and mostly under the lock of the loop: it must neither wait nor run
+/// anybody's code.
 package protocol CurlSink: AnyObject, Sendable {
   /// The transfer has come to a step.
   func reached(_ step: CurlStep)

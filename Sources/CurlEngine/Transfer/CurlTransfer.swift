@@ -26,7 +26,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     var token: Int?
     /// What the caller gets, until it is there to get it.
     var answer: Swift.Result<CurlAnswer, any Error>?
-    package var isAnswered = false
+    var isAnswered = false
     var caller: Suspension<CurlAnswer>?
   }
 

@@ -1,5 +1,4 @@
 import CMartletShim
-import Dispatch
 package import Foundation
 import Synchronization
 

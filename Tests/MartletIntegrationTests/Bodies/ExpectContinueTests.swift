@@ -1,10 +1,10 @@
 #if os(Linux)
-  @testable import MartletBase
   import Foundation
   import MartletTesting
   import TestSupport
   import Testing
 
+  @testable import MartletBase
   @testable import Martlet
 
   /// Leave to send a body (RFC 9110 §10.1.1).
@@ -115,6 +115,24 @@
       #expect(second.status == .ok && third.text == "x")
       #expect(Self.expectations(server) == ["100-continue", nil, nil, "100-continue", nil])
       #expect(client.activity.current.totals.failed == 0)
+    }
+
+    @Test(arguments: Lane.engines)
+    func `a 417 whose body never ends is left behind, and its connection is closed`(lane: Lane) async throws {
+      let endless = MockResponse.steps([
+        .text("HTTP/1.1 417 No\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), .waitForClose,
+      ])
+      let options = MockServer.Options(
+        sendsContinue: false, earlyAnswer: { $0.header("Expect") == nil ? nil : endless })
+      let server = try MockServer(options: options, answering: MockResponse.echo)
+      defer { server.stop() }
+      let client = lane.client()
+
+      let response = try await client.post(
+        RequestTarget(server.url), body: .text("x"), options: .expectsContinue(true))
+
+      #expect(response.text == "x")
+      #expect(await becomes { server.openConnections <= 1 })
     }
 
     @Test(arguments: Lane.engines)

@@ -1,9 +1,9 @@
 #if os(Linux)
-  @testable import MartletBase
   import Foundation
   import Martlet
   import TestSupport
 
+  @testable import MartletBase
   @testable import MartletTesting
 
   /// A server of one file, which serves ranges as RFC 9110 §14 says, or as a test wants it.

@@ -1,9 +1,10 @@
-@testable import MartletBase
 import Martlet
 import Foundation
 import MartletTesting
 import TestSupport
 import Testing
+
+@testable import MartletBase
 
 @Suite(.hangLimit)
 struct MockServerFaultTests {

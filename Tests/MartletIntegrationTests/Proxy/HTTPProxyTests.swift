@@ -1,6 +1,6 @@
 #if os(Linux)
-  @testable import MartletBase
   import Foundation
+  @testable import MartletBase
   @testable import Martlet
   import MartletTesting
   import TestSupport

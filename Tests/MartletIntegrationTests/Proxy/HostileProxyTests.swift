@@ -1,10 +1,10 @@
 #if os(Linux)
-  @testable import CurlEngine
   import Foundation
   import MartletTesting
   import TestSupport
   import Testing
 
+  @testable import CurlEngine
   @testable import Martlet
 
   /// Proxies that say anything to CONNECT, or never stop: on both lanes, with no limit of time that could end them.

@@ -1,9 +1,9 @@
 #if os(Linux)
-  @testable import MartletBase
   import Foundation
   import TestSupport
   import Testing
 
+  @testable import MartletBase
   @testable import Martlet
 
   /// Our parser of URLs and libcurl's never see two different hosts in one text: that would be a way around every check.

@@ -1,9 +1,9 @@
 #if os(Linux)
-  @testable import MartletBase
   import Foundation
   import TestSupport
   import Testing
 
+  @testable import MartletBase
   @testable import Martlet
 
   /// What processes do to a shelf that die while they write, share it, or are not let write.

@@ -1,10 +1,10 @@
 #if os(Linux)
-  @testable import CurlEngine
-  @testable import MartletBase
   import Foundation
   import TestSupport
   import Testing
 
+  @testable import CurlEngine
+  @testable import MartletBase
   @testable import Martlet
   @testable import MartletTool
 

@@ -1,9 +1,9 @@
 #if os(Linux)
-  @testable import MartletBase
   import Foundation
   import Martlet
   import TestSupport
 
+  @testable import MartletBase
   @testable import MartletTesting
 
   /// A server of one connection at a time whose every step a test decides: for what happens in an order, and not at a

@@ -1,6 +1,7 @@
-@testable import MartletBase
 import Foundation
 import Martlet
+
+@testable import MartletBase
 
 /// A body of equal pieces that counts how many were asked for, and tells when it goes away.
 final class UploadPieces: AsyncSequence, Sendable {

@@ -1,11 +1,11 @@
 #if os(Linux)
-  @testable import CurlEngine
-  @testable import MartletBase
   import CMartletShim
   import Foundation
   import TestSupport
   import Testing
 
+  @testable import CurlEngine
+  @testable import MartletBase
   @testable import Martlet
 
   @Suite(.hangLimit) struct AbandonedLookupsTests {

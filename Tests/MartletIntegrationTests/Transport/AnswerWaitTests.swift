@@ -1,7 +1,7 @@
 #if os(Linux)
+  import Foundation
   @testable import CurlEngine
   @testable import MartletBase
-  import Foundation
   @testable import Martlet
   import MartletTesting
   import TestSupport

@@ -1,10 +1,10 @@
 #if os(Linux)
-  @testable import MartletBase
   import Foundation
   import MartletTesting
   import TestSupport
   import Testing
 
+  @testable import MartletBase
   @testable import Martlet
 
   /// How requests end that a limit holds back, and what they cost until then.

@@ -1,8 +1,8 @@
 #if os(Linux)
-  @testable import CurlEngine
   import Foundation
   import MartletTesting
 
+  @testable import CurlEngine
   @testable import Martlet
 
   /// Bodies as the encoders of the four codings make them.

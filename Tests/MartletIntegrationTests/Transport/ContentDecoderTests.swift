@@ -1,9 +1,9 @@
 #if os(Linux)
-  @testable import CurlEngine
   import Foundation
   import TestSupport
   import Testing
 
+  @testable import CurlEngine
   @testable import Martlet
 
   @Suite(.hangLimit) struct ContentDecoderTests {

@@ -1,11 +1,11 @@
 #if os(Linux)
-  @testable import MartletBase
   import CMartletShim
   import Foundation
   import MartletTesting
   import TestSupport
   import Testing
 
+  @testable import MartletBase
   @testable import Martlet
 
   /// What the engine's loop keeps of transfers and connections, and for how long.

@@ -1,11 +1,11 @@
 #if os(Linux)
-  @testable import CurlEngine
   import Foundation
   import FoundationNetworking
   import MartletTesting
   import TestSupport
   import Testing
 
+  @testable import CurlEngine
   @testable import Martlet
 
   /// The tasks of the session over the engine: who gets one, and when it ends.

@@ -1,12 +1,12 @@
 #if os(Linux)
-  @testable import CurlEngine
-  @testable import MartletBase
   import Foundation
   import FoundationNetworking
   import MartletTesting
   import TestSupport
   import Testing
 
+  @testable import CurlEngine
+  @testable import MartletBase
   @testable import Martlet
 
   /// The tasks of the session over the engine: each one ends, whoever ends it.

@@ -1,10 +1,10 @@
 #if os(Linux)
-  @testable import MartletBase
   import Foundation
   import MartletTesting
   import TestSupport
   import Testing
 
+  @testable import MartletBase
   @testable import Martlet
 
   /// Streamed request bodies that end before the exchange, or are ended by it.

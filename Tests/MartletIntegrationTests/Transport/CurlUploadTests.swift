@@ -1,11 +1,11 @@
 #if os(Linux)
-  @testable import CurlEngine
-  @testable import MartletBase
   import Foundation
   import MartletTesting
   import TestSupport
   import Testing
 
+  @testable import CurlEngine
+  @testable import MartletBase
   @testable import Martlet
 
   /// Streamed request bodies over sockets; what all transports have to do is in the conformance cases.

@@ -1,10 +1,10 @@
 #if os(Linux)
-  @testable import CurlEngine
   import Foundation
   import MartletTesting
   import TestSupport
   import Testing
 
+  @testable import CurlEngine
   @testable import Martlet
 
   /// ``Decompression/off``, and bodies that swell.

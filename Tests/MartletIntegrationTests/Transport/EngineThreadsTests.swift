@@ -1,10 +1,10 @@
 #if os(Linux)
-  @testable import CurlEngine
   import Foundation
   import MartletTesting
   import TestSupport
   import Testing
 
+  @testable import CurlEngine
   @testable import Martlet
 
   /// Clients whose engine has several threads.

@@ -1,6 +1,6 @@
 #if os(Linux)
-  @testable import CurlEngine
   import Foundation
+  @testable import CurlEngine
   @testable import Martlet
   import MartletTesting
   import TestSupport

@@ -1,10 +1,11 @@
 #if os(Linux)
-  @testable import MartletBase
   import Foundation
   import Martlet
   import MartletTesting
   import TestSupport
   import Testing
+
+  @testable import MartletBase
 
   /// Fields after a body, of responses and of requests.
   @Suite(.hangLimit) struct TrailerTests {

@@ -1,7 +1,8 @@
-@testable import MartletBase
 import Foundation
 import Martlet
 import MartletTesting
+
+@testable import MartletBase
 
 /// Answers that a test gives one by one.
 final class Board: Sendable {

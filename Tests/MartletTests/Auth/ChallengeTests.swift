@@ -1,8 +1,8 @@
-@testable import MartletBase
 import Foundation
 import TestSupport
 import Testing
 
+@testable import MartletBase
 @testable import Martlet
 
 @Suite struct ChallengeTests {

@@ -1,9 +1,9 @@
-@testable import MartletBase
 import Foundation
 import MartletTesting
 import TestSupport
 import Testing
 
+@testable import MartletBase
 @testable import Martlet
 
 /// Nothing that a program prints by accident has a secret in it.

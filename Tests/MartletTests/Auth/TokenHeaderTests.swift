@@ -1,9 +1,9 @@
-@testable import MartletBase
 import Foundation
 import MartletTesting
 import TestSupport
 import Testing
 
+@testable import MartletBase
 @testable import Martlet
 
 /// Services that give a token for a name and a key, and want it in a field of their own.

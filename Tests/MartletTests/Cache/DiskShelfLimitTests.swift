@@ -1,8 +1,8 @@
-@testable import MartletBase
 import Foundation
 import TestSupport
 import Testing
 
+@testable import MartletBase
 @testable import Martlet
 
 /// What goes when there is too much, also of what other processes have stored.

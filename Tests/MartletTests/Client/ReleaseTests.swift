@@ -1,9 +1,9 @@
-@testable import MartletBase
 import Foundation
 import MartletTesting
 import TestSupport
 import Testing
 
+@testable import MartletBase
 @testable import Martlet
 
 /// Whatever a client was used for, nothing keeps it when that is over and nobody has it any more.

@@ -1,8 +1,8 @@
-@testable import MartletBase
 import Foundation
 import TestSupport
 import Testing
 
+@testable import MartletBase
 @testable import Martlet
 
 /// Random lines from random hosts: nothing crashes, and no cookie is ever outside its domain.

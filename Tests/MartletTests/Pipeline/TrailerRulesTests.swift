@@ -1,9 +1,9 @@
-@testable import MartletBase
 import Foundation
 import MartletTesting
 import TestSupport
 import Testing
 
+@testable import MartletBase
 @testable import Martlet
 
 /// What may follow the body of a request.

@@ -1,9 +1,9 @@
-@testable import MartletBase
 import Foundation
 import MartletTesting
 import TestSupport
 import Testing
 
+@testable import MartletBase
 @testable import Martlet
 
 @Suite(.hangLimit) struct ServerSentEventsTests {

@@ -1,5 +1,6 @@
-@testable import MartletBase
 import Martlet
+
+@testable import MartletBase
 
 /// What a body comes from, as closures.
 final class ClosureSource: BodyStream.Source {

@@ -1,8 +1,9 @@
-@testable import MartletBase
 import Foundation
 import Martlet
 import TestSupport
 import Testing
+
+@testable import MartletBase
 
 @Suite(.hangLimit) struct BodyStreamTests {
   struct Broken: Error, Equatable {}

@@ -1,7 +1,7 @@
-@testable import MartletBase
 import TestSupport
 import Testing
 
+@testable import MartletBase
 @testable import Martlet
 
 /// That a slot which is given on counts as one that was taken.

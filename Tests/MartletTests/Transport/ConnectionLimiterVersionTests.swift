@@ -1,7 +1,7 @@
-@testable import MartletBase
 import TestSupport
 import Testing
 
+@testable import MartletBase
 @testable import Martlet
 
 /// Connections and requests, which are two numbers where HTTP/2 is spoken.

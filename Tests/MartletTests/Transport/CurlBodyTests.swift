@@ -1,11 +1,11 @@
 #if os(Linux)
-  @testable import MartletBase
-  @testable import CurlEngine
   import Foundation
   import Synchronization
   import TestSupport
   import Testing
 
+  @testable import CurlEngine
+  @testable import MartletBase
   @testable import Martlet
 
   /// The body of a response between libcurl and its reader, without libcurl.

@@ -1,9 +1,9 @@
 #if os(Linux)
-  @testable import CurlEngine
   import CMartletShim
   import TestSupport
   import Testing
 
+  @testable import CurlEngine
   @testable import Martlet
 
   /// What libcurl's codes and texts become.

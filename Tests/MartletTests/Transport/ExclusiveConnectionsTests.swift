@@ -1,8 +1,8 @@
 #if os(Linux)
-  @testable import CurlEngine
-  @testable import MartletBase
   import Testing
 
+  @testable import CurlEngine
+  @testable import MartletBase
   @testable import Martlet
 
   @Suite(.hangLimit) struct ExclusiveConnectionsTests {

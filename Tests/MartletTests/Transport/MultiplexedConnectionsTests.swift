@@ -1,7 +1,7 @@
 #if os(Linux)
-  @testable import CurlEngine
   import Testing
 
+  @testable import CurlEngine
   @testable import Martlet
 
   @Suite(.hangLimit) struct MultiplexedConnectionsTests {

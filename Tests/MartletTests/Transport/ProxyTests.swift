@@ -1,6 +1,6 @@
-@testable import MartletBase
 import Testing
 
+@testable import MartletBase
 @testable import Martlet
 
 @Suite struct ProxyTests {

@@ -1,8 +1,8 @@
 #if os(Linux)
-  @testable import MartletBase
-  @testable import CurlEngine
   import Testing
 
+  @testable import CurlEngine
+  @testable import MartletBase
   @testable import Martlet
 
   /// What the heads of responses may be, whatever the library below lets through.

@@ -1,8 +1,8 @@
 #if os(Linux)
-  @testable import CurlEngine
   import TestSupport
   import Testing
 
+  @testable import CurlEngine
   @testable import Martlet
 
   @Suite(.hangLimit) struct UploadPaceTests {

@@ -1,7 +1,7 @@
-@testable import MartletBase
 import TestSupport
 import Testing
 
+@testable import MartletBase
 @testable import Martlet
 
 @Suite struct FieldSyntaxTests {

@@ -1,8 +1,8 @@
-@testable import MartletBase
 import Foundation
 import MartletTesting
 import Testing
 
+@testable import MartletBase
 @testable import Martlet
 
 #if os(Linux)

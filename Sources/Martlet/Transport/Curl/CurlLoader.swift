@@ -33,8 +33,10 @@
       let isAnswered = start(transfer)
       let answer = try await transfer.value()
       if isAnswered && awaitedCount.hasToYield() { await Task.yield() }
-      return isRefusal(answer, transfer)
-        ? try await sendUnasked(request, context) : StreamedResponse(answer, to: request)
+      guard isRefusal(answer, transfer) else { return StreamedResponse(answer, to: request) }
+      // Nobody reads it, and it may have no end.
+      answer.body.abandon()
+      return try await sendUnasked(request, context)
     }
 
     /// Sends once more, without asking for leave.

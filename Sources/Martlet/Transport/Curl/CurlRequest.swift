@@ -77,6 +77,7 @@
 
     /// The request target, if it has a percent-encoding in lower case, which libcurl may change.
     private func changeableTarget(through proxy: CurlRoute.Proxy?) -> String? {
+      guard url.utf8.contains(0x25) else { return nil }
       let bytes = Array(url.utf8)
       let isChanged = bytes.indices.dropLast(2).contains { index in
         bytes[index] == 0x25 && (bytes[index + 1] >= 0x61 || bytes[index + 2] >= 0x61)

@@ -1,8 +1,8 @@
-@testable import MartletBase
 import MartletTesting
 import TestSupport
 import Testing
 
+@testable import MartletBase
 @testable import Martlet
 
 @Suite(.hangLimit) struct WatchdogTests {
