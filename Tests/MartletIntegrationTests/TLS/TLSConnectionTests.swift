@@ -43,8 +43,14 @@
     /// One request may be answered, and another one sent on its connection, in one call of libcurl.
     @Test func `many requests at a time over HTTP/1 use as many connections`() async throws {
       let authority = try await CertificateAuthority()
-      let server = try await NginxServer(try await authority.identity(), "keepalive_requests 1000000;")
-      let client = client(.customRoots(pem: authority.root), connections: 48)
+      // However long a busy machine takes, no connection is closed for being idle.
+      let server = try await NginxServer(
+        try await authority.identity(), "keepalive_requests 1000000; keepalive_timeout 3600s;")
+      let client = Lane.curl.client { [root = authority.root] in
+        $0.tls = .customRoots(pem: root)
+        $0.maximumConnectionsPerHost = 48
+        $0.idleConnectionLifetime = .seconds(3600)
+      }
 
       let connections = try await withThrowingTaskGroup { group in
         for _ in 0..<48 {
