@@ -1,10 +1,10 @@
 /// What became of the addresses of a host: whether there is one that may be connected to.
 struct CurlAddressCheck {
-  /// Why the first address may not that may not.
+  /// Why the first refused address may not be connected to.
   private var reason: String?
   private var hasAddress = false
 
-  /// An address is about to be connected to, or is refused for a reason.
+  /// An address is about to be connected to, or is refused.
   mutating func note(refusal: String?) {
     guard let refusal else { return hasAddress = true }
     if reason == nil { reason = refusal }

@@ -18,13 +18,13 @@ package struct CurlJob: Sendable {
   package var asksLeave = false
   /// Whether it may be sent twice (RFC 9110 §9.2.2).
   package var isIdempotent = true
-  /// Whether no connection will do that is there already.
+  /// Whether it takes a new connection.
   package var needsNewConnection = false
   /// Whether the content codings of the response are undone.
   package var isDecoded = true
   /// How long the connection may take.
   package var connectLimit: Duration?
-  /// How long a body may be silent.
+  /// How long the server may be silent while it is sent a body.
   package var silenceLimit: Duration?
 
   package init(
