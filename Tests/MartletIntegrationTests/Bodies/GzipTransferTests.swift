@@ -25,7 +25,7 @@
 
     private static func mixed(_ count: Int) -> Data {
       var random = SeededGenerator(seed: 11)
-      return Data((0..<count).map { $0 % 1000 < 300 ? UInt8.random(in: 0...255, using: &random) : UInt8($0 % 7) })
+      return Data(count: count) { $0 % 1000 < 300 ? UInt8(truncatingIfNeeded: random.next()) : UInt8($0 % 7) }
     }
 
     @Test(.needs(.python), arguments: Lane.engines)

@@ -260,7 +260,7 @@ import Testing
     defer { server.stop() }
     let folder = try TemporaryFolder()
     defer { folder.remove() }
-    let content = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    let content = Data(count: 300_000) { UInt8(truncatingIfNeeded: $0 &* 31) }
     let file = try folder.write(content, to: "file")
 
     _ = try await HTTPClient().put("\(raw: server.url)/", body: .file(file, contentType: "image/png"))

@@ -9,7 +9,7 @@
   @Suite(.stressOnly, .hangLimit) struct BandwidthTests {
     private static let rate = 200_000
 
-    private static func bytes(_ count: Int) -> Data { Data((0..<count).map { UInt8(truncatingIfNeeded: $0 / 7) }) }
+    private static func bytes(_ count: Int) -> Data { Data(count: count) { UInt8(truncatingIfNeeded: $0 / 7) } }
 
     /// Whether each had its share until the first one was done.
     private func isShared(_ flows: [Flow]) -> Bool {

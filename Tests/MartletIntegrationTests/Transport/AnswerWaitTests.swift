@@ -9,7 +9,7 @@
 
   /// Callers that wait for their answers on their own threads, because those have always come at once.
   @Suite(.hangLimit) struct AnswerWaitTests {
-    private static let block = Data((0..<65_521).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
+    private static let block = Data(count: 65_521) { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 
     /// So many bytes, made fast.
     private static func bytes(_ count: Int) -> Data {

@@ -16,7 +16,7 @@
       $0.accepts = .any
     }
 
-    private static func bytes(_ count: Int) -> Data { Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }) }
+    private static func bytes(_ count: Int) -> Data { Data(count: count) { UInt8(truncatingIfNeeded: $0 &* 31) } }
 
     // MARK: Bytes
 

@@ -51,7 +51,7 @@
     }
 
     private static func bytes(_ count: Int) -> Data {
-      Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+      Data(count: count) { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
     }
 
     /// libcurl 7.88 would send once more what it had sent already.

@@ -8,7 +8,7 @@
 
   /// Large bodies that come fast, for which sockets wake the loop only when much has come.
   @Suite(.hangLimit) struct ReceiveMarkTests {
-    private static let block = Data((0..<65_536).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) })
+    private static let block = Data(count: 65_536) { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 
     /// Answers with so many blocks, then `rest`, then what is said.
     private static func server(blocks: Int, rest: String, then steps: [MockResponse.Step]) throws -> MockServer {

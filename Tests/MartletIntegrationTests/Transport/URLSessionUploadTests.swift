@@ -22,7 +22,7 @@ extension URLSessionTests {
     @Test(arguments: [0, 1, 16_384, 16_385, 65_536, 1_000_003])
     func `sends bodies with their length`(_ count: Int) async throws {
       let server = try MockServer(answering: MockResponse.echo)
-      let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+      let data = Data(count: count) { UInt8(truncatingIfNeeded: $0 &* 31) }
       let file = try Self.file(0)
       try data.write(to: file)
       defer { try? FileManager.default.removeItem(at: file) }

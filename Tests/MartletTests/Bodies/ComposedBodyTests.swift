@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test func `concatenates in order`() async throws {
-    let large = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    let large = Data(count: 1_000_000) { UInt8(truncatingIfNeeded: $0 &* 31) }
     try await Self.withFile(large) { file in
       let stream = HTTPBody.stream(length: 3) {
         AsyncStream {

@@ -28,7 +28,7 @@ import Testing
   /// Text that has something to compress, and something that cannot be.
   private static func mixed(_ count: Int) -> Data {
     var random = SeededGenerator(seed: 3)
-    return Data((0..<count).map { $0 % 1000 < 500 ? UInt8.random(in: 0...255, using: &random) : 65 })
+    return Data(count: count) { $0 % 1000 < 500 ? UInt8(truncatingIfNeeded: random.next()) : 65 }
   }
 
   #if os(Linux)

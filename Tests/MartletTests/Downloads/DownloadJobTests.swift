@@ -7,7 +7,7 @@ import Testing
 
 /// What a download asks for, and what it keeps, over a stub.
 @Suite(.hangLimit) struct DownloadJobTests {
-  private static let bytes = Data((0..<(10 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+  private static let bytes = Data(count: 10 << 20) { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
 
   /// The part that a request asks for.
   private static func part(
