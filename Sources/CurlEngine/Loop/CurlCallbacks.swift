@@ -57,7 +57,7 @@ enum CurlCallbacks {
       let handle = handle(pointer)
       handle.loop.opened(socket)
       // No connection for sending a request once more.
-      return handle.transfer?.sends.mayConnect == false ? 1 : 0
+      return handle.transfer?.life.sends.mayConnect == false ? 1 : 0
     },
     opening: { pointer, _, address in
       guard let pointer, let address, handle(pointer).mayConnect(to: address) else { return -1 }  // CURL_SOCKET_BAD

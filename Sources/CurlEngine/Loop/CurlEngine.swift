@@ -1,5 +1,6 @@
 import MartletBase
 import CMartletShim
+import Synchronization
 
 /// One event loop on a thread of its own.
 ///
@@ -59,6 +60,7 @@ package final class CurlMailbox: Sendable {
   let load = EngineLoad()
   private let state = Locked(State())
   private let loop = Locked<CurlLoop?>(nil)
+  private let hasNothing = Atomic(true)
 
   init(wake: CInt, settings: CurlConnectionSettings) {
     self.wake = wake
@@ -66,6 +68,12 @@ package final class CurlMailbox: Sendable {
   }
 
   deinit { martlet_close(wake) }
+
+  /// Whether nothing is in flight, as the loop has last said: it may have changed.
+  var isIdle: Bool {
+    get { hasNothing.load(ordering: .relaxed) }
+    set { hasNothing.store(newValue, ordering: .relaxed) }
+  }
 
   /// Adds an operation, and wakes the loop only if it sleeps; a transfer starts a loop if there is none.
   ///
@@ -84,8 +92,9 @@ package final class CurlMailbox: Sendable {
     }
   }
 
-  /// Starts a transfer and, if the loop sleeps, sends its request on this thread: waking the loop for that takes longer
-  /// than the work itself.
+  /// Starts a transfer and, if the loop sleeps and has nothing in flight, sends its request on this thread.
+  ///
+  /// Waking the loop for that takes longer than the work itself. In a crowd one wake is for many.
   ///
   /// - Returns: Whether the loop has it, and how to wait for the answer on this thread, if that is likely to be there soon.
   func start(_ transfer: CurlTransfer) -> (isStarted: Bool, socket: CInt?) {
@@ -93,7 +102,8 @@ package final class CurlMailbox: Sendable {
     case .none: return (true, nil)
     case .wake:
       // What is not available is busy, and looks after the transfer by itself.
-      let drive = CurlLibrary.worksOnAnyThread ? withLoopIfAvailable { $0?.drive(for: transfer) } : nil
+      let isAlone = CurlLibrary.worksOnAnyThread && isIdle
+      let drive = isAlone ? withLoopIfAvailable { $0?.drive(for: transfer) } : nil
       switch drive {
       case .done?: return (true, nil)
       case .answerIsNear(let socket)?: return (true, socket)

@@ -299,7 +299,7 @@ final class CurlHandle {
   private func endOfLast(on name: UInt64, before transfer: CurlTransfer) -> CInt? {
     guard !isMultiplexed, loop.resting.isUsed(name, byOtherThan: transfer) else { return nil }
     for handle in loop.handles.values where handle !== self && handle.connectionName == name {
-      guard let last = handle.transfer, last.isAlone, let socket = handle.keptSocket else { continue }
+      guard let last = handle.transfer, last.life.isAlone, let socket = handle.keptSocket else { continue }
       // It may be the last but one.
       let spoiled = loop.resting.end(name, of: last, socket: socket, tls: handle.tls, within: handle.proxyTLS)
       if let spoiled { return spoiled }
@@ -341,11 +341,11 @@ final class CurlHandle {
     switch note {
     case 1 where !isRepeating: self.stream = stream
     case 3, 5:
-      if note == 5, !isRepeating { transfer?.sends.noteRefusal() }
+      if note == 5, !isRepeating { transfer?.life.sends.noteRefusal() }
       isRepeating = true
       leaveConnection(.givingUp)
     case 4: wasKept = true
-    case 6: transfer?.sends.noteDowngrade()
+    case 6: transfer?.life.sends.noteDowngrade()
     case 7: isStreamClosed = true
     case 8: (connectionNumber, isWritingHead) = (UInt64(stream), false)
     case 2 where !isRepeating:
@@ -395,7 +395,7 @@ final class CurlHandle {
   /// Notes what is to be known of the connection when the transfer is over and has it no more.
   func noteConnection() {
     if let transfer, transfer.job.isSecure, transfer.sharing == .agreed {
-      loop.exclusive.note(transfer.job.origin, speaksHTTP1: transfer.isAlone)
+      loop.exclusive.note(transfer.job.origin, speaksHTTP1: transfer.life.isAlone)
     }
     guard let transfer, !isReused else { return }
     let isSecure = transfer.job.isSecure

@@ -8,7 +8,7 @@ extension CurlLoop {
   /// to, before an end is judged.
   func findEnded(_ multi: UnsafeMutableRawPointer) {
     noteEnded(multi)
-    while let handle = multiplexed.nextToAsk({ $0.transfer?.isPaused == false }) {
+    while let handle = multiplexed.nextToAsk({ $0.transfer?.life.isPaused == false }) {
       receive(handle, multi)
       noteEnded(multi)
     }
@@ -18,8 +18,8 @@ extension CurlLoop {
 
   /// Has libcurl receive, by a pause that ends at once.
   func receive(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer) {
-    if let transfer = handle.transfer { pause(transfer, holdsUpload: !transfer.holdsUpload, multi) }
-    if let transfer = handle.transfer { pause(transfer, holdsUpload: transfer.holdsUpload, multi) }
+    if let transfer = handle.transfer { pause(transfer, holdsUpload: !transfer.life.holdsUpload, multi) }
+    if let transfer = handle.transfer { pause(transfer, holdsUpload: transfer.life.holdsUpload, multi) }
     _ = martlet_multi_act(multi, -1, 0)
   }
 
@@ -48,7 +48,7 @@ extension CurlLoop {
       guard let handle = handles[easy] else { continue }
       // libcurl 8.14 keeps a connection whose frames it cannot read any more.
       if code == 16, handle.error.hasPrefix("nghttp2") { handle.closesKeptConnection = true }
-      let isDoubtful = code != 0 || handle.transfer?.endsWithStream == true
+      let isDoubtful = code != 0 || handle.transfer?.life.bodyEnd == .stream
       handle.leaveConnection(isDoubtful ? .inDoubt : .surely)
       ended.append((handle, code))
     }
@@ -63,8 +63,8 @@ extension CurlLoop {
   /// Tells libcurl which directions still have to wait; the other ones go on.
   func goOn(with transfer: CurlTransfer) {
     guard let multi else { return }
-    pause(transfer, holdsUpload: transfer.holdsUpload, multi)
-    if transfer.isUploadStopped, !transfer.isAlone, let handle = transfer.handle {
+    pause(transfer, holdsUpload: transfer.life.holdsUpload, multi)
+    if transfer.life.isUploadStopped, !transfer.life.isAlone, let handle = transfer.handle {
       // A response that has come before ends with the end of the request, of which libcurl hears when it receives.
       _ = martlet_multi_act(multi, -1, 0)
       receive(handle, multi)
@@ -75,7 +75,7 @@ extension CurlLoop {
   /// Whether a connection has a transfer of its own, which is paused: other ones cannot be sent on it.
   func isPaused(_ watch: CurlWatch) -> Bool {
     guard let handle = watch.easy.flatMap({ handles[$0] }), let transfer = handle.transfer else { return false }
-    return transfer.isPaused && (transfer.isAlone || handle.hasOwnConnection)
+    return transfer.life.isPaused && (transfer.life.isAlone || handle.hasOwnConnection)
   }
 
   /// Lets libcurl 8.5.0 send, but not read what its paused transfer must leave in the socket.
@@ -97,8 +97,8 @@ extension CurlLoop {
     guard let handle = transfer.handle else { return }
     // What is refused of what libcurl has kept meanwhile, it tells nobody but us. BAD_FUNCTION_ARGUMENT: there is no
     // connection, not yet or not any more.
-    let code = martlet_easy_pause(handle.easy, transfer.isPaused, holdsUpload)
-    if CurlLibrary.readsWhilePaused, !transfer.isPaused { listen(for: handle) }
+    let code = martlet_easy_pause(handle.easy, transfer.life.isPaused, holdsUpload)
+    if CurlLibrary.readsWhilePaused, !transfer.life.isPaused { listen(for: handle) }
     guard code != 0, code != 43, transfer.handle === handle else { return }
     end(handle, handle.result(code), multi)
   }

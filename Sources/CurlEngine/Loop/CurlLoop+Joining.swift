@@ -12,7 +12,7 @@ extension CurlLoop {
     // What looks for an address, or connects, has a socket.
     let busy = Set(watches.values.compactMap(\.easy))
     for (easy, handle) in handles where handle.waitsForSharing && !busy.contains(easy) {
-      guard let transfer = handle.transfer, transfer.sends.count == 0, origins.contains(transfer.job.origin) else {
+      guard let transfer = handle.transfer, transfer.life.sends.count == 0, origins.contains(transfer.job.origin) else {
         continue
       }
       _ = martlet_multi_remove(multi, easy)

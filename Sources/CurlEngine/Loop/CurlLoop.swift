@@ -111,11 +111,9 @@ final class CurlLoop {
 
   /// Does what was posted, on the thread of a caller, while the loop's own thread sleeps on.
   func drive(for transfer: CurlTransfer) -> Drive {
-    guard let multi else { return .threadIsNeeded }
-    if running == 0 {
-      endAwaiting()
-      answer.begin(transfer)
-    }
+    guard let multi, running == 0 else { return .threadIsNeeded }
+    endAwaiting()
+    answer.begin(transfer)
     // It may be over already, or never begin.
     defer { if transfer.handle == nil { answer.forget(transfer) } }
     // Bounded, because the caller has something else to do.
@@ -212,7 +210,7 @@ final class CurlLoop {
     findEnded(multi)
     for (handle, code) in ended {
       guard let transfer = handle.transfer else { continue }
-      if transfer.isMisplaced, transfer.sends.count == 0, code == 42 {  // ABORTED_BY_CALLBACK
+      if transfer.isMisplaced, transfer.life.sends.count == 0, code == 42 {  // ABORTED_BY_CALLBACK
         recycle(handle, multi)
         start(transfer, multi)
         continue
@@ -228,7 +226,10 @@ final class CurlLoop {
 
   private var isIdle: Bool { running == 0 && lingering.isEmpty && held.isEmpty && (isClosing || lookups.isEmpty) }
 
-  private func noteIdleness(at now: Int64) { idleSince = isIdle ? idleSince ?? now : nil }
+  private func noteIdleness(at now: Int64) {
+    mailbox.isIdle = isIdle
+    idleSince = isIdle ? idleSince ?? now : nil
+  }
 
   /// Whether there is nothing to wait for, and nobody counts on this loop any more.
   private func hasEnded() -> Bool {
@@ -245,7 +246,7 @@ final class CurlLoop {
   /// Ends the connections that no transfer uses: libcurl then finds them dead before it would use them.
   private func closeIdle() {
     // The connection of a paused transfer looks like an idle one.
-    guard !handles.values.contains(where: { $0.transfer?.isPaused == true }) else { return }
+    guard !handles.values.contains(where: { $0.transfer?.life.isPaused == true }) else { return }
     isClosingIdle = false
     for (socket, watch) in watches where watch.isConnection && watch.wanted == 0 {
       ignore(socket)
@@ -264,10 +265,10 @@ final class CurlLoop {
       transfer.release()
     case .drained(let transfer):
       if transfer.drained() { goOn(with: transfer) }
-      if !transfer.isLingering { lingering[ObjectIdentifier(transfer)] = nil }
+      if !transfer.life.isLingering { lingering[ObjectIdentifier(transfer)] = nil }
     case .fed(let transfer):
       if transfer.fed() { goOn(with: transfer) }
-      if transfer.isHeld { start(transfer, multi) }
+      if transfer.life.isHeld { start(transfer, multi) }
     case .closeIdle: isClosingIdle = true
     case .close: isClosing = true
     }
@@ -336,7 +337,7 @@ final class CurlLoop {
   /// What libcurl leaves in a handle whose transfer failed or was given up is not ours to know: it is used no more.
   private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
     handle.leaveConnection(.surely)
-    if handle.waitsForSharing, let transfer = handle.transfer, transfer.sends.count == 0 {
+    if handle.waitsForSharing, let transfer = handle.transfer, transfer.life.sends.count == 0 {
       joinable.insert(transfer.job.origin)
     }
     // Before another transfer gets the connection.
@@ -344,7 +345,7 @@ final class CurlLoop {
       marks.forget(transfer)
       exclusive.giveBack(transfer)
       if transfer.job.hasBody { uploads.remove(transfer) }
-      let isReusable = isClean && transfer.isAlone
+      let isReusable = isClean && transfer.life.isAlone
       let spoiled = handle.connectionName.flatMap {
         resting.end(
           $0, of: transfer, socket: isReusable ? handle.keptSocket : nil, tls: handle.tls, within: handle.proxyTLS)
@@ -392,7 +393,7 @@ final class CurlLoop {
   func flushLater(_ transfer: CurlTransfer) {
     let now = martlet_microseconds()
     if flushTime == nil { flushTime = now + Self.flushPatience }
-    marks.hasTurn(of: transfer, transfer.received, rest: transfer.rest, at: now, on: socket(of: transfer))
+    marks.hasTurn(of: transfer, transfer.life.received, rest: transfer.rest, at: now, on: socket(of: transfer))
     if !unflushed.contains(where: { $0 === transfer }) { unflushed.append(transfer) }
   }
 

@@ -236,7 +236,14 @@ package struct ResponseHeadReader {
 }
 
 extension ResponseHeadReader.Head {
-  /// The length of the body as announced, and whether the announcement can be believed (RFC 9112 §6).
+  /// What ends the body (RFC 9112 §6.3).
+  func bodyEnd(isHTTP1: Bool) throws(ResponseHeadReader.Problem) -> TransferLife.BodyEnd {
+    if let length = try bodyLength() { return .length(length) }
+    guard isHTTP1 else { return .stream }
+    return framing.hasTransferCoding ? .chunks : .connection
+  }
+
+  /// The length of the body as announced, if the announcement can be believed (RFC 9112 §6).
   func bodyLength() throws(ResponseHeadReader.Problem) -> Int64? {
     if !framing.hasTransferCoding {
       if framing.lengthCount == 0 { return nil }

@@ -5,9 +5,11 @@ struct CurlArrival {
   let head: ResponseHeadReader.Head
   let connection: CurlConnection
   let timing: CurlTiming
+}
 
+extension CurlArrival {
   init(_ head: ResponseHeadReader.Head, _ handle: CurlHandle) {
-    (self.head, connection, timing) = (head, handle.connection, handle.timing)
+    self.init(head: head, connection: handle.connection, timing: handle.timing)
   }
 }
 

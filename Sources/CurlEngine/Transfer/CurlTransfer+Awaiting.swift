@@ -26,5 +26,5 @@ extension CurlTransfer {
   var mayBeAwaited: Bool { throttle == nil && upload?.isInMemory != false }
 
   /// Whether more has come than a caller waits for that could read meanwhile.
-  var isLarge: Bool { received > Self.fastTurn || isPaused }
+  var isLarge: Bool { life.received > Self.fastTurn || life.isPaused }
 }

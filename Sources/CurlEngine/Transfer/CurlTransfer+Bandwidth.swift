@@ -1,22 +1,6 @@
 package import MartletBase
 import CMartletShim
 
-/// What libcurl waits for, before it goes on with a transfer.
-struct CurlWaits: OptionSet {
-  let rawValue: UInt8
-
-  /// The reader has to make room.
-  static let reader = CurlWaits(rawValue: 1)
-  /// There are no bytes to send.
-  static let bytes = CurlWaits(rawValue: 2)
-  /// The client receives as fast as it may already.
-  static let down = CurlWaits(rawValue: 4)
-  /// The client sends as fast as it may already.
-  static let up = CurlWaits(rawValue: 8)
-  /// The socket is full.
-  static let room = CurlWaits(rawValue: 16)
-}
-
 /// The part of one transfer in the limit of its client; under the lock of the loop.
 package final class CurlThrottle {
   /// What one direction may still move before it has to wait for its turn.
@@ -72,21 +56,15 @@ extension CurlTransfer {
   /// After how many microseconds to look once more whether a socket has room.
   private static let roomPatience: Int64 = 2_000
 
-  /// Whether libcurl waits before it receives.
-  var isPaused: Bool { !waits.isDisjoint(with: [.reader, .down]) }
-  /// Whether libcurl waits before it sends.
-  var holdsUpload: Bool { !waits.isDisjoint(with: [.bytes, .up, .room]) }
-
   /// While it does not wait for the network, no limit for that applies.
   func wait(for reason: CurlWaits) {
-    waits.insert(reason)
+    life.wait(for: reason)
     sink.setPaused(true)
   }
 
-  func endWaiting(for reasons: CurlWaits) {
-    waits.subtract(reasons)
-    sink.setPaused(!waits.subtracting(.room).isEmpty)
-    if waits.isDisjoint(with: [.down, .up]) { noteTurn() }
+  func waitsHaveChanged() {
+    sink.setPaused(life.isAtRest)
+    if life.waits.isDisjoint(with: [.down, .up]) { noteTurn() }
   }
 
   /// Adds up how long it has waited for turns.
@@ -110,7 +88,7 @@ extension CurlTransfer {
   func fitting(_ buffer: UnsafeMutableRawBufferPointer) -> UnsafeMutableRawBufferPointer? {
     guard CurlLibrary.repeatsUploads, let handle, handle.isMultiplexed else { return buffer }
     if let socket = handle.loop.connection(of: handle), !martlet_socket_has_room(socket) {
-      waits.insert(.room)
+      life.wait(for: .room)
       handle.loop.throttle(self, for: Self.roomPatience)
       return nil
     }
@@ -141,13 +119,16 @@ extension CurlTransfer {
   /// - Returns: Whether libcurl has to go on, and when to look for the other ones, in microseconds from now.
   func takeTurn(at now: Int64) -> (goesOn: Bool, wait: Int64?) {
     var ended: CurlWaits = []
-    let down = waits.contains(.down) ? throttle?.down?.claim(ObjectIdentifier(self), at: now) : nil
-    let up = waits.contains(.up) ? throttle?.up?.claim(ObjectIdentifier(self), at: now) : nil
+    let down = life.waits.contains(.down) ? throttle?.down?.claim(ObjectIdentifier(self), at: now) : nil
+    let up = life.waits.contains(.up) ? throttle?.up?.claim(ObjectIdentifier(self), at: now) : nil
     ended.insert(.room)
     if down == nil { ended.insert(.down) }
     if up == nil { ended.insert(.up) }
-    ended.formIntersection(waits)
-    if !ended.isEmpty { endWaiting(for: ended) }
+    ended.formIntersection(life.waits)
+    if !ended.isEmpty {
+      life.endWaiting(for: ended)
+      waitsHaveChanged()
+    }
     let wait = [down, up].compactMap { $0 }.min()
     return (!ended.isEmpty, wait)
   }

@@ -24,9 +24,10 @@ extension CurlTransfer {
   ///
   /// - Returns: Whether libcurl has to go on.
   func fed() -> Bool {
-    guard holdsUpload || isUploadStopped, !isEnded else { return false }
-    if waits.contains(.up) { leaveUploadThrottle() }
-    endWaiting(for: [.bytes, .up])
+    guard !isEnded else { return false }
+    if life.waits.contains(.up) { leaveUploadThrottle() }
+    guard life.fed() else { return false }
+    waitsHaveChanged()
     return true
   }
 
@@ -36,17 +37,14 @@ extension CurlTransfer {
     _ = martlet_easy_set_number(handle.easy, CInt(martlet_opt_keep_sending_on_error), 1)
   }
 
-  /// Sends no more of the request, to which the server has answered with a status from 300 on.
-  ///
-  /// libcurl does the same after such a head, unless the connection is closed after the response anyway.
+  /// Sends no more of a request that the server refuses.
   func stopUpload(_ status: Int) {
     guard let upload else { return }
     // Of a body with a length libcurl does not take less.
-    if CurlLibrary.leavesStreamsOpen, !isAlone, status < 400, upload.length != nil { return }
-    isUploadStopped = true
+    guard life.stopsUpload(status, needsAll: CurlLibrary.leavesStreamsOpen && upload.length != nil) else { return }
     upload.stop()
     // Else it would wait for bytes before it ends.
-    if holdsUpload || !isAlone { mailbox.post(.fed(self)) }
+    if life.holdsUpload || !life.isAlone { mailbox.post(.fed(self)) }
   }
 
   /// Watches the raw bytes of a chunked body for its end: libcurl may not tell, or be kept from it by an error of sending.
@@ -89,45 +87,31 @@ extension CurlTransfer {
   }
 
   /// Has the loop look whether the response is complete by its length.
-  func noteLength() { if job.hasBody, received == expected { handle?.loop.mayBeAnswered.append(self) } }
+  func noteLength() { if job.hasBody, life.isWhole { handle?.loop.mayBeAnswered.append(self) } }
 
   /// How the response has ended though libcurl still sends.
   ///
   /// - Parameters:
-  ///   - handle: Its handle, as long as it has one.
+  ///   - handle: Its handle.
   ///   - isReading: Whether libcurl wants more of the response, as far as known.
   /// - Returns: The code that libcurl would end with, or `nil` if the response goes on.
-  func endOfResponse(_ handle: CurlHandle?, isReading: Bool) -> CInt? {
-    guard sends.count > 0, !isPaused, undecided == nil else { return nil }
-    guard body != nil else { return isReading ? nil : 52 }  // GOT_NOTHING
-    if isExpectationRefused { return isReading ? nil : 42 }  // ABORTED_BY_CALLBACK
-    guard isAlone else {
-      guard let handle, !hasSentAll(handle) else { return nil }
-      if let expected, received == expected { return 0 }
-      // It is about to be told that nothing more is sent, and ends then.
-      if isUploadStopped, holdsUpload { return nil }
-      // Of a connection that others use libcurl reads on. On one of its own it stops when the stream was reset, without an
-      // error, and of what came with that libcurl 7.88 loses the last piece.
-      return !isReading && handle.isAloneOnConnection ? 18 : nil
+  func endOfResponse(_ handle: CurlHandle, isReading: Bool) -> CInt? {
+    var sight = TransferLife.Sight(isReading: isReading, chunksHaveEnded: chunks?.end.hasEnded)
+    if body != nil, !life.isAlone {
+      sight.hasSentAll = hasSentAll(handle)
+      sight.isAloneOnConnection = handle.isAloneOnConnection
     }
-    let isWhole: Bool? =
-      if let expected {
-        received == expected
-      } else if overhead != nil {
-        chunks?.end.hasEnded
-      } else { !isReading }
-    guard let isWhole else { return nil }
-    return isWhole ? 0 : isReading ? nil : 18  // PARTIAL_FILE
+    return life.endOfResponse(sight)
   }
 
   /// Whether the request was sent over HTTP/2, and the response has begun.
-  var isSentOverHTTP2: Bool { body != nil && !isAlone && !isPaused && upload?.isAtEnd == true }
+  var isSentOverHTTP2: Bool { body != nil && !life.isAlone && !life.isPaused && upload?.isAtEnd == true }
 
   /// Whether libcurl has written the whole request body.
   private func hasSentAll(_ handle: CurlHandle) -> Bool {
     guard let upload else { return true }
     // Of trailers and of the last chunk libcurl does not tell whether they are written.
-    guard upload.trailers == nil, upload.isAtEnd, upload.length != nil || !isAlone else { return false }
+    guard upload.trailers == nil, upload.isAtEnd, upload.length != nil || !life.isAlone else { return false }
     return martlet_easy_sent_count(handle.easy) >= upload.offset
   }
 }

@@ -36,21 +36,9 @@ extension CurlTransfer {
   /// Whether the request's body can be sent from its beginning once more.
   var canRewind: Bool { upload?.isAtStart ?? true }
 
-  /// What is wrong with the end of a body that libcurl takes for complete.
-  func earlyEnd(_ result: Result) -> CurlFailure? {
-    if endOfTLS != 0, !martlet_tls_has_ended(endOfTLS) {
-      return .cutBody("the body ended with its connection, and TLS did not")
-    }
-    if CurlLibrary.readsWhilePaused, !isAlone, waits.contains(.reader) {
-      return .cutBody("libcurl 8.5.0 has dropped what came for a reader that took its time: the body is incomplete")
-    }
-    guard endsWithStream, result.isCutOff else { return nil }
-    return .cutBody("the HTTP/2 connection broke before the stream ended: the body is incomplete")
-  }
-
   /// To be called after each turn in which something came on the socket of the transfer.
   func checkOverhead(_ socket: CInt) {
-    guard overhead?.isExceeded(body: received, on: socket) == true else { return }
+    guard overhead?.isExceeded(body: life.received, on: socket) == true else { return }
     let message = "more than \(OverheadMeter.maximumRatio) bytes came for each byte of the body: chunks of nothing"
     cancel(sink.error(for: .violation(message, hasHead: true), of: self))
   }
