@@ -69,7 +69,7 @@ package final class CurlMailbox: Sendable {
 
   deinit { martlet_close(wake) }
 
-  /// Whether nothing is in flight, as the loop has last said: it may have changed.
+  /// Whether no transfer has a handle, as the loop has last said: it may have changed.
   var isIdle: Bool {
     get { hasNothing.load(ordering: .relaxed) }
     set { hasNothing.store(newValue, ordering: .relaxed) }

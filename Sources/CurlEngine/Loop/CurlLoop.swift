@@ -4,7 +4,7 @@ import CMartletShim
 /// What the engine's thread does: waits for sockets, time and operations, and lets libcurl work.
 ///
 /// Everything in it, and everything of libcurl, is touched under the lock of its ``CurlMailbox`` alone: by the thread,
-/// which has it whenever it does not wait, and by a caller that finds the thread asleep and starts its transfer itself.
+/// which has it whenever it does not wait, and by a caller that finds the thread asleep with nothing in flight.
 final class CurlLoop {
   private static let maximumFree = 256
   private static let longestSleep: Int64 = 5_000_000
@@ -103,7 +103,7 @@ final class CurlLoop {
   /// What a caller that has lent its thread is to do.
   enum Drive {
     case done
-    /// The loop's own thread has to be woken: there is more to do, or something earlier to wait for.
+    /// The loop's own thread has to be woken: there is more to do, others are in flight, or it would sleep too long.
     case threadIsNeeded
     /// Wait for the socket, and call ``receive(_:on:_:)``.
     case answerIsNear(CInt)
@@ -227,7 +227,7 @@ final class CurlLoop {
   private var isIdle: Bool { running == 0 && lingering.isEmpty && held.isEmpty && (isClosing || lookups.isEmpty) }
 
   private func noteIdleness(at now: Int64) {
-    mailbox.isIdle = isIdle
+    mailbox.isIdle = running == 0
     idleSince = isIdle ? idleSince ?? now : nil
   }
 

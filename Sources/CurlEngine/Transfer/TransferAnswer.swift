@@ -70,11 +70,14 @@ struct TransferAnswer<Answer, Caller, Body> {
   ///
   /// - Returns: The answer, if it is there; the caller waits otherwise.
   mutating func ask(_ caller: Caller) -> Answer? {
-    guard case .ready(let answer) = delivery else {
+    switch delivery {
+    case .ready(let answer):
+      delivery = .done
+      return answer
+    case .owed:
       delivery = .awaited(by: caller)
       return nil
+    case .awaited, .done: return nil
     }
-    delivery = .done
-    return answer
   }
 }

@@ -8,8 +8,9 @@
 ///                              undecided ────────┘ waits
 /// ```
 ///
-/// A value: it knows no socket, no libcurl and no lock. ``CurlTransfer`` asks it under the lock of the loop, and does what it
-/// says. Who ends a transfer from elsewhere, and who gets the answer, is for ``TransferAnswer``.
+/// A value: it has no socket and no lock, and calls no libcurl, whose codes it knows. ``CurlTransfer`` asks it under the lock
+/// of the loop, and does what it says. Who ends a transfer from elsewhere, and who gets the answer, is for
+/// ``TransferAnswer``.
 struct TransferLife {
   enum Response {
     case none

@@ -38,6 +38,20 @@
       try read(["HTTP/1.1 200 OK"] + fields + [""])?.bodyLength()
     }
 
+    @Test(arguments: [
+      (fields: ["Content-Length: 7"], isHTTP1: true, end: TransferLife.BodyEnd.length(7)),
+      (["Content-Length: 7"], false, .length(7)), (["Transfer-Encoding: chunked"], true, .chunks),
+      (["Transfer-Encoding: chunked", "Content-Length: 7"], true, .chunks),
+      (["Transfer-Encoding: chunked"], false, .stream), ([], true, .connection), ([], false, .stream),
+    ])
+    func `a head says what ends its body`(
+      _ row: (fields: [String], isHTTP1: Bool, end: TransferLife.BodyEnd)
+    ) throws {
+      let head = try #require(try Self.read(["HTTP/1.1 200 OK"] + row.fields + [""]))
+
+      #expect(try head.bodyEnd(isHTTP1: row.isHTTP1) == row.end)
+    }
+
     // MARK: Limits
 
     @Test func `takes 1000 fields, trailers among them`() throws {

@@ -50,6 +50,18 @@
       #expect(life.willSend() == (false, false))
     }
 
+    @Test func `each 401 is for one more request`() {
+      var life = TransferLife()
+      _ = life.willSend()
+      _ = life.hasHead(.of(401), isInHandshake: true)
+
+      let next = life.willSend()
+
+      #expect(next == (true, true))
+      #expect(life.undecided == nil)
+      #expect(life.willSend() == (false, false))
+    }
+
     @Test func `a hold is told of once, and its end`() {
       var life = TransferLife()
 
@@ -62,6 +74,7 @@
       (status: 200, needsAll: false, isAlone: true, stops: false), (299, false, true, false),
       (300, false, true, true), (404, false, true, true), (404, false, false, true), (302, true, false, false),
       (302, true, true, true), (404, true, false, true), (200, true, false, false),
+      (399, true, false, false), (400, true, false, true),
     ])
     func `a status from 300 on stops the upload, unless libcurl needs all of it`(
       _ row: (status: Int, needsAll: Bool, isAlone: Bool, stops: Bool)
@@ -114,28 +127,12 @@
       #expect(life.takeUndecided() == nil)
     }
 
-    @Test(arguments: [
-      (length: Int64?.some(7), coding: false, isHTTP1: true, end: BodyEnd.length(7)), (nil, true, true, .chunks),
-      (nil, false, true, .connection), (nil, false, false, .stream), (7, false, false, .length(7)),
-    ])
-    func `a head says what ends its body`(
-      _ row: (length: Int64?, coding: Bool, isHTTP1: Bool, end: BodyEnd)
-    ) throws {
-      var framing = ResponseHeadReader.Framing()
-      framing.hasTransferCoding = row.coding
-      framing.length = row.length
-      framing.lengthCount = row.length == nil ? 0 : 1
-      let head = ResponseHeadReader.Head(
-        status: 200, reason: nil, version: row.isHTTP1 ? "1.1" : "2", fields: ReceivedFields([], []), framing: framing)
-
-      #expect(try head.bodyEnd(isHTTP1: row.isHTTP1) == row.end)
-    }
-
     // MARK: Waits
 
     @Test(arguments: [
       (wait: CurlWaits.reader, isPaused: true, holdsUpload: false, isAtRest: true), (.down, true, false, true),
       (.bytes, false, true, true), (.up, false, true, true), (.room, false, true, false),
+      (.room.union(.bytes), false, true, true),
     ])
     func `a wait holds one direction, and only a full socket is the network's matter`(
       _ row: (wait: CurlWaits, isPaused: Bool, holdsUpload: Bool, isAtRest: Bool)
@@ -357,6 +354,39 @@
 
         #expect("\(life.completed(0, .init(dropsWhilePaused: true)))".contains("8.5.0") == isLost)
       }
+    }
+
+    @Test func `what libcurl calls an error needs no second reason`() {
+      for seen in [TransferLife.Circumstances(isTLSCut: true), .init(isCutOff: true)] {
+        var life = Self.opened(.stream, isAlone: false)
+
+        #expect("\(life.completed(56, seen))" == "fails(nil)")
+      }
+    }
+
+    @Test func `a server that closes during the upload ends no response over HTTP/2, and none that waits`() {
+      var multiplexed = Self.opened(.length(5), isAlone: false, received: 5)
+      var paused = Self.opened(.length(5), received: 5)
+      paused.wait(for: .reader)
+      var refused = Self.opened(.length(5), received: 5)
+      refused.refuseExpectation()
+
+      for life in [multiplexed.completed(55, .init()), paused.completed(55, .init()), refused.completed(55, .init())] {
+        #expect("\(life)" == "fails(nil)")
+      }
+    }
+
+    @Test func `a challenge and a refused expectation come before a problem`() {
+      var challenged = TransferLife()
+      _ = challenged.willSend()
+      _ = challenged.hasHead(.of(401), isInHandshake: true)
+      challenged.note(.cutHead)
+      var refused = Self.opened(.length(5))
+      refused.refuseExpectation()
+      refused.note(.cutHead)
+
+      #expect("\(challenged.completed(42, .init()))".hasPrefix("challenge"))
+      #expect("\(refused.completed(42, .init()))" == "withoutRest")
     }
 
     @Test func `the first problem counts, whatever libcurl says`() {

@@ -5,281 +5,378 @@
   import TestSupport
   import Testing
 
-  /// Lives whose events come in any order that libcurl, the reader and the caller can bring about.
+  /// Lives whose events come in random orders: those of libcurl, of the loop, the reader, the upload and the caller.
   @Suite struct TransferSequenceTests {
     private static let runs = 10_000
 
     @Test func `a caller gets one answer, and a body one end, whatever comes when`() {
       var tally: [String: Int] = [:]
       for seed in 0..<UInt64(Self.runs) {
-        var run = Run(seed: seed, isCutShort: true)
+        var run = TransferRun(seed: seed, isCutShort: true)
         run.play()
 
         #expect(run.faults == [], "seed \(seed): \(run.log)")
-        tally[run.ending, default: 0] += 1
+        for word in run.words { tally[word, default: 0] += 1 }
         if run.faults != [] { return }
       }
       // A test of orders that never come up would show nothing.
-      for ending in Run.endings { #expect(tally[ending, default: 0] > Self.runs / 200, "\(ending): \(tally)") }
+      for word in TransferRun.allWords { #expect(tally[word, default: 0] > Self.runs / 200, "\(word): \(tally)") }
     }
 
     @Test func `a reader gets all bytes of a response that nobody cuts short`() {
       for seed in 0..<UInt64(Self.runs) {
-        var run = Run(seed: seed, isCutShort: false)
+        var run = TransferRun(seed: seed, isCutShort: false)
         run.play()
 
         #expect(run.faults == [], "seed \(seed): \(run.log)")
         #expect(run.ending == "whole" || run.ending == "challenge", "seed \(seed): \(run.log)")
-        #expect(run.taken == run.sent, "seed \(seed): \(run.log)")
-        if run.faults != [] || run.taken != run.sent { return }
+        #expect(run.taken == run.made, "seed \(seed): \(run.log)")
+        if run.faults != [] || run.taken != run.made { return }
+      }
+    }
+  }
+
+  /// One life from its start to its end, with all that takes part in it.
+  private struct TransferRun {
+    static let allWords = [
+      "whole", "failed", "cancelled", "left", "challenge", "without rest", "opened late", "bytes late", "ended late",
+      "lingered", "reader waited for", "upload waited for", "answered early", "corrupt",
+    ]
+    /// How many bytes may wait for the reader.
+    private static let room = 3
+
+    private enum Event {
+      case ask, send, head, bytes, starve, feed, answered, libcurlEnds, read, leave, cancel, turn
+    }
+
+    /// As often as they are to come.
+    private static let events: [Event] =
+      [.ask, .send, .head, .starve, .feed, .answered, .libcurlEnds, .read, .leave, .cancel]
+      + Array(repeating: .turn, count: 3) + Array(repeating: .bytes, count: 10)
+
+    private enum Operation {
+      case cancel, drained, fed
+    }
+
+    /// What libcurl is at.
+    private enum Network {
+      case idle, sent, body, over
+    }
+
+    private(set) var log: [String] = []
+    private(set) var faults: [String] = []
+    private(set) var words: Set<String> = []
+    private(set) var ending = ""
+    /// The number of bytes that the decoder has made, and that the reader has got.
+    private(set) var made = 0
+    private(set) var taken = 0
+
+    private var random: SeededGenerator
+    private let isCutShort: Bool
+    private let hasHandshake: Bool
+    private let hasUpload: Bool
+    private let isCoded: Bool
+    private let isCorrupt: Bool
+    private let isAlone: Bool
+    private let length: Int
+    private var life = TransferLife()
+    private var answer = TransferAnswer<Bool, Int, Int>()
+    private var posted: [Operation] = []
+
+    private var network = Network.idle
+    /// What libcurl was told: it does not look at the life.
+    private var isReceivingPaused = false
+    private var isSendingPaused = false
+    private var received = 0
+
+    private var hasAsked = false
+    private var answers: [Bool] = []
+    private var bodyEnds = 0
+    private var ends = 0
+    private var isOpened = false
+    /// The bytes that wait for the decoder, and for the reader.
+    private var pending = 0
+    private var unread = 0
+    private var isRoomAwaited = false
+    /// What is delivered at the end of the turn.
+    private var isHeadReady = false
+    private var hasLeft = false
+
+    init(seed: UInt64, isCutShort: Bool) {
+      random = SeededGenerator(seed: seed)
+      self.isCutShort = isCutShort
+      hasHandshake = Int.random(in: 0..<4, using: &random) == 0
+      hasUpload = Bool.random(using: &random)
+      isCoded = Bool.random(using: &random)
+      isCorrupt = isCutShort && Int.random(in: 0..<6, using: &random) == 0
+      isAlone = hasHandshake || Bool.random(using: &random)
+      length = Int.random(in: 0...12, using: &random)
+    }
+
+    mutating func play() {
+      for _ in 0..<100 {
+        guard let event = Self.events.randomElement(using: &random) else { return }
+        perform(event)
+        check()
+      }
+      // All that can still come comes, and then all is over.
+      for _ in 0..<80 {
+        for event in [Event.ask, .send, .head, .bytes, .feed, .libcurlEnds, .turn, .read] { perform(event) }
+        check()
+      }
+      words.insert(ending)
+      if answers.count != 1 { faults.append("\(answers.count) answers") }
+      if ends != 1 { faults.append("\(ends) ends") }
+      if isOpened, bodyEnds != 1 { faults.append("\(bodyEnds) ends of the body") }
+      if network != .over { faults.append("libcurl goes on") }
+      if ["whole", "challenge", "without rest"].contains(ending), answers != [true] { faults.append("a wrong answer") }
+      if !isOpened, answers != [false] { faults.append("a response from nowhere") }
+    }
+
+    /// What always holds.
+    private mutating func check() {
+      if answers.count > 1 || ends > 1 || bodyEnds > 1 { faults.append("twice") }
+      if answer.isEnded { return }
+      // Who waits for the reader is woken by it.
+      let isReaderAwaited = isRoomAwaited || posted.contains(.drained)
+      if isReceivingPaused || life.isLingering, !isReaderAwaited { faults.append("waits for nobody to read") }
+      if isReceivingPaused != life.isPaused { faults.append("libcurl was told something else") }
+      if isSendingPaused, !life.waits.contains(.bytes), !posted.contains(.fed) { faults.append("waits for no bytes") }
+    }
+
+    private mutating func perform(_ event: Event) {
+      switch (event, network) {
+      case (.ask, _) where !hasAsked:
+        hasAsked = true
+        if let given = answer.ask(1) { answers.append(given) }
+      case (.send, .idle): send()
+      case (.send, .sent) where hasHandshake && life.undecided != nil && life.sends.count < 3: send()
+      case (.head, .sent) where life.undecided == nil: head()
+      case (.bytes, .body) where !isReceivingPaused && received < length: bytes()
+      case (.bytes, .sent) where life.undecided != nil:
+        // The body of a 401 after which the handshake does not go on.
+        if let arrival = life.takeUndecided() { open(arrival) }
+      case (.starve, .sent), (.starve, .body):
+        guard hasUpload, !isSendingPaused, !life.isUploadStopped else { return }
+        life.wait(for: .bytes)
+        isSendingPaused = true
+        words.insert("upload waited for")
+      case (.feed, _) where isSendingPaused: posted.append(.fed)
+      case (.answered, .body) where hasUpload: answered()
+      case (.libcurlEnds, .sent) where isCutShort && chance(of: 8) || life.undecided != nil: libcurlEnds()
+      case (.libcurlEnds, .body) where !isReceivingPaused:
+        let isOver = received == length && !isSendingPaused
+        if isOver || isCutShort && chance(of: 8) { libcurlEnds() }
+      case (.turn, _): turn()
+      case (.read, _) where unread > 0: read()
+      case (.leave, _) where isCutShort && isOpened && answers == [true] && !hasLeft && chance(of: 12):
+        hasLeft = true
+        cancel(isError: false)
+      case (.cancel, _) where isCutShort && chance(of: 12): cancel(isError: true)
+      default: return
+      }
+      log.append("\(event)")
+    }
+
+    private mutating func chance(of number: Int) -> Bool { Int.random(in: 0..<number, using: &random) == 0 }
+
+    // MARK: libcurl
+
+    private mutating func send() {
+      if !life.willSend().isAllowed { faults.append("may not send") }
+      network = .sent
+    }
+
+    private mutating func head() {
+      let finalStatus = isCutShort ? [200, 200, 404, 417].randomElement(using: &random) ?? 0 : 200
+      let status = hasHandshake && life.sends.count < 3 ? 401 : finalStatus
+      let arrival = CurlArrival.of(status)
+      if life.hasHead(arrival, isInHandshake: hasHandshake) {
+        open(arrival)
+      } else if life.holdsUpload {
+        posted.append(.fed)
       }
     }
 
-    /// One life from its start to its end, with all that takes part in it: libcurl, the reader, the caller.
-    private struct Run {
-      static let endings = ["whole", "failed", "cancelled", "left", "challenge", "without rest"]
-      /// How many bytes may wait for the reader.
-      private static let room = 3
-
-      private enum Event: CaseIterable {
-        case ask, send, head, bytes, libcurlEnds, read, leave, cancel, turn
+    private mutating func open(_ arrival: CurlArrival) {
+      life.open(.length(Int64(length)), isAlone: isAlone)
+      network = .body
+      guard answer.open(0) else {
+        words.insert("opened late")
+        return
       }
-
-      /// What libcurl is at.
-      private enum Network {
-        case idle, sent, body, over
+      isOpened = true
+      isHeadReady = true
+      let status = arrival.head.status
+      if hasUpload, life.stopsUpload(status, needsAll: false), life.holdsUpload || !life.isAlone {
+        posted.append(.fed)
       }
+      if hasUpload, status == 417 { life.refuseExpectation() }
+    }
 
-      private(set) var log: [String] = []
-      private(set) var faults: [String] = []
-      private(set) var ending = ""
-      /// The number of bytes that libcurl has brought, and that the reader has got.
-      private(set) var sent = 0
-      private(set) var taken = 0
-
-      private var random: SeededGenerator
-      private let isCutShort: Bool
-      private let hasHandshake: Bool
-      private let isCoded: Bool
-      private let length: Int
-      private var life = TransferLife()
-      private var answer = TransferAnswer<Bool, Int, Int>()
-      private var network = Network.idle
-      private var hasAsked = false
-      private var answers = 0
-      private var bodyEnds = 0
-      private var ends = 0
-      /// The bytes that wait for the decoder, and for the reader.
-      private var pending = 0
-      private var unread = 0
-      private var isRoomAwaited = false
-      /// What is delivered at the end of the turn.
-      private var isHeadReady = false
-      private var hasLeft = false
-
-      init(seed: UInt64, isCutShort: Bool) {
-        random = SeededGenerator(seed: seed)
-        self.isCutShort = isCutShort
-        hasHandshake = Int.random(in: 0..<4, using: &random) == 0
-        isCoded = Bool.random(using: &random)
-        length = Int.random(in: 0...12, using: &random)
+    private mutating func bytes() {
+      guard isOpened, !answer.isEnded else {
+        // Nobody takes them.
+        words.insert("bytes late")
+        return complete(23)
       }
-
-      mutating func play() {
-        for _ in 0..<60 {
-          guard let event = Event.allCases.randomElement(using: &random) else { return }
-          perform(event)
-          check()
-        }
-        // All that can still come comes, and then all is over.
-        for _ in 0..<40 {
-          for event in [Event.ask, .send, .head, .bytes, .libcurlEnds, .turn, .read] { perform(event) }
-          check()
-        }
-        if answers != 1 { faults.append("\(answers) answers") }
-        if ends != 1 { faults.append("\(ends) ends") }
-        if isOpened, bodyEnds != 1 { faults.append("\(bodyEnds) ends of the body") }
-        if network != .over, ending != "cancelled", ending != "left" { faults.append("libcurl goes on") }
-        if life.isLingering { faults.append("bytes linger") }
+      guard makeRoomIfFull() else {
+        life.wait(for: .reader)
+        isReceivingPaused = true
+        words.insert("reader waited for")
+        return
       }
-
-      private var isOpened = false
-
-      /// What always holds.
-      private mutating func check() {
-        if answers > 1 || ends > 1 || bodyEnds > 1 { faults.append("twice") }
-        if life.isLingering && network != .over { faults.append("lingers while libcurl runs") }
-        if life.isOpen && life.undecided != nil { faults.append("open and undecided") }
-        // Who waits for room is woken by the reader.
-        if life.waits.contains(.reader), !answer.isEnded, !isRoomAwaited { faults.append("waits for nobody") }
+      if isCorrupt, !isCoded, chance(of: 3) {
+        words.insert("corrupt")
+        life.note(.violation("corrupt", hasHead: true))
+        return complete(23)
       }
+      received += 1
+      life.receive(1)
+      if isCoded { decode(15) } else { add(1) }
+    }
 
-      private mutating func perform(_ event: Event) {
-        let isEnded = answer.isEnded
-        switch (event, network) {
-        case (.ask, _) where !hasAsked:
-          hasAsked = true
-          if answer.ask(1) != nil { answers += 1 }
-        case (.send, .idle) where !isEnded: send()
-        case (.send, .sent) where hasHandshake && life.undecided != nil && life.sends.count < 3 && !isEnded: send()
-        case (.head, .sent) where life.undecided == nil && !isEnded: head()
-        case (.bytes, .body) where !isEnded && !life.isPaused && sent < length: bytes()
-        case (.bytes, .sent) where life.undecided != nil && !isEnded:
-          // Of a 401 after which the handshake does not go on.
-          if let arrival = life.takeUndecided() { open(arrival) }
-        case (.libcurlEnds, .sent) where !isEnded && (isCutShort || life.undecided != nil): complete()
-        case (.libcurlEnds, .body) where !isEnded && !life.isPaused:
-          if isCutShort || sent == length { complete() }
-        case (.turn, _): deliver()
-        case (.read, _) where unread > 0: read()
-        case (.leave, _) where isCutShort && isOpened && answers == 1 && !hasLeft && chance(of: 8):
-          hasLeft = true
-          cancel(nil, as: "left")
-        case (.cancel, _) where isCutShort && chance(of: 8): cancel(false, as: "cancelled")
-        default: return
-        }
-        log.append("\(event)")
-      }
+    private mutating func answered() {
+      let hasSentAll = isAlone ? nil : chance(of: 4)
+      guard let code = life.endOfResponse(.init(isReading: true, hasSentAll: hasSentAll)) else { return }
+      words.insert("answered early")
+      complete(code)
+    }
 
-      private mutating func chance(of number: Int) -> Bool { Int.random(in: 0..<number, using: &random) == 0 }
+    private mutating func libcurlEnds() {
+      // A body that is too short has a code of its own.
+      let whole: CInt = received == length || life.undecided != nil || network == .sent ? 0 : 18
+      complete(isCutShort ? [whole, whole, whole, 42, 56, 55].randomElement(using: &random) ?? 0 : whole)
+    }
 
-      // MARK: libcurl
-
-      private mutating func send() {
-        let (isAllowed, _) = life.willSend()
-        if !isAllowed { faults.append("may not send") }
-        network = .sent
-      }
-
-      private mutating func head() {
-        let status = hasHandshake && life.sends.count < 3 ? 401 : isCutShort && chance(of: 6) ? 417 : 200
-        let arrival = CurlArrival.of(status)
-        guard life.hasHead(arrival, isInHandshake: hasHandshake) else { return }
+    private mutating func complete(_ code: CInt) {
+      network = .over
+      (isReceivingPaused, isSendingPaused) = (false, false)
+      if answer.isEnded { words.insert("ended late") }
+      switch life.completed(code, .init(isPending: pending > 0)) {
+      case .challenge(let arrival):
         open(arrival)
-        if status == 417 { life.refuseExpectation() }
-      }
-
-      private mutating func open(_ arrival: CurlArrival) {
-        life.open(.length(Int64(length)), isAlone: true)
-        guard answer.open(0) else { return }
-        isOpened = true
-        isHeadReady = true
-        network = .body
-      }
-
-      private mutating func bytes() {
-        guard makeRoomIfFull() else { return life.wait(for: .reader) }
-        sent += 1
-        life.receive(1)
-        if isCoded { decode(3) } else { unread += 1 }
-      }
-
-      private mutating func complete() {
         network = .over
-        // Most of what ends too early has a code of its own.
-        let isWhole = sent == length && life.isOpen
-        let code: CInt =
-          if isCutShort { [0, 0, 42, 56, 55].randomElement(using: &random) ?? 0 } else { 0 }
-        if code == 0, life.isOpen, !isWhole, life.undecided == nil { life.note(.cutHead) }
-        switch life.completed(code, .init(isPending: pending > 0)) {
-        case .challenge(let arrival):
-          open(arrival)
+        deliver()
+        if end("challenge") != nil { bodyEnds += 1 }
+      case .withoutRest: if end("without rest") != nil { bodyEnds += 1 }
+      case .fails: fail()
+      case .ends: finish()
+      case .lingers:
+        words.insert("lingered")
+        drained()
+      }
+    }
+
+    // MARK: The loop and the transfer
+
+    private mutating func turn() {
+      deliver()
+      let operations = posted
+      posted = []
+      for operation in operations {
+        switch operation {
+        case .cancel:
           network = .over
-          deliver()
-          if end("challenge") != nil { bodyEnds += 1 }
-        case .withoutRest: if end("without rest") != nil { bodyEnds += 1 }
-        case .fails: fail()
-        case .ends: finish()
-        case .lingers: _ = drained()
+          (isReceivingPaused, isSendingPaused) = (false, false)
+        case .drained: drained()
+        case .fed:
+          guard !answer.isEnded, life.fed() else { continue }
+          isSendingPaused = life.holdsUpload
         }
       }
+    }
 
-      // MARK: What a transfer does
+    private mutating func deliver() {
+      guard isHeadReady else { return }
+      isHeadReady = false
+      give(true)
+    }
 
-      private mutating func deliver() {
-        guard isHeadReady else { return }
-        isHeadReady = false
-        give(true)
+    private mutating func give(_ isSuccess: Bool) { if answer.give(isSuccess) != nil { answers.append(isSuccess) } }
+
+    private mutating func end(_ name: String) -> TransferAnswer<Bool, Int, Int>.Stage? {
+      guard let stage = answer.end() else { return nil }
+      ends += 1
+      ending = name
+      return stage
+    }
+
+    private mutating func fail() {
+      switch end("failed") {
+      case .body?: bodyEnds += 1
+      case .head?: give(false)
+      case .ended?, nil: break
       }
+    }
 
-      private mutating func give(_ success: Bool) { if answer.give(success) != nil { answers += 1 } }
-
-      private mutating func end(_ name: String) -> TransferAnswer<Bool, Int, Int>.Stage? {
-        guard let stage = answer.end() else { return nil }
-        ends += 1
-        ending = name
-        return stage
-      }
-
-      private mutating func fail() {
-        switch end("failed") {
-        case .body?: bodyEnds += 1
-        case .head?: give(false)
-        case .ended?, nil: break
-        }
-      }
-
-      private mutating func finish() {
-        if life.problem != nil { return fail() }
-        if end("whole") != nil { bodyEnds += 1 }
+    private mutating func finish() {
+      if life.problem != nil { return fail() }
+      guard isOpened else { return }
+      if end("whole") != nil {
+        bodyEnds += 1
         if pending > 0 { faults.append("an end before the last bytes") }
+        if received != length { faults.append("an end of a part") }
       }
+    }
 
-      private mutating func cancel(_ error: Bool?, as name: String) {
-        guard let stage = end(name) else { return }
-        if case .body = stage { bodyEnds += 1 }
-        if let error { give(error) }
-        unread = 0
-        pending = 0
-        // The loop hears of it.
-        _ = drained()
+    /// On any thread.
+    private mutating func cancel(isError: Bool) {
+      guard let stage = end(isError ? "cancelled" : "left") else { return }
+      if case .body = stage { bodyEnds += 1 }
+      if isError { give(false) }
+      (unread, pending, isRoomAwaited) = (0, 0, false)
+      posted.append(.cancel)
+    }
+
+    // MARK: The body and its reader
+
+    private mutating func add(_ count: Int) {
+      made += count
+      unread += count
+    }
+
+    /// Three units become a byte; fifteen come at a time.
+    private mutating func decode(_ count: Int = 0) {
+      pending += count
+      while pending > 0, unread <= Self.room {
+        pending -= 1
+        if pending % 3 == 0 { add(1) }
       }
+      if pending > 0 || unread > Self.room { isRoomAwaited = true }
+    }
 
-      // MARK: The body and its reader
+    private mutating func makeRoomIfFull() -> Bool { pending == 0 && unread <= Self.room || makeRoom() }
 
-      /// Each byte of a coded body makes three.
-      private mutating func decode(_ count: Int = 0) {
-        pending += count
-        while pending > 0, unread <= Self.room {
-          pending -= 1
-          if pending % 3 == 0 { unread += 1 }
-        }
-        if pending > 0 || unread > Self.room { isRoomAwaited = true }
-      }
+    private mutating func makeRoom() -> Bool {
+      isRoomAwaited = true
+      if unread <= Self.room { decode() }
+      guard unread <= Self.room, pending == 0 else { return false }
+      isRoomAwaited = false
+      return true
+    }
 
-      private mutating func makeRoomIfFull() -> Bool {
-        guard pending > 0 || unread > Self.room else { return true }
-        return makeRoom()
-      }
+    private mutating func read() {
+      taken += unread
+      unread = 0
+      guard isRoomAwaited else { return }
+      isRoomAwaited = false
+      posted.append(.drained)
+    }
 
-      private mutating func makeRoom() -> Bool {
-        isRoomAwaited = true
-        if unread <= Self.room { decode() }
-        guard unread <= Self.room, pending == 0 else { return false }
-        isRoomAwaited = false
-        return true
-      }
-
-      private mutating func read() {
-        taken += unread
-        unread = 0
-        guard isRoomAwaited else { return }
-        isRoomAwaited = false
-        _ = drained()
-      }
-
-      private mutating func drained() -> Bool {
-        guard isOpened, !answer.isEnded else {
-          life.isAbandoned()
-          return false
-        }
-        switch life.drained(.success(makeRoom())) {
-        case .nothing: return false
-        case .libcurlGoesOn: return true
-        case .ends: finish()
-        case .fails: fail()
-        }
-        return false
+    private mutating func drained() {
+      guard isOpened, !answer.isEnded else { return life.isAbandoned() }
+      let isBroken = isCorrupt && pending > 0 && chance(of: 2)
+      let hasRoom: Swift.Result<Bool, ResponseHeadReader.Problem> =
+        isBroken ? .failure(.init(message: "corrupt")) : .success(makeRoom())
+      if isBroken { words.insert("corrupt") }
+      switch life.drained(hasRoom) {
+      case .nothing: break
+      case .libcurlGoesOn: isReceivingPaused = false
+      case .ends: finish()
+      case .fails:
+        fail()
+        posted.append(.cancel)
       }
     }
   }

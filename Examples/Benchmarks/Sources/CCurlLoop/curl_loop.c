@@ -2,11 +2,13 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -112,7 +114,26 @@ const char *curl_loop_version(void) { return load() ? curl.version() : NULL; }
 
 enum { kMaximumSockets = 1 << 16, kEventsPerWait = 256 };
 
+typedef struct request {
+  struct request *next;
+  curl_loop_done done;
+  void *user;
+} request;
+
 struct curl_loop {
+  // What other threads have asked for, and whether the loop's thread sleeps or is to end; under the lock.
+  pthread_mutex_t lock;
+  request *first;
+  request **last;
+  bool is_asleep;
+  bool is_over;
+  // The thread, if there is one, and what wakes it.
+  pthread_t thread;
+  bool has_thread;
+  int wake;
+  struct transfer *free;
+  curl_loop_job job;
+
   void *multi;
   int poll;
   // When libcurl wants to be called, or negative.
@@ -123,12 +144,15 @@ struct curl_loop {
   bool wanted[kMaximumSockets];
 };
 
-typedef struct {
+typedef struct transfer {
   void *easy;
   int64_t received;
   int64_t sent;
   int file;
   bool is_running;
+  // Who waits for it; where many threads ask.
+  request *request;
+  struct transfer *next;
 } transfer;
 
 static double now(void) {
@@ -191,6 +215,9 @@ curl_loop *curl_loop_new(long connections) {
   curl_loop *loop = calloc(1, sizeof *loop);
   if (!loop) return NULL;
   loop->timer = -1;
+  loop->wake = -1;
+  loop->last = &loop->first;
+  pthread_mutex_init(&loop->lock, NULL);
   loop->poll = epoll_create1(EPOLL_CLOEXEC);
   loop->multi = curl.multi_init();
   if (loop->poll < 0 || !loop->multi || curl.multi_setopt(loop->multi, kMultiSocketFunction, on_socket) ||
@@ -205,7 +232,22 @@ curl_loop *curl_loop_new(long connections) {
 }
 
 void curl_loop_free(curl_loop *loop) {
+  if (loop->has_thread) {
+    pthread_mutex_lock(&loop->lock);
+    loop->is_over = true;
+    pthread_mutex_unlock(&loop->lock);
+    eventfd_write(loop->wake, 1);
+    pthread_join(loop->thread, NULL);
+  }
+  while (loop->free) {
+    transfer *transfer = loop->free;
+    loop->free = transfer->next;
+    curl.easy_cleanup(transfer->easy);
+    free(transfer);
+  }
   if (loop->multi) curl.multi_cleanup(loop->multi);
+  if (loop->wake >= 0) close(loop->wake);
+  pthread_mutex_destroy(&loop->lock);
   if (loop->poll >= 0) close(loop->poll);
   free(loop);
 }
@@ -257,6 +299,11 @@ static void turn(curl_loop *loop, double end) {
   int count = epoll_wait(loop->poll, events, kEventsPerWait, milliseconds);
   for (int i = 0; i < count; i++) {
     int socket = events[i].data.fd;
+    if (socket == loop->wake) {
+      eventfd_t value;
+      eventfd_read(socket, &value);
+      continue;
+    }
     if (!loop->watched[socket]) continue;
     if (!loop->wanted[socket]) {
       epoll_ctl(loop->poll, EPOLL_CTL_DEL, socket, NULL);
@@ -346,4 +393,82 @@ const char *curl_loop_run(curl_loop *loop, const curl_loop_job *job, curl_loop_r
   if (fields) curl.slist_free_all(fields);
   free(transfers);
   return problem;
+}
+
+// MARK: The loop on a thread of its own
+
+/// Sends what was asked for; false when the loop is to end.
+static bool begin(curl_loop *loop, const curl_loop_job *job) {
+  pthread_mutex_lock(&loop->lock);
+  request *request = loop->first;
+  loop->first = NULL;
+  loop->last = &loop->first;
+  loop->is_asleep = !request;
+  bool is_over = loop->is_over;
+  pthread_mutex_unlock(&loop->lock);
+  while (request) {
+    struct request *next = request->next;
+    transfer *transfer = loop->free;
+    if (transfer) {
+      loop->free = transfer->next;
+    } else {
+      transfer = calloc(1, sizeof *transfer);
+      if (transfer) transfer->easy = curl.easy_init();
+      if (!transfer || !transfer->easy || prepare(loop, transfer, job, NULL)) abort();
+    }
+    transfer->request = request;
+    transfer->received = 0;
+    if (curl.multi_add_handle(loop->multi, transfer->easy)) abort();
+    request = next;
+  }
+  return !is_over;
+}
+
+static void *serve(void *user) {
+  curl_loop *loop = user;
+  const curl_loop_job *job = &loop->job;
+  while (begin(loop, job)) {
+    turn(loop, now() + 60);
+    pthread_mutex_lock(&loop->lock);
+    loop->is_asleep = false;
+    pthread_mutex_unlock(&loop->lock);
+    int rest = 0;
+    const struct message *message;
+    while ((message = curl.multi_info_read(loop->multi, &rest))) {
+      if (message->msg != kMessageDone) continue;
+      void *easy = message->easy;
+      transfer *transfer = NULL;
+      curl.easy_getinfo(easy, kInfoPrivate, &transfer);
+      const char *problem = check(message, transfer, job);
+      curl.multi_remove_handle(loop->multi, easy);
+      request *request = transfer->request;
+      transfer->next = loop->free;
+      loop->free = transfer;
+      request->done(request->user, problem);
+      free(request);
+    }
+  }
+  return NULL;
+}
+
+bool curl_loop_serve(curl_loop *loop, const char *url, int64_t length, bool is_http2) {
+  loop->job = (curl_loop_job){.url = strdup(url), .length = length, .is_http2 = is_http2};
+  loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  struct epoll_event event = {.events = EPOLLIN, .data.fd = loop->wake};
+  if (!loop->job.url || loop->wake < 0 || epoll_ctl(loop->poll, EPOLL_CTL_ADD, loop->wake, &event)) return false;
+  loop->has_thread = pthread_create(&loop->thread, NULL, serve, loop) == 0;
+  return loop->has_thread;
+}
+
+void curl_loop_get(curl_loop *loop, curl_loop_done done, void *user) {
+  request *request = malloc(sizeof *request);
+  if (!request) abort();
+  *request = (struct request){.done = done, .user = user};
+  pthread_mutex_lock(&loop->lock);
+  *loop->last = request;
+  loop->last = &request->next;
+  bool wakes = loop->is_asleep;
+  loop->is_asleep = false;
+  pthread_mutex_unlock(&loop->lock);
+  if (wakes) eventfd_write(loop->wake, 1);
 }

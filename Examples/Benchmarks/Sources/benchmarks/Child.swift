@@ -57,6 +57,7 @@ enum Child {
     case .martletURLSession: MartletPeer(.urlSession, connections: connections, threads: threads, cache: cache)
     case .martletCurl: MartletPeer(.curl, connections: connections, threads: threads, cache: cache)
     case .asyncHTTPClient: AsyncHTTPClientPeer(connections: connections, roots: nil)
+    case .curlTasks: try CurlTasksPeer(connections: connections, isHTTP2: isHTTP2)
     case .curlLoop: try CurlLoopPeer(connections: connections, roots: nil, isHTTP2: isHTTP2)
     }
   }

@@ -89,6 +89,7 @@ enum Client: String, CaseIterable, Codable {
   case martletURLSession = "martlet-urlsession"
   case martletCurl = "martlet-curl"
   case asyncHTTPClient = "async-http-client"
+  case curlTasks = "libcurl-tasks"
   case curlLoop = "libcurl-loop"
 
   var summary: String {
@@ -97,6 +98,7 @@ enum Client: String, CaseIterable, Codable {
     case .martletURLSession: "Martlet with its default transport, `client.get`"
     case .martletCurl: "Martlet with `transport: .curl`, `client.get`"
     case .asyncHTTPClient: "AsyncHTTPClient, `execute` and the collected body"
+    case .curlTasks: "the same C loop on its own thread, and a Swift task that waits for each request; small GETs only"
     case .curlLoop: "a C loop over libcurl's multi interface and epoll, on the calling thread: the ceiling"
     }
   }

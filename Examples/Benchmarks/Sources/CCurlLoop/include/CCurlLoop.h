@@ -44,6 +44,14 @@ curl_loop *_Nullable curl_loop_new(long connections);
 void curl_loop_free(curl_loop *loop);
 /// Runs a job and returns NULL, or what was wrong with one of its transfers.
 const char *_Nullable curl_loop_run(curl_loop *loop, const curl_loop_job *job, curl_loop_result *result);
+// The same loop on a thread of its own, for requests that come from any thread.
+
+/// Hears that a request has ended, on the loop's thread; `problem` is NULL if nothing was wrong.
+typedef void (*curl_loop_done)(void *user, const char *_Nullable problem);
+/// Starts the thread, which sends GETs for one URL whose bodies have this length. Before any `curl_loop_get`.
+bool curl_loop_serve(curl_loop *loop, const char *url, int64_t length, bool is_http2);
+void curl_loop_get(curl_loop *loop, curl_loop_done done, void *user);
+
 /// The version of libcurl, or NULL if there is none.
 const char *_Nullable curl_loop_version(void);
 
