@@ -8,48 +8,48 @@ final class CurlHandle {
 
   let easy: UnsafeMutableRawPointer
   unowned let loop: CurlLoop
-  @exclusivity(unchecked) var transfer: CurlTransfer?
+  var transfer: CurlTransfer?
   private let errorText: UnsafeMutablePointer<CChar>
-  @exclusivity(unchecked) private var fields: UnsafeMutableRawPointer?
-  @exclusivity(unchecked) private var lines: HeaderLines?
-  @exclusivity(unchecked) private var isGuarded = false
+  private var fields: UnsafeMutableRawPointer?
+  private var lines: HeaderLines?
+  private var isGuarded = false
   /// Whether it is set up for a request of the plain kind, so that only what differs has to be set.
-  @exclusivity(unchecked) private var isPlain = false
+  private var isPlain = false
   /// The URL, and what libcurl has made of it.
-  @exclusivity(unchecked) private var text: String?
-  @exclusivity(unchecked) private var url: UnsafeMutableRawPointer?
-  @exclusivity(unchecked) private var connectTimeout = 0
-  @exclusivity(unchecked) private var pieceSize: Int?
-  @exclusivity(unchecked) private var lastConnection: CurlConnection?
+  private var text: String?
+  private var url: UnsafeMutableRawPointer?
+  private var connectTimeout = 0
+  private var pieceSize: Int?
+  private var lastConnection: CurlConnection?
   /// Whether its transfer rather waits for a connection that it can share than it makes one.
-  @exclusivity(unchecked) private(set) var waitsForSharing = false
-  @exclusivity(unchecked) private var connectionKey = ExclusiveConnections.shared
-  @exclusivity(unchecked) private var needsNewConnection = false
-  @exclusivity(unchecked) private var lists: [UnsafeMutableRawPointer] = []
+  private(set) var waitsForSharing = false
+  private var connectionKey = ExclusiveConnections.shared
+  private var needsNewConnection = false
+  private var lists: [UnsafeMutableRawPointer] = []
   /// The connection that the transfer was sent on, by its addresses; `nil` where it has none.
-  @exclusivity(unchecked) private(set) var connectionName: UInt64?
+  private(set) var connectionName: UInt64?
   /// Whether the transfer was sent on a connection of HTTP/2, as far as known.
-  @exclusivity(unchecked) private(set) var isMultiplexed = false
+  private(set) var isMultiplexed = false
   /// The transfer's stream of HTTP/2, where libcurl tells.
-  @exclusivity(unchecked) private(set) var stream: UInt32?
+  private(set) var stream: UInt32?
   /// Whether libcurl wants to send once more: what it says from then on is about other connections, too.
-  @exclusivity(unchecked) private var isRepeating = false
+  private var isRepeating = false
   /// Whether libcurl has kept the connection after the transfer; another one may have it closed at once.
-  @exclusivity(unchecked) private var wasKept = false
+  private var wasKept = false
   /// Whether the connection, which libcurl keeps, has to be closed after the transfer.
-  @exclusivity(unchecked) var closesKeptConnection = false
+  var closesKeptConnection = false
   /// Whether libcurl has found its stream of HTTP/2 closed when it had sent the rest of the request.
-  @exclusivity(unchecked) private var isStreamClosed = false
+  private var isStreamClosed = false
   /// What libcurl before 7.80 calls the connection.
-  @exclusivity(unchecked) private var connectionNumber: UInt64?
+  private var connectionNumber: UInt64?
   /// Whether libcurl before 7.80 has written a part of a head.
-  @exclusivity(unchecked) private var isWritingHead = false
+  private var isWritingHead = false
   /// Whether libcurl's log is read.
-  @exclusivity(unchecked) private var isLogging = false
+  private var isLogging = false
   /// What OpenSSL knows of a connection that the transfer has made.
-  @exclusivity(unchecked) private(set) var tls: UnsafeMutableRawPointer?
+  private(set) var tls: UnsafeMutableRawPointer?
   /// The same of a connection to a proxy by TLS, which carries that one.
-  @exclusivity(unchecked) var proxyTLS: UnsafeMutableRawPointer?
+  var proxyTLS: UnsafeMutableRawPointer?
 
   init?(_ loop: CurlLoop) {
     guard let easy = martlet_easy_new() else { return nil }

@@ -15,55 +15,55 @@ final class CurlLoop {
   let poll: CInt
   /// Released after all handles, of which it is a part.
   let tls: CurlTLS
-  @exclusivity(unchecked) private(set) var multi: UnsafeMutableRawPointer?
-  @exclusivity(unchecked) private(set) var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
-  @exclusivity(unchecked) private var free: [CurlHandle] = []
+  private(set) var multi: UnsafeMutableRawPointer?
+  private(set) var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
+  private var free: [CurlHandle] = []
   /// By socket; an array would grow with all descriptors of the process.
-  @exclusivity(unchecked) var watches: [CInt: CurlWatch] = [:]
-  @exclusivity(unchecked) private var deadline: Int64?
+  var watches: [CInt: CurlWatch] = [:]
+  private var deadline: Int64?
   /// The transfers that have a handle, and those whose last bytes wait for the reader.
-  @exclusivity(unchecked) private var running = 0
-  @exclusivity(unchecked) private var lingering: [ObjectIdentifier: CurlTransfer] = [:]
+  private var running = 0
+  private var lingering: [ObjectIdentifier: CurlTransfer] = [:]
   /// The transfers that are not started yet, because their streams have shown nothing.
-  @exclusivity(unchecked) private var held: [ObjectIdentifier: CurlTransfer] = [:]
-  @exclusivity(unchecked) var uploads = RunningUploads()
+  private var held: [ObjectIdentifier: CurlTransfer] = [:]
+  var uploads = RunningUploads()
   /// Those of which libcurl may read no more though it still sends.
-  @exclusivity(unchecked) var mayBeAnswered: [CurlTransfer] = []
+  var mayBeAnswered: [CurlTransfer] = []
   /// What servers have said with GOAWAY, by the connection's name.
-  @exclusivity(unchecked) var goaways = RecentTable<UInt64, GoAway>(limit: 64)
+  var goaways = RecentTable<UInt64, GoAway>(limit: 64)
   /// Those of whose connections libcurl may have read more than it has handed over.
-  @exclusivity(unchecked) var mayHoldMore: [CurlTransfer] = []
+  var mayHoldMore: [CurlTransfer] = []
   /// The origins whose waiting requests are to look for a connection.
-  @exclusivity(unchecked) var joinable: Set<Origin> = []
-  @exclusivity(unchecked) private var heads: [CurlTransfer] = []
-  @exclusivity(unchecked) private var bodies: [CurlTransfer] = []
+  var joinable: Set<Origin> = []
+  private var heads: [CurlTransfer] = []
+  private var bodies: [CurlTransfer] = []
   /// The transfers whose readers are to get what has come when a piece is full, and when at the latest.
-  @exclusivity(unchecked) private var unflushed: [CurlTransfer] = []
-  @exclusivity(unchecked) private var flushTime: Int64?
+  private var unflushed: [CurlTransfer] = []
+  private var flushTime: Int64?
   /// The transfers that wait for the limit of bandwidth, and when to look after them.
-  @exclusivity(unchecked) var throttled: [CurlTransfer] = []
-  @exclusivity(unchecked) var throttleTime: Int64?
-  @exclusivity(unchecked) private var marks: ReceiveMarks
-  @exclusivity(unchecked) var resting = RestingConnections()
-  @exclusivity(unchecked) var exclusive = ExclusiveConnections()
-  @exclusivity(unchecked) var multiplexed = MultiplexedConnections<CurlHandle>()
+  var throttled: [CurlTransfer] = []
+  var throttleTime: Int64?
+  private var marks: ReceiveMarks
+  var resting = RestingConnections()
+  var exclusive = ExclusiveConnections()
+  var multiplexed = MultiplexedConnections<CurlHandle>()
   /// The transfers that libcurl has ended in this turn.
-  @exclusivity(unchecked) var ended: [(handle: CurlHandle, code: CInt)] = []
+  var ended: [(handle: CurlHandle, code: CInt)] = []
   /// Those whose requests libcurl before 7.80 has sent once more by itself.
-  @exclusivity(unchecked) var unwanted: [CurlTransfer] = []
+  var unwanted: [CurlTransfer] = []
   /// How many transfers have had a connection that no address names.
-  @exclusivity(unchecked) var unnamedCount: UInt64 = 0
-  @exclusivity(unchecked) private var isClosing = false
+  var unnamedCount: UInt64 = 0
+  private var isClosing = false
   /// Whether idle connections are to be closed.
-  @exclusivity(unchecked) private var isClosingIdle = false
+  private var isClosingIdle = false
   /// Since when there is nothing in flight.
-  @exclusivity(unchecked) private var idleSince: Int64?
+  private var idleSince: Int64?
   /// How many transfers have a body whose coding has to be watched.
-  @exclusivity(unchecked) var metered = 0
+  var metered = 0
   /// Until when the thread waits, if nothing happens.
-  @exclusivity(unchecked) private var sleepsUntil: Int64?
-  @exclusivity(unchecked) private var answer: AwaitedAnswer
-  @exclusivity(unchecked) private var lookups: AbandonedLookups
+  private var sleepsUntil: Int64?
+  private var answer: AwaitedAnswer
+  private var lookups: AbandonedLookups
 
   /// What is set on each handle.
   var connections: CurlConnectionSettings { mailbox.settings }

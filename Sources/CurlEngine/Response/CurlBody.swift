@@ -29,12 +29,12 @@ final class CurlBody {
   let stream: BodyStream
   private let decoder: ContentDecoder?
   /// The number of bytes that wait for the reader, as far as known.
-  @exclusivity(unchecked) private var unread = 0
-  @exclusivity(unchecked) private var taken = 0
+  private var unread = 0
+  private var taken = 0
   /// Gathers what a reader gets at once: libcurl brings 16 KiB at a time.
-  @exclusivity(unchecked) private var gatherer: PieceGatherer?
+  private var gatherer: PieceGatherer?
   /// Whether bytes came since ``flush()``.
-  @exclusivity(unchecked) private(set) var isUnflushed = false
+  private(set) var isUnflushed = false
   /// It outlives the body.
   private unowned let source: any Source
 

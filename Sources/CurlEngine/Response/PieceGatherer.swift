@@ -13,8 +13,8 @@ final class PieceGatherer {
   private static let smallPiece = pieceSize / 2
 
   private let blocks = PieceBlocks()
-  @exclusivity(unchecked) private var block: UnsafeMutableRawPointer?
-  @exclusivity(unchecked) private var count = 0
+  private var block: UnsafeMutableRawPointer?
+  private var count = 0
 
   deinit {
     if let block { blocks.give(block) }

@@ -24,10 +24,10 @@ package final class CurlThrottle {
     }
   }
 
-  @exclusivity(unchecked) fileprivate var down: Share?
-  @exclusivity(unchecked) fileprivate var up: Share?
+  fileprivate var down: Share?
+  fileprivate var up: Share?
   /// Since when it waits for a turn, in either direction.
-  @exclusivity(unchecked) fileprivate var start: Int64?
+  fileprivate var start: Int64?
 
   /// Where it adds up how long it has waited.
   fileprivate let time: ThrottledTime?

@@ -38,27 +38,27 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   let mailbox: CurlMailbox
   private let state = Locked(State())
 
-  // Under the loop's lock, which lets in one thread at a time: no access is checked.
-  @exclusivity(unchecked) var handle: CurlHandle?
-  @exclusivity(unchecked) var life = TransferLife()
-  @exclusivity(unchecked) private var reader = ResponseHeadReader()
-  @exclusivity(unchecked) private var connectAnswer: CurlConnectAnswer?
-  @exclusivity(unchecked) private var opened: CurlAnswer?
-  @exclusivity(unchecked) private(set) var body: CurlBody?
+  // Under the loop's lock, which lets in one thread at a time.
+  var handle: CurlHandle?
+  var life = TransferLife()
+  private var reader = ResponseHeadReader()
+  private var connectAnswer: CurlConnectAnswer?
+  private var opened: CurlAnswer?
+  private(set) var body: CurlBody?
   /// Whether the loop looks after it when a wait is over.
-  @exclusivity(unchecked) var isListed = false
+  var isListed = false
   /// How many bytes came in this turn of the loop.
-  @exclusivity(unchecked) private var unreported = 0
+  private var unreported = 0
   /// Where the end of a chunked body has to be found.
-  @exclusivity(unchecked) var chunks: RawChunks?
-  @exclusivity(unchecked) var overhead: OverheadMeter?
+  var chunks: RawChunks?
+  var overhead: OverheadMeter?
   /// Whether libcurl has chosen a connection for it that cannot serve it: one of HTTP/1 that another transfer uses, or a
   /// spoiled one.
-  @exclusivity(unchecked) var isMisplaced = false
+  var isMisplaced = false
   /// What the end of TLS is known by, which the end of the body has to be; 0 if it has an end of its own.
-  @exclusivity(unchecked) private var endOfTLS: UInt = 0
+  private var endOfTLS: UInt = 0
   /// What became of its host's addresses, where they are checked.
-  @exclusivity(unchecked) var addresses = CurlAddressCheck()
+  var addresses = CurlAddressCheck()
 
   package init(
     _ job: CurlJob, _ upload: CurlUpload?, _ route: CurlRoute?, _ sink: any CurlSink,

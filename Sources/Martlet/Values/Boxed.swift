@@ -6,7 +6,7 @@
 struct Boxed<Value: Sendable>: @unchecked Sendable {
   private final class Storage {
     // Only through the box, which has its own checks.
-    @exclusivity(unchecked) var value: Value
+    var value: Value
 
     init(_ value: Value) { self.value = value }
   }
