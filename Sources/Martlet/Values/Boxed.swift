@@ -5,7 +5,6 @@
 /// `@unchecked Sendable`: the storage is written only by who alone has it.
 struct Boxed<Value: Sendable>: @unchecked Sendable {
   private final class Storage {
-    // Only through the box, which has its own checks.
     var value: Value
 
     init(_ value: Value) { self.value = value }
