@@ -41,7 +41,7 @@ struct Courier {
     await reports.value
   }
 
-  private static func report(_ event: OutboxEvent) {
+  private static func report(_ event: Outbox.Event) {
     switch event {
     case .failed(_, let reason, let next): complain("\(reason); next try in \(next)")
     case .problem(let error): complain("\(error)")

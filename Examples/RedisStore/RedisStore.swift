@@ -8,7 +8,7 @@ public import Martlet
 /// ```swift
 /// let client = HTTPClient { $0.cache = .store(RedisStore(host: "cache.internal")) }
 /// ```
-public struct RedisStore: CacheStore {
+public struct RedisStore: ResponseCache.Store {
   private let redis: RedisConnection
   private let seconds: Int64
 

@@ -68,7 +68,7 @@ struct SavePage {
     return (names.count, missing)
   }
 
-  private static func show(_ progress: AsyncStream<QueueProgress>) async {
+  private static func show(_ progress: AsyncStream<RequestQueue.Progress>) async {
     for await now in progress {
       let line = "\r\(Int(now.fraction * 100)) %  \(now.summary.ended) of \(now.summary.added)"
       FileHandle.standardError.write(Data(line.utf8))

@@ -36,7 +36,7 @@ struct SSECommand: Equatable, Sendable {
   }
 
   /// The event as a server would write it, without what a terminal would obey.
-  static func text(of event: ServerSentEvent) -> String {
+  static func text(of event: ServerSentEvents.Event) -> String {
     var lines: [String] = []
     if event.event != "message" { lines.append("event: \(Visible.line(event.event))") }
     if !event.id.isEmpty { lines.append("id: \(Visible.line(event.id))") }

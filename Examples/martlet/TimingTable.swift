@@ -5,8 +5,8 @@ import Martlet
 ///
 /// `first byte` counts from the start of the exchange, `total` from the start of the call to the last byte.
 struct TimingTable: Sendable {
-  let timing: RequestTiming
-  let connection: ConnectionInfo?
+  let timing: HTTPResponse.Timing
+  let connection: HTTPResponse.Connection?
 
   /// A line for each phase; one that there was not, or that the transport does not tell, has a hyphen.
   func text(_ palette: Palette) -> String {

@@ -78,7 +78,7 @@ extension SamplesTests {
   }
 
   @Test func `keeps responses in a store of the program's own`() async throws {
-    final class Shelf: CacheStore {
+    final class Shelf: ResponseCache.Store {
       private let items = Mutex<[String: Data]>([:])
       func data(for key: String) async throws -> Data? { items.withLock { $0[key] } }
       func store(_ data: Data, for key: String) async throws { items.withLock { $0[key] = data } }

@@ -238,7 +238,7 @@ private enum CommentSamples {
 private let database = CommentSamples.Database()
 
 private func store() {
-  struct Shelf: CacheStore {
+  struct Shelf: ResponseCache.Store {
     func data(for key: String) async throws -> Data? { try await database.get(key) }
     func store(_ data: Data, for key: String) async throws { try await database.set(key, data) }
     func remove(_ key: String) async throws { try await database.delete(key) }

@@ -284,7 +284,7 @@ extension SamplesTests {
     #expect(transport.requests.first?.headers["X-Attempt"]?.hasSuffix("-0-1") == true)
   }
 
-  enum Tenant: RequestOptionKey { typealias Value = String }
+  enum Tenant: RequestOptions.Key { typealias Value = String }
 
   @Test func `carries a value to middleware`() async throws {
     let client = Self.client(StubTransport(withContext: { _, context in .text(context.options[Tenant.self] ?? "") }))

@@ -11,12 +11,12 @@ public actor ActivityMonitor {
   init(_ core: ClientCore) { self.core = core }
 
   /// The state at this moment.
-  public nonisolated var current: ActivitySnapshot { core.snapshot() }
+  public nonisolated var current: ActivityMonitor.Snapshot { core.snapshot() }
 
   /// The state now, and again after each change, at most ten times a second.
   ///
   /// Only the newest one is kept for a slow reader. While a rate decays, there is one a second.
-  public nonisolated var snapshots: AsyncStream<ActivitySnapshot> {
+  public nonisolated var snapshots: AsyncStream<ActivityMonitor.Snapshot> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       watch(continuation) { core in
         let version = core.changes.version
@@ -24,7 +24,7 @@ public actor ActivityMonitor {
         continuation.yield(snapshot)
         try await core.timeline.watch(.milliseconds(100))
         if core.changes.version != version { return }
-        if snapshot.bytesPerSecond == Bandwidth() {
+        if snapshot.bytesPerSecond == ActivityMonitor.Bandwidth() {
           await core.changes.wait(after: version)
         } else {
           try await core.changes.wait(after: version, orFor: .milliseconds(900), core.timeline)
@@ -72,19 +72,21 @@ public actor ActivityMonitor {
   ///
   /// - Parameter type: The type.
   /// - Returns: The requests, the oldest first.
-  public nonisolated func requests<E: Endpoint>(of type: E.Type) -> [RequestInfo] { requests { $0.endpoint == type } }
+  public nonisolated func requests<E: Endpoint>(of type: E.Type) -> [ActivityMonitor.RequestInfo] {
+    requests { $0.endpoint == type }
+  }
 
   /// The requests with a tag that are under way.
   ///
   /// - Parameter tag: The tag.
   /// - Returns: The requests, the oldest first.
-  public nonisolated func requests(tagged tag: String) -> [RequestInfo] { requests { $0.tag == tag } }
+  public nonisolated func requests(tagged tag: String) -> [ActivityMonitor.RequestInfo] { requests { $0.tag == tag } }
 
   /// The requests to a host that are under way.
   ///
   /// - Parameter host: The host in lower case.
   /// - Returns: The requests, the oldest first.
-  public nonisolated func requests(to host: String) -> [RequestInfo] { requests { $0.host == host } }
+  public nonisolated func requests(to host: String) -> [ActivityMonitor.RequestInfo] { requests { $0.host == host } }
 
   /// Counts work that the client does not do itself as use of the network.
   ///
@@ -102,8 +104,8 @@ public actor ActivityMonitor {
   /// Waits until nothing is under way; returns early when the task is cancelled.
   public func waitUntilIdle() async { await core.waitUntilIdle() }
 
-  private nonisolated func requests(where matches: (Call) -> Bool) -> [RequestInfo] {
-    core.calls.filter(matches).sorted { $0.id < $1.id }.map { RequestInfo($0) }
+  private nonisolated func requests(where matches: (Call) -> Bool) -> [ActivityMonitor.RequestInfo] {
+    core.calls.filter(matches).sorted { $0.id < $1.id }.map { ActivityMonitor.RequestInfo($0) }
   }
 
   /// Runs `step` again and again for one stream, until its reader or the client's core is gone.
@@ -127,16 +129,16 @@ public actor ActivityMonitor {
 
 extension ClientCore {
   /// What goes on now.
-  func snapshot() -> ActivitySnapshot {
+  func snapshot() -> ActivityMonitor.Snapshot {
     let (calls, foreign, totals) = activity()
-    var snapshot = ActivitySnapshot()
+    var snapshot = ActivityMonitor.Snapshot()
     snapshot.adopted = foreign.sorted()
     snapshot.totals = totals
     (snapshot.totals.bytesReceived, snapshot.totals.bytesSent) = meter.totals
     snapshot.bytesPerSecond = meter.rate(at: timeline.now())
-    snapshot.outbox = outboxes.reduce(OutboxStatus()) { $0 + $1.status }
+    snapshot.outbox = outboxes.reduce(Outbox.Status()) { $0 + $1.status }
     for call in calls.sorted(by: { $0.id < $1.id }) {
-      let info = RequestInfo(call)
+      let info = ActivityMonitor.RequestInfo(call)
       switch info.state {
       case .running: snapshot.running.append(info)
       case .waiting(let reason): snapshot.waiting.append(.init(request: info, reason: reason))

@@ -32,16 +32,16 @@ final class BandwidthMeter: Sendable {
   }
 
   /// The mean rate of the second of `time` and the four before it.
-  func rate(at time: Duration) -> Bandwidth {
+  func rate(at time: Duration) -> ActivityMonitor.Bandwidth {
     let first = time.components.seconds - Int64(BandwidthMeter.window)
     return state.withLock {
-      var sum = Bandwidth()
+      var sum = ActivityMonitor.Bandwidth()
       for bucket in $0.buckets where bucket.second > first {
         sum.received += Double(bucket.received)
         sum.sent += Double(bucket.sent)
       }
       let seconds = Double(BandwidthMeter.window)
-      return Bandwidth(received: sum.received / seconds, sent: sum.sent / seconds)
+      return ActivityMonitor.Bandwidth(received: sum.received / seconds, sent: sum.sent / seconds)
     }
   }
 

@@ -91,14 +91,14 @@ struct ProgressLedger: Sendable {
   }
 
   /// The mean of the time that the meter looks back on, or of the time since it began if that is shorter.
-  private func rate(_ now: Duration) -> Bandwidth {
-    guard let meter else { return Bandwidth() }
+  private func rate(_ now: Duration) -> ActivityMonitor.Bandwidth {
+    guard let meter else { return ActivityMonitor.Bandwidth() }
     let window = Double(BandwidthMeter.window)
     let lookedBack = now / .seconds(1) - Double(now.components.seconds) + window - 1
     let span = min((now - meteredFrom) / .seconds(1), lookedBack)
-    guard span >= Self.leastSpan else { return Bandwidth() }
+    guard span >= Self.leastSpan else { return ActivityMonitor.Bandwidth() }
     let mean = meter.rate(at: now)
-    return Bandwidth(received: mean.received * window / span, sent: mean.sent * window / span)
+    return ActivityMonitor.Bandwidth(received: mean.received * window / span, sent: mean.sent * window / span)
   }
 
   private var timeLeft: Duration? {

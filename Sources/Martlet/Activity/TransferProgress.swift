@@ -26,7 +26,7 @@ public struct TransferProgress: Sendable, Hashable {
   /// Each retry, each redirect and each request that is repeated with credentials is one more.
   public var attempt = 1
   /// The mean rate of the last five seconds; zero in the first quarter of a second.
-  public var bytesPerSecond = Bandwidth()
+  public var bytesPerSecond = ActivityMonitor.Bandwidth()
   /// The time until the direction that is under way is done at that rate, or `nil` if that is not known.
   public var timeLeft: Duration?
   /// Whether the request has succeeded, and this is the last that is told of it.

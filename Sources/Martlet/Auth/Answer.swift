@@ -5,12 +5,12 @@ struct Offer: Sendable {
   let challenge: Challenge
   let digest: DigestChallenge?
 
-  var scheme: AuthenticationScheme { challenge.scheme }
+  var scheme: AuthenticationChallenge.Scheme { challenge.scheme }
   var strength: Int { Answer.strength(scheme, digest) }
   var realm: String? { challenge.realm }
 
   /// The strongest of the challenges that one of the schemes answers; of equals the first.
-  static func strongest(of challenges: [Challenge], among schemes: [AuthenticationScheme]) -> Offer? {
+  static func strongest(of challenges: [Challenge], among schemes: [AuthenticationChallenge.Scheme]) -> Offer? {
     var best: Offer?
     for challenge in challenges where schemes.contains(challenge.scheme) {
       let digest = DigestChallenge(challenge)
@@ -29,7 +29,7 @@ struct Offer: Sendable {
 /// A credential together with how it is sent.
 final class Answer: Sendable {
   let credential: Credential
-  let scheme: AuthenticationScheme
+  let scheme: AuthenticationChallenge.Scheme
   /// The realm that it was made for; `nil` if nobody had asked.
   let realm: String?
   let digest: DigestSession?
@@ -39,7 +39,8 @@ final class Answer: Sendable {
   var strength: Int { Self.strength(scheme, digest?.challenge) }
 
   private init(
-    _ credential: Credential, _ scheme: AuthenticationScheme, realm: String?, digest: DigestSession?, isStored: Bool
+    _ credential: Credential, _ scheme: AuthenticationChallenge.Scheme, realm: String?, digest: DigestSession?,
+    isStored: Bool
   ) {
     self.credential = credential
     self.scheme = scheme
@@ -64,7 +65,7 @@ final class Answer: Sendable {
     self.init(credential, offer.scheme, realm: offer.realm, digest: session, isStored: isStored)
   }
 
-  static func strength(_ scheme: AuthenticationScheme, _ digest: DigestChallenge?) -> Int {
+  static func strength(_ scheme: AuthenticationChallenge.Scheme, _ digest: DigestChallenge?) -> Int {
     switch scheme {
     case .basic: 1
     case .bearer: 2

@@ -30,7 +30,7 @@ struct AuthMiddleware: Stage {
     let call = context.call
     let visit = AuthSession.Visit(origin: url.origin, call: call)
     var context = context
-    var uses: [AuthenticationScheme: Int] = [:]
+    var uses: [AuthenticationChallenge.Scheme: Int] = [:]
     var exchanges = 0
     var sent = try await session.first(visit)
     while true {
@@ -62,7 +62,7 @@ struct AuthMiddleware: Stage {
   /// Puts in what answers for the request.
   @inline(never) private func fill(
     _ request: HTTPRequest, _ url: AbsoluteURL, _ context: inout RequestContext, _ sent: AuthSession.Sent,
-    _ uses: inout [AuthenticationScheme: Int]
+    _ uses: inout [AuthenticationChallenge.Scheme: Int]
   ) throws -> HTTPRequest {
     context.handshake = nil
     context.credential = sent.answer?.credential
@@ -79,7 +79,7 @@ struct AuthMiddleware: Stage {
 
   /// What to send after a 401; `nil` if that is the response.
   @inline(never) private func following(
-    _ response: inout StreamedResponse, _ sent: AuthSession.Sent, _ uses: [AuthenticationScheme: Int],
+    _ response: inout StreamedResponse, _ sent: AuthSession.Sent, _ uses: [AuthenticationChallenge.Scheme: Int],
     _ session: AuthSession, _ visit: AuthSession.Visit
   ) async throws -> AuthSession.Sent? {
     switch session.step(after: response.headers, sent, uses: uses, visit) {
@@ -117,7 +117,7 @@ struct AuthMiddleware: Stage {
   private static func isProof(_ status: HTTPStatus) -> Bool { status.rawValue < 500 && status.rawValue != 407 }
 
   static func isWorthSending(
-    _ newer: AuthSession.Sent, after old: AuthSession.Sent, _ uses: [AuthenticationScheme: Int]
+    _ newer: AuthSession.Sent, after old: AuthSession.Sent, _ uses: [AuthenticationChallenge.Scheme: Int]
   ) -> Bool {
     guard let answer = newer.answer else { return false }
     return uses[answer.scheme, default: 0] < 2 && !answer.isSame(as: old.answer)

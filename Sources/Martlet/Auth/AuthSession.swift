@@ -137,7 +137,7 @@ final class AuthSession: Sendable {
   ///   - visit: The request.
   /// - Returns: What to do; a question has begun if there has to be one.
   func step(
-    after headers: HTTPHeaders, _ sent: Sent, uses: [AuthenticationScheme: Int], _ visit: Visit
+    after headers: HTTPHeaders, _ sent: Sent, uses: [AuthenticationChallenge.Scheme: Int], _ visit: Visit
   ) -> AuthState.Step {
     var challenges = Challenge.parse(headers[all: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"])
     if isToken && !challenges.contains(where: { [.basic, .bearer, .digest].contains($0.scheme) }) {
@@ -149,7 +149,9 @@ final class AuthSession: Sendable {
   }
 
   /// The schemes that may be answered.
-  var schemes: [AuthenticationScheme] { authenticator.schemes.filter { !isProxy || $0 == .digest || $0 == .basic } }
+  var schemes: [AuthenticationChallenge.Scheme] {
+    authenticator.schemes.filter { !isProxy || $0 == .digest || $0 == .basic }
+  }
 
   private func step(toward offer: Offer, after request: Sent, _ visit: Visit) -> AuthState.Step {
     let key = key(visit, offer.realm)

@@ -8,7 +8,7 @@ public protocol Authenticator: Sendable {
   ///
   /// Of those that a server offers the strongest is chosen: Negotiate before Digest before NTLM before Bearer before
   /// Basic, and of Digest the one with the best hash.
-  var schemes: [AuthenticationScheme] { get }
+  var schemes: [AuthenticationChallenge.Scheme] { get }
 
   /// The longest wait for an answer, 30 s by default; who waits for it then gets
   /// ``HTTPError/Kind/authenticationFailed``.
@@ -38,7 +38,7 @@ public protocol Authenticator: Sendable {
 }
 
 extension Authenticator {
-  public var schemes: [AuthenticationScheme] { [.digest, .bearer, .basic] }
+  public var schemes: [AuthenticationChallenge.Scheme] { [.digest, .bearer, .basic] }
 
   public var answerLimit: Duration { .seconds(30) }
 

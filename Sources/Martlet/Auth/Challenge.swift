@@ -3,7 +3,7 @@ import MartletBase
 /// One challenge of a `WWW-Authenticate` field, as it was read (RFC 9110 §11.6.1).
 struct Challenge: Sendable, Hashable {
   /// The scheme.
-  var scheme: AuthenticationScheme
+  var scheme: AuthenticationChallenge.Scheme
   /// The parameters by their names in lower case, unquoted.
   var parameters: [String: String] = [:]
   /// What stands after the scheme in place of parameters.
@@ -58,7 +58,7 @@ struct Challenge: Sendable, Hashable {
       }
       endChallenge()
       guard end == member.endIndex || FieldSyntax.isBlank(member[end]) else { return }
-      var challenge = Challenge(scheme: AuthenticationScheme(String(Substring(word))))
+      var challenge = Challenge(scheme: AuthenticationChallenge.Scheme(String(Substring(word))))
       guard !after.isEmpty else {
         current = challenge
         return

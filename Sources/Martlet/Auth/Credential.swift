@@ -114,7 +114,7 @@ public struct Credential: Sendable, Hashable {
   public var expires: Date? { if case .token(_, _, let expires) = secret { expires } else { nil } }
 
   /// The schemes that it can answer.
-  var schemes: [AuthenticationScheme] {
+  var schemes: [AuthenticationChallenge.Scheme] {
     switch secret {
     case .password: [.basic, .digest]
     case .token: [.bearer]

@@ -8,14 +8,14 @@ public final class CredentialAuthenticator: Authenticator {
   public typealias Ask = @Sendable (AuthenticationChallenge) async throws -> Credential?
 
   /// The schemes that it answers.
-  public let schemes: [AuthenticationScheme]
+  public let schemes: [AuthenticationChallenge.Scheme]
   /// The longest wait for the closure.
   public let answerLimit: Duration
 
   private let credential: Locked<Credential?>
   private let ask: Ask?
 
-  init(_ credential: Credential, schemes: [AuthenticationScheme]? = nil) {
+  init(_ credential: Credential, schemes: [AuthenticationChallenge.Scheme]? = nil) {
     self.credential = Locked(credential)
     self.schemes = schemes ?? credential.schemes
     answerLimit = .seconds(30)
@@ -23,7 +23,7 @@ public final class CredentialAuthenticator: Authenticator {
   }
 
   init(
-    schemes: [AuthenticationScheme] = [.digest, .bearer, .basic], answerLimit: Duration, _ ask: @escaping Ask
+    schemes: [AuthenticationChallenge.Scheme] = [.digest, .bearer, .basic], answerLimit: Duration, _ ask: @escaping Ask
   ) {
     credential = Locked(nil)
     self.schemes = schemes
@@ -133,7 +133,7 @@ extension Authenticator where Self == CredentialAuthenticator {
   ///   - ask: Gets the challenge; `nil` gives up.
   /// - Returns: The authenticator.
   public static func ask(
-    schemes: [AuthenticationScheme] = [.digest, .bearer, .basic], answerLimit: Duration = .seconds(300),
+    schemes: [AuthenticationChallenge.Scheme] = [.digest, .bearer, .basic], answerLimit: Duration = .seconds(300),
     _ ask: @escaping CredentialAuthenticator.Ask
   ) -> CredentialAuthenticator {
     CredentialAuthenticator(schemes: schemes, answerLimit: answerLimit, ask)

@@ -87,7 +87,7 @@ struct DigestChallenge: Sendable, Hashable {
   }
 
   /// Why none of the challenges can be answered, if one of them asks for a kind of Digest that is unsupported.
-  static func problem(of challenges: [Challenge], among schemes: [AuthenticationScheme]) -> String? {
+  static func problem(of challenges: [Challenge], among schemes: [AuthenticationChallenge.Scheme]) -> String? {
     guard Offer.strongest(of: challenges, among: schemes) == nil else { return nil }
     let problems = challenges.lazy.compactMap { $0.scheme == .digest ? problem(of: $0) : nil }
     return problems.first.map { "offers Digest \($0)" }

@@ -5,14 +5,14 @@ import Foundation
 ///
 /// It is for one exchange, on a connection that nothing has used before and nothing uses after.
 final class Handshake: Sendable {
-  let scheme: AuthenticationScheme
+  let scheme: AuthenticationChallenge.Scheme
   /// Whom it is for.
   let origin: Origin
   /// The user as libcurl takes it: what stands before the first backslash is the domain, also if that is nothing.
   let user: String
   let password: String
 
-  init(scheme: AuthenticationScheme, origin: Origin, user: String, password: String) {
+  init(scheme: AuthenticationChallenge.Scheme, origin: Origin, user: String, password: String) {
     self.scheme = scheme
     self.origin = origin
     self.user = user
@@ -31,10 +31,10 @@ extension Handshake: CustomStringConvertible, CustomReflectable {
 /// A transport that does such handshakes.
 protocol HandshakeTransport: Transport {
   /// Why it cannot do one, or `nil`.
-  func handshakeProblem(_ scheme: AuthenticationScheme) -> String?
+  func handshakeProblem(_ scheme: AuthenticationChallenge.Scheme) -> String?
 }
 
-extension AuthenticationScheme {
+extension AuthenticationChallenge.Scheme {
   /// Whether what it proves holds for a connection and not for a request.
   var bindsConnection: Bool { self == .ntlm || self == .negotiate }
 }

@@ -45,7 +45,7 @@ public struct AuthenticationChallenge: Sendable {
   /// Where the credential will go.
   public var space: ProtectionSpace
   /// How it will be sent: the strongest scheme that the server offers and the authenticator knows.
-  public var scheme: AuthenticationScheme
+  public var scheme: AuthenticationChallenge.Scheme
   /// The other parameters of the challenge by their names in lower case, such as `scope` and `error` (RFC 6750 §3).
   ///
   /// They are the server's words: escape them before showing them.

@@ -40,7 +40,7 @@ struct ProxyAuthMiddleware: Stage {
     let exchange = ProxyExchange(call)
     var context = context
     context.proxyExchange = exchange
-    var uses: [AuthenticationScheme: Int] = [:]
+    var uses: [AuthenticationChallenge.Scheme: Int] = [:]
     var exchanges = 0
     while true {
       exchanges += 1
@@ -82,7 +82,7 @@ struct ProxyAuthMiddleware: Stage {
   ///
   /// - Throws: What the proxy's no means, if there are none.
   @inline(never) private static func goOn(
-    with request: HTTPRequest, after refused: Refused, _ uses: [AuthenticationScheme: Int], isLast: Bool,
+    with request: HTTPRequest, after refused: Refused, _ uses: [AuthenticationChallenge.Scheme: Int], isLast: Bool,
     _ exchange: ProxyExchange
   ) async throws {
     let (call, use) = (exchange.call, refused.use)

@@ -22,7 +22,7 @@ public final class TokenAuthenticator: Authenticator {
   }
 
   /// Bearer and nothing else.
-  public var schemes: [AuthenticationScheme] { [.bearer] }
+  public var schemes: [AuthenticationChallenge.Scheme] { [.bearer] }
 
   /// The token that it was made with.
   public func unaskedCredential(for space: ProtectionSpace) -> Credential? { first.withLock { $0 } }

@@ -46,7 +46,7 @@ public final class ResponseCache: Sendable {
   /// one that was damaged counts as not there. What cannot be written is not stored, and the request goes on.
   ///
   /// What was stored for a credential is not written: it is kept in 8 MiB of memory, with what is stored for the
-  /// session (``CacheStorage/session``).
+  /// session (``ResponseCache/Storage/session``).
   ///
   /// - Parameters:
   ///   - directory: The directory; it is made when something is stored. Nothing else should be in it.
@@ -67,7 +67,7 @@ public final class ResponseCache: Sendable {
   ///   - store: The store.
   ///   - maximumBodyBytes: The most bytes of a body; 1 MiB by default.
   /// - Returns: The cache.
-  public static func store(_ store: any CacheStore, maximumBodyBytes: Int = 1 << 20) -> ResponseCache {
+  public static func store(_ store: any ResponseCache.Store, maximumBodyBytes: Int = 1 << 20) -> ResponseCache {
     ResponseCache(
       permanent: StoreShelf(store, maximumBodyBytes: Int64(maximumBodyBytes)),
       session: MemoryShelf(limit: sessionBytes))
@@ -160,11 +160,11 @@ extension ResponseCache {
 
   /// Removes everything, or what ends with the process only.
   ///
-  /// - Parameter storage: ``CacheStorage/session`` for what ends with the process: all of a cache in memory, and of
+  /// - Parameter storage: ``ResponseCache/Storage/session`` for what ends with the process: all of a cache in memory, and of
   ///   others what was stored as such and what is for a credential. `nil`, the default, or
-  ///   ``CacheStorage/permanent`` for the rest.
+  ///   ``ResponseCache/Storage/permanent`` for the rest.
   /// - Throws: What the store throws.
-  public func removeAll(_ storage: CacheStorage? = nil) async throws {
+  public func removeAll(_ storage: Storage? = nil) async throws {
     guard !isOff else { return }
     if storage != .permanent || !lasts { try await session.removeAll() }
     if storage != .session, lasts { try await permanent.removeAll() }
@@ -173,7 +173,7 @@ extension ResponseCache {
   /// Removes what a closure picks.
   ///
   /// - Parameter matches: Gets each stored response.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``CacheStore``, which cannot list what it has,
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``ResponseCache/Store``, which cannot list what it has,
   ///   or what the store throws.
   public func remove(where matches: (StoredResponse) -> Bool) async throws {
     for shelf in shelves {
@@ -191,7 +191,7 @@ extension ResponseCache {
 
   /// What is stored, in any order.
   ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``CacheStore``, which cannot list what it has,
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``ResponseCache/Store``, which cannot list what it has,
   ///   or what the store throws.
   public var responses: [StoredResponse] {
     get async throws {
@@ -240,10 +240,12 @@ extension ResponseCache.StoredResponse {
   }
 }
 
-/// How long a response is kept at most.
-public enum CacheStorage: String, Sendable, Hashable {
-  /// Until the process ends, in memory; and until ``HTTPClient/signOut()``.
-  case session
-  /// As long as the cache keeps it.
-  case permanent
+extension ResponseCache {
+  /// How long a response is kept at most.
+  public enum Storage: String, Sendable, Hashable {
+    /// Until the process ends, in memory; and until ``HTTPClient/signOut()``.
+    case session
+    /// As long as the cache keeps it.
+    case permanent
+  }
 }

@@ -16,8 +16,8 @@ package final class Call: Watched {
   fileprivate struct State {
     var stage = CallState.running
     var startedAt: Duration
-    var attempts: [Attempt] = []
-    var redirects: [RedirectHop] = []
+    var attempts: [HTTPResponse.Attempt] = []
+    var redirects: [HTTPResponse.Redirect] = []
     var current: HTTPRequest
     /// What is on the wire, so that the total limit can name its phase; until its end, because it knows its call.
     var exchange: ExchangeControl?
@@ -81,10 +81,10 @@ package final class Call: Watched {
   var timeouts: TimeoutPolicy { options.timeouts }
   var tag: String? { options.source.tag }
   var stage: CallState { state.withLock { $0.stage } }
-  var attempts: [Attempt] { state.withLock { $0.attempts } }
-  var redirects: [RedirectHop] { state.withLock { $0.redirects } }
+  var attempts: [HTTPResponse.Attempt] { state.withLock { $0.attempts } }
+  var redirects: [HTTPResponse.Redirect] { state.withLock { $0.redirects } }
   /// The redirects followed, and the attempts at the last hop.
-  var trail: ([RedirectHop], [Attempt]) { state.withLock { ($0.redirects, $0.attempts) } }
+  var trail: ([HTTPResponse.Redirect], [HTTPResponse.Attempt]) { state.withLock { ($0.redirects, $0.attempts) } }
   var progress: TransferProgress { state.withLock { $0.ledger.progress } }
   var startedAt: Duration { state.withLock { $0.startedAt } }
   var elapsed: Duration { core.timeline.now() - startedAt }
@@ -247,9 +247,9 @@ package final class Call: Watched {
     core.activityChanged()
   }
 
-  func record(_ attempt: Attempt) { state.withLock { $0.attempts.append(attempt) } }
+  func record(_ attempt: HTTPResponse.Attempt) { state.withLock { $0.attempts.append(attempt) } }
 
-  func record(_ hop: RedirectHop) {
+  func record(_ hop: HTTPResponse.Redirect) {
     state.withLock {
       $0.redirects.append(hop)
       // The attempts that count are those at the last hop.

@@ -177,7 +177,7 @@ extension Call {
     let request = response.finalRequest
     let base = settings.configuration.baseURL
     let url = try? request.target.resolve(against: base, adding: request.query)
-    let known: [AuthenticationScheme] = [.basic, .bearer, .digest, .ntlm, .negotiate]
+    let known: [AuthenticationChallenge.Scheme] = [.basic, .bearer, .digest, .ntlm, .negotiate]
     return DigestChallenge.problem(
       of: Challenge.parse(response.headers[all: "WWW-Authenticate"]),
       among: url.flatMap { authSession(at: $0.origin) }?.schemes ?? known)

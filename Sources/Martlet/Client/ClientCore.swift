@@ -15,7 +15,7 @@ package final class ClientCore: Sendable {
     var foreign: [Int: String] = [:]
     var nextForeign = 0
     var isClosed = false
-    var totals = ActivityTotals()
+    var totals = ActivityMonitor.Totals()
     var idle: [Int: CheckedContinuation<Void, Never>] = [:]
     var nextIdle = 0
     var lastUse = Duration.zero
@@ -206,7 +206,7 @@ package final class ClientCore: Sendable {
     activityChanged()
   }
 
-  func activity() -> (calls: [Call], foreign: [String], totals: ActivityTotals) {
+  func activity() -> (calls: [Call], foreign: [String], totals: ActivityMonitor.Totals) {
     state.withLock { (Array($0.calls.values), Array($0.foreign.values), $0.totals) }
   }
 

@@ -44,8 +44,8 @@ extension HTTPClient {
     /// The versions of HTTP that the engine speaks.
     public var httpVersions: [String] = []
 
-    /// Which of ``AuthenticationScheme/ntlm`` and ``AuthenticationScheme/negotiate`` the engine can do.
-    public var handshakes: [AuthenticationScheme] = []
+    /// Which of ``AuthenticationChallenge/Scheme/ntlm`` and ``AuthenticationChallenge/Scheme/negotiate`` the engine can do.
+    public var handshakes: [AuthenticationChallenge.Scheme] = []
 
     /// The content codings that are decoded, in the order in which a request asks for them.
     public var contentCodings: [String] = []

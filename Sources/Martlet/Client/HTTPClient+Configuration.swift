@@ -189,7 +189,7 @@ extension HTTPClient {
     }
 
     /// Which responses are a success, if no request says otherwise.
-    public var accepts: StatusAcceptance {
+    public var accepts: RequestOptions.StatusAcceptance {
       get { options.accepts ?? .success }
       set { options.accepts = newValue }
     }

@@ -128,8 +128,8 @@ public actor HTTPClient {
   /// - Parameter matches: Gets each running request.
   /// - Returns: How many requests it ended.
   @discardableResult
-  public nonisolated func cancelAll(where matches: (RequestInfo) -> Bool) -> Int {
-    core.cancel { matches(RequestInfo($0)) }
+  public nonisolated func cancelAll(where matches: (ActivityMonitor.RequestInfo) -> Bool) -> Int {
+    core.cancel { matches(ActivityMonitor.RequestInfo($0)) }
   }
 
   /// Cancels the requests of one endpoint type.

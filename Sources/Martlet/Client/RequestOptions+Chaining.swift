@@ -24,7 +24,9 @@ extension RequestOptions {
   /// Sets ``accepts``.
   public func accepts(_ rule: StatusAcceptance) -> RequestOptions { with { $0.accepts = rule } }
   /// Options that set ``accepts``.
-  public static func accepts(_ rule: StatusAcceptance) -> RequestOptions { RequestOptions().accepts(rule) }
+  public static func accepts(_ rule: StatusAcceptance) -> RequestOptions {
+    RequestOptions().accepts(rule)
+  }
 
   /// Sets all four limits.
   public func timeout(_ policy: TimeoutPolicy) -> RequestOptions { with { $0.timeout = policy } }
@@ -74,9 +76,9 @@ extension RequestOptions {
   public static func cacheFor(_ lifetime: Duration) -> RequestOptions { RequestOptions().cacheFor(lifetime) }
 
   /// Sets ``cacheStorage``.
-  public func cacheStorage(_ storage: CacheStorage) -> RequestOptions { with { $0.cacheStorage = storage } }
+  public func cacheStorage(_ storage: ResponseCache.Storage) -> RequestOptions { with { $0.cacheStorage = storage } }
   /// Options that set ``cacheStorage``.
-  public static func cacheStorage(_ storage: CacheStorage) -> RequestOptions {
+  public static func cacheStorage(_ storage: ResponseCache.Storage) -> RequestOptions {
     RequestOptions().cacheStorage(storage)
   }
 
@@ -93,7 +95,9 @@ extension RequestOptions {
   /// Sets ``decompression``.
   public func decompression(_ mode: Decompression) -> RequestOptions { with { $0.decompression = mode } }
   /// Options that set ``decompression``.
-  public static func decompression(_ mode: Decompression) -> RequestOptions { RequestOptions().decompression(mode) }
+  public static func decompression(_ mode: Decompression) -> RequestOptions {
+    RequestOptions().decompression(mode)
+  }
 
   /// Sets ``httpVersion``.
   public func httpVersion(_ version: HTTPVersion) -> RequestOptions { with { $0.httpVersion = version } }

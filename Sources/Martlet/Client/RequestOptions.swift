@@ -27,8 +27,8 @@ public struct RequestOptions: Sendable {
   /// response sets is kept all the same. The field goes to the origin that it was set for only.
   public var cookies: CookiePolicy?
 
-  /// Which responses are a success; ``StatusAcceptance/success`` by default.
-  public var accepts: StatusAcceptance?
+  /// Which responses are a success; ``RequestOptions/StatusAcceptance/success`` by default.
+  public var accepts: RequestOptions.StatusAcceptance?
 
   /// The largest body read into memory, in bytes after decoding; 100 MiB by default.
   public var maximumBodyBytes: Int?
@@ -48,8 +48,8 @@ public struct RequestOptions: Sendable {
   /// A response that its server forbids to store is stored all the same then. Counted from when it came.
   public var cacheFor: Duration?
 
-  /// How long responses are kept at most; ``CacheStorage/permanent`` by default.
-  public var cacheStorage: CacheStorage?
+  /// How long responses are kept at most; ``ResponseCache/Storage/permanent`` by default.
+  public var cacheStorage: ResponseCache.Storage?
 
   /// Whose the responses are: what is stored under one name is not served under another; `nil` by default.
   ///
@@ -64,8 +64,8 @@ public struct RequestOptions: Sendable {
   /// conditions or a range of its own shares nothing.
   public var coalesces: Bool?
 
-  /// Whether bodies are decoded; ``Decompression/automatic`` by default.
-  public var decompression: Decompression?
+  /// Whether bodies are decoded; ``RequestOptions/Decompression/automatic`` by default.
+  public var decompression: RequestOptions.Decompression?
 
   /// The version of HTTP; ``HTTPVersion/automatic`` by default.
   ///
@@ -123,7 +123,7 @@ public struct RequestOptions: Sendable {
   }
 
   /// A value of the caller's own type, carried along for middleware; never sent.
-  public subscript<Key: RequestOptionKey>(_ key: Key.Type) -> Key.Value? {
+  public subscript<Key: RequestOptions.Key>(_ key: Key.Type) -> Key.Value? {
     get { values[ObjectIdentifier(key)] as? Key.Value }
     set { values[ObjectIdentifier(key)] = newValue }
   }
@@ -159,13 +159,13 @@ public struct RequestOptions: Sendable {
   }
 }
 
-/// The key of a value that a program carries in ``RequestOptions``.
-public protocol RequestOptionKey {
-  /// The type of the value.
-  associatedtype Value: Sendable
-}
-
 extension RequestOptions {
+  /// The key of a value that a program carries in ``RequestOptions``.
+  public protocol Key {
+    /// The type of the value.
+    associatedtype Value: Sendable
+  }
+
   /// Whether everything is inherited.
   var isEmpty: Bool {
     guard case nil = onProgress else { return false }
@@ -187,15 +187,15 @@ final class ResolvedOptions: Sendable {
   let isIdempotent: Bool?
   let redirects: RedirectPolicy
   let cookies: CookiePolicy
-  let accepts: StatusAcceptance
+  let accepts: RequestOptions.StatusAcceptance
   let maximumBodyBytes: Int
   let errorBodyBytes: Int
   let cache: CachePolicy
   let cacheFor: Duration?
-  let cacheStorage: CacheStorage
+  let cacheStorage: ResponseCache.Storage
   let cachePartition: String?
   let coalesces: Bool
-  let decompression: Decompression
+  let decompression: RequestOptions.Decompression
   let timeouts: TimeoutPolicy
   let httpVersion: HTTPVersion
   /// `nil` for what depends on the body and the server.

@@ -11,7 +11,7 @@ struct DownloadCheck: Sendable {
   /// - Parameters:
   ///   - checksum: The caller's word.
   ///   - digests: `Repr-Digest` and `Content-Digest` (RFC 9530), values of dictionaries such as `sha-256=:…:`.
-  init(_ checksum: Checksum?, digests: [String]) {
+  init(_ checksum: DownloadOptions.Checksum?, digests: [String]) {
     if let checksum { expectations.append(("the checksum", checksum.digits)) }
     for digest in digests.lazy.compactMap(Self.sha256) { expectations.append(("the server's digest field", digest)) }
   }

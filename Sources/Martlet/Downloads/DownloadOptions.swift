@@ -42,7 +42,7 @@ public struct DownloadOptions: Sendable {
   /// What the whole file must be; `nil` by default.
   ///
   /// A `Repr-Digest` or `Content-Digest` of the server's (RFC 9530) with `sha-256` is always checked.
-  public var checksum: Checksum?
+  public var checksum: DownloadOptions.Checksum?
 
   /// The folder for the unfinished file; by default that of the finished one.
   ///
@@ -71,21 +71,25 @@ public struct DownloadOptions: Sendable {
   }
 }
 
-/// What the bytes of a file must come to.
-public struct Checksum: Sendable, Hashable {
-  let digits: String
+extension DownloadOptions {
+  /// What the bytes of a file must come to.
+  public struct Checksum: Sendable, Hashable {
+    let digits: String
 
-  /// SHA-256 (FIPS 180-4).
-  ///
-  /// - Parameter hexadecimal: The 64 digits, in either case; anything else fails the download before anything is sent.
-  /// - Returns: The checksum.
-  public static func sha256(_ hexadecimal: String) -> Checksum { Checksum(digits: hexadecimal.lowercased()) }
-
-  var problem: InvalidInput? {
-    let isHexadecimal = digits.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
-    guard digits.utf8.count == 64, isHexadecimal else {
-      return InvalidInput("a SHA-256 checksum has 64 hexadecimal digits, not '\(InvalidInput.printable(digits))'")
+    /// SHA-256 (FIPS 180-4).
+    ///
+    /// - Parameter hexadecimal: The 64 digits, in either case; anything else fails the download before anything is sent.
+    /// - Returns: The checksum.
+    public static func sha256(_ hexadecimal: String) -> Checksum {
+      Checksum(digits: hexadecimal.lowercased())
     }
-    return nil
+
+    var problem: InvalidInput? {
+      let isHexadecimal = digits.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+      guard digits.utf8.count == 64, isHexadecimal else {
+        return InvalidInput("a SHA-256 checksum has 64 hexadecimal digits, not '\(InvalidInput.printable(digits))'")
+      }
+      return nil
+    }
   }
 }

@@ -75,7 +75,7 @@ extension StreamedResponse: CustomStringConvertible, CustomReflectable {
   }
 }
 
-extension RedirectHop: CustomStringConvertible, CustomReflectable {
+extension HTTPResponse.Redirect: CustomStringConvertible, CustomReflectable {
   /// The status, the method and both URLs, with query values masked.
   public var description: String {
     let (from, to) = (URLRedaction.redact(from.absoluteString), URLRedaction.redact(to.absoluteString))

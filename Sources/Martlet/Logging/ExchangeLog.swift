@@ -90,7 +90,7 @@ struct ExchangeLog: Sendable {
     write("\(mark) \(text)\(beginning.count < count ? "…" : "")")
   }
 
-  private func write(_ connection: ConnectionInfo?, _ timing: RequestTiming) {
+  private func write(_ connection: HTTPResponse.Connection?, _ timing: HTTPResponse.Timing) {
     guard let connection else { return }
     var line = connection.isReused ? "* used again: " : "* connected: "
     line += InvalidInput.printable(connection.remoteAddress ?? "a unix socket")
@@ -144,6 +144,6 @@ struct ExchangeLog: Sendable {
   private static func scheme(of value: String) -> String {
     let word = FieldSyntax.lowercased(value.prefix { $0 != " " })
     let known = ["basic", "bearer", "digest", "negotiate", "ntlm", "hawk", "aws4-hmac-sha256"]
-    return known.contains(word) ? "\(AuthenticationScheme(word))" : "an unknown scheme"
+    return known.contains(word) ? "\(AuthenticationChallenge.Scheme(word))" : "an unknown scheme"
   }
 }

@@ -5,7 +5,7 @@ public import Foundation
 /// What ``submit(_:key:)`` has returned for is delivered, after a crash and a restart too, at least once and with an
 /// `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header) by which a server can tell that it has had it already.
 /// Requests with the same key are delivered one after the other, in their order. A host that fails gets growing pauses.
-/// What can never be delivered becomes a ``DeadLetter``.
+/// What can never be delivered becomes a ``Outbox/DeadLetter``.
 ///
 /// Any number of processes may have an outbox in the same folder: each of them submits, one of them sends, and another
 /// one goes on when that one ends.
@@ -28,7 +28,7 @@ public final class Outbox: Sendable {
   ///
   /// Its URL is made whole, and the request is checked as if it were sent. Header fields and body are stored as they are,
   /// secrets among them, in files for their owner only: better than a field `Authorization` is a credential of the client
-  /// or of ``OutboxOptions/request``, which is not stored. What the client adds to each request, it adds when this one is
+  /// or of ``Outbox/Options/request``, which is not stored. What the client adds to each request, it adds when this one is
   /// sent. A body of more than 64 KiB goes to a file of its own; a stream is read to its end first.
   ///
   /// - Parameters:
@@ -37,25 +37,25 @@ public final class Outbox: Sendable {
   /// - Returns: Its number, which is its `Idempotency-Key`, too, unless it has one.
   /// - Throws: ``HTTPError``: ``HTTPError/Kind/invalidRequest``; ``HTTPError/Kind/file`` if the disk is full or the folder
   ///   cannot be written; ``HTTPError/Kind/queue`` or ``HTTPError/Kind/bodyTooLarge`` if there is no room
-  ///   (``OutboxOptions/maximumBytes``); ``HTTPError/Kind/clientClosed``. Nothing of it is kept then.
+  ///   (``Outbox/Options/maximumBytes``); ``HTTPError/Kind/clientClosed``. Nothing of it is kept then.
   @discardableResult
   public func submit(_ request: HTTPRequest, key: String? = nil) async throws -> UUID {
     try await core.submit(request, key: key)
   }
 
   /// How full it is.
-  public var status: OutboxStatus { core.status }
+  public var status: Outbox.Status { core.status }
 
   /// What happens from now on in this process, until it ends.
   ///
   /// A reader that falls more than 4,096 events behind loses the oldest ones.
-  public var events: AsyncStream<OutboxEvent> { core.events() }
+  public var events: AsyncStream<Outbox.Event> { core.events() }
 
   /// What could not be delivered, the oldest first; kept until it is removed or delivered after all.
   ///
   /// - Returns: The dead letters.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/clientClosed``.
-  public func deadLetters() async throws -> [DeadLetter] { try await core.ask { .list($0) } }
+  public func deadLetters() async throws -> [Outbox.DeadLetter] { try await core.ask { .list($0) } }
 
   /// Gives a dead letter another chance, after those with the same key that wait.
   ///
@@ -86,36 +86,38 @@ public final class Outbox: Sendable {
   public func close(within timeout: Duration? = nil) async { await core.close(within: timeout) }
 }
 
-/// A request that an ``Outbox`` has given up.
-public struct DeadLetter: Sendable, Identifiable {
-  /// Its number.
-  public let id: UUID
-  /// The request.
-  public let request: HTTPRequest
-  /// What it was to be delivered in order with.
-  public let key: String?
-  /// Why it was given up.
-  public let reason: String
-  /// How often a server has refused it for the time being.
-  public let attempts: Int
-  /// When it was submitted.
-  public let submittedAt: Date
-  /// When it was given up.
-  public let diedAt: Date
-}
+extension Outbox {
+  /// A request that an ``Outbox`` has given up.
+  public struct DeadLetter: Sendable, Identifiable {
+    /// Its number.
+    public let id: UUID
+    /// The request.
+    public let request: HTTPRequest
+    /// What it was to be delivered in order with.
+    public let key: String?
+    /// Why it was given up.
+    public let reason: String
+    /// How often a server has refused it for the time being.
+    public let attempts: Int
+    /// When it was submitted.
+    public let submittedAt: Date
+    /// When it was given up.
+    public let diedAt: Date
+  }
 
-/// Something that happened in an ``Outbox``.
-public enum OutboxEvent: Sendable {
-  /// A request is safe on the disk.
-  case submitted(UUID)
-  /// A server has taken it.
-  case delivered(UUID, HTTPStatus)
-  /// An attempt failed; its host is tried again after a pause.
-  case failed(UUID, reason: String, next: Duration)
-  /// It became a dead letter.
-  case died(UUID, reason: String)
-  /// The folder could not be read or written; it is tried again.
-  case problem(any Error)
+  /// Something that happened in an ``Outbox``.
+  public enum Event: Sendable {
+    /// A request is safe on the disk.
+    case submitted(UUID)
+    /// A server has taken it.
+    case delivered(UUID, HTTPStatus)
+    /// An attempt failed; its host is tried again after a pause.
+    case failed(UUID, reason: String, next: Duration)
+    /// It became a dead letter.
+    case died(UUID, reason: String)
+    /// The folder could not be read or written; it is tried again.
+    case problem(any Error)
+  }
 }
 
 extension HTTPClient {
@@ -131,7 +133,7 @@ extension HTTPClient {
   /// - Throws: ``HTTPError``: ``HTTPError/Kind/file`` for a folder that cannot be used, ``HTTPError/Kind/invalidRequest``
   ///   for options that cannot be, ``HTTPError/Kind/clientClosed``.
   public nonisolated func outbox(
-    at directory: URL, options: OutboxOptions = OutboxOptions()
+    at directory: URL, options: Outbox.Options = Outbox.Options()
   ) async throws -> Outbox {
     try await core.outbox(at: directory, options)
   }

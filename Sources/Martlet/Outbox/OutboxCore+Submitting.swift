@@ -3,7 +3,7 @@ import Foundation
 
 extension ClientCore {
   /// Opens an outbox.
-  @concurrent func outbox(at directory: URL, _ options: OutboxOptions) async throws -> Outbox {
+  @concurrent func outbox(at directory: URL, _ options: Outbox.Options) async throws -> Outbox {
     if let problem = options.problem { throw HTTPError(.invalidRequest, problem) }
     guard directory.isFileURL else { throw HTTPError(.file, "the folder of an outbox needs a file URL") }
     let journal = try await onFileQueue { () throws(HTTPError) in try OutboxJournal(directory) }

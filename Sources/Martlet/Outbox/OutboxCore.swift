@@ -12,7 +12,7 @@ final class OutboxCore: Sendable {
   enum Message: Sendable {
     case submit(OutboxRequest, length: Int64, OneShot<Void>)
     case command(Command, OneShot<Bool>)
-    case list(OneShot<[DeadLetter]>)
+    case list(OneShot<[Outbox.DeadLetter]>)
     case ended(OutboxEntry, OutboxVerdict)
     case network(ConnectivityState)
     case hurry
@@ -26,23 +26,23 @@ final class OutboxCore: Sendable {
   /// What others see and set.
   struct Shared {
     var messages: [Message] = []
-    var status = OutboxStatus()
+    var status = Outbox.Status()
     var isReleased = false
     var isClosing = false
     var isAborting = false
     var isOver = false
-    var watchers: [Int: AsyncStream<OutboxEvent>.Continuation] = [:]
+    var watchers: [Int: AsyncStream<Outbox.Event>.Continuation] = [:]
     var nextWatcher = 0
   }
 
   let client: ClientCore
-  let options: OutboxOptions
+  let options: Outbox.Options
   let journal: OutboxJournal
   let signal = ChangeSignal()
   let changed = ChangeSignal()
   let shared = Locked(Shared())
 
-  init(_ client: ClientCore, _ journal: OutboxJournal, _ options: OutboxOptions) {
+  init(_ client: ClientCore, _ journal: OutboxJournal, _ options: Outbox.Options) {
     (self.client, self.journal, self.options) = (client, journal, options)
     signal.addWatcher()
     changed.addWatcher()
@@ -62,7 +62,7 @@ final class OutboxCore: Sendable {
     return isThere
   }
 
-  var status: OutboxStatus { shared.withLock { $0.status } }
+  var status: Outbox.Status { shared.withLock { $0.status } }
   var isClosing: Bool { shared.withLock { $0.isClosing } }
   var isAborting: Bool { shared.withLock { $0.isAborting } }
   var isReleased: Bool { shared.withLock { $0.isReleased } }
@@ -109,7 +109,7 @@ final class OutboxCore: Sendable {
     }
   }
 
-  func events() -> AsyncStream<OutboxEvent> {
+  func events() -> AsyncStream<Outbox.Event> {
     AsyncStream(bufferingPolicy: .bufferingNewest(4096)) { continuation in
       let id: Int? = shared.withLock { shared in
         guard !shared.isOver else { return nil }
@@ -125,11 +125,11 @@ final class OutboxCore: Sendable {
     }
   }
 
-  func tell(_ event: OutboxEvent) {
+  func tell(_ event: Outbox.Event) {
     for watcher in shared.withLock({ Array($0.watchers.values) }) { watcher.yield(event) }
   }
 
-  func publish(_ change: (inout OutboxStatus) -> Void) {
+  func publish(_ change: (inout Outbox.Status) -> Void) {
     let isNew = shared.withLock { shared in
       let old = shared.status
       change(&shared.status)

@@ -10,7 +10,7 @@ import Foundation
 actor OutboxLoop {
   private let core: OutboxCore
   private let journal: OutboxJournal
-  private let options: OutboxOptions
+  private let options: Outbox.Options
   private let timeline: Timeline
   private var table: OutboxTable
   /// The system's lock of the one process that sends; taken back from a process that ends, however it ends.
@@ -253,12 +253,12 @@ actor OutboxLoop {
     }
   }
 
-  private func deadLetters() async -> [DeadLetter] {
+  private func deadLetters() async -> [Outbox.DeadLetter] {
     let dead = table.entries.values.filter { $0.death != nil }.sorted { $0.submittedAt < $1.submittedAt }
     return await onFileQueue { [journal] in
       dead.compactMap { entry in
         guard let death = entry.death, let stored = try? journal.request(of: entry) else { return nil }
-        return DeadLetter(
+        return Outbox.DeadLetter(
           id: entry.id, request: stored.request(in: journal.folder), key: entry.key, reason: death.reason,
           attempts: entry.attempts, submittedAt: entry.submittedAt, diedAt: death.date)
       }

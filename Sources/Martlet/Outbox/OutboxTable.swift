@@ -63,7 +63,7 @@ struct OutboxTable {
     var notBefore = Duration.zero
   }
 
-  private let limits: QueueLimits
+  private let limits: RequestQueue.Limits
   private(set) var entries: [UUID: OutboxEntry] = [:]
   private var lanes: [String: FirstInFirstOut<UUID>] = [:]
   private var hosts: [String: Host] = [:]
@@ -75,7 +75,7 @@ struct OutboxTable {
   /// The bytes of the journal that are needed yet.
   private(set) var frameBytes: Int64 = 0
 
-  init(_ limits: QueueLimits) { self.limits = limits }
+  init(_ limits: RequestQueue.Limits) { self.limits = limits }
 
   var pending: Int { entries.count - dead }
 
@@ -236,7 +236,7 @@ struct OutboxTable {
   ///
   /// - Returns: How long.
   mutating func hasFailed(
-    _ name: String, now: Duration, asked: Duration?, _ options: OutboxOptions, random: Double
+    _ name: String, now: Duration, asked: Duration?, _ options: Outbox.Options, random: Double
   ) -> Duration {
     var host = hosts[name] ?? Host()
     // Those that were sent at the same time are one failure.

@@ -13,7 +13,7 @@ enum OutboxVerdict: Equatable, Sendable {
   case stopped
 
   /// What a response means.
-  init(_ status: HTTPStatus, _ headers: HTTPHeaders, _ options: OutboxOptions, now: Date) {
+  init(_ status: HTTPStatus, _ headers: HTTPHeaders, _ options: Outbox.Options, now: Date) {
     if status.isSuccess {
       self = .delivered(status)
     } else if options.isTemporary(status) {

@@ -20,19 +20,20 @@ final class QueueCore: CallObserver {
     var isStarting = false
     /// How often all are being cancelled: nothing is started meanwhile.
     var cancelling = 0
-    var events: [Int: AsyncStream<QueueEvent>.Continuation] = [:]
-    var progress: [Int: AsyncStream<QueueProgress>.Continuation] = [:]
+    var events: [Int: AsyncStream<RequestQueue.Event>.Continuation] = [:]
+    var progress: [Int: AsyncStream<RequestQueue.Progress>.Continuation] = [:]
     var nextWatcher = 0
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
   }
 
   let client: ClientCore
-  private let onFailure: QueueFailurePolicy
-  private let kind: QueueProgressKind
+  private let onFailure: RequestQueue.FailurePolicy
+  private let kind: RequestQueue.Progress.Kind
   private let state: Locked<State>
 
   init(
-    _ client: ClientCore, _ limits: QueueLimits, _ onFailure: QueueFailurePolicy, _ kind: QueueProgressKind,
+    _ client: ClientCore, _ limits: RequestQueue.Limits, _ onFailure: RequestQueue.FailurePolicy,
+    _ kind: RequestQueue.Progress.Kind,
     isPaused: Bool
   ) {
     self.client = client
@@ -219,7 +220,8 @@ final class QueueCore: CallObserver {
 
   private func tell(_ id: RequestID, _ end: CallEnd) {
     let isSuccess = if case .succeeded = end { true } else { false }
-    let (streams, doomed, cancelled): ([AsyncStream<QueueEvent>.Continuation], [Call], [Call]) = state.withLock {
+    let (streams, doomed, cancelled): ([AsyncStream<RequestQueue.Event>.Continuation], [Call], [Call]) = state.withLock
+    {
       state in
       let successors = state.table.end(id, succeeded: isSuccess)
       let doomed = successors.compactMap { state.calls[$0] }
@@ -241,7 +243,7 @@ final class QueueCore: CallObserver {
 
   // MARK: What is told
 
-  var status: QueueProgress { state.withLock { $0.tally.progress } }
+  var status: RequestQueue.Progress { state.withLock { $0.tally.progress } }
 
   func call(_ id: RequestID, did event: RequestEvent) {
     let streams = state.withLock { Array($0.events.values) }
@@ -261,9 +263,11 @@ final class QueueCore: CallObserver {
     }
   }
 
-  func events() -> AsyncStream<QueueEvent> { stream(\.events, .bufferingNewest(4096)) { _ in nil } }
+  func events() -> AsyncStream<RequestQueue.Event> { stream(\.events, .bufferingNewest(4096)) { _ in nil } }
 
-  func progress() -> AsyncStream<QueueProgress> { stream(\.progress, .bufferingNewest(1)) { $0.tally.progress } }
+  func progress() -> AsyncStream<RequestQueue.Progress> {
+    stream(\.progress, .bufferingNewest(1)) { $0.tally.progress }
+  }
 
   /// A stream of what is told from now on, until all is done.
   private func stream<Element: Sendable>(
@@ -288,7 +292,7 @@ final class QueueCore: CallObserver {
 
   // MARK: Finishing
 
-  func finish() async -> QueueSummary {
+  func finish() async -> RequestQueue.Summary {
     state.withLock { $0.isFinishing = true }
     resume()
     tellFinish()
@@ -313,8 +317,8 @@ final class QueueCore: CallObserver {
 
   private func tellFinish() {
     typealias Ends = (
-      [CheckedContinuation<Void, Never>], [AsyncStream<QueueEvent>.Continuation],
-      [AsyncStream<QueueProgress>.Continuation], QueueProgress
+      [CheckedContinuation<Void, Never>], [AsyncStream<RequestQueue.Event>.Continuation],
+      [AsyncStream<RequestQueue.Progress>.Continuation], RequestQueue.Progress
     )
     let ends: Ends? = state.withLock { state in
       guard state.isFinishing, state.table.count == 0 else { return nil }

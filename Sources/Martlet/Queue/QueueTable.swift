@@ -17,7 +17,7 @@ struct QueueTable {
     var isRunning = false
   }
 
-  private let limits: QueueLimits
+  private let limits: RequestQueue.Limits
   private var entries: [RequestID: Entry] = [:]
   /// How many ended requests are remembered.
   static let maximumOutcomes = 10_000
@@ -33,7 +33,7 @@ struct QueueTable {
   private(set) var runningCount = 0
   private var nextNumber: UInt64 = 0
 
-  init(_ limits: QueueLimits) { self.limits = limits }
+  init(_ limits: RequestQueue.Limits) { self.limits = limits }
 
   /// The requests that are not at their end.
   var ids: [RequestID] { Array(entries.keys) }

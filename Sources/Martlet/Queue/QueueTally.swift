@@ -6,23 +6,23 @@ struct QueueTally {
     var sent: Int64 = 0
   }
 
-  private let kind: QueueProgressKind
+  private let kind: RequestQueue.Progress.Kind
   /// Of those under way that something is known of.
   private var shares: [RequestID: Share] = [:]
-  private var summary = QueueSummary()
+  private var summary = RequestQueue.Summary()
   /// Of those at their end, those whose length was not known.
   private var unknownDone = 0
   private var received: Int64 = 0
   private var sent: Int64 = 0
   private var fraction = 0.0
   private var isEstimate = false
-  private var told: QueueProgress?
+  private var told: RequestQueue.Progress?
   /// What is expected, of how many, and what of it has come; servers say what they like, and no sum may overflow.
   private var expected = 0.0
   private var expectedCount = 0
   private var arrived = 0.0
 
-  init(_ kind: QueueProgressKind) { self.kind = kind }
+  init(_ kind: RequestQueue.Progress.Kind) { self.kind = kind }
 
   mutating func add() {
     summary.added += 1
@@ -70,8 +70,8 @@ struct QueueTally {
     update()
   }
 
-  var progress: QueueProgress {
-    var progress = QueueProgress()
+  var progress: RequestQueue.Progress {
+    var progress = RequestQueue.Progress()
     progress.fraction = fraction
     progress.isEstimate = isEstimate
     progress.summary = summary
@@ -81,7 +81,7 @@ struct QueueTally {
   }
 
   /// What is worth telling, if anything is new; in simple counting only ends are.
-  mutating func news() -> QueueProgress? {
+  mutating func news() -> RequestQueue.Progress? {
     let now = progress
     if kind == .simple, let told, told.fraction == now.fraction, told.summary == now.summary { return nil }
     guard told != now else { return nil }

@@ -22,8 +22,9 @@ public final class RequestQueue: Sendable {
   ///   - progress: How ``progress`` is counted.
   ///   - paused: Whether nothing starts before ``resume()``.
   public init(
-    client: HTTPClient = .shared, limits: QueueLimits = .concurrent(4), onFailure: QueueFailurePolicy = .carryOn,
-    progress: QueueProgressKind = .simple, paused: Bool = false
+    client: HTTPClient = .shared, limits: RequestQueue.Limits = .concurrent(4),
+    onFailure: RequestQueue.FailurePolicy = .carryOn,
+    progress: RequestQueue.Progress.Kind = .simple, paused: Bool = false
   ) {
     core = QueueCore(client.core, limits, onFailure, progress, isPaused: paused)
   }
@@ -106,16 +107,16 @@ public final class RequestQueue: Sendable {
   ///
   /// - Returns: What became of the requests.
   @discardableResult
-  public func finish() async -> QueueSummary { await core.finish() }
+  public func finish() async -> RequestQueue.Summary { await core.finish() }
 
   /// How far it is now.
-  public var status: QueueProgress { core.status }
+  public var status: RequestQueue.Progress { core.status }
 
   /// How far it is: the newest state only, the current one at once, until ``finish()`` is done.
-  public var progress: AsyncStream<QueueProgress> { core.progress() }
+  public var progress: AsyncStream<RequestQueue.Progress> { core.progress() }
 
   /// What happens to its requests from now on, until ``finish()`` is done.
   ///
   /// A reader that falls more than 4,096 events behind loses the oldest ones.
-  public var events: AsyncStream<QueueEvent> { core.events() }
+  public var events: AsyncStream<RequestQueue.Event> { core.events() }
 }

@@ -30,7 +30,7 @@ struct EventParser {
   /// The next event, or `nil` if more bytes are needed.
   ///
   /// What is not ended by a blank line at the end of the stream is no event.
-  mutating func next() throws -> ServerSentEvent? {
+  mutating func next() throws -> ServerSentEvents.Event? {
     while let outcome = try splitter.next({ line in try fields.take(line) }) {
       if case .event(let event) = outcome { return event }
     }
@@ -42,7 +42,7 @@ struct EventParser {
 private struct EventFields {
   enum Outcome {
     case nothing
-    case event(ServerSentEvent)
+    case event(ServerSentEvents.Event)
   }
 
   private(set) var lastEventID: String
@@ -100,7 +100,7 @@ private struct EventFields {
     }
     guard !data.isEmpty else { return .nothing }
     let text = String(decoding: data.dropLast(), as: UTF8.self)
-    return .event(ServerSentEvent(id: id, event: type.isEmpty ? "message" : type, data: text, retry: retry))
+    return .event(ServerSentEvents.Event(id: id, event: type.isEmpty ? "message" : type, data: text, retry: retry))
   }
 
   /// A number of nothing but digits; no more than a day, so that nothing overflows.

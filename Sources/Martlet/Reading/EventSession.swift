@@ -14,7 +14,7 @@ import Foundation
 final class EventSession {
   private let core: ClientCore
   private let request: HTTPRequest
-  private let settings: SSEOptions
+  private let settings: ServerSentEvents.Options
   private let options: RequestOptions
   private var parser: EventParser
   private var pauses: EventPauses
@@ -31,7 +31,7 @@ final class EventSession {
   /// When the total limit passes, if there is one: it counts for all connections together.
   private var end: Duration?
 
-  init(_ core: ClientCore, _ request: HTTPRequest, _ settings: SSEOptions, _ options: RequestOptions) {
+  init(_ core: ClientCore, _ request: HTTPRequest, _ settings: ServerSentEvents.Options, _ options: RequestOptions) {
     self.core = core
     self.request = request
     self.settings = settings
@@ -42,7 +42,7 @@ final class EventSession {
   }
 
   /// The next event, or `nil` when there will be no more.
-  func next() async throws -> ServerSentEvent? {
+  func next() async throws -> ServerSentEvents.Event? {
     if !hasConnected { try begin() }
     while !isOver {
       do {

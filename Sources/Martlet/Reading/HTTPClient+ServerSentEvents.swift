@@ -23,7 +23,8 @@ extension HTTPClient {
   ///   and 204, ``HTTPError/Kind/decoding`` for what is no event stream, ``HTTPError/Kind/bodyTooLarge`` for an event
   ///   that is too large.
   public nonisolated func serverSentEvents(
-    _ request: HTTPRequest, events: SSEOptions = SSEOptions(), options: RequestOptions = RequestOptions()
+    _ request: HTTPRequest, events: ServerSentEvents.Options = ServerSentEvents.Options(),
+    options: RequestOptions = RequestOptions()
   ) -> ServerSentEvents {
     ServerSentEvents(core, request, events, options.over(RequestOptions.timeout(nil)))
   }

@@ -6,15 +6,15 @@
 ///
 /// Made by ``HTTPClient/serverSentEvents(_:events:options:)``.
 public struct ServerSentEvents: AsyncSequence, Sendable {
-  public typealias Element = ServerSentEvent
+  public typealias Element = ServerSentEvents.Event
   public typealias Failure = any Error
 
   private let core: ClientCore
   private let request: HTTPRequest
-  private let settings: SSEOptions
+  private let settings: ServerSentEvents.Options
   private let options: RequestOptions
 
-  init(_ core: ClientCore, _ request: HTTPRequest, _ settings: SSEOptions, _ options: RequestOptions) {
+  init(_ core: ClientCore, _ request: HTTPRequest, _ settings: ServerSentEvents.Options, _ options: RequestOptions) {
     self.core = core
     self.request = request
     self.settings = settings
@@ -31,7 +31,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     /// The next event, or `nil` at the end and after an error.
     ///
     /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
-    public mutating func next() async throws -> ServerSentEvent? {
+    public mutating func next() async throws -> ServerSentEvents.Event? {
       do {
         if let event = try await session?.next() { return event }
       } catch {

@@ -8,14 +8,14 @@ extension StreamedResponse {
   ///
   /// LF, CR LF and CR end a line. A longer line throws ``HTTPError/Kind/bodyTooLarge``; `lines(upTo:)` takes another
   /// limit.
-  public var lines: ResponseLines { lines(upTo: 1 << 20) }
+  public var lines: Lines { lines(upTo: 1 << 20) }
 
   /// The lines of the body in UTF-8, as they arrive.
   ///
   /// - Parameter limit: The most bytes of a line, its end not counted; a longer one throws
   ///   ``HTTPError/Kind/bodyTooLarge``.
   /// - Returns: The lines.
-  public func lines(upTo limit: Int) -> ResponseLines { body.lines(upTo: limit) }
+  public func lines(upTo limit: Int) -> Lines { body.lines(upTo: limit) }
 
   /// The values of a body with one JSON text in each line, as they arrive.
   ///
@@ -60,12 +60,12 @@ extension ResponseBody {
   ///
   /// LF, CR LF and CR end a line. A longer line throws ``HTTPError/Kind/bodyTooLarge``; `lines(upTo:)` takes another
   /// limit.
-  public var lines: ResponseLines { lines(upTo: 1 << 20) }
+  public var lines: StreamedResponse.Lines { lines(upTo: 1 << 20) }
 
   /// The lines of the body in UTF-8, as they arrive.
   ///
   /// - Parameter limit: The most bytes of a line, its end not counted; a longer one throws
   ///   ``HTTPError/Kind/bodyTooLarge``.
   /// - Returns: The lines.
-  public func lines(upTo limit: Int) -> ResponseLines { ResponseLines(self, upTo: limit) }
+  public func lines(upTo limit: Int) -> StreamedResponse.Lines { StreamedResponse.Lines(self, upTo: limit) }
 }

@@ -18,7 +18,7 @@ package final class ExchangeControl: Watched {
     var lastProbe: Duration?
     var isConnectKnown = true
     var isOver = false
-    var measured = RequestTiming()
+    var measured = HTTPResponse.Timing()
   }
 
   /// Ends this exchange; aborting the call aborts it too.
@@ -141,13 +141,13 @@ package final class ExchangeControl: Watched {
   }
 
   /// Reports what the transport knows with the head of the response.
-  package func didReceiveHead(_ status: HTTPStatus, _ timing: RequestTiming) {
+  package func didReceiveHead(_ status: HTTPStatus, _ timing: HTTPResponse.Timing) {
     didReceiveStatus(status)
     state.withLock { $0.measured = timing }
   }
 
   /// The time spent waiting for a slot, and from the start until now.
-  package func timing() -> RequestTiming {
+  package func timing() -> HTTPResponse.Timing {
     let now = call.core.timeline.now()
     var timing = state.withLock { state in
       var timing = state.measured

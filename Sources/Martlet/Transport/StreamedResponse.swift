@@ -66,7 +66,7 @@ public struct StreamedResponse: Sendable {
   }
 
   /// The connection it comes on, or `nil` where the transport does not tell it.
-  public var connection: ConnectionInfo? {
+  public var connection: HTTPResponse.Connection? {
     get { head.value.connection }
     _modify { yield &head.value.connection }
   }
@@ -101,13 +101,13 @@ public struct StreamedResponse: Sendable {
   }
 
   /// The redirects followed.
-  public var redirects: [RedirectHop] {
+  public var redirects: [HTTPResponse.Redirect] {
     get { head.value.redirects }
     _modify { yield &head.value.redirects }
   }
 
   /// The attempts made at the last hop.
-  public var attempts: [Attempt] {
+  public var attempts: [HTTPResponse.Attempt] {
     get { head.value.attempts }
     _modify { yield &head.value.attempts }
   }
@@ -125,7 +125,7 @@ public struct StreamedResponse: Sendable {
   }
 
   /// Where the time went, as far as known when the head arrived.
-  public var timing: RequestTiming {
+  public var timing: HTTPResponse.Timing {
     get { head.value.timing }
     _modify { yield &head.value.timing }
   }

@@ -46,7 +46,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   public var response: HTTPResponse?
 
   /// The attempts made, this one included.
-  public var attempts: [Attempt] = []
+  public var attempts: [HTTPResponse.Attempt] = []
 
   /// How far the last attempt had come.
   public var phase: Phase?

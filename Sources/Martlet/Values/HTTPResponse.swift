@@ -67,7 +67,7 @@ public struct HTTPResponse: Sendable {
   }
 
   /// The connection it came on, or `nil` where the transport does not tell it.
-  public var connection: ConnectionInfo? {
+  public var connection: HTTPResponse.Connection? {
     get { head.value.connection }
     _modify { yield &head.value.connection }
   }
@@ -99,19 +99,19 @@ public struct HTTPResponse: Sendable {
   }
 
   /// The redirects followed, the first one first.
-  public var redirects: [RedirectHop] {
+  public var redirects: [HTTPResponse.Redirect] {
     get { head.value.redirects }
     _modify { yield &head.value.redirects }
   }
 
   /// Every try at the last hop, the successful one included.
-  public var attempts: [Attempt] {
+  public var attempts: [HTTPResponse.Attempt] {
     get { head.value.attempts }
     _modify { yield &head.value.attempts }
   }
 
   /// How long it took.
-  public var timing: RequestTiming {
+  public var timing: HTTPResponse.Timing {
     get { head.value.timing }
     _modify { yield &head.value.timing }
   }
@@ -187,61 +187,63 @@ public struct HTTPResponse: Sendable {
   }
 }
 
-/// One redirect that was followed.
-public struct RedirectHop: Sendable, Hashable {
-  /// The status that redirected.
-  public var status: HTTPStatus
-  /// The method before.
-  public var method: HTTPMethod
-  /// The URL before, without credentials.
-  public var from: URL
-  /// The URL after, without credentials.
-  public var to: URL
-}
-
-/// One try at a request.
-public struct Attempt: Sendable {
-  /// What came of it.
-  public enum Outcome: Sendable {
-    /// A response with this status.
-    case status(HTTPStatus)
-    /// No response: the kind and a one-line reason.
-    case failure(HTTPError.Kind, String)
+extension HTTPResponse {
+  /// One redirect that was followed.
+  public struct Redirect: Sendable, Hashable {
+    /// The status that redirected.
+    public var status: HTTPStatus
+    /// The method before.
+    public var method: HTTPMethod
+    /// The URL before, without credentials.
+    public var from: URL
+    /// The URL after, without credentials.
+    public var to: URL
   }
 
-  /// Its number, from 1.
-  public var number: Int
-  /// What came of it.
-  public var outcome: Outcome
-  /// The time from its start to its end.
-  public var duration: Duration
-  /// The pause before the next attempt, or `nil` if this was the last one.
-  public var pause: Duration?
-  /// Why another attempt that the ``RetryPolicy`` asked for was not made, in one line; `nil` if it did not ask.
-  public var retryRefusal: String?
-}
+  /// One try at a request.
+  public struct Attempt: Sendable {
+    /// What came of it.
+    public enum Outcome: Sendable {
+      /// A response with this status.
+      case status(HTTPStatus)
+      /// No response: the kind and a one-line reason.
+      case failure(HTTPError.Kind, String)
+    }
 
-/// Where the time of a call went.
-///
-/// Measured with the client's clock, which never jumps. A phase that the transport cannot see is `nil`.
-public struct RequestTiming: Sendable, Hashable {
-  /// The time spent waiting for a connection slot.
-  public var queued: Duration = .zero
-  /// The time of the name lookup.
-  public var nameLookup: Duration?
-  /// The time to connect, the name lookup included.
-  public var connect: Duration?
-  /// The time of the TLS handshake.
-  public var tls: Duration?
-  /// The time until the whole request was handed over.
-  public var sent: Duration?
-  /// The time from the start of the last attempt until its response head was there.
-  public var firstByte: Duration?
-  /// The time from the start of the call to its end: every attempt, pause and redirect.
-  public var total: Duration = .zero
+    /// Its number, from 1.
+    public var number: Int
+    /// What came of it.
+    public var outcome: Outcome
+    /// The time from its start to its end.
+    public var duration: Duration
+    /// The pause before the next attempt, or `nil` if this was the last one.
+    public var pause: Duration?
+    /// Why another attempt that the ``RetryPolicy`` asked for was not made, in one line; `nil` if it did not ask.
+    public var retryRefusal: String?
+  }
 
-  /// A timing with nothing measured.
-  public init() {}
+  /// Where the time of a call went.
+  ///
+  /// Measured with the client's clock, which never jumps. A phase that the transport cannot see is `nil`.
+  public struct Timing: Sendable, Hashable {
+    /// The time spent waiting for a connection slot.
+    public var queued: Duration = .zero
+    /// The time of the name lookup.
+    public var nameLookup: Duration?
+    /// The time to connect, the name lookup included.
+    public var connect: Duration?
+    /// The time of the TLS handshake.
+    public var tls: Duration?
+    /// The time until the whole request was handed over.
+    public var sent: Duration?
+    /// The time from the start of the last attempt until its response head was there.
+    public var firstByte: Duration?
+    /// The time from the start of the call to its end: every attempt, pause and redirect.
+    public var total: Duration = .zero
+
+    /// A timing with nothing measured.
+    public init() {}
+  }
 }
 
 enum DecodingProblem {

@@ -8,7 +8,7 @@ struct ResponseHead: Sendable {
   var trailers = ResponseTrailers.fields([:])
   var reasonPhrase: String?
   var httpVersion: String?
-  var connection: ConnectionInfo?
+  var connection: HTTPResponse.Connection?
   /// Whether only the beginning of the body was kept.
   var isBodyTruncated = false
   /// Whether the body was coded on its way, and was decoded.
@@ -20,9 +20,9 @@ struct ResponseHead: Sendable {
   var bodyFile: URL?
   /// What kept the server's answer from coming, if a stored one stands in for it.
   var fallbackReason: HTTPError?
-  var redirects: [RedirectHop] = []
-  var attempts: [Attempt] = []
-  var timing = RequestTiming()
+  var redirects: [HTTPResponse.Redirect] = []
+  var attempts: [HTTPResponse.Attempt] = []
+  var timing = HTTPResponse.Timing()
   /// The request as it was sent.
   var request: HTTPRequest
 }

@@ -254,9 +254,9 @@
 
     // MARK: What is not sent
 
-    @Test(arguments: Lane.engines, [AuthenticationScheme.ntlm, .negotiate])
+    @Test(arguments: Lane.engines, [AuthenticationChallenge.Scheme.ntlm, .negotiate])
     func `sends nothing without TLS unless that is allowed, and nothing unasked`(
-      lane: Lane, scheme: AuthenticationScheme
+      lane: Lane, scheme: AuthenticationChallenge.Scheme
     ) async throws {
       let server = try NTLMServer(offers: "\(scheme)")
       let open = try MockServer(.ok())

@@ -299,7 +299,7 @@ import Testing
     #expect(server.requests.map(\.target) == ["/made"])
   }
 
-  private enum Screen: RequestOptionKey { typealias Value = String }
+  private enum Screen: RequestOptions.Key { typealias Value = String }
 
   // S10
   @Test func `a tag and values of the caller's own are told to it, and not to the server`() async throws {

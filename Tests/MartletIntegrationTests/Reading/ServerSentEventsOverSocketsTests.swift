@@ -33,7 +33,7 @@
       defer { server.stop() }
 
       var ids: [String] = []
-      var settings = SSEOptions()
+      var settings = ServerSentEvents.Options()
       settings.minimumPause = .zero
       for try await event in lane.client().serverSentEvents(.get("\(raw: server.url)/events"), events: settings) {
         #expect(event.data == "event \(event.id)")

@@ -75,7 +75,7 @@ import Testing
     let client = HTTPClient()
     let handles = (0..<100).map { client.start(.get("\(raw: server.url)/\($0)")) }
 
-    var reasons: Set<WaitReason> = []
+    var reasons: Set<RequestEvent.WaitReason> = []
     await arrivals.waitForArrivals(6)
     for await snapshot in client.activity.snapshots {
       arrivals.open()

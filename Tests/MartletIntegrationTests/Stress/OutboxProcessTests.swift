@@ -8,8 +8,8 @@
 
   /// Outboxes whose processes end, one way or the other.
   @Suite(.ownThreads, .hangLimit) struct OutboxProcessTests {
-    private static var options: OutboxOptions {
-      var options = OutboxOptions()
+    private static var options: Outbox.Options {
+      var options = Outbox.Options()
       (options.pause, options.longestPause) = (.milliseconds(5), .milliseconds(50))
       // Written anew again and again.
       options.compactBytes = 4096
@@ -167,7 +167,7 @@
       defer { server.stop() }
       await #expect(processExitsWith: .success) { [url = server.url as String] in
         let folder = try TemporaryFolder()
-        var options = OutboxOptions()
+        var options = Outbox.Options()
         options.connectivity = Offline()
         let waiting = try await Lane.curl.client().outbox(at: folder.url.appending(path: "box"), options: options)
         try await waiting.submit(.post(RequestTarget(url), body: .text("first")))
@@ -217,7 +217,7 @@
       #expect(server.requests.map(\.text) == ["0", "1", "2", "3"])
     }
 
-    private static func offline(_ options: OutboxOptions) -> OutboxOptions {
+    private static func offline(_ options: Outbox.Options) -> Outbox.Options {
       var options = options
       options.connectivity = Offline()
       return options

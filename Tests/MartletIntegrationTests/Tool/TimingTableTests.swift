@@ -6,14 +6,14 @@ import Testing
 
 @Suite(.hangLimit) struct TimingTableTests {
   @Test func `phases stand below each other, and each counts for itself`() {
-    var timing = RequestTiming()
+    var timing = HTTPResponse.Timing()
     timing.queued = .microseconds(5)
     timing.nameLookup = .microseconds(1200)
     timing.connect = .microseconds(1700)
     timing.tls = .milliseconds(12)
     timing.firstByte = .milliseconds(15)
     timing.total = .seconds(2)
-    let connection = ConnectionInfo(remoteAddress: "::1", remotePort: 443, isReused: false)
+    let connection = HTTPResponse.Connection(remoteAddress: "::1", remotePort: 443, isReused: false)
 
     #expect(
       TimingTable(timing: timing, connection: connection).text(.plain) == """
@@ -30,24 +30,24 @@ import Testing
   }
 
   @Test func `what is not known is a hyphen`() {
-    let lines = TimingTable(timing: RequestTiming(), connection: nil).text(.plain).split(separator: "\n")
+    let lines = TimingTable(timing: HTTPResponse.Timing(), connection: nil).text(.plain).split(separator: "\n")
 
     #expect(lines.first == "queued       0.000 ms" && lines.contains("name lookup         -"))
     #expect(lines.contains("TLS                 -") && lines.suffix(2) == ["remote       -", "connection   -"])
   }
 
   @Test(arguments: [
-    (ConnectionInfo(remoteAddress: "127.0.0.1", remotePort: 80, isReused: true), "127.0.0.1:80", "reused"),
-    (ConnectionInfo(), "unix socket", "new"),
+    (HTTPResponse.Connection(remoteAddress: "127.0.0.1", remotePort: 80, isReused: true), "127.0.0.1:80", "reused"),
+    (HTTPResponse.Connection(), "unix socket", "new"),
   ])
-  func `tells where the request went`(connection: ConnectionInfo, remote: String, kind: String) {
-    let text = TimingTable(timing: RequestTiming(), connection: connection).text(.plain)
+  func `tells where the request went`(connection: HTTPResponse.Connection, remote: String, kind: String) {
+    let text = TimingTable(timing: HTTPResponse.Timing(), connection: connection).text(.plain)
 
     #expect(text.hasSuffix("\nremote       \(remote)\nconnection   \(kind)\n"))
   }
 
   @Test func `only names are coloured`() {
-    let table = TimingTable(timing: RequestTiming(), connection: nil)
+    let table = TimingTable(timing: HTTPResponse.Timing(), connection: nil)
 
     #expect(table.text(.colored).hasPrefix("\u{1B}[36mqueued\u{1B}[0m       0.000 ms\n"))
   }

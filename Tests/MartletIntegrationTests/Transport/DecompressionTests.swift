@@ -7,7 +7,7 @@
   @testable import CurlEngine
   @testable import Martlet
 
-  /// ``Decompression/off``, and bodies that swell.
+  /// ``RequestOptions/Decompression/off``, and bodies that swell.
   @Suite(.ownThreads, .hangLimit) struct DecompressionTests {
     private let client = HTTPClient {
       $0.transport = .curl

@@ -19,8 +19,8 @@ import Testing
 
     #expect(now.running.isEmpty && now.waiting.isEmpty && now.adopted.isEmpty && now.byHost.isEmpty)
     #expect(!now.isNetworkInUse)
-    #expect(now.bytesPerSecond == Bandwidth())
-    #expect(now.totals == ActivityTotals())
+    #expect(now.bytesPerSecond == ActivityMonitor.Bandwidth())
+    #expect(now.totals == ActivityMonitor.Totals())
   }
 
   @Test func `counts what was started and what came of it`() async throws {

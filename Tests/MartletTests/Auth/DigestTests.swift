@@ -140,7 +140,7 @@ import Testing
       #"Basic realm="b", Bearer realm="t", Digest realm="d", nonce="n", Digest realm="d", nonce="n", algorithm=SHA-256"#,
       #"Digest realm="d", nonce="n", algorithm=SHA-512-256, Digest realm="d", nonce="n", algorithm=SHA-3, Negotiate"#,
     ])
-    func choice(_ schemes: [AuthenticationScheme]) -> String? {
+    func choice(_ schemes: [AuthenticationChallenge.Scheme]) -> String? {
       let offer = Offer.strongest(of: challenges, among: schemes)
       return offer.map { "\($0.scheme) \($0.digest?.algorithm.name ?? "")" }
     }
@@ -150,6 +150,6 @@ import Testing
     #expect(choice([.basic]) == "Basic ")
     #expect(choice([.negotiate]) == "Negotiate ")
     #expect(choice([.ntlm, .negotiate, .digest]) == "Negotiate ")
-    #expect(choice([AuthenticationScheme(rawValue: "scram-sha-256")]) == nil)
+    #expect(choice([AuthenticationChallenge.Scheme(rawValue: "scram-sha-256")]) == nil)
   }
 }

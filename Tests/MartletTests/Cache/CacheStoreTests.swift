@@ -9,7 +9,7 @@ import Testing
 /// A store of the program's own behind the cache.
 @Suite(.hangLimit) struct CacheStoreTests {
   /// The smallest store there is.
-  final class Dictionary: CacheStore {
+  final class Dictionary: ResponseCache.Store {
     let contents = Mutex<[String: Data]>([:])
 
     func data(for key: String) -> Data? { contents.withLock { $0[key] } }
@@ -19,7 +19,7 @@ import Testing
   }
 
   /// A store of which each function waits until it is let go, whether its task is cancelled or not.
-  final class Hanging: CacheStore {
+  final class Hanging: ResponseCache.Store {
     let gate = Gate()
 
     func data(for key: String) async -> Data? {
@@ -31,7 +31,7 @@ import Testing
     func removeAll() async { await gate.wait() }
   }
 
-  struct Failing: CacheStore {
+  struct Failing: ResponseCache.Store {
     struct Full: Error {}
 
     /// Whether there is nothing, or that cannot be told.
@@ -47,7 +47,7 @@ import Testing
   }
 
   private func client(
-    _ store: any CacheStore, _ transport: StubTransport, _ clock: TestClock = TestClock(advancing: .manually)
+    _ store: any ResponseCache.Store, _ transport: StubTransport, _ clock: TestClock = TestClock(advancing: .manually)
   ) -> HTTPClient {
     HTTPClient {
       $0.transport = transport

@@ -18,8 +18,8 @@ import Testing
     let get: @Sendable (RequestOptions) -> Int
   }
 
-  enum OwnKey: RequestOptionKey { typealias Value = Int }
-  enum GlobalKey: RequestOptionKey { typealias Value = String }
+  enum OwnKey: RequestOptions.Key { typealias Value = Int }
+  enum GlobalKey: RequestOptions.Key { typealias Value = String }
 
   private static func limit(
     _ name: String, _ path: any WritableKeyPath<TimeoutOverrides, TimeoutOverrides.Limit> & Sendable,
@@ -294,7 +294,7 @@ import Testing
     #expect(Mirror(reflecting: RequestOptions()).children.count == chosen.count)
   }
 
-  private enum Note: RequestOptionKey { typealias Value = String }
+  private enum Note: RequestOptions.Key { typealias Value = String }
 }
 
 extension RequestOptions {

@@ -143,7 +143,7 @@ import Testing
     }
 
     let handle = client.start(.get("http://a.test/?page=2&email=canary&token=canary"))
-    let info = try #require(handle.call.map { RequestInfo($0) })
+    let info = try #require(handle.call.map { ActivityMonitor.RequestInfo($0) })
     let error = try #require(await handle.outcome().failure as? HTTPError)
 
     #expect(error.redactedURL == "http://a.test/?page=2&email=***&token=***")

@@ -53,7 +53,7 @@ import Testing
 
 @Suite struct OutboxVerdictTests {
   private static func verdict(_ status: Int, _ headers: HTTPHeaders = [:]) -> OutboxVerdict {
-    OutboxVerdict(HTTPStatus(status), headers, OutboxOptions(), now: Date(timeIntervalSince1970: 5))
+    OutboxVerdict(HTTPStatus(status), headers, Outbox.Options(), now: Date(timeIntervalSince1970: 5))
   }
 
   @Test func `a success is a delivery, and nothing else`() {

@@ -81,7 +81,7 @@ import Testing
     var table = Self.table(perHost: 10)
     for _ in 0..<3 { table.apply(.submitted(entry())) }
     table.apply(.submitted(entry(host: "b")))
-    let options = OutboxOptions()
+    let options = Outbox.Options()
     var now = Duration.zero
     var pauses: [Duration] = []
     var started = table.start(now: now)
@@ -113,7 +113,7 @@ import Testing
 
   @Test mutating func `a pause is shortened by half at most, and as long as the server asks for, up to a day`() {
     var table = Self.table()
-    let options = OutboxOptions()
+    let options = Outbox.Options()
     #expect(table.hasFailed("a", now: .zero, asked: nil, options, random: 0.999) >= .milliseconds(500))
     #expect(table.hasFailed("b", now: .zero, asked: .seconds(60), options, random: 0.5) == .seconds(60))
     #expect(table.hasFailed("c", now: .zero, asked: .seconds(1 << 31), options, random: 0.5) == .seconds(86_400))
@@ -126,7 +126,7 @@ import Testing
     let (one, two) = (entry(), entry())
     for entry in [one, two, self.entry()] { table.apply(.submitted(entry)) }
     #expect(table.start(now: .zero).count == 2)
-    _ = table.hasFailed("a", now: .zero, asked: .seconds(60), OutboxOptions(), random: 0)
+    _ = table.hasFailed("a", now: .zero, asked: .seconds(60), Outbox.Options(), random: 0)
     table.stop(one, isFirst: false)
     table.hasAnswered("a", now: .milliseconds(1))
     table.stop(two)
@@ -200,7 +200,7 @@ import Testing
             continue
           }
           if Bool.random(using: &random) {
-            _ = table.hasFailed(entry.host, now: .zero, asked: nil, OutboxOptions(), random: 0)
+            _ = table.hasFailed(entry.host, now: .zero, asked: nil, Outbox.Options(), random: 0)
           }
           table.stop(entry)
         default:

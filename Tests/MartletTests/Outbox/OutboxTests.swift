@@ -60,8 +60,8 @@ import Testing
     }
   }
 
-  private static func options(_ change: (inout OutboxOptions) -> Void) -> OutboxOptions {
-    var options = OutboxOptions()
+  private static func options(_ change: (inout Outbox.Options) -> Void) -> Outbox.Options {
+    var options = Outbox.Options()
     change(&options)
     return options
   }
@@ -263,7 +263,7 @@ import Testing
 
   @Test func `options and folders that cannot be are refused`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
-    func kind(_ url: URL, _ change: (inout OutboxOptions) -> Void = { _ in }) async -> HTTPError.Kind? {
+    func kind(_ url: URL, _ change: (inout Outbox.Options) -> Void = { _ in }) async -> HTTPError.Kind? {
       do {
         _ = try await server.client().outbox(at: url, options: Self.options(change))
         return nil

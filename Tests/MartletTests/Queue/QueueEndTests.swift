@@ -35,7 +35,7 @@ import Testing
 
     waiter.cancel()
 
-    #expect(await waiter.value == QueueSummary(added: 1))
+    #expect(await waiter.value == RequestQueue.Summary(added: 1))
     #expect(handle.isAlive)
     queue.cancelAll()
   }
@@ -54,7 +54,7 @@ import Testing
     #expect(queue.cancelAll() == 1)
 
     await #expect(throws: CancellationError.self) { try await handle.value }
-    #expect(await queue.finish() == QueueSummary(added: 1, cancelled: 1))
+    #expect(await queue.finish() == RequestQueue.Summary(added: 1, cancelled: 1))
     #expect(methods.elements == [.head])
   }
 
@@ -72,7 +72,7 @@ import Testing
 
       #expect(queue.cancelAll() == 10)
 
-      #expect(await queue.finish() == QueueSummary(added: 10, cancelled: 10))
+      #expect(await queue.finish() == RequestQueue.Summary(added: 10, cancelled: 10))
       #expect(begun.elements.count == before + width)
     }
   }
@@ -94,7 +94,7 @@ import Testing
     await begun.wait(for: 2)
     #expect(begun.elements == ["running", "next"])
     queue.cancelAll()
-    #expect(await queue.finish() == QueueSummary(added: 2, cancelled: 2))
+    #expect(await queue.finish() == RequestQueue.Summary(added: 2, cancelled: 2))
   }
 
   @Test func `bytes that were counted are not counted again`() {

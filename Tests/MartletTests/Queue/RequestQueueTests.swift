@@ -40,7 +40,7 @@ import Testing
 
     let summary = await queue.finish()
 
-    #expect(summary == QueueSummary(added: 8, succeeded: 8))
+    #expect(summary == RequestQueue.Summary(added: 8, succeeded: 8))
     #expect(crowd.most == 3)
     #expect(crowd.names.prefix(3).sorted() == ["0", "0", "1"], "two of one host, and one of the other")
   }
@@ -95,7 +95,7 @@ import Testing
     #expect(told[good.id] == ["started", "head 200", "succeeded"])
     #expect(told[bad.id] == ["started", "head 500", "failed"])
     #expect(last == "1 1")
-    #expect(await summary == QueueSummary(added: 2, succeeded: 1, failed: 1))
+    #expect(await summary == RequestQueue.Summary(added: 2, succeeded: 1, failed: 1))
     let late = queue.add(.get("http://a.test/1"))
     await #expect(throws: HTTPError.self) { try await late.value }
     for await _ in queue.events { Issue.record("an event after the end") }
@@ -112,7 +112,8 @@ import Testing
 
     let summary = await queue.finish()
 
-    #expect(summary == QueueSummary(added: 10, succeeded: cancels ? 0 : 9, failed: 1, cancelled: cancels ? 9 : 0))
+    #expect(
+      summary == RequestQueue.Summary(added: 10, succeeded: cancels ? 0 : 9, failed: 1, cancelled: cancels ? 9 : 0))
     #expect(handles.allSatisfy { !$0.isAlive })
   }
 
@@ -120,7 +121,7 @@ import Testing
     let queue = RequestQueue(client: Self.client(), onFailure: .cancelOthers, paused: true)
     let handles = (0..<10).map { queue.add(.get("http://a.test/\($0)")) }
     handles[3].cancel()
-    #expect(await queue.finish() == QueueSummary(added: 10, cancelled: 10))
+    #expect(await queue.finish() == RequestQueue.Summary(added: 10, cancelled: 10))
   }
 
   @Test func `S26 each failure cancels what is there, not what is added after it`() async throws {
@@ -139,7 +140,7 @@ import Testing
 
     await #expect(throws: HTTPError.self) { try await bad.value }
     await #expect(throws: CancellationError.self) { try await other.value }
-    #expect(await queue.finish() == QueueSummary(added: 5, succeeded: 1, failed: 3, cancelled: 1))
+    #expect(await queue.finish() == RequestQueue.Summary(added: 5, succeeded: 1, failed: 3, cancelled: 1))
     #expect(late.value != nil)
   }
 
@@ -155,7 +156,7 @@ import Testing
     #expect(crowd.names.count == 2)
     crowd.open()
     #expect(try await queue.add(.get("http://a.test/2")).value.text == "xx")
-    #expect(await queue.finish() == QueueSummary(added: 7, succeeded: 1, cancelled: 6))
+    #expect(await queue.finish() == RequestQueue.Summary(added: 7, succeeded: 1, cancelled: 6))
     await client.waitUntilEmpty()
   }
 
@@ -172,7 +173,7 @@ import Testing
 
     let summary = await queue.finish()
 
-    #expect(summary == QueueSummary(added: count + 2, succeeded: 1, failed: count + 1))
+    #expect(summary == RequestQueue.Summary(added: count + 2, succeeded: 1, failed: count + 1))
     let error = await #expect(throws: HTTPError.self) { try await chain[count].value }
     #expect(error?.kind == .queue && error?.message.contains("has failed") == true)
     #expect(try await other.value.text == "xxx")
@@ -205,7 +206,7 @@ import Testing
     }
     #expect(fractions.compactMap { $0 } == fractions.compactMap { $0 }.sorted())
     #expect(Set(fractions.compactMap { $0 }).isSubset(of: [0, 0.25, 0.5, 0.75, 1]))
-    #expect(queue.status.fraction == 1 && queue.status.summary == QueueSummary(added: 4, succeeded: 4))
+    #expect(queue.status.fraction == 1 && queue.status.summary == RequestQueue.Summary(added: 4, succeeded: 4))
   }
 
   @Test func `S31 what is added late never lets it fall`() async throws {
@@ -251,7 +252,7 @@ import Testing
 
     #expect(error.kind == .cannotConnect && error.method == .get)
     #expect(transport.requests.map(\.method) == [.head, .get])
-    #expect(summary == QueueSummary(added: 1, failed: 1) && queue.status.fraction == 1)
+    #expect(summary == RequestQueue.Summary(added: 1, failed: 1) && queue.status.fraction == 1)
   }
 
   @Test func `counts bytes exactly, those of unknown length as the mean of the others`() {
@@ -281,7 +282,7 @@ import Testing
     let stray = queue.add(.get("http://a.test/1"), after: [other.id])
     let error = await #expect(throws: HTTPError.self) { try await stray.value }
     #expect(error?.kind == .queue && error?.message.contains("is not of this queue") == true)
-    #expect(await queue.finish() == QueueSummary())
+    #expect(await queue.finish() == RequestQueue.Summary())
   }
 
   @Test func `requests go on when the queue is let go of`() async throws {
@@ -304,6 +305,6 @@ import Testing
     let again = handle.retry()
     await #expect(throws: HTTPError.self) { try await again.value }
     #expect(again.retryOf == handle.id)
-    #expect(await queue.finish() == QueueSummary(added: 2, failed: 2))
+    #expect(await queue.finish() == RequestQueue.Summary(added: 2, failed: 2))
   }
 }

@@ -5,9 +5,11 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct EventParserTests {
-  private static func events(_ pieces: [Data], id: String = "", upTo limit: Int = 1 << 20) throws -> [ServerSentEvent] {
+  private static func events(_ pieces: [Data], id: String = "", upTo limit: Int = 1 << 20) throws -> [ServerSentEvents
+    .Event]
+  {
     var parser = EventParser(lastEventID: id, upTo: limit)
-    var events: [ServerSentEvent] = []
+    var events: [ServerSentEvents.Event] = []
     for piece in pieces {
       parser.push(piece)
       while let event = try parser.next() { events.append(event) }
@@ -16,51 +18,55 @@ import Testing
   }
 
   /// Streams with what the standard makes of them; its own examples are among them, in other words.
-  static let streams: [(String, [ServerSentEvent])] = [
+  static let streams: [(String, [ServerSentEvents.Event])] = [
     ("", []), ("\n\n\n", []),
     // An event of three lines.
-    ("data: OAK\ndata: +4\ndata: 12\n\n", [ServerSentEvent(data: "OAK\n+4\n12")]),
+    ("data: OAK\ndata: +4\ndata: 12\n\n", [ServerSentEvents.Event(data: "OAK\n+4\n12")]),
     // A comment, an identifier that is set and one that is emptied, and an event that is not ended.
     (
       ": just a test\n\ndata: one\nid: 1\n\ndata:two\nid\n\ndata:  three\n",
-      [ServerSentEvent(id: "1", data: "one"), ServerSentEvent(data: "two")]
+      [ServerSentEvents.Event(id: "1", data: "one"), ServerSentEvents.Event(data: "two")]
     ),
     // Events without text: the second one has an empty line in it, and the third one is not ended.
-    ("data\n\ndata\ndata\n\ndata:\n", [ServerSentEvent(data: ""), ServerSentEvent(data: "\n")]),
+    ("data\n\ndata\ndata\n\ndata:\n", [ServerSentEvents.Event(data: ""), ServerSentEvents.Event(data: "\n")]),
     // One blank after the colon is left out.
-    ("data:x\n\ndata: x\n\ndata:  x\n\n", ["x", "x", " x"].map { ServerSentEvent(data: $0) }),
+    ("data:x\n\ndata: x\n\ndata:  x\n\n", ["x", "x", " x"].map { ServerSentEvents.Event(data: $0) }),
     // Types.
     (
       "event: add\ndata: 73\n\nevent: remove\ndata: 21\n\ndata: plain\n\nevent\ndata: 2\n\n",
       [
-        ServerSentEvent(event: "add", data: "73"), ServerSentEvent(event: "remove", data: "21"),
-        ServerSentEvent(data: "plain"), ServerSentEvent(data: "2"),
+        ServerSentEvents.Event(event: "add", data: "73"), ServerSentEvents.Event(event: "remove", data: "21"),
+        ServerSentEvents.Event(data: "plain"), ServerSentEvents.Event(data: "2"),
       ]
     ),
     // An event without data is none, and its type is forgotten, but its identifier is not.
-    ("event: x\nid: 7\n\ndata: y\n\n", [ServerSentEvent(id: "7", data: "y")]),
-    ("id: 1\ndata: a\n\ndata: b\n\n", [ServerSentEvent(id: "1", data: "a"), ServerSentEvent(id: "1", data: "b")]),
+    ("event: x\nid: 7\n\ndata: y\n\n", [ServerSentEvents.Event(id: "7", data: "y")]),
+    (
+      "id: 1\ndata: a\n\ndata: b\n\n",
+      [ServerSentEvents.Event(id: "1", data: "a"), ServerSentEvents.Event(id: "1", data: "b")]
+    ),
     // NUL in an identifier.
-    ("id: 1\ndata: a\n\nid: 2\u{0}\ndata: b\n\n", ["a", "b"].map { ServerSentEvent(id: "1", data: $0) }),
+    ("id: 1\ndata: a\n\nid: 2\u{0}\ndata: b\n\n", ["a", "b"].map { ServerSentEvents.Event(id: "1", data: $0) }),
     // Fields that mean nothing, also because of the case of their letters.
-    ("Data: a\nfoo: b\n data: c\ndata : d\ndata: e\n\n", [ServerSentEvent(data: "e")]),
-    (": :\n:\n::data\ndata::a:b\n\n", [ServerSentEvent(data: ":a:b")]),
+    ("Data: a\nfoo: b\n data: c\ndata : d\ndata: e\n\n", [ServerSentEvents.Event(data: "e")]),
+    (": :\n:\n::data\ndata::a:b\n\n", [ServerSentEvents.Event(data: ":a:b")]),
     // The mark is no part of the first field, once.
-    ("\u{FEFF}data: a\n\n", [ServerSentEvent(data: "a")]), ("\u{FEFF}\u{FEFF}data: a\n\n", []),
-    ("data: a\n\n\u{FEFF}data: b\n\n", [ServerSentEvent(data: "a")]),
+    ("\u{FEFF}data: a\n\n", [ServerSentEvents.Event(data: "a")]), ("\u{FEFF}\u{FEFF}data: a\n\n", []),
+    ("data: a\n\n\u{FEFF}data: b\n\n", [ServerSentEvents.Event(data: "a")]),
     // Text.
-    ("data: gr\u{FC}\u{DF}e \u{1F600}\u{2028}\n\n", [ServerSentEvent(data: "grüße \u{1F600}\u{2028}")]),
+    ("data: gr\u{FC}\u{DF}e \u{1F600}\u{2028}\n\n", [ServerSentEvents.Event(data: "grüße \u{1F600}\u{2028}")]),
     // Pauses.
     (
       "retry: 1500\ndata: a\n\ndata: b\n\nretry: 1s\ndata: c\n\nretry\ndata: d\n\nretry: -1\ndata: e\n\n",
-      [ServerSentEvent(data: "a", retry: .milliseconds(1500))] + ["b", "c", "d", "e"].map { ServerSentEvent(data: $0) }
+      [ServerSentEvents.Event(data: "a", retry: .milliseconds(1500))]
+        + ["b", "c", "d", "e"].map { ServerSentEvents.Event(data: $0) }
     ),
-    ("retry: 99999999999999999999999\ndata: a\n\n", [ServerSentEvent(data: "a", retry: .seconds(86400))]),
+    ("retry: 99999999999999999999999\ndata: a\n\n", [ServerSentEvents.Event(data: "a", retry: .seconds(86400))]),
   ]
 
   @Test(arguments: streams, ["\n", "\r", "\r\n"])
   func `reads what the standard says, wherever pieces end`(
-    stream: (text: String, events: [ServerSentEvent]), end: String
+    stream: (text: String, events: [ServerSentEvents.Event]), end: String
   ) throws {
     let bytes = Data(stream.text.replacing("\n", with: end).utf8)
 
@@ -73,7 +79,7 @@ import Testing
     let bytes = Data("data: a\rdata: b\r\ndata: c\n\r\ndata: d\n\rdata: e\r\r\n".utf8)
 
     for pieces in ResponseLinesTests.cuts(bytes) {
-      #expect(try Self.events(pieces) == ["a\nb\nc", "d", "e"].map { ServerSentEvent(data: $0) })
+      #expect(try Self.events(pieces) == ["a\nb\nc", "d", "e"].map { ServerSentEvents.Event(data: $0) })
     }
   }
 
@@ -141,8 +147,8 @@ import Testing
   @Test func `decodes the JSON of an event`() throws {
     struct Delta: Decodable { var text: String }
 
-    #expect(try ServerSentEvent(data: #"{"text":"a"}"#).json(Delta.self).text == "a")
-    let error = #expect(throws: HTTPError.self) { try ServerSentEvent(data: "secret").json(Delta.self) }
+    #expect(try ServerSentEvents.Event(data: #"{"text":"a"}"#).json(Delta.self).text == "a")
+    let error = #expect(throws: HTTPError.self) { try ServerSentEvents.Event(data: "secret").json(Delta.self) }
     #expect(error?.kind == .decoding && error?.description.contains("secret") == false)
   }
 }

@@ -117,7 +117,7 @@ import Testing
     let clock = TestClock()
     let down = StubResponse.status(503)
     let transport = StubTransport(script: [Self.stream("retry: 1000\ndata: a\n\n"), down])
-    var settings = SSEOptions()
+    var settings = ServerSentEvents.Options()
     settings.maximumFailures = 6
     settings.maximumPause = .seconds(8)
 
@@ -136,7 +136,7 @@ import Testing
       Self.stream("data: a\n\n"), lost, .status(429, headers: ["Retry-After": "20"]), Self.stream("data: b\n\n"), lost,
       lost, Self.stream("data: c\n\n"))
     let clock = TestClock()
-    var settings = SSEOptions()
+    var settings = ServerSentEvents.Options()
     settings.maximumFailures = 3
 
     let texts = try await Self.texts(Self.client(transport, clock).serverSentEvents(Self.request, events: settings))
@@ -180,7 +180,7 @@ import Testing
   @Test func `the shortest pause can be none`() async throws {
     let clock = TestClock()
     let script = Array(repeating: Self.stream("retry: 0\ndata: a\n\n"), count: 5) + [.status(.noContent)]
-    var settings = SSEOptions()
+    var settings = ServerSentEvents.Options()
     settings.minimumPause = .zero
 
     let events = Self.client(StubTransport(script: script), clock).serverSentEvents(Self.request, events: settings)
@@ -226,7 +226,7 @@ import Testing
   @Test func `an event that is too large throws and ends it`() async throws {
     let transport = StubTransport { _ in Self.stream("data: 0123456789\n\n") }
     let client = Self.client(transport)
-    var settings = SSEOptions()
+    var settings = ServerSentEvents.Options()
     settings.maximumEventBytes = 10
 
     let error = try await Self.error(client.serverSentEvents(Self.request, events: settings))

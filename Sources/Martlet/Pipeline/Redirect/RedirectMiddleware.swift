@@ -87,7 +87,7 @@ struct RedirectMiddleware: Stage {
 
   @inline(never) private func record(_ status: HTTPStatus, from: HTTPRequest, to: HTTPRequest, _ call: Call) {
     guard let source = from.url, let destination = to.url else { return }
-    call.record(RedirectHop(status: status, method: from.method, from: source, to: destination))
+    call.record(HTTPResponse.Redirect(status: status, method: from.method, from: source, to: destination))
   }
 
   @inline(never) private func error(

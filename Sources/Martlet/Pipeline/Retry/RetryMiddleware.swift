@@ -38,7 +38,7 @@ struct RetryMiddleware: Stage {
     // A call that was ended is not repeated.
     try call.abortSource.check()
     guard let outcome = outcome(of: result) else { return nil }
-    var attempt = Attempt(
+    var attempt = HTTPResponse.Attempt(
       number: context.attempt, outcome: Self.summary(outcome), duration: call.core.timeline.now() - start, pause: nil)
     switch decide(after: context.attempt, &repetition, request, outcome, call) {
     case .ended: break
@@ -96,7 +96,7 @@ struct RetryMiddleware: Stage {
     return decision
   }
 
-  private static func summary(_ outcome: RetryPolicy.Outcome) -> Attempt.Outcome {
+  private static func summary(_ outcome: RetryPolicy.Outcome) -> HTTPResponse.Attempt.Outcome {
     if let status = outcome.status { return .status(status) }
     return .failure(outcome.error?.kind ?? .connectionLost, outcome.error?.message ?? "")
   }

@@ -5,7 +5,7 @@ import Foundation
 /// A policy sees values only, never the client or a task, so that a table can test it. Whatever it says, a request is
 /// repeated only if its body can be sent, and one that is neither idempotent (RFC 9110 §9.2.2) nor carries an
 /// `Idempotency-Key` only if none of its bytes can have reached a server, unless ``RequestOptions/isIdempotent`` says
-/// that it may be sent twice. ``Attempt/retryRefusal`` tells of a repetition that was refused.
+/// that it may be sent twice. ``HTTPResponse/Attempt/retryRefusal`` tells of a repetition that was refused.
 public struct RetryPolicy: Sendable {
   /// What an attempt came to.
   public struct Outcome: Sendable {

@@ -16,7 +16,7 @@
     }
 
     func didReceiveHead(_ status: Int, _ timing: CurlTiming) {
-      didReceiveHead(HTTPStatus(rawValue: status), RequestTiming(timing))
+      didReceiveHead(HTTPStatus(rawValue: status), HTTPResponse.Timing(timing))
     }
 
     func onAbort(_ action: @escaping @Sendable (any Error) -> Void) -> Int { abortSource.onAbort(action) }
@@ -76,12 +76,12 @@
         ResponseHead(
           status: HTTPStatus(rawValue: answer.head.status), headers: headers, trailers: .after(answer.body),
           reasonPhrase: answer.head.reason, httpVersion: answer.head.version,
-          connection: ConnectionInfo(answer.connection), wasCompressed: answer.isDecoded, request: request),
+          connection: HTTPResponse.Connection(answer.connection), wasCompressed: answer.isDecoded, request: request),
         ResponseBody(answer.body))
     }
   }
 
-  extension ConnectionInfo {
+  extension HTTPResponse.Connection {
     init(_ connection: CurlConnection) {
       self.init(
         remoteAddress: connection.remoteAddress, remotePort: connection.remotePort,
@@ -89,7 +89,7 @@
     }
   }
 
-  extension RequestTiming {
+  extension HTTPResponse.Timing {
     init(_ timing: CurlTiming) {
       self.init()
       nameLookup = timing.nameLookup.map { .microseconds($0) }

@@ -15,7 +15,7 @@
 
     /// Why it cannot do the handshake of a scheme, or `nil`.
     static func handshakeProblem(
-      _ scheme: AuthenticationScheme, features: CInt = martlet_curl_features()
+      _ scheme: AuthenticationChallenge.Scheme, features: CInt = martlet_curl_features()
     ) -> String? {
       // CURL_VERSION_NTLM, CURL_VERSION_SPNEGO
       let isKnown = features & (scheme == .ntlm ? 1 << 4 : 1 << 8) != 0

@@ -145,7 +145,7 @@
     /// How many threads there are, for tests.
     var threadCount: Int { engines.withLock { $0.mailboxes }.count { $0.isRunning } }
 
-    func handshakeProblem(_ scheme: AuthenticationScheme) -> String? { CurlLibrary.handshakeProblem(scheme) }
+    func handshakeProblem(_ scheme: AuthenticationChallenge.Scheme) -> String? { CurlLibrary.handshakeProblem(scheme) }
 
     func closeIdleConnections() { for mailbox in engines.withLock({ $0.mailboxes }) { mailbox.post(.closeIdle) } }
 

@@ -38,7 +38,7 @@
     ///   - cache: The lines of the last request.
     ///   - asksLeave: Whether an origin is asked for leave to send a body of a length.
     init(
-      _ request: HTTPRequest, _ decompression: Decompression, _ cache: HeaderLinesCache? = nil,
+      _ request: HTTPRequest, _ decompression: RequestOptions.Decompression, _ cache: HeaderLinesCache? = nil,
       asksLeave: (Origin, Int64?) -> Bool = { _, _ in false }
     ) throws {
       do {
@@ -103,7 +103,7 @@
     }
 
     private static func lines(
-      of request: HTTPRequest, length: Int64?, asksLeave: Bool, _ decompression: Decompression
+      of request: HTTPRequest, length: Int64?, asksLeave: Bool, _ decompression: RequestOptions.Decompression
     ) -> HeaderLines {
       var lines: [String] = []
       lines.reserveCapacity(request.headers.count + 3)

@@ -7,7 +7,7 @@
 /// Each client has one thread for all its connections. It starts with a request, and ends when nothing has been in flight
 /// for ``TransportSettings/idleConnectionLifetime``, or when the client and the last response body are gone. A reader that is slower than the network slows the network down. Header fields keep their order,
 /// repetition and spelling. Bodies in `gzip`, `deflate`, `br` and `zstd` are decoded as far as the system has the
-/// libraries; one that ends early is an error (``Decompression``).
+/// libraries; one that ends early is an error (``RequestOptions/Decompression``).
 ///
 /// A proxy is used only if ``HTTPClient/Configuration/proxy`` names one; libcurl reads nothing from the environment.
 /// With OpenSSL it writes no secrets of TLS to the file of `SSLKEYLOGFILE`, which it makes, but leaves empty.

@@ -58,7 +58,7 @@
       return try await curl.send(request, context: context)
     }
 
-    func handshakeProblem(_ scheme: AuthenticationScheme) -> String? {
+    func handshakeProblem(_ scheme: AuthenticationChallenge.Scheme) -> String? {
       guard let problem = problem() else { return curl.handshakeProblem(scheme) }
       return requiresEngine ? problem : "the system's loader has no \(scheme): \(problem)"
     }

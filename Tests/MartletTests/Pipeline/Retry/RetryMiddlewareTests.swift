@@ -106,7 +106,7 @@ import Testing
   }
 
   /// The number, what came of it and the pause.
-  private static func text(_ attempt: Attempt) -> String {
+  private static func text(_ attempt: HTTPResponse.Attempt) -> String {
     let outcome =
       switch attempt.outcome {
       case .status(let status): "\(status.rawValue)"

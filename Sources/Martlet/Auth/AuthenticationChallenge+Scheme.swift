@@ -1,0 +1,43 @@
+import MartletBase
+
+extension AuthenticationChallenge {
+  /// The name of a way to authenticate (RFC 9110 §11.1), compared without regard to case.
+  public struct Scheme: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The name in lower case.
+    public let rawValue: String
+
+    /// A user and a password, readable for whoever sees the request (RFC 7617).
+    public static let basic = Scheme("basic")
+    /// A token, readable for whoever sees the request (RFC 6750).
+    public static let bearer = Scheme("bearer")
+    /// A proof that the client knows a password, without the password (RFC 7616).
+    public static let digest = Scheme("digest")
+    /// A proof that the client knows the password of a Windows account (MS-NTHT), for one connection.
+    ///
+    /// Whoever gets the proof can try passwords on it at leisure. On Linux, with libcurl.
+    public static let ntlm = Scheme("ntlm")
+    /// A Kerberos ticket (RFC 4559), for one connection.
+    ///
+    /// On Linux, with libcurl.
+    public static let negotiate = Scheme("negotiate")
+
+    /// Takes a name.
+    ///
+    /// - Parameter rawValue: The name, in any case.
+    public init(rawValue: String) { self.rawValue = FieldSyntax.lowercased(rawValue) }
+
+    init(_ name: String) { self.init(rawValue: name) }
+
+    /// The name as the registry of schemes spells it.
+    public var description: String {
+      switch self {
+      case .basic: "Basic"
+      case .bearer: "Bearer"
+      case .digest: "Digest"
+      case .negotiate: "Negotiate"
+      case .ntlm: "NTLM"
+      default: rawValue
+      }
+    }
+  }
+}

@@ -1,0 +1,132 @@
+extension ServerSentEvents {
+  /// How a stream of server-sent events is kept going.
+  public struct Options: Sendable, Hashable {
+    /// Which requests are sent again when their connection has ended.
+    public enum Reconnect: Sendable, Hashable {
+      /// Those that may be sent twice: idempotent ones (``HTTPRequest/isIdempotent``), such as `GET`.
+      case automatic
+      /// All whose body can be sent again, also a `POST`.
+      case always
+      /// None: the events end with the connection.
+      case never
+    }
+
+    /// Which requests are sent again when their connection has ended; ``Reconnect/automatic`` by default.
+    ///
+    /// A body that can be read only once is never sent again.
+    public var reconnect = Reconnect.automatic
+
+    /// The pause before a reconnect as long as the server says nothing of it; 3 seconds by default, as in browsers.
+    ///
+    /// The server's `retry` replaces it, from ``minimumPause`` up to a day.
+    public var initialPause: Duration = .seconds(3)
+
+    /// The shortest pause that a server can ask for; 1 second by default.
+    ///
+    /// A `retry` below it counts as this long, and the pauses grow until a connection has lasted as long as the pause
+    /// before it and brought an event. With zero a server may have requests without any pause.
+    public var minimumPause: Duration = .seconds(1)
+
+    /// Up to where the pause grows while no connection lasts; 60 seconds by default.
+    ///
+    /// It doubles for each connection that fails, or that ends sooner than the pause before it and without a line. What is
+    /// above the server's `retry` is random.
+    public var maximumPause: Duration = .seconds(60)
+
+    /// How many reconnects may fail one after the other; 10 by default.
+    ///
+    /// The error of the last one is thrown then.
+    public var maximumFailures = 10
+
+    /// The most bytes of an event; 1 MiB by default.
+    ///
+    /// A larger one throws ``HTTPError/Kind/bodyTooLarge``.
+    public var maximumEventBytes = 1 << 20
+
+    /// The identifier to go on after, from an earlier stream; empty, the default, for none.
+    public var lastEventID = ""
+
+    /// The defaults.
+    public init() {}
+
+    /// Options with another rule for reconnects.
+    ///
+    /// - Parameter rule: Which requests are sent again.
+    /// - Returns: The options.
+    public static func reconnecting(_ rule: Reconnect) -> Options {
+      var options = Options()
+      options.reconnect = rule
+      return options
+    }
+
+    /// Options that go on after an event.
+    ///
+    /// - Parameter id: The ``ServerSentEvents/Event/id`` of the last event that was handled.
+    /// - Returns: The options.
+    public static func after(_ id: String) -> Options {
+      var options = Options()
+      options.lastEventID = id
+      return options
+    }
+
+    /// Whether a request is sent again.
+    func repeats(_ request: HTTPRequest, _ options: RequestOptions) -> Bool {
+      switch reconnect {
+      case .automatic: (options.isIdempotent ?? request.isIdempotent) && request.isReplayable
+      case .always: request.isReplayable
+      case .never: false
+      }
+    }
+  }
+}
+
+/// The pauses between the connections of one stream.
+struct EventPauses {
+  /// What grows, if the server asks for no pause at all.
+  private static let least = Duration.milliseconds(100)
+
+  private let minimum: Duration
+  private let maximum: Duration
+  /// What the server asks for, but no less than the shortest one.
+  private var base: Duration
+  /// Whether the server asks for less than that.
+  private(set) var isHasty = false
+  /// The connections since one that was of use.
+  private var count = 0
+  /// The pause before the connection that is there.
+  private(set) var last = Duration.zero
+
+  init(_ options: ServerSentEvents.Options) {
+    base = max(options.initialPause, .zero)
+    minimum = max(options.minimumPause, .zero)
+    maximum = options.maximumPause
+  }
+
+  /// The server asks for a pause.
+  mutating func ask(for pause: Duration) {
+    isHasty = pause < minimum
+    base = max(pause, minimum)
+  }
+
+  /// The pause after a connection.
+  ///
+  /// - Parameters:
+  ///   - wasOfUse: Whether it brought anything, or lasted; a connection that failed did not.
+  ///   - asked: What the server's `Retry-After` asks for.
+  ///   - random: From 0 up to 1.
+  /// - Returns: The pause.
+  mutating func next(wasOfUse: Bool, asked: Duration? = nil, random: Double) -> Duration {
+    var longest = max(base, Self.least)
+    if wasOfUse {
+      count = 0
+    } else {
+      for _ in 0..<min(count, 32) where longest < maximum { longest = min(longest * 2, maximum) }
+      count += 1
+    }
+    let isFirst = count <= 1
+    last = isFirst ? base : base + (max(longest, base) - base) * min(max(random, 0), 1)
+    // An hour is as long as a server gets with a status.
+    if let asked { last = max(last, min(asked, .seconds(3600))) }
+    return last
+  }
+}
