@@ -1,5 +1,5 @@
 extension ActivityMonitor {
-  /// What a client is doing at one moment.
+  /// A snapshot of what a client is doing.
   public struct Snapshot: Sendable {
     /// A request that waits, and why.
     public struct Waiting: Sendable {
@@ -11,32 +11,32 @@ extension ActivityMonitor {
 
     /// The requests that use the network.
     public var running: [RequestInfo] = []
-    /// The requests that wait for something else than the network.
+    /// The requests that wait for something other than the network.
     public var waiting: [Waiting] = []
-    /// The names of the foreign work that was adopted and runs.
+    /// The names of tracked work that is running.
     public var adopted: [String] = []
     /// The mean rate over the last five one-second buckets, the current one included.
     public var bytesPerSecond = Bandwidth()
-    /// What happened since the client was made.
+    /// The totals since the client was created.
     public var totals = Totals()
-    /// How full the client's outboxes are, all together.
+    /// The combined status of the client's outboxes.
     public var outbox = Outbox.Status()
     /// The number of requests under way, running and waiting, by host.
     public var byHost: [String: Int] = [:]
 
-    /// Whether anything uses the network now; what only waits does not.
+    /// Whether anything uses the network; waiting requests do not.
     public var isNetworkInUse: Bool { !running.isEmpty || !adopted.isEmpty }
   }
 
-  /// A rate in both directions, in body bytes per second.
+  /// A transfer rate in each direction, in body bytes per second.
   public struct Bandwidth: Sendable, Hashable {
-    /// Received.
+    /// Bytes received per second.
     public var received = 0.0
-    /// Sent.
+    /// Bytes sent per second.
     public var sent = 0.0
   }
 
-  /// Counts since the client was made.
+  /// Counters since the client was created.
   public struct Totals: Sendable, Hashable {
     /// The calls started.
     public var started = 0
@@ -52,11 +52,11 @@ extension ActivityMonitor {
     public var bytesSent: Int64 = 0
   }
 
-  /// What can be told of one call that is under way.
+  /// A call in progress.
   public struct RequestInfo: Sendable, Identifiable {
     /// The number of the call.
     public let id: RequestID
-    /// The call that it repeats, if any.
+    /// The call that this one repeats, or `nil`.
     public let retryOf: RequestID?
     /// The method.
     public let method: HTTPMethod
@@ -64,17 +64,17 @@ extension ActivityMonitor {
     public let host: String
     /// The URL without credentials, masked as the client's ``HTTPClient/Configuration/redaction`` says.
     public let redactedURL: String
-    /// The endpoint type, if it was sent as one.
+    /// The endpoint type, or `nil` if the request is not an endpoint's.
     public let endpoint: (any Endpoint.Type)?
     /// The caller's tag.
     public let tag: String?
     /// The number of the current attempt at the current hop, from 1.
     public let attempt: Int
-    /// How far it is.
-    public let state: CallState
-    /// How much has moved.
+    /// The state of the call.
+    public let state: RequestEvent.State
+    /// The bytes transferred so far.
     public let progress: TransferProgress
-    /// The time since its start.
+    /// The time since the call started.
     public let elapsed: Duration
 
     init(_ call: Call) {

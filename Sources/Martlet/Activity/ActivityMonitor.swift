@@ -1,4 +1,4 @@
-/// Shows what a client is doing.
+/// Observes what a client is doing.
 ///
 /// Nothing is collected for it while nobody looks: a snapshot is made when it is asked for.
 ///
@@ -13,7 +13,7 @@ public actor ActivityMonitor {
   /// The state at this moment.
   public nonisolated var current: ActivityMonitor.Snapshot { core.snapshot() }
 
-  /// The state now, and again after each change, at most ten times a second.
+  /// The current snapshot, then one after each change, at most ten per second.
   ///
   /// Only the newest one is kept for a slow reader. While a rate decays, there is one a second.
   public nonisolated var snapshots: AsyncStream<ActivityMonitor.Snapshot> {
@@ -60,7 +60,7 @@ public actor ActivityMonitor {
     }
   }
 
-  /// Whether requests of an endpoint type are under way.
+  /// Whether requests of an endpoint type are in progress.
   ///
   /// - Parameter type: The type; requests of other types do not count.
   /// - Returns: Whether there is one.
@@ -68,7 +68,7 @@ public actor ActivityMonitor {
     core.calls.contains { $0.endpoint == type }
   }
 
-  /// The requests of an endpoint type that are under way.
+  /// The requests of an endpoint type in progress.
   ///
   /// - Parameter type: The type.
   /// - Returns: The requests, the oldest first.
@@ -76,19 +76,19 @@ public actor ActivityMonitor {
     requests { $0.endpoint == type }
   }
 
-  /// The requests with a tag that are under way.
+  /// The requests with a tag in progress.
   ///
   /// - Parameter tag: The tag.
   /// - Returns: The requests, the oldest first.
   public nonisolated func requests(tagged tag: String) -> [ActivityMonitor.RequestInfo] { requests { $0.tag == tag } }
 
-  /// The requests to a host that are under way.
+  /// The requests to a host in progress.
   ///
   /// - Parameter host: The host in lower case.
   /// - Returns: The requests, the oldest first.
   public nonisolated func requests(to host: String) -> [ActivityMonitor.RequestInfo] { requests { $0.host == host } }
 
-  /// Counts work that the client does not do itself as use of the network.
+  /// Tracks work outside the client as network use.
   ///
   /// - Parameters:
   ///   - name: What the snapshot shows.
@@ -101,7 +101,7 @@ public actor ActivityMonitor {
     return try await work()
   }
 
-  /// Waits until nothing is under way; returns early when the task is cancelled.
+  /// Waits until no request is in progress, or the task is cancelled.
   public func waitUntilIdle() async { await core.waitUntilIdle() }
 
   private nonisolated func requests(where matches: (Call) -> Bool) -> [ActivityMonitor.RequestInfo] {

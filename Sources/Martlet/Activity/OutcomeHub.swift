@@ -1,7 +1,7 @@
 import MartletBase
 import Synchronization
 
-/// What one request of an endpoint type came to.
+/// The outcome of one request of an endpoint type.
 public enum EndpointEvent<Output: Sendable>: Sendable {
   /// Its output.
   case succeeded(Output)

@@ -1,12 +1,12 @@
-/// Something that happened to a call.
+/// An event in the life of a call.
 public enum RequestEvent: Sendable {
-  /// It runs.
+  /// The call is running.
   case started
-  /// It waits, and why.
-  case waiting(RequestEvent.WaitReason)
-  /// An attempt goes out.
+  /// The call waits for this reason.
+  case waiting(WaitReason)
+  /// An attempt is sent.
   case attempt(number: Int, hop: Int)
-  /// The head of a response is there.
+  /// The head of a response has arrived.
   case head(HTTPStatus)
   /// A challenge is answered, with the scheme and the realm that the server named.
   case authenticating(AuthenticationChallenge.Scheme, realm: String?)
@@ -20,42 +20,42 @@ public enum RequestEvent: Sendable {
   case redirected(HTTPResponse.Redirect)
   /// An attempt failed and will be repeated after a pause.
   case retrying(HTTPResponse.Attempt)
-  /// It ended; nothing comes after this.
-  case ended(CallEnd)
+  /// The call ended; this is the last event.
+  case ended(End)
 }
 
 extension RequestEvent {
   /// Why a call waits.
   public enum WaitReason: Sendable, Hashable {
-    /// Its turn in a ``RequestQueue`` has not come.
+    /// Its turn in a ``RequestQueue``.
     case queue
-    /// The client's limit of connections is reached, in all or for the host.
+    /// A connection: the client's limit is reached, in all or for the host.
     case connectionSlot
-    /// Somebody is asked for a credential.
+    /// A credential, from an authenticator.
     case credential
     /// A pause before another attempt.
     case retryPause(Duration)
   }
-}
 
-/// How a call ended.
-public enum CallEnd: Sendable {
-  /// With a response that is accepted.
-  case succeeded(HTTPStatus)
-  /// With an error.
-  case failed(any Error)
-  /// By cancellation.
-  case cancelled
-}
+  /// How a call ended.
+  public enum End: Sendable {
+    /// With an accepted response.
+    case succeeded(HTTPStatus)
+    /// With an error.
+    case failed(any Error)
+    /// By cancellation.
+    case cancelled
+  }
 
-/// How far a call is.
-public enum CallState: Sendable {
-  /// It waits, and why.
-  case waiting(RequestEvent.WaitReason)
-  /// It runs.
-  case running
-  /// It is over.
-  case ended(CallEnd)
+  /// The state of a call.
+  public enum State: Sendable {
+    /// The call waits for this reason.
+    case waiting(WaitReason)
+    /// The call is running.
+    case running
+    /// The call has ended.
+    case ended(End)
 
-  var isEnded: Bool { if case .ended = self { true } else { false } }
+    var isEnded: Bool { if case .ended = self { true } else { false } }
+  }
 }

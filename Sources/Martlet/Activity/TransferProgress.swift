@@ -1,4 +1,4 @@
-/// How much of a request and of its response has moved.
+/// The progress of a request and its response, in body bytes.
 ///
 /// A request may be sent several times before it succeeds: after a lost connection, a redirect, a 401. What is told of
 /// it never falls: ``sent`` and ``received`` are what one exchange has moved at most, and what moved beside that is in
@@ -17,7 +17,7 @@ public struct TransferProgress: Sendable, Hashable {
   public var expectedToSend: Int64?
   /// The length of the response body before it is decoded, or `nil` if unknown.
   public var expectedToReceive: Int64?
-  /// The body bytes sent in vain: those of exchanges that were repeated.
+  /// Wasted body bytes sent: those of exchanges that were repeated.
   public var resent: Int64 = 0
   /// The body bytes received in vain: those of redirects, of statuses that are not accepted, and of what was repeated.
   public var rereceived: Int64 = 0
@@ -29,7 +29,7 @@ public struct TransferProgress: Sendable, Hashable {
   public var bytesPerSecond = ActivityMonitor.Bandwidth()
   /// The time until the direction that is under way is done at that rate, or `nil` if that is not known.
   public var timeLeft: Duration?
-  /// Whether the request has succeeded, and this is the last that is told of it.
+  /// Whether the request has succeeded; this is the last progress.
   public var isFinished = false
 
   /// What was told before.
@@ -37,7 +37,7 @@ public struct TransferProgress: Sendable, Hashable {
   private var leastReceived: Double?
   private var least: Double?
 
-  /// Nothing moved yet.
+  /// A progress of zero bytes.
   public init() {}
 
   init(sent: Int64, received: Int64, expectedToSend: Int64?, expectedToReceive: Int64?) {
@@ -47,17 +47,17 @@ public struct TransferProgress: Sendable, Hashable {
     self.expectedToReceive = expectedToReceive
   }
 
-  /// The part of the request body that was sent, from 0 to 1, or `nil` if its length is unknown.
+  /// The fraction of the request body sent, from 0 to 1, or `nil` if its length is unknown.
   public var fractionSent: Double? {
     isFinished ? 1 : Self.larger(Self.fraction(sent, of: expectedToSend), leastSent)
   }
 
-  /// The part of the response body that has arrived, from 0 to 1, or `nil` if its length is unknown.
+  /// The fraction of the response body received, from 0 to 1, or `nil` if its length is unknown.
   public var fractionReceived: Double? {
     isFinished ? 1 : Self.larger(Self.fraction(received, of: expectedToReceive), leastReceived)
   }
 
-  /// How far the whole is, from 0 to 1, or `nil` if a length is unknown; 1 once the request has succeeded.
+  /// The fraction of both bodies, from 0 to 1, or `nil` if a length is unknown; 1 after success.
   ///
   /// Without a request body it is ``fractionReceived``. With one the upload is nine tenths of it and the response the
   /// last tenth, so that a bar of an upload does not jump when a response of whatever size begins. It never falls.

@@ -1,16 +1,16 @@
 import MartletBase
 
 extension AuthenticationChallenge {
-  /// The name of a way to authenticate (RFC 9110 §11.1), compared without regard to case.
+  /// An authentication scheme (RFC 9110 §11.1), compared ignoring case.
   public struct Scheme: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The name in lower case.
     public let rawValue: String
 
-    /// A user and a password, readable for whoever sees the request (RFC 7617).
+    /// A user name and password in clear text (RFC 7617).
     public static let basic = Scheme("basic")
-    /// A token, readable for whoever sees the request (RFC 6750).
+    /// A token in clear text (RFC 6750).
     public static let bearer = Scheme("bearer")
-    /// A proof that the client knows a password, without the password (RFC 7616).
+    /// A proof of a password that does not reveal it (RFC 7616).
     public static let digest = Scheme("digest")
     /// A proof that the client knows the password of a Windows account (MS-NTHT), for one connection.
     ///
@@ -21,7 +21,7 @@ extension AuthenticationChallenge {
     /// On Linux, with libcurl.
     public static let negotiate = Scheme("negotiate")
 
-    /// Takes a name.
+    /// Creates a scheme from its name.
     ///
     /// - Parameter rawValue: The name, in any case.
     public init(rawValue: String) { self.rawValue = FieldSyntax.lowercased(rawValue) }

@@ -1,4 +1,4 @@
-/// Has the credentials for a server.
+/// Provides credentials for servers.
 ///
 /// It is kept in ``HTTPClient/Configuration/authenticators`` under the place that it is for. However many requests are
 /// refused at the same time, it is asked once for each protection space, and all of them go on with what it says. A

@@ -1,6 +1,6 @@
 import MartletBase
 
-/// Which authenticator has the credentials for which servers.
+/// Authenticators by origin.
 ///
 /// ```swift
 /// $0.authenticators[.baseURL] = .basic(user: "ada", password: secret)
@@ -9,8 +9,8 @@ import MartletBase
 ///
 /// For a request the most exact place counts: an origin or the base URL before a pattern of hosts before everywhere; of
 /// several patterns the one that was set first. What an authenticator's servers are known to accept stays with it in
-/// copies of the configuration, so that a derived client does not begin anew, unless it trusts other servers; setting it
-/// again forgets that.
+/// copies of the configuration, so that a derived client does not begin anew, unless it trusts other servers; setting
+/// it again forgets that.
 public struct Authenticators: Sendable {
   private struct Entry: Sendable {
     let place: OriginPattern
@@ -34,7 +34,7 @@ public struct Authenticators: Sendable {
 
   init() {}
 
-  /// The authenticator of a place.
+  /// The authenticator for an origin pattern.
   public subscript(place: OriginPattern) -> (any Authenticator)? {
     get { entries.first { $0.place == place }?.session.authenticator }
     set {
@@ -48,7 +48,7 @@ public struct Authenticators: Sendable {
     }
   }
 
-  /// Whether there is nobody to ask.
+  /// Whether there are no authenticators.
   public var isEmpty: Bool { entries.isEmpty && store == nil }
 
   private static func entry(_ place: OriginPattern, _ authenticator: any Authenticator) -> Entry {
@@ -82,7 +82,7 @@ public struct Authenticators: Sendable {
       }
       guard entry.place == .everywhere else { continue }
       if authenticator is TokenAuthenticator || (authenticator as? CredentialAuthenticator)?.isFixed == true {
-        return InvalidInput("one credential for whoever asks is for nobody: give it to an origin, or to hosts")
+        return InvalidInput("credential for .everywhere: restrict it to an origin or hosts")
       }
     }
     return nil
@@ -98,7 +98,7 @@ public struct Authenticators: Sendable {
   }
 }
 
-/// The servers, or the proxy, that a credential is meant for.
+/// A pattern of origins that a credential is restricted to.
 public struct OriginPattern: Sendable, Hashable {
   private enum Place: Sendable, Hashable {
     case baseURL

@@ -12,6 +12,6 @@ extension HTTPClient.Configuration {
   var authenticationProblem: InvalidInput? {
     if let problem = authenticators.problem { return problem }
     guard options.credential != nil, baseURL == nil else { return nil }
-    return InvalidInput("a client's own credential needs a base URL, or one of its authenticators a place to go to")
+    return InvalidInput("the credential of a client needs a baseURL, or an origin in authenticators")
   }
 }

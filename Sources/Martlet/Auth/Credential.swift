@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What somebody proves with who they are: a user and a password, a token, an account of a domain, or a ticket.
+/// A credential: a user name and password, a token, a domain account, or a ticket.
 ///
 /// `description` and `dump` show nothing of it.
 public struct Credential: Sendable, Hashable {
@@ -14,7 +14,7 @@ public struct Credential: Sendable, Hashable {
 
   private let secret: Secret
 
-  /// Whether it is sent before the server asks for it.
+  /// Whether the credential is sent preemptively, before a challenge.
   ///
   /// `false` by default for a password, which goes out only when a server has asked, and from then on at once; `true`
   /// for a token, for which hardly any server asks first.
@@ -54,8 +54,8 @@ public struct Credential: Sendable, Hashable {
   ///   - user: The name, without the domain.
   ///   - password: The password.
   ///   - domain: The domain, or the name of the server whose account it is; may be empty.
-  ///   - isAllowedWithoutTLS: Whether a server may be answered over http, where anybody on the way can use the proof for
-  ///     requests of their own, and try passwords on it.
+  ///   - isAllowedWithoutTLS: Whether a server may be answered over http, where anybody on the way can use the proof
+  ///     for requests of their own, and try passwords on it.
   /// - Returns: The credential.
   public static func user(
     _ user: String, password: String, domain: String, isAllowedWithoutTLS: Bool = false
@@ -74,7 +74,7 @@ public struct Credential: Sendable, Hashable {
     Credential(secret: .ticket(isAllowedWithoutTLS: isAllowedWithoutTLS), isSentUnasked: false)
   }
 
-  /// The name, if it has a password.
+  /// The user name, or `nil` for a credential without one.
   public var user: String? {
     switch secret {
     case .password(let user, _), .account(let user, _, _, _): user
@@ -82,7 +82,7 @@ public struct Credential: Sendable, Hashable {
     }
   }
 
-  /// The password, if it is one.
+  /// The password, or `nil` for a credential without one.
   public var password: String? {
     switch secret {
     case .password(_, let password), .account(_, let password, _, _): password
@@ -90,10 +90,10 @@ public struct Credential: Sendable, Hashable {
     }
   }
 
-  /// The domain, if it is an account of one.
+  /// The Windows domain, or `nil` for a credential without one.
   public var domain: String? { if case .account(_, _, let domain, _) = secret { domain } else { nil } }
 
-  /// Whether it is the user's ticket.
+  /// Whether the credential is a Kerberos ticket.
   public var isTicket: Bool { if case .ticket = secret { true } else { false } }
 
   /// Whether NTLM and Negotiate may be used with it over http.
@@ -104,13 +104,13 @@ public struct Credential: Sendable, Hashable {
     }
   }
 
-  /// The token, if it is one.
+  /// The token, or `nil` for a credential without one.
   public var token: String? { if case .token(let token, _, _) = secret { token } else { nil } }
 
-  /// What a new token is asked for with.
+  /// The refresh token (RFC 6749 §1.5), or `nil`.
   public var refreshToken: String? { if case .token(_, let refresh, _) = secret { refresh } else { nil } }
 
-  /// When the token ends.
+  /// The expiration date of the token, or `nil`.
   public var expires: Date? { if case .token(_, _, let expires) = secret { expires } else { nil } }
 
   /// The schemes that it can answer.
@@ -128,7 +128,7 @@ public struct Credential: Sendable, Hashable {
 }
 
 extension Credential: CustomStringConvertible, CustomReflectable {
-  /// What kind of credential it is, and nothing of it.
+  /// The kind of the credential, without its secrets.
   public var description: String {
     switch secret {
     case .password: "a password"

@@ -1,13 +1,13 @@
 import MartletBase
 
-/// One credential for everything that is asked, or a closure that is asked for it.
+/// Answers challenges with one credential, or with what a closure returns.
 ///
 /// Made by ``Authenticator/basic(user:password:isSentUnasked:)`` and its like.
 public final class CredentialAuthenticator: Authenticator {
   /// Returns the credential for a challenge, or `nil` to give up; what it throws ends the requests that wait for it.
   public typealias Ask = @Sendable (AuthenticationChallenge) async throws -> Credential?
 
-  /// The schemes that it answers.
+  /// The schemes that are answered.
   public let schemes: [AuthenticationChallenge.Scheme]
   /// The longest wait for the closure.
   public let answerLimit: Duration
@@ -34,14 +34,14 @@ public final class CredentialAuthenticator: Authenticator {
   /// Whether it answers everybody with the same.
   var isFixed: Bool { ask == nil }
 
-  /// The credential, if it is to be sent before anybody asks.
+  /// The credential to send preemptively, or `nil`.
   public func unaskedCredential(for space: ProtectionSpace) -> Credential? {
     guard let credential = credential.withLock({ $0 }), credential.isSentUnasked else { return nil }
     // Digest has nothing to send before it knows the server's nonce, and must not become Basic.
     return schemes.contains(credential.token == nil ? .basic : .bearer) ? credential : nil
   }
 
-  /// The credential, unless it was refused, or what the closure says.
+  /// The credential, unless it was refused, or the closure's answer.
   public func respond(to challenge: AuthenticationChallenge) async throws -> Credential? {
     if let ask { return try await ask(challenge) }
     let credential = credential.withLock { $0 }

@@ -1,17 +1,17 @@
-/// Keeps credentials longer than a client lives.
+/// Storage for credentials that outlives a client.
 ///
 /// Asked when a server asks, before the ``Authenticator`` of the place; told what was accepted after the authenticator
 /// was asked, and every new token. Credentials that the program has said itself (`.basic(…)`, a URL, an option) are not
 /// put into it.
 public protocol CredentialStore: Sendable {
-  /// The credential of a space.
+  /// The credential for a protection space, or `nil`.
   ///
   /// - Parameter space: The space.
   /// - Returns: The credential, or `nil` if there is none.
   /// - Throws: Any error; the request then fails with ``HTTPError/Kind/authenticationFailed`` and this underneath.
   func credential(for space: ProtectionSpace) async throws -> Credential?
 
-  /// Keeps a credential, or forgets it.
+  /// Stores a credential, or removes it if `nil`.
   ///
   /// - Parameters:
   ///   - credential: The credential; `nil` forgets the one that is there.
@@ -20,26 +20,26 @@ public protocol CredentialStore: Sendable {
   ///   ``RequestEvent/credentialNotStored(_:)``.
   func set(_ credential: Credential?, for space: ProtectionSpace) async throws
 
-  /// Forgets all of them.
+  /// Removes all credentials.
   ///
   /// - Throws: Any error, which ``HTTPClient/signOut()`` passes on.
   func removeAll() async throws
 }
 
-/// Credentials in memory: they end with the program, and are shared by the clients that have the same store.
+/// Credentials in memory, shared by the clients that use the same store.
 public actor MemoryCredentialStore: CredentialStore {
   private var credentials: [ProtectionSpace: Credential] = [:]
 
-  /// Makes an empty store.
+  /// Creates an empty store.
   public init() {}
 
-  /// The credential of a space.
+  /// The credential for a protection space, or `nil`.
   public func credential(for space: ProtectionSpace) -> Credential? { credentials[space] }
 
-  /// Keeps a credential, or forgets it.
+  /// Stores a credential, or removes it if `nil`.
   public func set(_ credential: Credential?, for space: ProtectionSpace) { credentials[space] = credential }
 
-  /// Forgets all of them.
+  /// Removes all credentials.
   public func removeAll() { credentials = [:] }
 }
 

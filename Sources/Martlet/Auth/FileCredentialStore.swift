@@ -21,7 +21,7 @@ public actor FileCredentialStore: CredentialStore {
   /// The executor of the actor: a serial queue, whose thread may wait for the file.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// Takes a file, which need not exist.
+  /// Creates a store in a file, which need not exist.
   ///
   /// - Parameter url: A file URL. Its folder is made with mode 0700 if it does not exist.
   public init(_ url: URL) { self.init(url, patience: 10_000) }
@@ -31,14 +31,14 @@ public actor FileCredentialStore: CredentialStore {
     self.patience = patience
   }
 
-  /// The credential of a space.
+  /// The credential for a protection space, or `nil`.
   ///
   /// - Throws: ``HTTPError/Kind/file`` if the file cannot be read, is not one of ours, or can be read by others.
   public func credential(for space: ProtectionSpace) throws -> Credential? {
     try records().first { $0.space == space }?.credential
   }
 
-  /// Keeps a credential, or forgets it.
+  /// Stores a credential, or removes it if `nil`.
   ///
   /// - Throws: ``HTTPError/Kind/file``, also if another process holds the lock.
   public func set(_ credential: Credential?, for space: ProtectionSpace) throws {

@@ -29,7 +29,7 @@
       return query
     }
 
-    /// The credential of a space.
+    /// The credential for a protection space, or `nil`.
     ///
     /// - Throws: ``HTTPError/Kind/file`` with the keychain's status.
     public func credential(for space: ProtectionSpace) throws -> Credential? {
@@ -46,7 +46,7 @@
       return record.credential
     }
 
-    /// Keeps a credential, or forgets it.
+    /// Stores a credential, or removes it if `nil`.
     ///
     /// - Throws: ``HTTPError/Kind/file`` with the keychain's status.
     public func set(_ credential: Credential?, for space: ProtectionSpace) throws {
@@ -63,7 +63,7 @@
       try check(SecItemAdd(item as CFDictionary, nil))
     }
 
-    /// Forgets all of them.
+    /// Removes all credentials.
     ///
     /// - Throws: ``HTTPError/Kind/file`` with the keychain's status.
     public func removeAll() throws {

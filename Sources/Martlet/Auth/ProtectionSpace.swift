@@ -1,6 +1,6 @@
 import MartletBase
 
-/// What one credential protects: an origin and a realm (RFC 9110 §11.5).
+/// A protection space: an origin and a realm (RFC 9110 §11.5).
 public struct ProtectionSpace: Hashable, Sendable, CustomStringConvertible {
   /// `http` or `https`.
   public var scheme: String
@@ -8,12 +8,12 @@ public struct ProtectionSpace: Hashable, Sendable, CustomStringConvertible {
   public var host: String
   /// The port.
   public var port: Int
-  /// The realm that the server named, if it named one.
+  /// The realm that the server named, or `nil`.
   public var realm: String?
-  /// Whether a proxy asks, and not the server.
+  /// Whether the challenge is a proxy's.
   public var isProxy: Bool
 
-  /// Makes a space.
+  /// Creates a protection space.
   ///
   /// - Parameters:
   ///   - scheme: `http` or `https`.
@@ -40,11 +40,11 @@ public struct ProtectionSpace: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// What a server wants to know from an ``Authenticator``.
+/// A challenge by a server or a proxy (RFC 9110 §11.3).
 public struct AuthenticationChallenge: Sendable {
-  /// Where the credential will go.
+  /// The protection space of the credential.
   public var space: ProtectionSpace
-  /// How it will be sent: the strongest scheme that the server offers and the authenticator knows.
+  /// The strongest scheme that the server offers and the authenticator supports.
   public var scheme: AuthenticationChallenge.Scheme
   /// The other parameters of the challenge by their names in lower case, such as `scope` and `error` (RFC 6750 §3).
   ///
@@ -55,12 +55,12 @@ public struct AuthenticationChallenge: Sendable {
   /// The credential that was refused, or the token that has expired.
   public var rejected: Credential?
 
-  /// The host that asks.
+  /// The host that sent the challenge.
   public var host: String { space.host }
-  /// The realm that it named, if it named one: its own words, to be escaped before they are shown.
+  /// The realm, or `nil`: text by the server, to be escaped before it is shown.
   public var realm: String? { space.realm }
-  /// Whether a proxy asks, and not the server.
+  /// Whether the challenge is a proxy's.
   public var isProxy: Bool { space.isProxy }
-  /// Whether whoever is on the way could read what is sent: without TLS, and with another scheme than Digest.
+  /// Whether the credential would be readable on the network: without TLS, and not Digest.
   public var isSentInClear: Bool { space.scheme == "http" && scheme != .digest }
 }

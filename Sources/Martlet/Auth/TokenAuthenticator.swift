@@ -1,6 +1,6 @@
 import MartletBase
 
-/// A token that ends and is replaced by a new one, as OAuth 2 has it (RFC 6749 §6, RFC 6750).
+/// Answers challenges with an OAuth 2 token, and refreshes it (RFC 6749 §6, RFC 6750).
 ///
 /// Made by ``Authenticator/oauth2(_:refreshLimit:refresh:)``. There is one token for the whole place, however many
 /// origins and realms that has.
@@ -24,15 +24,15 @@ public final class TokenAuthenticator: Authenticator {
   /// Bearer and nothing else.
   public var schemes: [AuthenticationChallenge.Scheme] { [.bearer] }
 
-  /// The token that it was made with.
+  /// The initial token, or `nil`.
   public func unaskedCredential(for space: ProtectionSpace) -> Credential? { first.withLock { $0 } }
 
-  /// Gets a new token.
+  /// Refreshes the token.
   public func respond(to challenge: AuthenticationChallenge) async throws -> Credential? {
     try await refresh(challenge.rejected)
   }
 
-  /// Forgets the token that it was made with.
+  /// Removes the initial token.
   public func signOut() async { first.withLock { $0 = nil } }
 }
 
@@ -45,7 +45,7 @@ extension TokenAuthenticator: CustomStringConvertible, CustomReflectable {
 }
 
 extension Authenticator where Self == TokenAuthenticator {
-  /// A token that a closure replaces when a server refuses it or when it expires.
+  /// A token that a closure refreshes when it is refused or expires.
   ///
   /// A 401 counts as a refusal even if it names no scheme, as many servers have it. The newest token is kept in
   /// ``HTTPClient/Configuration/credentialStore`` if there is one, and found there by the next client.

@@ -9,9 +9,9 @@ extension HTTPBody {
   /// ```
   ///
   /// - Parameters:
-  ///   - boundary: What stands between the parts; by default a random one, made for each form, that is in none of the parts
-  ///     in memory. One that is given is checked (RFC 2046 §5.1.1), also against those parts; one that is illegal makes
-  ///     sending throw ``HTTPError/Kind/invalidRequest``. Files and streams are not looked through.
+  ///   - boundary: What stands between the parts; by default a random one, made for each form, that is in none of the
+  ///     parts in memory. One that is given is checked (RFC 2046 §5.1.1), also against those parts; one that is
+  ///     illegal makes sending throw ``HTTPError/Kind/invalidRequest``. Files and streams are not looked through.
   ///   - build: Adds the parts, in order.
   /// - Returns: The body; its length is known if that of each part is.
   public static func multipart(
@@ -49,10 +49,11 @@ extension HTTPBody {
     return boundary
   }
 
-  /// Several bodies, one after the other, as one.
+  /// The concatenation of several bodies.
   ///
-  /// The length is known if each one's is, and the body can be sent again if each one can. Their content types do not count.
-  /// A body that is ``gzipped()`` or has trailers cannot be one of them: gzip the whole, and give it the trailers.
+  /// The length is known if each one's is, and the body can be sent again if each one can. Their content types do not
+  /// count. A body that is ``gzipped()`` or has trailers cannot be one of them: gzip the whole, and give it the
+  /// trailers.
   ///
   /// - Parameters:
   ///   - bodies: The bodies, in order.
@@ -62,11 +63,11 @@ extension HTTPBody {
     _ bodies: [HTTPBody], contentType: String? = "application/octet-stream"
   ) -> HTTPBody {
     guard !bodies.contains(where: \.isGzipped) else {
-      let problem = InvalidInput("a gzipped body cannot be a piece of another one: gzip the whole")
+      let problem = InvalidInput("a gzipped body cannot be part of a concatenation: gzip the whole")
       return HTTPBody(.invalid(problem), contentType: nil)
     }
     guard bodies.allSatisfy({ $0.trailers == nil }) else {
-      let problem = InvalidInput("a body with trailers cannot be a piece of another one: give them to the whole")
+      let problem = InvalidInput("a body with trailers cannot be part of a concatenation: add them to the whole")
       return HTTPBody(.invalid(problem), contentType: nil)
     }
     var pieces = PieceList()

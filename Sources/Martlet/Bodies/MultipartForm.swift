@@ -2,11 +2,12 @@ public import Foundation
 
 /// The fields and files of a form, as a browser sends them with `multipart/form-data` (RFC 7578).
 ///
-/// Parts are sent in the order they were added; a name may be added more than once. Nothing is read before it is sent, and
-/// nothing is copied to the disk. Names and filenames are written as browsers write them (WHATWG, "multipart/form-data
-/// encoding algorithm"): in UTF-8, with `"`, CR and LF as `%22`, `%0D` and `%0A`, so that no text can end its place. Line
-/// breaks in names and in values of fields become CR LF. Only a name that ends in a backslash before a filename, which
-/// servers read in different ways, is refused: sending throws ``HTTPError/Kind/invalidRequest``.
+/// Parts are sent in the order they were added; a name may be added more than once. Nothing is read before it is sent,
+/// and nothing is copied to the disk. Names and filenames are written as browsers write them (WHATWG,
+/// "multipart/form-data encoding algorithm"): in UTF-8, with `"`, CR and LF as `%22`, `%0D` and `%0A`, so that no text
+/// can end its place. Line breaks in names and in values of fields become CR LF. Only a name that ends in a backslash
+/// before a filename, which servers read in different ways, is refused: sending throws
+/// ``HTTPError/Kind/invalidRequest``.
 public struct MultipartForm: Sendable, Hashable {
   struct Part: Sendable, Hashable {
     /// The header of the part, with the empty line that ends it.
@@ -18,7 +19,7 @@ public struct MultipartForm: Sendable, Hashable {
   /// What is wrong with a part, the first time.
   private(set) var problem: InvalidInput?
 
-  /// A form without parts.
+  /// Creates an empty form.
   public init() {}
 
   /// Adds a field.
@@ -36,32 +37,34 @@ public struct MultipartForm: Sendable, Hashable {
   ///   - data: The bytes, sent as they are.
   ///   - name: The name of the field.
   ///   - filename: The name of the file; `nil` for none, which most servers take for a field and not for a file.
-  ///   - type: The media type; by default what the extension of the filename says (``MediaType/forFileExtension(_:)``), or
-  ///     `application/octet-stream`. One that is none makes sending throw ``HTTPError/Kind/invalidRequest``.
+  ///   - type: The media type; by default what the extension of the filename says
+  ///     (``MediaType/forFileExtension(_:)``), or `application/octet-stream`. One that is none makes sending throw
+  /// ``HTTPError/Kind/invalidRequest``.
   public mutating func add(_ data: Data, for name: String, filename: String? = nil, type: String? = nil) {
     add(.data(data), name, filename: filename, type: type ?? MediaType.forFilename(filename ?? "").description)
   }
 
   /// Adds a file, read in pieces while it is sent.
   ///
-  /// A file that does not exist, is no file, or cannot be read throws ``HTTPError/Kind/file`` before connecting. So does one
-  /// that changes its length while it is sent, and the server gets no whole request.
+  /// A file that does not exist, is no file, or cannot be read throws ``HTTPError/Kind/file`` before connecting. So
+  /// does one that changes its length while it is sent, and the server gets no whole request.
   ///
   /// - Parameters:
   ///   - file: A file URL.
   ///   - name: The name of the field.
   ///   - filename: The name of the file for the server; by default its own.
-  ///   - type: The media type; by default what the extension of the filename says (``MediaType/forFileExtension(_:)``), or
-  ///     `application/octet-stream`. One that is none makes sending throw ``HTTPError/Kind/invalidRequest``.
+  ///   - type: The media type; by default what the extension of the filename says
+  ///     (``MediaType/forFileExtension(_:)``), or `application/octet-stream`. One that is none makes sending throw
+  /// ``HTTPError/Kind/invalidRequest``.
   public mutating func add(file: URL, for name: String, filename: String? = nil, type: String? = nil) {
     let filename = filename ?? file.lastPathComponent
     add(.file(file), name, filename: filename, type: type ?? MediaType.forFilename(filename).description)
   }
 
-  /// Adds what another body has: JSON, a stream, another form.
+  /// Adds a body of any kind: JSON, a stream, another form.
   ///
-  /// With a stream whose length is not known the length of the form is not known either, and with one that can be sent once
-  /// the form can be sent once; ``HTTPBody/spooled(upTo:in:)`` helps with both. A body that is
+  /// With a stream whose length is not known the length of the form is not known either, and with one that can be sent
+  /// once the form can be sent once; ``HTTPBody/spooled(upTo:in:)`` helps with both. A body that is
   /// ``HTTPBody/gzipped()`` cannot be a part (RFC 7578 §4.8): gzip the form.
   ///
   /// - Parameters:

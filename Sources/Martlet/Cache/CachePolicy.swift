@@ -1,4 +1,4 @@
-/// What a request may do with the cache, and what is done with it when it fails.
+/// How a request uses the cache.
 ///
 /// At most one of ``revalidateWhenStale``, ``alwaysRevalidate``, ``preferCached`` and ``onlyCached`` says when a stored
 /// response is used; without any it is the first. A set that contradicts itself throws
@@ -6,12 +6,12 @@
 public struct CachePolicy: OptionSet, Sendable, Hashable {
   public let rawValue: UInt16
 
-  /// Takes the bits of a set.
+  /// Creates a policy from its raw value.
   public init(rawValue: UInt16) { self.rawValue = rawValue }
 
   /// Uses no stored response.
   public static let neverRead = CachePolicy(rawValue: 1)
-  /// Stores no response, and updates none.
+  /// Stores no response and updates none.
   public static let neverWrite = CachePolicy(rawValue: 2)
   /// Uses a stored response while it is fresh, and asks the server whether it still holds when it is not (RFC 9111 §4).
   public static let revalidateWhenStale = CachePolicy(rawValue: 4)
@@ -27,12 +27,12 @@ public struct CachePolicy: OptionSet, Sendable, Hashable {
   /// Uses a stale response and asks the server in the background, for as long as the server allows
   /// (`stale-while-revalidate`, RFC 5861 §3), or always together with ``preferCached``.
   public static let staleWhileRevalidate = CachePolicy(rawValue: 128)
-  /// Stores and uses whatever the server says of it.
+  /// Ignores the server's cache directives.
   public static let ignoreServerDirectives = CachePolicy(rawValue: 256)
 
-  /// What the standard says for a cache of one user; the default.
+  /// The behavior of a private cache by RFC 9111; the default.
   public static let standard: CachePolicy = [.revalidateWhenStale, .staleWhileRevalidate]
-  /// Without the cache.
+  /// Does not use the cache.
   public static let off: CachePolicy = [.neverRead, .neverWrite]
 
   /// What contradicts itself in the set, in words, or `nil`.

@@ -112,7 +112,7 @@ extension CachedBody {
   /// Both, one behind the other; in memory only.
   func appending(_ other: CachedBody) throws -> CachedBody {
     guard case .data(let first) = self, case .data(let second) = other else {
-      throw HTTPError(.file, "parts that large are not put together")
+      throw HTTPError(.file, "the stored parts are too large to be combined")
     }
     return .data(first + second)
   }

@@ -1,12 +1,11 @@
-import MartletBase
 public import Foundation
 
 extension ResponseCache {
-  /// Keeps the responses of a cache somewhere else, such as in a database that many machines share.
+  /// A storage backend for cached responses, such as a shared database.
   ///
-  /// It is storage only: bytes under a name. What is stored, what is used, what belongs together and what is damaged the
-  /// cache decides. Two clients, processes or machines may use one store at the same time; whoever stores last wins. A
-  /// store may forget anything at any time, and has to if it has a limit.
+  /// It is storage only: bytes under a name. What is stored, what is used, what belongs together and what is damaged
+  /// the cache decides. Two clients, processes or machines may use one store at the same time; whoever stores last
+  /// wins. A store may forget anything at any time, and has to if it has a limit.
   ///
   /// ```swift
   /// struct Shelf: ResponseCache.Store {
@@ -47,89 +46,5 @@ extension ResponseCache {
     ///
     /// - Throws: Any error: whoever asked for the removal hears of it.
     func removeAll() async throws
-  }
-}
-
-/// A store of somebody else's as a shelf.
-final class StoreShelf: CacheShelf {
-  /// How long a request waits for the store.
-  private static let patience = Duration.seconds(2)
-  /// How long who wants something removed waits.
-  private static let longPatience = Duration.seconds(30)
-  /// How long a store that did not answer is left alone.
-  private static let restLength = Duration.seconds(5)
-
-  let maximumBodyBytes: Int64
-  private let store: any ResponseCache.Store
-  /// Time as the client has it that was made last with it.
-  private let timeline = Locked(Timeline(ContinuousClock()))
-  /// Until when it is left alone, and by which time.
-  private let rest = Locked<(end: Duration, timeline: Timeline)?>(nil)
-
-  init(_ store: any ResponseCache.Store, maximumBodyBytes: Int64) {
-    self.store = store
-    self.maximumBodyBytes = maximumBodyBytes
-  }
-
-  var isSurelyEmpty: Bool { false }
-
-  /// Takes the time from a client's clock.
-  func keepTime(by clock: any Clock<Duration>) { timeline.withLock { $0 = Timeline(clock) } }
-
-  private var isResting: Bool { rest.withLock { $0 }.map { $0.timeline.now() < $0.end } ?? false }
-
-  func record(_ key: CacheKey) async throws -> CacheRecord? {
-    let name = key.digest
-    guard let data = try await bounded({ try await $0.data(for: name) }) else { return nil }
-    guard let found = CacheRecordCoding.decode(data), found.key == key else {
-      // Damaged, or another's.
-      try? await bounded({ try await $0.remove(name) })
-      return nil
-    }
-    return found.record
-  }
-
-  func store(_ record: CacheRecord, _ key: CacheKey) async throws {
-    let name = key.digest
-    guard let data = CacheRecordCoding.encode(record, key) else {
-      throw HTTPError(.file, "the header fields are too large for the cache")
-    }
-    try await bounded { try await $0.store(data, for: name) }
-  }
-
-  func remove(_ key: CacheKey) async throws {
-    let name = key.digest
-    try await bounded(for: Self.longPatience) { try await $0.remove(name) }
-  }
-
-  func removeAll() async throws { try await bounded(for: Self.longPatience) { try await $0.removeAll() } }
-
-  func makeSink() -> (any CacheSink)? { nil }
-
-  func contents() -> [(key: CacheKey, record: CacheRecord)]? { nil }
-
-  func usage() throws -> (bytes: Int64, records: Int) {
-    throw HTTPError(.unsupported, "the store of the cache cannot list what it has")
-  }
-
-  /// Calls the store, and waits no longer than that is worth.
-  private func bounded<R: Sendable>(
-    for patience: Duration = patience, _ work: @escaping @Sendable (any ResponseCache.Store) async throws -> R
-  ) async throws -> R {
-    if patience == Self.patience, isResting {
-      throw HTTPError(.file, "the store of the cache did not answer lately")
-    }
-    let once = OneShot<R>()
-    let worker = Task { [store] in
-      do { once.resolve(.success(try await work(store))) } catch { once.resolve(.failure(error)) }
-    }
-    let sleeper = Task { [self, timeline = timeline.withLock { $0 }] in
-      guard (try? await timeline.watch(patience)) != nil else { return }
-      rest.withLock { $0 = (timeline.now() + Self.restLength, timeline) }
-      once.resolve(.failure(HTTPError(.file, "the store of the cache did not answer within \(patience)")))
-      worker.cancel()
-    }
-    defer { sleeper.cancel() }
-    return try await once.value()
   }
 }

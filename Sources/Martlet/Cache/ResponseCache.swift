@@ -1,7 +1,7 @@
 import MartletBase
 public import Foundation
 
-/// Keeps responses for later requests, by RFC 9111 as a cache of one user.
+/// A private HTTP cache (RFC 9111).
 ///
 /// A client has one of its own, in memory; set `Configuration.cache` for another. The same one can be given to several
 /// clients, and a directory to several processes: what came under other settings of TLS, addresses or proxies is not
@@ -29,7 +29,7 @@ public final class ResponseCache: Sendable {
     self.isOff = isOff
   }
 
-  /// A cache in memory, which ends with the process.
+  /// A cache in memory.
   ///
   /// - Parameter bytes: The most memory that it uses; what was not used for longest goes first. 8 MiB by default. One
   ///   response may have a quarter of it.
@@ -39,19 +39,19 @@ public final class ResponseCache: Sendable {
     return ResponseCache(permanent: shelf, session: shelf)
   }
 
-  /// A cache in a directory, which lasts.
+  /// A cache on disk, in a directory.
   ///
   /// Programs that share the directory share what is in it, at the same time too. It and its files are for their owner
-  /// only (0700, 0600); names in it tell nothing of URLs. A file is whole or not there, whatever happens to the program;
-  /// one that was damaged counts as not there. What cannot be written is not stored, and the request goes on.
+  /// only (0700, 0600); names in it tell nothing of URLs. A file is whole or not there, whatever happens to the
+  /// program; one that was damaged counts as not there. What cannot be written is not stored, and the request goes on.
   ///
   /// What was stored for a credential is not written: it is kept in 8 MiB of memory, with what is stored for the
   /// session (``ResponseCache/Storage/session``).
   ///
   /// - Parameters:
   ///   - directory: The directory; it is made when something is stored. Nothing else should be in it.
-  ///   - bytes: The most that its files take together; what was not used for longest goes first. 256 MiB by default. One
-  ///     response may have a quarter of it.
+  ///   - bytes: The most that its files take together; what was not used for longest goes first. 256 MiB by default.
+  ///     One response may have a quarter of it.
   /// - Returns: The cache.
   public static func disk(_ directory: URL, bytes: Int = 256 << 20) -> ResponseCache {
     ResponseCache(
@@ -59,7 +59,7 @@ public final class ResponseCache: Sendable {
       session: MemoryShelf(limit: sessionBytes))
   }
 
-  /// A cache in a store of the program's own.
+  /// A cache in a custom storage backend.
   ///
   /// What was stored for a credential or for the session is not given to it: it is kept in 8 MiB of memory.
   ///
@@ -118,21 +118,21 @@ public final class ResponseCache: Sendable {
 extension ResponseCache {
   /// A stored response, without its body.
   public struct StoredResponse: Sendable {
-    /// The URL that was asked for.
+    /// The URL of the request.
     public let url: URL
     /// The status.
     public let status: HTTPStatus
     /// The header fields.
     public let headers: HTTPHeaders
-    /// When it came from the server, or was last confirmed by it.
+    /// When the response was received or last revalidated.
     public let date: Date
     /// The length of the body, in bytes; of the part that is stored, if it is a part.
     public let bodyBytes: Int64
-    /// Until when it is fresh; `nil` if nothing tells.
+    /// The date until which the response is fresh, or `nil` if unknown.
     public let expires: Date?
   }
 
-  /// How much is stored.
+  /// The amount of stored data.
   public struct Usage: Sendable, Hashable {
     /// The bytes in use, header fields included.
     public let bytes: Int64
@@ -140,7 +140,7 @@ extension ResponseCache {
     public let records: Int
   }
 
-  /// Removes what is stored for a URL: all its variants, whoever they are for.
+  /// Removes all variants of the response for a URL.
   ///
   /// - Parameter url: The whole URL.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if it is none, or what the store throws.
@@ -152,16 +152,16 @@ extension ResponseCache {
     }
   }
 
-  /// Removes what is stored for a URL: all its variants, whoever they are for.
+  /// Removes all variants of the response for a URL.
   ///
   /// - Parameter url: The whole URL.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if it is none, or what the store throws.
   public func remove(_ url: URL) async throws { try await remove(url.absoluteString) }
 
-  /// Removes everything, or what ends with the process only.
+  /// Removes all responses, or only those of one storage.
   ///
-  /// - Parameter storage: ``ResponseCache/Storage/session`` for what ends with the process: all of a cache in memory, and of
-  ///   others what was stored as such and what is for a credential. `nil`, the default, or
+  /// - Parameter storage: ``ResponseCache/Storage/session`` for what ends with the process: all of a cache in memory,
+  ///   and of others what was stored as such and what is for a credential. `nil`, the default, or
   ///   ``ResponseCache/Storage/permanent`` for the rest.
   /// - Throws: What the store throws.
   public func removeAll(_ storage: Storage? = nil) async throws {
@@ -170,11 +170,11 @@ extension ResponseCache {
     if storage != .session, lasts { try await permanent.removeAll() }
   }
 
-  /// Removes what a closure picks.
+  /// Removes the responses for which a closure returns `true`.
   ///
   /// - Parameter matches: Gets each stored response.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``ResponseCache/Store``, which cannot list what it has,
-  ///   or what the store throws.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``ResponseCache/Store``, which cannot list
+  ///   what it has, or what the store throws.
   public func remove(where matches: (StoredResponse) -> Bool) async throws {
     for shelf in shelves {
       for (key, record) in try await Self.contents(of: shelf) {
@@ -189,10 +189,10 @@ extension ResponseCache {
     }
   }
 
-  /// What is stored, in any order.
+  /// The stored responses, in no particular order.
   ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``ResponseCache/Store``, which cannot list what it has,
-  ///   or what the store throws.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``ResponseCache/Store``, which cannot list
+  ///   what it has, or what the store throws.
   public var responses: [StoredResponse] {
     get async throws {
       var all: [StoredResponse] = []
@@ -203,7 +203,7 @@ extension ResponseCache {
     }
   }
 
-  /// How much is stored.
+  /// The amount of stored data.
   ///
   /// - Throws: What the store throws.
   public var usage: Usage {
@@ -241,11 +241,11 @@ extension ResponseCache.StoredResponse {
 }
 
 extension ResponseCache {
-  /// How long a response is kept at most.
+  /// How long a response may be stored.
   public enum Storage: String, Sendable, Hashable {
     /// Until the process ends, in memory; and until ``HTTPClient/signOut()``.
     case session
-    /// As long as the cache keeps it.
+    /// Until the cache evicts it.
     case permanent
   }
 }

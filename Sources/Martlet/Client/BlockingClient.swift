@@ -5,10 +5,10 @@ import Foundation
   import CurlEngine
 #endif
 
-/// A client for code that cannot `await`: the thread that calls stands still until the response is there.
+/// A client that blocks the calling thread until the response has arrived.
 ///
-/// Got from ``HTTPClient/blocking``. It is for threads of a program's own, such as those that a C library calls back on.
-/// What has `async` waits with ``HTTPClient`` itself, and a script has it at its top level.
+/// Got from ``HTTPClient/blocking``. It is for threads of a program's own, such as those that a C library calls back
+/// on. What has `async` waits with ``HTTPClient`` itself, and a script has it at its top level.
 ///
 /// It refuses (``HTTPError/Kind/unsupported``) the main thread, where everything else would wait too, and tasks, whose
 /// threads are few and belong to all tasks. It refuses the thread of the engine of Linux, too, which all requests need.
@@ -26,8 +26,8 @@ public struct BlockingClient: Sendable {
   ///   - request: The request.
   ///   - options: What is different for this one.
   /// - Returns: An accepted response, with its body.
-  /// - Throws: ``HTTPError``, of kind ``HTTPError/Kind/unsupported`` on a thread that it refuses; `CancellationError` after
-  ///   ``HTTPClient/cancelAll()``; or what middleware throws.
+  /// - Throws: ``HTTPError``, of kind ``HTTPError/Kind/unsupported`` on a thread that it refuses; `CancellationError`
+  ///   after ``HTTPClient/cancelAll()``; or what middleware throws.
   public func send(_ request: HTTPRequest, options: RequestOptions = RequestOptions()) throws -> HTTPResponse {
     try wait { [client] in try await client.send(request, options: options) }
   }
@@ -77,6 +77,6 @@ public struct BlockingClient: Sendable {
 }
 
 extension HTTPClient {
-  /// This client for code that cannot `await`.
+  /// A blocking version of this client.
   public nonisolated var blocking: BlockingClient { BlockingClient(self) }
 }

@@ -14,7 +14,7 @@ import Foundation
 /// ```
 package final class Call: Watched {
   fileprivate struct State {
-    var stage = CallState.running
+    var stage = RequestEvent.State.running
     var startedAt: Duration
     var attempts: [HTTPResponse.Attempt] = []
     var redirects: [HTTPResponse.Redirect] = []
@@ -80,7 +80,7 @@ package final class Call: Watched {
 
   var timeouts: TimeoutPolicy { options.timeouts }
   var tag: String? { options.source.tag }
-  var stage: CallState { state.withLock { $0.stage } }
+  var stage: RequestEvent.State { state.withLock { $0.stage } }
   var attempts: [HTTPResponse.Attempt] { state.withLock { $0.attempts } }
   var redirects: [HTTPResponse.Redirect] { state.withLock { $0.redirects } }
   /// The redirects followed, and the attempts at the last hop.
@@ -102,7 +102,7 @@ package final class Call: Watched {
   /// - Returns: Whether this was its end.
   @discardableResult
   package func abort(_ error: any Error) -> Bool {
-    let end: CallEnd = error is CancellationError ? .cancelled : .failed(error)
+    let end: RequestEvent.End = error is CancellationError ? .cancelled : .failed(error)
     guard terminate(end, response: nil, isAbort: true) else { return false }
     abortSource.abort(error)
     return true
@@ -111,7 +111,9 @@ package final class Call: Watched {
   /// Ends the call with what the pipeline came to.
   ///
   /// - Returns: Whether this was its end; if not, ``failure`` is what it ended with.
-  func finish(_ end: CallEnd, response: HTTPResponse?) -> Bool { terminate(end, response: response, isAbort: false) }
+  func finish(_ end: RequestEvent.End, response: HTTPResponse?) -> Bool {
+    terminate(end, response: response, isAbort: false)
+  }
 
   /// Whether it was ended from outside; ``abortSource`` hears of it a moment later.
   var isAborted: Bool { state.withLock { $0.isAborted } }
@@ -163,7 +165,7 @@ package final class Call: Watched {
     if isSettled { action() }
   }
 
-  private func terminate(_ end: CallEnd, response: HTTPResponse?, isAbort: Bool) -> Bool {
+  private func terminate(_ end: RequestEvent.End, response: HTTPResponse?, isAbort: Bool) -> Bool {
     typealias Watchers = (
       [Int: AsyncStream<RequestEvent>.Continuation], [Int: AsyncStream<TransferProgress>.Continuation]
     )
@@ -236,7 +238,7 @@ package final class Call: Watched {
 
   // MARK: What happens on the way
 
-  func report(_ stage: CallState) {
+  func report(_ stage: RequestEvent.State) {
     let isChanged = state.withLock {
       guard !$0.stage.isEnded else { return false }
       $0.stage = stage

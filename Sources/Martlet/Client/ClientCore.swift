@@ -121,7 +121,7 @@ package final class ClientCore: Sendable {
   }
 
   /// Takes an ended call out of the registry.
-  func leave(_ call: Call, _ end: CallEnd) {
+  func leave(_ call: Call, _ end: RequestEvent.End) {
     watchdog.forget(call)
     let now = timeline.now()
     let waiters: [CheckedContinuation<Void, Never>] = state.withLock {

@@ -1,5 +1,5 @@
 extension HTTPClient.Configuration {
-  /// Which proxy is used for what; ``ProxySettings/direct`` by default, whatever the environment says.
+  /// The proxy settings; ``ProxySettings/direct`` by default.
   ///
   /// On the engine of Linux; the system's loader throws ``HTTPError/Kind/unsupported`` for all but the default.
   public var proxy: ProxySettings {
@@ -15,7 +15,7 @@ extension HTTPClient.Configuration {
     set { transportSettings.resolve = newValue }
   }
 
-  /// The path of a unix socket that every request goes to; `nil` by default.
+  /// The path of a Unix domain socket for all requests; `nil` by default.
   ///
   /// See ``TransportSettings/unixSocket``.
   public var unixSocket: String? {
@@ -23,7 +23,7 @@ extension HTTPClient.Configuration {
     set { transportSettings.unixSocket = newValue }
   }
 
-  /// The own IP address, or the interface by its name, that connections are made from; `nil` by default.
+  /// The local IP address or interface name that connections are made from; `nil` by default.
   ///
   /// See ``TransportSettings/localInterface``.
   public var localInterface: String? {
@@ -31,7 +31,7 @@ extension HTTPClient.Configuration {
     set { transportSettings.localInterface = newValue }
   }
 
-  /// How long a connection may be unused before it is closed; 60 seconds by default.
+  /// The idle lifetime of a connection; 60 seconds by default.
   ///
   /// See ``TransportSettings/idleConnectionLifetime``.
   public var idleConnectionLifetime: Duration {
@@ -41,10 +41,10 @@ extension HTTPClient.Configuration {
 }
 
 extension HTTPClient {
-  /// Closes the connections that no request uses.
+  /// Closes idle connections.
   ///
   /// Requests that run are not touched; while one of them is held up by the reader of its body, closing waits for it.
-  /// The next request connects anew. Returns at once; the closing itself takes some milliseconds. Does nothing where the
-  /// system's `URLSession` loads.
+  /// The next request connects anew. Returns at once; the closing itself takes some milliseconds. Does nothing where
+  /// the system's `URLSession` loads.
   public nonisolated func closeIdleConnections() { core.settings.transport.closeIdleConnections() }
 }

@@ -1,5 +1,5 @@
 extension HTTPClient {
-  /// What sends for this client, and what it can do on this machine.
+  /// What this client uses to send requests, and its capabilities on this machine.
   ///
   /// On Linux this opens libcurl, if no request has done so yet. Nothing is sent.
   public nonisolated var diagnostics: Diagnostics {
@@ -8,7 +8,7 @@ extension HTTPClient {
       ?? Diagnostics(loader: .other("\(type(of: transport))"))
   }
 
-  /// What sends for a client, and what it can do on this machine.
+  /// What a client uses to send requests, and its capabilities on this machine.
   ///
   /// ```swift
   /// print(client.diagnostics)
@@ -16,20 +16,20 @@ extension HTTPClient {
   ///
   /// `martlet doctor` prints those of a client that sets nothing.
   public struct Diagnostics: Sendable, Hashable, CustomStringConvertible {
-    /// What loads.
+    /// The loader.
     public enum Loader: Sendable, Hashable {
-      /// Martlet's own, on libcurl.
+      /// Martlet's engine, on libcurl.
       case engine
       /// The system's: `URLSession` as it comes with Foundation.
       case system
-      /// A transport that is not Martlet's, by the name of its type.
+      /// A custom transport, with the name of its type.
       case other(String)
     }
 
-    /// What loads.
+    /// The loader.
     public var loader: Loader
 
-    /// Why the engine is not used, or cannot be; `nil` if it can.
+    /// Why the engine cannot be used; `nil` if it can.
     public var engineProblem: String?
 
     /// libcurl's version, such as `7.88.1`, if it can be used.
@@ -41,10 +41,11 @@ extension HTTPClient {
     /// The name and version of libcurl's TLS library, such as `OpenSSL/3.0.19`.
     public var tlsLibrary: String?
 
-    /// The versions of HTTP that the engine speaks.
+    /// The HTTP versions that the engine supports.
     public var httpVersions: [String] = []
 
-    /// Which of ``AuthenticationChallenge/Scheme/ntlm`` and ``AuthenticationChallenge/Scheme/negotiate`` the engine can do.
+    /// Which of ``AuthenticationChallenge/Scheme/ntlm`` and ``AuthenticationChallenge/Scheme/negotiate`` the engine
+    /// can do.
     public var handshakes: [AuthenticationChallenge.Scheme] = []
 
     /// The content codings that are decoded, in the order in which a request asks for them.
@@ -53,10 +54,10 @@ extension HTTPClient {
     /// The file or folder that the system's root certificates are read from; `nil` if there is none.
     public var roots: String?
 
-    /// How many files and sockets the process may have open; more than 65,536 are counted as so many.
+    /// The limit of open file descriptors, counted up to 65,536.
     public var descriptorLimit: Int?
 
-    /// What is known to be weak in this libcurl, and how Martlet guards against it.
+    /// Known weaknesses of this libcurl, and how Martlet guards against them.
     public var remarks: [String] = []
 
     /// One line for each fact.

@@ -10,14 +10,15 @@ import Dispatch
 #endif
 
 extension HTTPClient {
-  /// Has a `SIGTERM` drain the client before it ends the process.
+  /// Drains the client on `SIGTERM`, before the process ends.
   ///
   /// What runs, managed requests too, comes to its end, as with ``drain(timeout:)``; then the process ends as if it had
-  /// never been asked to wait. A second `SIGTERM` ends it at once. Several clients are drained at the same time. It takes
-  /// the signal over from whoever handled it: a program with a handler of its own calls ``drain(timeout:)`` there instead. Programs that this one starts ignore `SIGTERM` unless they say otherwise.
+  /// never been asked to wait. A second `SIGTERM` ends it at once. Several clients are drained at the same time. It
+  /// takes the signal over from whoever handled it: a program with a handler of its own calls ``drain(timeout:)``
+  /// there instead. Programs that this one starts ignore `SIGTERM` unless they say otherwise.
   ///
-  /// - Parameter timeout: How long to wait at most; what runs then is cancelled. 10 s by default. Whoever sends the signal
-  ///   may have less patience: a service manager kills after some time.
+  /// - Parameter timeout: How long to wait at most; what runs then is cancelled. 10 s by default. Whoever sends the
+  ///   signal may have less patience: a service manager kills after some time.
   public nonisolated func drainOnTermination(timeout: Duration = .seconds(10)) {
     TerminationDrain.add(core, timeout)
   }

@@ -1,4 +1,4 @@
-/// Sends requests.
+/// An HTTP client.
 ///
 /// A client is made once and kept: it owns a pool of connections, a configuration, and the registry of what is running.
 /// Sending does not pass through the actor, so many requests start at the same time. A client needs no shutdown;
@@ -16,10 +16,10 @@ public actor HTTPClient {
 
   package nonisolated let core: ClientCore
 
-  /// What is going on.
+  /// The activity of the client.
   public nonisolated let activity: ActivityMonitor
 
-  /// Makes a client.
+  /// Creates a client.
   ///
   /// - Parameter configure: Changes the default configuration.
   public init(_ configure: @Sendable (inout Configuration) -> Void = { _ in }) {
@@ -34,18 +34,18 @@ public actor HTTPClient {
     activity = ActivityMonitor(core)
   }
 
-  /// Changes the configuration for requests made from now on; those that run keep theirs.
+  /// Changes the configuration of later requests.
   ///
   /// - Parameter change: Changes the current configuration.
   public func update(_ change: @Sendable (inout Configuration) -> Void) { core.update(change) }
 
-  /// The configuration of requests made now.
+  /// The current configuration.
   public nonisolated var configuration: Configuration { core.settings.configuration }
 
-  /// The responses that are kept for later requests.
+  /// The cache of the client.
   public nonisolated var cache: ResponseCache { core.settings.cache }
 
-  /// A client with a configuration of its own on the same connections, the same cookies, the same cache and the same retry budget.
+  /// A client with its own configuration that shares connections, cookies, cache and retry budget.
   ///
   /// Its requests are its own too: `cancelAll()` of one client leaves those of the other alone. With another
   /// ``Configuration/tls``, or another way to servers, it opens connections of its own and is not served what came over
@@ -79,7 +79,7 @@ public actor HTTPClient {
     return try await core.send(request, options: options) { response, _ in response }
   }
 
-  /// Starts a request that nobody has to wait for.
+  /// Starts a managed request, which lives until it ends.
   ///
   /// It lives until it succeeds, fails or is cancelled; neither dropping the handle nor dropping the client ends it.
   /// Whatever is wrong with the request is the handle's error.
@@ -95,7 +95,7 @@ public actor HTTPClient {
     core.start(request, options: options, decode: { $0 })
   }
 
-  /// Sends a request and hands the head of the response, with the body as it arrives, to a closure.
+  /// Sends a request and passes the streamed response to a closure.
   ///
   /// The request ends with the closure: what was not read is not transferred. A status that is not accepted throws
   /// before the closure is entered. There is no total limit unless the request or
@@ -117,13 +117,13 @@ public actor HTTPClient {
 
   // MARK: In flight
 
-  /// Cancels everything that runs, awaited, managed and scoped.
+  /// Cancels all requests: awaited, managed and scoped.
   ///
   /// - Returns: How many requests it ended.
   @discardableResult
   public nonisolated func cancelAll() -> Int { core.cancel() }
 
-  /// Cancels the requests that a closure picks.
+  /// Cancels the requests for which a closure returns `true`.
   ///
   /// - Parameter matches: Gets each running request.
   /// - Returns: How many requests it ended.
@@ -141,7 +141,7 @@ public actor HTTPClient {
     core.cancel { $0.endpoint == type }
   }
 
-  /// Lets what runs come to its end and takes no new requests, as a program does before it exits.
+  /// Waits for running requests and refuses new ones, before the program exits.
   ///
   /// - Parameter timeout: How long to wait; what runs then is cancelled. `nil` waits without a limit of its own (every
   ///   request still has its own).

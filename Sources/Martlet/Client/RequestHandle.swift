@@ -1,6 +1,6 @@
 import MartletBase
 
-/// A request that was started: wait for it, watch it, cancel it, repeat it.
+/// A started request: wait for it, observe it, cancel it or repeat it.
 ///
 /// Dropping the handle does nothing to the request.
 public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
@@ -43,10 +43,10 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
     }
   }
 
-  /// The call that this one repeats, if ``retry()`` made it.
+  /// The call that this one repeats, or `nil`.
   public var retryOf: RequestID? { call?.retryOf }
 
-  /// What the request came to.
+  /// The output of the request.
   ///
   /// Any number of tasks may wait. A waiting task that is cancelled gets `CancellationError`; the request goes on.
   ///
@@ -55,18 +55,18 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
     get async throws { try await result.value() }
   }
 
-  /// How far it is: waiting or running, then ended.
-  public var state: CallState {
+  /// The state of the request.
+  public var state: RequestEvent.State {
     switch origin {
     case .call(let call): call.stage
     case .refused(_, let error, _): .ended(.failed(error))
     }
   }
 
-  /// Whether it has not ended.
+  /// Whether the request is still in progress.
   public var isAlive: Bool { !state.isEnded }
 
-  /// The request as it was asked for; with its whole URL, if it has a valid one.
+  /// The original request, with its absolute URL if valid.
   public var request: HTTPRequest {
     switch origin {
     case .call(let call): call.request
@@ -77,7 +77,7 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   /// The request as it was last sent, after middleware and redirects.
   public var finalRequest: HTTPRequest { call?.currentRequest ?? request }
 
-  /// The response, once there is one.
+  /// The response, or `nil` before it has arrived.
   public var response: HTTPResponse? { call?.response }
 
   /// Everything that happened and happens to it: from ``RequestEvent/started`` to ``RequestEvent/ended(_:)``.
@@ -93,7 +93,7 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
     }
   }
 
-  /// How much has moved: the newest state only, the current one at once.
+  /// The progress of the request: the current value, then the newest one after each change.
   ///
   /// At most 20 a second; the last one comes before the stream ends, and if the request has succeeded its
   /// ``TransferProgress/fraction`` is 1. Made after the end it gives that one.
@@ -101,16 +101,16 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
     call?.progressStream() ?? AsyncStream { $0.finish() }
   }
 
-  /// Cancels the request: waiters get `CancellationError`, callbacks stay silent, the connection is closed.
+  /// Cancels the request and closes its connection.
   ///
-  /// Callbacks stay silent also if the request has ended but its callback has not run yet. Nothing happens the second
-  /// time.
+  /// Tasks that wait for ``value`` get `CancellationError`. No callback runs, even if the request has ended and its
+  /// callback is still due. A second call does nothing.
   public func cancel() {
     result.silence()
     call?.cancel()
   }
 
-  /// Sends the same request again, with the same options, callbacks and scope, whatever became of this one.
+  /// Sends the request again, with the same options, callbacks and scope.
   ///
   /// - Returns: The handle of the new request; its ``retryOf`` is this one's ``id``.
   @discardableResult

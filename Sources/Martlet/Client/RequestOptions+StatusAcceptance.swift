@@ -1,5 +1,5 @@
 extension RequestOptions {
-  /// Which responses are a success; the others are thrown as ``HTTPError/Kind/status``.
+  /// Which responses are accepted; others throw ``HTTPError/Kind/status``.
   public struct StatusAcceptance: Sendable {
     enum Rule: Sendable {
       case range(Range<Int>)
@@ -22,9 +22,10 @@ extension RequestOptions {
       StatusAcceptance(rule: .range(range))
     }
 
-    /// What a closure says of the whole response, so that a `200` with an error inside can be a failure.
+    /// Responses for which a closure returns `true`.
     ///
-    /// - Parameter isAccepted: It is called after the body was read, off the caller's actor; what it throws ends the call.
+    /// - Parameter isAccepted: It is called after the body was read, off the caller's actor; what it throws ends the
+    ///   call.
     /// - Returns: The rule.
     public static func when(_ isAccepted: @escaping @Sendable (HTTPResponse) throws -> Bool)
       -> StatusAcceptance

@@ -1,4 +1,4 @@
-/// What can be chosen for one request, and at every level above it.
+/// Per-request options, which can also be set at every level above.
 ///
 /// The levels are: the built-in defaults, `HTTPClient.Configuration.default`, the client, the scope, the endpoint, the
 /// request. Every field is merged by itself: what is `nil` is inherited, the last level that says something wins.
@@ -7,7 +7,7 @@
 /// try await client.get("/slow", options: .timeout(.seconds(300)).retry(.off))
 /// ```
 public struct RequestOptions: Sendable {
-  /// Whether and when a failed attempt is repeated; ``RetryPolicy/standard`` by default.
+  /// The retry policy; ``RetryPolicy/standard`` by default.
   public var retry: RetryPolicy?
 
   /// Whether sending the request twice has the effect of sending it once; by default what ``HTTPRequest/isIdempotent``
@@ -18,40 +18,40 @@ public struct RequestOptions: Sendable {
   /// `GET`. It holds for every redirect of the call.
   public var isIdempotent: Bool?
 
-  /// Which redirects are followed; ``RedirectPolicy/follow`` by default.
+  /// The redirect policy; ``RedirectPolicy/follow`` by default.
   public var redirects: RedirectPolicy?
 
-  /// Which cookies are sent and kept; ``CookiePolicy/automatic`` by default, the client's jar.
+  /// The cookie policy; ``CookiePolicy/automatic`` by default.
   ///
   /// A `Cookie` header field that a program sets itself is sent as it is, with nothing from a jar added to it; what the
   /// response sets is kept all the same. The field goes to the origin that it was set for only.
   public var cookies: CookiePolicy?
 
-  /// Which responses are a success; ``RequestOptions/StatusAcceptance/success`` by default.
+  /// Which responses are accepted; ``RequestOptions/StatusAcceptance/success`` by default.
   public var accepts: RequestOptions.StatusAcceptance?
 
-  /// The largest body read into memory, in bytes after decoding; 100 MiB by default.
+  /// The maximum size of a body in memory, in bytes after decoding; 100 MiB by default.
   public var maximumBodyBytes: Int?
 
-  /// How much of the body of a response that is not accepted is kept, in bytes; 64 KiB by default.
+  /// The maximum size of an error response's body, in bytes; 64 KiB by default.
   ///
   /// With 0 the connection is ended as soon as the head is there.
   public var errorBodyBytes: Int?
 
-  /// What a request may do with the cache; ``CachePolicy/standard`` by default.
+  /// The cache policy; ``CachePolicy/standard`` by default.
   ///
   /// Where the response came from is in ``HTTPResponse/source``, why in ``HTTPResponse/cacheExplanation``.
   public var cache: CachePolicy?
 
-  /// How long responses are fresh, whatever their servers say of it; `nil` by default, the servers' word.
+  /// The freshness lifetime, in place of the server's; `nil` by default.
   ///
   /// A response that its server forbids to store is stored all the same then. Counted from when it came.
   public var cacheFor: Duration?
 
-  /// How long responses are kept at most; ``ResponseCache/Storage/permanent`` by default.
+  /// How long responses may be stored; ``ResponseCache/Storage/permanent`` by default.
   public var cacheStorage: ResponseCache.Storage?
 
-  /// Whose the responses are: what is stored under one name is not served under another; `nil` by default.
+  /// The cache partition key; `nil` by default.
   ///
   /// Credentials keep responses apart by themselves, and in memory. With a name the program vouches for who asks, and
   /// they may be kept on disk.
@@ -72,26 +72,26 @@ public struct RequestOptions: Sendable {
   /// On the engine of Linux; the system's loader throws ``HTTPError/Kind/unsupported`` for all but the default.
   public var httpVersion: HTTPVersion?
 
-  /// Whether the server is asked for leave before the body is sent (`Expect: 100-continue`, RFC 9110 §10.1.1); by default
-  /// for bodies that are known to have more than 1 MiB.
+  /// Whether the server is asked for leave before the body is sent (`Expect: 100-continue`, RFC 9110 §10.1.1); by
+  /// default for bodies that are known to have more than 1 MiB.
   ///
-  /// A server that does not want the body says so with its final response then, before it is sent. Over HTTP/1.1, on the
-  /// engine of Linux: the system's loader never asks. Without an answer the body is sent after a second. By default a server
-  /// that has let that pass is not asked again by the client, and a request with an idle limit of less than 2 seconds does
-  /// not ask. After 417 the request is sent once more without asking. A header field `Expect` of the request's own counts
-  /// more than this.
+  /// A server that does not want the body says so with its final response then, before it is sent. Over HTTP/1.1, on
+  /// the engine of Linux: the system's loader never asks. Without an answer the body is sent after a second. By
+  /// default a server that has let that pass is not asked again by the client, and a request with an idle limit of
+  /// less than 2 seconds does not ask. After 417 the request is sent once more without asking. A header field `Expect`
+  /// of the request's own counts more than this.
   public var expectsContinue: Bool?
 
-  /// Who the request is from, in place of ``HTTPClient/Configuration/authenticators``; `nil` by default.
+  /// The credential, in place of ``HTTPClient/Configuration/authenticators``; `nil` by default.
   ///
   /// It is for the origin that the request is made to and goes nowhere else. In the options of a client it is for the
   /// base URL's origin.
   public var credential: Credential?
 
-  /// A name of the caller's, for cancelling and counting; never sent.
+  /// A tag for cancelling and counting requests; never sent.
   public var tag: String?
 
-  /// Whether callbacks hear of a cancellation, as an error of kind ``HTTPError/Kind/cancelled``; `false` by default.
+  /// Whether callbacks receive ``HTTPError/Kind/cancelled`` on cancellation; `false` by default.
   public var reportsCancellation: Bool?
 
   /// Called as bytes move, on a thread of the library's, of which closures of all requests share eight.
@@ -105,10 +105,10 @@ public struct RequestOptions: Sendable {
 
   private var values: [ObjectIdentifier: any Sendable] = [:]
 
-  /// Options that inherit everything.
+  /// Creates options that inherit every value.
   public init() {}
 
-  /// The limits as one value; setting it sets all four.
+  /// The time limits; setting it sets all four.
   ///
   /// `nil` when at least one of them is inherited.
   public var timeout: TimeoutPolicy? {
@@ -122,13 +122,13 @@ public struct RequestOptions: Sendable {
     set { timeouts = newValue.map { TimeoutOverrides($0) } ?? TimeoutOverrides() }
   }
 
-  /// A value of the caller's own type, carried along for middleware; never sent.
-  public subscript<Key: RequestOptions.Key>(_ key: Key.Type) -> Key.Value? {
-    get { values[ObjectIdentifier(key)] as? Key.Value }
+  /// A custom value for middleware; never sent.
+  public subscript<K: Key>(_ key: K.Type) -> K.Value? {
+    get { values[ObjectIdentifier(key)] as? K.Value }
     set { values[ObjectIdentifier(key)] = newValue }
   }
 
-  /// These options where they say something, `other` where they do not.
+  /// These options, with values from `other` where unset.
   ///
   /// - Parameter other: The options of the level above.
   /// - Returns: The merged options.
@@ -160,7 +160,7 @@ public struct RequestOptions: Sendable {
 }
 
 extension RequestOptions {
-  /// The key of a value that a program carries in ``RequestOptions``.
+  /// A key for a custom value in ``RequestOptions``.
   public protocol Key {
     /// The type of the value.
     associatedtype Value: Sendable

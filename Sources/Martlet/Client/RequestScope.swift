@@ -1,6 +1,6 @@
 import MartletBase
 
-/// Requests that live as long as somebody else: a screen, a session, a function.
+/// Requests that live as long as their owner: a screen, a session, a function.
 ///
 /// Keep it as a property of what the requests belong to. When the scope goes away, or ``cancelAll()`` is called, they
 /// are cancelled and their callbacks stay silent.
@@ -21,7 +21,7 @@ public final class RequestScope: Sendable {
   let options: RequestOptions
   private let state = Locked(State())
 
-  /// Makes a scope.
+  /// Creates a scope.
   ///
   /// - Parameters:
   ///   - client: The client that sends.
@@ -33,7 +33,7 @@ public final class RequestScope: Sendable {
 
   deinit { end() }
 
-  /// The requests of this scope that are alive.
+  /// The number of requests in progress in this scope.
   public var count: Int { state.withLock { $0.members.count } }
 
   /// Starts a request that ends with the scope.
@@ -65,7 +65,7 @@ public final class RequestScope: Sendable {
     return handle
   }
 
-  /// Starts a request and calls back on the caller's actor, if the owner is still there.
+  /// Starts a request and calls back on the caller's actor while the owner exists.
   ///
   /// The owner is held weakly, so that there is no cycle to think of.
   ///
@@ -88,12 +88,12 @@ public final class RequestScope: Sendable {
     return join(handle, key, owner, isolation, onSuccess, onError)
   }
 
-  /// Takes a request that was started elsewhere into the scope.
+  /// Adds a request that was started elsewhere to the scope.
   ///
   /// - Parameter handle: Its handle.
   public func adopt(_ handle: RequestHandle<some Sendable>) { join(handle, nil) }
 
-  /// Cancels everything in the scope; new requests can be started afterwards.
+  /// Cancels all requests in the scope; new ones can be started afterwards.
   public func cancelAll() {
     let members = state.withLock { state in
       defer {
@@ -154,7 +154,7 @@ public final class RequestScope: Sendable {
   }
 }
 
-/// Runs a closure with a scope that ends with it: what still runs then is cancelled.
+/// Runs a closure with a scope, then cancels what is still running.
 ///
 /// - Parameters:
 ///   - client: The client that sends.

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A cookie: a name and a value that a server wants back, and where they may go (RFC 6265bis).
+/// A cookie (RFC 6265bis).
 ///
 /// The description and `dump` show the name and where it belongs, never the value.
 public struct Cookie: Sendable, Hashable {

@@ -1,4 +1,4 @@
-/// Which cookies a request sends and which of its responses are kept.
+/// Which cookies a request sends and stores.
 public struct CookiePolicy: Sendable {
   enum Kind: Sendable {
     case automatic
@@ -12,13 +12,13 @@ public struct CookiePolicy: Sendable {
   /// The client's jar: what it holds for each URL is sent, and what responses set is kept.
   public static let automatic = CookiePolicy(kind: .automatic)
 
-  /// None is sent and none is kept.
+  /// Sends no cookies and stores none.
   public static let off = CookiePolicy(kind: .none)
 
-  /// Another jar in place of the client's, such as that of one user.
+  /// Uses another jar in place of the client's.
   public static func jar(_ jar: CookieJar) -> CookiePolicy { CookiePolicy(kind: .jar(jar)) }
 
-  /// These cookies and no others; what responses set is not kept.
+  /// Sends only these cookies and stores none.
   ///
   /// A cookie without a domain goes to the origin of the call only; one with a domain goes where it belongs. Name and
   /// value must be fit for a header field, or the request is refused.

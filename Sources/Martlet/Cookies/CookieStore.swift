@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Where a client keeps its cookies.
+/// Where a client stores cookies.
 ///
 /// A description: the jar itself is made with the client, which has it as ``HTTPClient/cookies``. Clients that are
 /// ``HTTPClient/derived(_:)`` from one share its jar until they are given another store.
@@ -17,13 +17,13 @@ public struct CookieStore: Sendable {
 
   let kind: Kind
 
-  /// No cookies: none is sent and none is kept.
+  /// Sends no cookies and stores none.
   public static let off = CookieStore(kind: .none)
 
   /// A jar in memory, empty with each new client.
   public static let memory = CookieStore(kind: .memory)
 
-  /// A jar that is read from a file and saved to it, which other processes may share.
+  /// A jar in a file, which other processes may share.
   ///
   /// The file is read once, when the client is made. See ``CookieJar/init(file:keepsSessionCookies:now:)``.
   ///
@@ -35,7 +35,7 @@ public struct CookieStore: Sendable {
     CookieStore(kind: .file(url, keepsSessionCookies: keepsSessionCookies))
   }
 
-  /// A jar that exists, to share it between clients.
+  /// An existing jar, to share it between clients.
   public static func jar(_ jar: CookieJar) -> CookieStore { CookieStore(kind: .jar(jar)) }
 
   #if canImport(Darwin)

@@ -55,7 +55,7 @@ extension ClientCore {
     do throws(InvalidInput) {
       if let problem = order.options.problem { throw problem }
       for name in ["Range", "If-Range"] where request.headers.contains(name) {
-        throw InvalidInput("a download sets \(name) itself")
+        throw InvalidInput("the header '\(name)' is set by the download itself: remove it")
       }
       if request.method == .head { throw InvalidInput("a HEAD request has no body to download") }
       return try request.target.resolve(against: nil)

@@ -146,7 +146,7 @@ final class DownloadJob: Sendable {
       state.isDescribed = false
       state.restarts += 1
       guard state.restarts <= Self.mostRestarts else {
-        throw HTTPError(.protocolViolation, "no two parts belong together: \(reason)", phase: .receiving)
+        throw HTTPError(.protocolViolation, "the parts of the file do not match: \(reason)", phase: .receiving)
       }
     }
   }

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// How a download is kept on disk.
+/// Options for a download.
 public struct DownloadOptions: Sendable {
-  /// What becomes of the beginning of a file that an earlier download has left.
+  /// What to do with a partial download.
   public enum Resume: Sendable, Hashable {
     /// It is gone on with, if it is of the same URL and the server says that the file is still the same; what a client
     /// has brought that trusts other servers is replaced.
@@ -15,7 +15,7 @@ public struct DownloadOptions: Sendable {
     case fromAnyURL
   }
 
-  /// What becomes of a file that has the name already.
+  /// What to do with an existing file of the same name.
   public enum Overwrite: Sendable, Hashable {
     /// It is replaced, in one instant, by the whole new one.
     case replace
@@ -25,31 +25,31 @@ public struct DownloadOptions: Sendable {
     case rename
   }
 
-  /// Whether the beginning of a file is gone on with; ``Resume/automatic`` by default.
+  /// Whether to resume a partial download; ``Resume/automatic`` by default.
   public var resume = Resume.automatic
 
-  /// What becomes of a file of the same name.
+  /// What to do with an existing file of the same name.
   ///
   /// By default ``Overwrite/replace`` for a name that the caller gave, and ``Overwrite/rename`` for one that the server
   /// chose.
   public var overwrite: Overwrite?
 
-  /// How many connections a large file is fetched over, 1 to 16; 1 by default.
+  /// The number of connections for a large file, 1 to 16; 1 by default.
   ///
   /// Needs a server that serves ranges and gives a validator; with others, and for small files, there is one.
   public var segments = 1
 
-  /// What the whole file must be; `nil` by default.
+  /// The expected checksum of the file; `nil` by default.
   ///
   /// A `Repr-Digest` or `Content-Digest` of the server's (RFC 9530) with `sha-256` is always checked.
   public var checksum: DownloadOptions.Checksum?
 
-  /// The folder for the unfinished file; by default that of the finished one.
+  /// The folder for the partial file; by default that of the finished file.
   ///
   /// It must be on the same file system.
   public var partFolder: URL?
 
-  /// The most bytes that are written; no limit by default.
+  /// The maximum size of the file, in bytes; `nil` by default.
   ///
   /// More is ``HTTPError/Kind/bodyTooLarge``.
   public var maximumBytes: Int64?
@@ -57,7 +57,7 @@ public struct DownloadOptions: Sendable {
   /// Whether the file gets the time of `Last-Modified` (RFC 9110 §8.8.2); `true` by default.
   public var keepsModificationDate = true
 
-  /// Options with their defaults.
+  /// Creates the default options.
   public init() {}
 
   /// What is wrong with them.
@@ -72,13 +72,14 @@ public struct DownloadOptions: Sendable {
 }
 
 extension DownloadOptions {
-  /// What the bytes of a file must come to.
+  /// The expected checksum of a file.
   public struct Checksum: Sendable, Hashable {
     let digits: String
 
     /// SHA-256 (FIPS 180-4).
     ///
-    /// - Parameter hexadecimal: The 64 digits, in either case; anything else fails the download before anything is sent.
+    /// - Parameter hexadecimal: The 64 digits, in either case; anything else fails the download before anything is
+    ///   sent.
     /// - Returns: The checksum.
     public static func sha256(_ hexadecimal: String) -> Checksum {
       Checksum(digits: hexadecimal.lowercased())

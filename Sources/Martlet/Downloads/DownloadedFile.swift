@@ -1,12 +1,12 @@
 public import Foundation
 
-/// A file that was downloaded.
+/// A downloaded file.
 public struct DownloadedFile: Sendable {
-  /// Where it is.
+  /// The location of the file.
   public let url: URL
   /// Its size in bytes.
   public let byteCount: Int64
-  /// How many of its bytes were there from an earlier download; 0 if it was begun anew.
+  /// The number of bytes from an earlier download; 0 if it was not resumed.
   public let resumedAt: Int64
   /// The last response, without its body.
   ///

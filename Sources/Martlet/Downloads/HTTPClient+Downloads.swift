@@ -1,13 +1,13 @@
 public import Foundation
 
 extension HTTPClient {
-  /// Downloads a resource to a file, and goes on with what an earlier download of it has left.
+  /// Downloads a resource to a file, and resumes a partial download.
   ///
-  /// The bytes go to a part file (`<name>.part`, with a small record `<name>.part.json`) beside the destination. When all
-  /// are there and checked, the file gets its name in one instant: until then the destination is what it was. What a
-  /// failure, a cancellation or the end of the process leaves is gone on with by the next download to the same
-  /// destination, with `Range` and `If-Range` (RFC 9110 §14.2, §13.1.5); a file that has changed meanwhile is begun anew.
-  /// A retry (``RequestOptions/retry``) goes on too.
+  /// The bytes go to a part file (`<name>.part`, with a small record `<name>.part.json`) beside the destination. When
+  /// all are there and checked, the file gets its name in one instant: until then the destination is what it was. What
+  /// a failure, a cancellation or the end of the process leaves is gone on with by the next download to the same
+  /// destination, with `Range` and `If-Range` (RFC 9110 §14.2, §13.1.5); a file that has changed meanwhile is begun
+  /// anew. A retry (``RequestOptions/retry``) goes on too.
   ///
   /// The caller's task owns it. There is no total limit unless the request or the client has set one, and
   /// ``RequestOptions/maximumBodyBytes`` does not count: use ``DownloadOptions/maximumBytes``.
@@ -15,8 +15,8 @@ extension HTTPClient {
   /// - Parameters:
   ///   - target: Where it comes from.
   ///   - destination: The file; or a folder that exists, for a name that the server suggests, made harmless
-  ///     (``HTTPResponse/suggestedFilename``); or `nil` for a file in the folder for temporary ones, which only its owner
-  ///     may read (mode 0600).
+  ///     (``HTTPResponse/suggestedFilename``); or `nil` for a file in the folder for temporary ones, which only its
+  ///     owner may read (mode 0600).
   ///   - query: Query items to add.
   ///   - headers: Header fields.
   ///   - options: What is different for this request.
@@ -24,8 +24,8 @@ extension HTTPClient {
   ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must be quick.
   /// - Returns: The file.
   /// - Throws: ``HTTPError``: ``HTTPError/Kind/status`` for a response that is no success (2xx),
-  ///   ``HTTPError/Kind/file`` for what is wrong with files, ``HTTPError/Kind/checksumMismatch``; `CancellationError`; or
-  ///   what middleware throws.
+  ///   ``HTTPError/Kind/file`` for what is wrong with files, ``HTTPError/Kind/checksumMismatch``; `CancellationError`;
+  ///   or what middleware throws.
   @discardableResult
   public nonisolated func download(
     _ target: RequestTarget, to destination: URL? = nil, query: Query = [:], headers: HTTPHeaders = [:],
@@ -59,7 +59,7 @@ extension HTTPClient {
     return try await core.download(request, order, options: core.unbounded(options))
   }
 
-  /// Starts a download that nobody has to wait for.
+  /// Starts a managed download, which lives until it ends.
   ///
   /// It pauses with ``RequestHandle/cancel()``, which keeps what is there, and goes on with ``RequestHandle/retry()``.
   ///

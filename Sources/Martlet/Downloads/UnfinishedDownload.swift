@@ -1,21 +1,21 @@
 public import Foundation
 
-/// The beginning of a file that a download has left.
+/// A partial download.
 public struct UnfinishedDownload: Sendable {
-  /// Where it comes from.
+  /// The URL of the download.
   ///
   /// It may have secrets in its query.
   public let url: URL
   /// What the finished file will be called; `nil` if the server has a say in it.
   public let name: String?
-  /// How many bytes can be gone on with.
+  /// The number of bytes received so far.
   public let received: Int64
-  /// How many there will be, or `nil` if the server has not said it.
+  /// The expected number of bytes, or `nil` if unknown.
   public let expected: Int64?
   /// The file with the bytes.
   public let partFile: URL
 
-  /// The unfinished downloads in a folder.
+  /// The partial downloads in a folder.
   ///
   /// - Parameter folder: The folder of the destinations, or ``DownloadOptions/partFolder``.
   /// - Returns: Those that can be gone on with, by name.
@@ -44,7 +44,7 @@ public struct UnfinishedDownload: Sendable {
     partFile = file
   }
 
-  /// Removes it.
+  /// Removes the partial file.
   ///
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it cannot be removed.
   public func discard() throws {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// One operation of an API, as a type: what is sent, and what comes back.
+/// One operation of an API as a type: its request and its output.
 ///
 /// Only ``target`` has to be written when the output is `Decodable`, `Data`, `String` or `Void`. What the endpoints of
 /// an API share goes into a protocol that refines this one:

@@ -15,7 +15,7 @@ extension HTTPClient {
     return try await core.send(endpoint, options: options).output
   }
 
-  /// Starts an endpoint's request that nobody has to wait for.
+  /// Starts an endpoint's managed request, which lives until it ends.
   ///
   /// - Parameters:
   ///   - endpoint: The endpoint.
@@ -86,7 +86,7 @@ extension HTTPClient {
     }
   }
 
-  /// Asks for page after page, each one when the one before has been looked at.
+  /// The pages of an endpoint, each requested when the one before was consumed.
   ///
   /// - Parameter endpoint: The endpoint of the first page.
   /// - Returns: The pages; an error ends them.
@@ -95,7 +95,7 @@ extension HTTPClient {
     return AsyncThrowingStream { try await pages.next() }
   }
 
-  /// What the requests of an endpoint type come to, from now on, whoever sends them.
+  /// The outcomes of all later requests of an endpoint type.
   ///
   /// Each listener gets every event. A slow one loses the oldest and is told how many.
   ///

@@ -2,7 +2,7 @@
 struct GuardRules: Sendable {
   private(set) var requiresHTTPS = false
   private(set) var allowed: [AllowedHosts] = []
-  private(set) var store: HSTSStore?
+  private(set) var store: RequestGuard.HSTSStore?
   private(set) var addresses: AddressPolicy?
   /// What is wrong with them, first of all.
   private(set) var problem: InvalidInput?

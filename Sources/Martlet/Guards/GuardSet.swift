@@ -34,7 +34,7 @@ final class GuardSet: Sendable {
       throw HTTPError(.invalidRequest, error.message, request: request)
     }
     if !asked.isSecure, let problem = hosts?.problem {
-      throw HTTPError(.file, "hsts cannot tell whether \(asked.host) wants https: \(problem.message)", request: request)
+      throw HTTPError(.file, "HSTS state for \(asked.host) is unavailable: \(problem.message)", request: request)
     }
     let url = settings.upgraded(asked)
     if let refusal = rules.refusal(of: url) { throw HTTPError(.refusedByGuard, refusal, request: request) }

@@ -15,7 +15,7 @@ final class HSTSHosts: Sendable {
   /// Why the file could not be read: then nobody knows which hosts it names.
   let problem: HTTPError?
 
-  init(_ store: HSTSStore, now: Date) {
+  init(_ store: RequestGuard.HSTSStore, now: Date) {
     var table = HSTSTable()
     var problem: HTTPError?
     switch store.kind {

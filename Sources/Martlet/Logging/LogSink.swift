@@ -2,10 +2,11 @@ import MartletBase
 import Dispatch
 import Foundation
 
-/// Where the lines of a log go.
+/// A destination for log lines.
 ///
 /// Lines are handed over one after the other on a queue of the sink's own, so that no request ever waits for it. A sink
-/// that is slower than its requests keeps 10,000 lines and 8 MiB at most; what is more is left out, and one line says how many.
+/// that is slower than its requests keeps 10,000 lines and 8 MiB at most; what is more is left out, and one line says
+/// how many.
 public struct LogSink: Sendable {
   private let queue: LogQueue
 
@@ -17,12 +18,13 @@ public struct LogSink: Sendable {
 
   /// Standard error; a line that cannot be written is lost.
   ///
-  /// A program whose standard error may be a pipe that is closed has to ignore `SIGPIPE`, as for every write of its own.
+  /// A program whose standard error may be a pipe that is closed has to ignore `SIGPIPE`, as for every write of its
+  /// own.
   public static let standardError = LogSink { line in
     try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8))
   }
 
-  /// Hands over a line.
+  /// Writes a line.
   ///
   /// - Parameter line: The line; what would end it or command a terminal is escaped.
   public func write(_ line: String) { queue.add(InvalidInput.printable(line, limit: .max)) }

@@ -1,13 +1,13 @@
-/// Writes what is sent and received to a log, one line for each thing that happens.
+/// Middleware that logs requests and responses.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.middleware = [LoggingMiddleware(.headers)] }
 /// ```
 ///
-/// In `Configuration.middleware` it shows each call, in `Configuration.attemptMiddleware` each exchange: every redirect,
-/// repetition and answer to a challenge, with the fields that other stages have added. The lines of one exchange begin
-/// with the number of its call, the redirects before it, and the number of its attempt; the mark after them says what
-/// follows:
+/// In `Configuration.middleware` it shows each call, in `Configuration.attemptMiddleware` each exchange: every
+/// redirect, repetition and answer to a challenge, with the fields that other stages have added. The lines of one
+/// exchange begin with the number of its call, the redirects before it, and the number of its attempt; the mark after
+/// them says what follows:
 ///
 /// ```text
 /// 7-0-1 > POST https://api.example.com/users?token=*** (14 bytes)
@@ -27,12 +27,12 @@
 /// | `*` | a connection, a challenge, a credential, or a wait for the limit of bandwidth |
 /// | `!` | an error, or a cancellation |
 ///
-/// Whatever a server sends stays in its line: control characters, escape sequences, characters that change the direction
-/// of text and octets that are no UTF-8 are shown as `\n`, `\u{1b}` or `\x80`. A `\` stands for itself.
+/// Whatever a server sends stays in its line: control characters, escape sequences, characters that change the
+/// direction of text and octets that are no UTF-8 are shown as `\n`, `\u{1b}` or `\x80`. A `\` stands for itself.
 ///
 /// Bodies are watched while they are read, so that nothing is read twice, kept beyond
-/// ``init(_:redaction:maximumBodyBytes:to:)``'s limit, or read that nobody wants; the body of a request that is a stream
-/// or a file is not touched. No request waits for the log or fails because of it.
+/// ``init(_:redaction:maximumBodyBytes:to:)``'s limit, or read that nobody wants; the body of a request that is a
+/// stream or a file is not touched. No request waits for the log or fails because of it.
 public struct LoggingMiddleware: Middleware {
   /// What is logged.
   public struct Detail: OptionSet, Sendable, Hashable {

@@ -1,4 +1,4 @@
-/// What is hidden where requests and responses are shown: in logs, exported commands, errors and snapshots.
+/// What is masked in logs, exported commands, errors and snapshots.
 ///
 /// ```swift
 /// $0.redaction = .standard.masking(headers: ["X-Tenant"], queryItems: ["email"]).showing(queryItems: ["code"])
@@ -6,16 +6,16 @@
 ///
 /// A hidden value is shown as `***`. With ``standard``, hidden are
 ///
-/// - the values of header fields that carry credentials: `Authorization`, `Proxy-Authorization`, `Cookie`, `Set-Cookie`,
-///   `Authentication-Info`, `X-Api-Key`, and every name with a word such as token, secret, password, session or
-///   signature in it;
+/// - the values of header fields that carry credentials: `Authorization`, `Proxy-Authorization`, `Cookie`,
+///   `Set-Cookie`, `Authentication-Info`, `X-Api-Key`, and every name with a word such as token, secret, password,
+///   session or signature in it;
 /// - the values of query items, of form fields and of members of JSON objects with such a name, or one such as `key`,
 ///   `code`, `sig` or `pwd`;
 /// - user names and passwords in URLs, and fragments.
 ///
 /// URLs inside other header fields, such as `Location` and `Referer`, are treated like that too. Names are compared
-/// without regard to case and to the marks between their words. What no name gives away is shown: a secret in a path, in
-/// plain text, or under a name of your own, which ``masking(headers:queryItems:)`` adds.
+/// without regard to case and to the marks between their words. What no name gives away is shown: a secret in a path,
+/// in plain text, or under a name of your own, which ``masking(headers:queryItems:)`` adds.
 ///
 /// The description of a value that belongs to no client, such as a ``RequestTarget`` or ``HTTPHeaders``, is always
 /// ``strict``.
@@ -29,18 +29,18 @@ public struct Redaction: Sendable, Hashable {
   private var hiddenItems: Set<[UInt8]> = []
   private var shownItems: Set<[UInt8]> = []
 
-  /// Hides what has the name of a secret; the default.
+  /// Masks values whose names suggest a secret; the default.
   public static let standard = Redaction(rule: .names)
 
   /// Hides the value of every header field and query item, and whole bodies; names and lengths remain.
   public static let strict = Redaction(rule: .everything)
 
-  /// Hides nothing: passwords, tokens and cookies are shown to whoever reads what is made with it.
+  /// Masks nothing: shows passwords, tokens and cookies.
   public static let revealingSecrets = Redaction(rule: .nothing)
 
   private init(rule: Rule) { self.rule = rule }
 
-  /// A redaction that hides more.
+  /// A redaction that masks more names.
   ///
   /// - Parameters:
   ///   - headers: Names of header fields.

@@ -14,8 +14,8 @@ private let closeFile: @Sendable (Int32) -> Void = { close($0) }
 /// The body of a request on its way into an outbox: a small one in memory, a larger one in a file of its own.
 ///
 /// The file is locked until the journal speaks of it: so whoever cleans up knows what nobody will ever speak of. A
-/// file of which the journal does not speak is removed only by who has locked it, and has seen then that it still has its
-/// name: that could be another file's by then.
+/// file of which the journal does not speak is removed only by who has locked it, and has seen then that it still has
+/// its name: that could be another file's by then.
 final class OutboxBody: Sendable {
   /// Up to so many bytes stand in the journal itself.
   static let smallBytes = 64 << 10
@@ -37,12 +37,13 @@ final class OutboxBody: Sendable {
 
   /// Reads a body to its end, and sees that it is safe on the disk.
   ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` or ``HTTPError/Kind/file``, or what a stream throws.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` or ``HTTPError/Kind/file``, or what a stream
+  ///   throws.
   static func store(_ body: HTTPBody?, of id: UUID, in folder: String, limit: Int64) async throws -> OutboxBody {
     let path = path(id, in: folder)
     guard let content = body?.content else { return OutboxBody(.none, path, -1) }
     guard body?.trailers == nil else {
-      throw HTTPError(.unsupported, "the outbox keeps no trailers of bodies: make them header fields")
+      throw HTTPError(.unsupported, "an outbox does not store trailers: send them as header fields")
     }
     let plan: BodyPlan
     do { plan = try BodyPlan(content) } catch { throw HTTPRequest.error(error, of: nil) }
@@ -158,7 +159,7 @@ final class OutboxBody: Sendable {
         }
         closeFile(descriptor)
       }
-      throw HTTPError(.file, "\(PrivateFile.shown(path)) is removed all the time")
+      throw HTTPError(.file, "\(PrivateFile.shown(path)) keeps being removed; another process is removing it")
     }
 
     func finish() throws(HTTPError) -> OutboxBody {

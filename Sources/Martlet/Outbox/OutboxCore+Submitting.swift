@@ -44,7 +44,7 @@ extension OutboxCore {
       let record = OutboxRecord.submitted(stored)
       let length = record.bytes.count
       guard length <= OutboxFrames.maximumRecord else {
-        throw HTTPError(.invalidRequest, "the header fields have more bytes than an outbox keeps", request: asked)
+        throw HTTPError(.invalidRequest, "the header fields are larger than an outbox stores", request: asked)
       }
       var inFile: Int64 = 0
       if case .file(let bytes) = body.body { inFile = bytes }
@@ -62,7 +62,7 @@ extension OutboxCore {
     let options = ResolvedOptions(options.request.over(settings.configuration.options))
     let (request, _, _) = try RequestGate.admit(asked, settings: settings, options: options, credential: nil)
     guard let url = try? request.target.resolve(against: nil) else {
-      throw HTTPError(.invalidRequest, "the URL is not whole", request: asked)
+      throw HTTPError(.invalidRequest, "the URL is relative: set baseURL, or submit an absolute URL", request: asked)
     }
     guard url.user == nil else {
       throw HTTPError(

@@ -1,4 +1,4 @@
-/// Sees every request on its way down and every response on its way up, and may change both.
+/// Intercepts requests and responses, and may change both.
 ///
 /// In `Configuration.middleware` it runs once per call, above redirects and retries; in
 /// `Configuration.attemptMiddleware` once per exchange, right above the transport.
@@ -17,7 +17,7 @@ public protocol Middleware: Sendable {
   ) async throws -> StreamedResponse
 }
 
-/// What comes after a middleware, down to the server: `try await next(request)` sends a request on.
+/// The next step of a middleware: `try await next(request)` sends the request on.
 public struct MiddlewareNext: Sendable {
   let stages: Next
   let context: RequestContext

@@ -1,4 +1,4 @@
-/// What a stage knows of the call that a request belongs to.
+/// The context of a request, for transports and middleware.
 public struct RequestContext: Sendable {
   /// The call.
   public var id: RequestID { call.id }

@@ -15,7 +15,7 @@ final class QueueCore: CallObserver {
     /// Those that are cancelled because another one failed: their ends cancel nothing.
     var cancelled: Set<RequestID> = []
     /// Ends that are to be told, in their order: whoever tells one may cause others.
-    var ends: [(RequestID, CallEnd)] = []
+    var ends: [(RequestID, RequestEvent.End)] = []
     var isTelling = false
     var isStarting = false
     /// How often all are being cancelled: nothing is started meanwhile.
@@ -33,8 +33,7 @@ final class QueueCore: CallObserver {
 
   init(
     _ client: ClientCore, _ limits: RequestQueue.Limits, _ onFailure: RequestQueue.FailurePolicy,
-    _ kind: RequestQueue.Progress.Kind,
-    isPaused: Bool
+    _ kind: RequestQueue.Progress.Kind, isPaused: Bool
   ) {
     self.client = client
     self.onFailure = onFailure
@@ -208,7 +207,7 @@ final class QueueCore: CallObserver {
     while let (id, end) = nextEnd() { tell(id, end) }
   }
 
-  private func nextEnd() -> (RequestID, CallEnd)? {
+  private func nextEnd() -> (RequestID, RequestEvent.End)? {
     state.withLock { state in
       guard !state.ends.isEmpty else {
         state.isTelling = false
@@ -218,11 +217,10 @@ final class QueueCore: CallObserver {
     }
   }
 
-  private func tell(_ id: RequestID, _ end: CallEnd) {
+  private func tell(_ id: RequestID, _ end: RequestEvent.End) {
     let isSuccess = if case .succeeded = end { true } else { false }
-    let (streams, doomed, cancelled): ([AsyncStream<RequestQueue.Event>.Continuation], [Call], [Call]) = state.withLock
-    {
-      state in
+    typealias Told = (streams: [AsyncStream<RequestQueue.Event>.Continuation], doomed: [Call], cancelled: [Call])
+    let (streams, doomed, cancelled): Told = state.withLock { state in
       let successors = state.table.end(id, succeeded: isSuccess)
       let doomed = successors.compactMap { state.calls[$0] }
       state.launches[id] = nil

@@ -55,7 +55,7 @@ struct QueueTally {
     update()
   }
 
-  mutating func end(_ id: RequestID, _ end: CallEnd) {
+  mutating func end(_ id: RequestID, _ end: RequestEvent.End) {
     let share = shares.removeValue(forKey: id) ?? Share()
     switch end {
     case .succeeded: summary.succeeded += 1

@@ -2,8 +2,8 @@ public import Foundation
 
 /// Sends many requests, a few at a time, with priorities, dependencies and one progress for all.
 ///
-/// What was added lives until it succeeds, fails or is cancelled, also when the queue is let go of. A request that waits
-/// for its turn has no task and no thread, and its time limits begin when it starts.
+/// What was added lives until it succeeds, fails or is cancelled, also when the queue is let go of. A request that
+/// waits for its turn has no task and no thread, and its time limits begin when it starts.
 ///
 /// ```swift
 /// let queue = RequestQueue(client: client, limits: .concurrent(4, perHost: 2))
@@ -22,9 +22,8 @@ public final class RequestQueue: Sendable {
   ///   - progress: How ``progress`` is counted.
   ///   - paused: Whether nothing starts before ``resume()``.
   public init(
-    client: HTTPClient = .shared, limits: RequestQueue.Limits = .concurrent(4),
-    onFailure: RequestQueue.FailurePolicy = .carryOn,
-    progress: RequestQueue.Progress.Kind = .simple, paused: Bool = false
+    client: HTTPClient = .shared, limits: Limits = .concurrent(4), onFailure: FailurePolicy = .carryOn,
+    progress: Progress.Kind = .simple, paused: Bool = false
   ) {
     core = QueueCore(client.core, limits, onFailure, progress, isPaused: paused)
   }
@@ -60,8 +59,8 @@ public final class RequestQueue: Sendable {
   ///   - predecessors: The requests of this queue that must have succeeded before.
   ///   - options: What is different for this request.
   ///   - download: How the file is kept.
-  ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must be quick. It counts the file,
-  ///     with what was there before; ``progress`` of the queue counts what is fetched.
+  ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must be quick. It counts the
+  ///     file, with what was there before; ``progress`` of the queue counts what is fetched.
   /// - Returns: Its handle; dropping it does nothing.
   @discardableResult
   public func download(
@@ -76,7 +75,7 @@ public final class RequestQueue: Sendable {
     }
   }
 
-  /// Has one request wait for another one that was added, too.
+  /// Makes one request wait for another one in the queue.
   ///
   /// - Parameters:
   ///   - predecessor: The request that comes first.
@@ -95,7 +94,7 @@ public final class RequestQueue: Sendable {
   /// Keeps requests from starting; what is under way goes on.
   public func pause() { core.pause() }
 
-  /// Cancels everything that is in the queue; new requests can be added afterwards.
+  /// Cancels all requests in the queue; new ones can be added afterwards.
   ///
   /// - Returns: How many requests it ended.
   @discardableResult
@@ -109,7 +108,7 @@ public final class RequestQueue: Sendable {
   @discardableResult
   public func finish() async -> RequestQueue.Summary { await core.finish() }
 
-  /// How far it is now.
+  /// The current progress of the queue.
   public var status: RequestQueue.Progress { core.status }
 
   /// How far it is: the newest state only, the current one at once, until ``finish()`` is done.

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension ServerSentEvents {
-  /// What a server has sent as one event of an event stream (WHATWG HTML §9.2).
+  /// A server-sent event (WHATWG HTML §9.2).
   public struct Event: Sendable, Hashable {
     /// The last identifier that the server has set, with this event or an earlier one; empty if there is none.
     public var id: String

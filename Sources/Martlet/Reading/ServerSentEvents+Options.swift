@@ -1,7 +1,7 @@
 extension ServerSentEvents {
-  /// How a stream of server-sent events is kept going.
+  /// Options for a stream of server-sent events.
   public struct Options: Sendable, Hashable {
-    /// Which requests are sent again when their connection has ended.
+    /// Which requests reconnect.
     public enum Reconnect: Sendable, Hashable {
       /// Those that may be sent twice: idempotent ones (``HTTPRequest/isIdempotent``), such as `GET`.
       case automatic
@@ -11,7 +11,7 @@ extension ServerSentEvents {
       case never
     }
 
-    /// Which requests are sent again when their connection has ended; ``Reconnect/automatic`` by default.
+    /// Which requests reconnect; ``Reconnect/automatic`` by default.
     ///
     /// A body that can be read only once is never sent again.
     public var reconnect = Reconnect.automatic
@@ -29,8 +29,8 @@ extension ServerSentEvents {
 
     /// Up to where the pause grows while no connection lasts; 60 seconds by default.
     ///
-    /// It doubles for each connection that fails, or that ends sooner than the pause before it and without a line. What is
-    /// above the server's `retry` is random.
+    /// It doubles for each connection that fails, or that ends sooner than the pause before it and without a line.
+    /// What is above the server's `retry` is random.
     public var maximumPause: Duration = .seconds(60)
 
     /// How many reconnects may fail one after the other; 10 by default.
@@ -77,56 +77,5 @@ extension ServerSentEvents {
       case .never: false
       }
     }
-  }
-}
-
-/// The pauses between the connections of one stream.
-struct EventPauses {
-  /// What grows, if the server asks for no pause at all.
-  private static let least = Duration.milliseconds(100)
-
-  private let minimum: Duration
-  private let maximum: Duration
-  /// What the server asks for, but no less than the shortest one.
-  private var base: Duration
-  /// Whether the server asks for less than that.
-  private(set) var isHasty = false
-  /// The connections since one that was of use.
-  private var count = 0
-  /// The pause before the connection that is there.
-  private(set) var last = Duration.zero
-
-  init(_ options: ServerSentEvents.Options) {
-    base = max(options.initialPause, .zero)
-    minimum = max(options.minimumPause, .zero)
-    maximum = options.maximumPause
-  }
-
-  /// The server asks for a pause.
-  mutating func ask(for pause: Duration) {
-    isHasty = pause < minimum
-    base = max(pause, minimum)
-  }
-
-  /// The pause after a connection.
-  ///
-  /// - Parameters:
-  ///   - wasOfUse: Whether it brought anything, or lasted; a connection that failed did not.
-  ///   - asked: What the server's `Retry-After` asks for.
-  ///   - random: From 0 up to 1.
-  /// - Returns: The pause.
-  mutating func next(wasOfUse: Bool, asked: Duration? = nil, random: Double) -> Duration {
-    var longest = max(base, Self.least)
-    if wasOfUse {
-      count = 0
-    } else {
-      for _ in 0..<min(count, 32) where longest < maximum { longest = min(longest * 2, maximum) }
-      count += 1
-    }
-    let isFirst = count <= 1
-    last = isFirst ? base : base + (max(longest, base) - base) * min(max(random, 0), 1)
-    // An hour is as long as a server gets with a status.
-    if let asked { last = max(last, min(asked, .seconds(3600))) }
-    return last
   }
 }

@@ -1,4 +1,4 @@
-/// The events that a server sends, as they come (WHATWG HTML §9.2).
+/// A stream of server-sent events (WHATWG HTML §9.2).
 ///
 /// Nothing is sent before the first event is asked for, and each iteration has a connection of its own. Events are read
 /// no faster than they are asked for. Leaving the loop, dropping the iterator or cancelling the task closes the
@@ -21,7 +21,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     self.options = options
   }
 
-  /// Reads event by event.
+  /// Iterates over events.
   public struct AsyncIterator: AsyncIteratorProtocol {
     /// Until the end, or an error.
     private var session: EventSession?

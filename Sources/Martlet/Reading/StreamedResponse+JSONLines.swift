@@ -20,7 +20,7 @@ extension StreamedResponse {
       self.limit = limit
     }
 
-    /// Reads value by value.
+    /// Iterates over values.
     public struct AsyncIterator: AsyncIteratorProtocol {
       private var reader: LineReader
       private let decoder: JSONDecoder

@@ -1,9 +1,9 @@
 extension StreamedResponse {
   /// The lines of a body, as they arrive.
   ///
-  /// A line ends with LF, CR LF or a CR by itself; the end is not part of it. The last line needs no end, and a body that
-  /// ends with one has no empty line after it. Bytes are read as UTF-8: what is invalid becomes U+FFFD, and a byte order
-  /// mark at the beginning is left out. Where the pieces of the body begin and end makes no difference.
+  /// A line ends with LF, CR LF or a CR by itself; the end is not part of it. The last line needs no end, and a body
+  /// that ends with one has no empty line after it. Bytes are read as UTF-8: what is invalid becomes U+FFFD, and a
+  /// byte order mark at the beginning is left out. Where the pieces of the body begin and end makes no difference.
   ///
   /// Made by ``StreamedResponse/lines``. Readable once, as the body is.
   public struct Lines: AsyncSequence, Sendable {
@@ -18,7 +18,7 @@ extension StreamedResponse {
       self.limit = limit
     }
 
-    /// Reads line by line.
+    /// Iterates over lines.
     public struct AsyncIterator: AsyncIteratorProtocol {
       private var reader: LineReader
 
@@ -26,8 +26,8 @@ extension StreamedResponse {
 
       /// The next line, or `nil` at the end and after an error.
       ///
-      /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` for a line that is too long, and what reading the
-      ///   body throws.
+      /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` for a line that is too long, and what reading
+      ///   the body throws.
       public mutating func next() async throws -> String? {
         try await reader.next { String(decoding: $0, as: UTF8.self) }
       }
@@ -35,37 +35,5 @@ extension StreamedResponse {
 
     /// Starts reading.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(LineReader(body, .any, upTo: limit)) }
-  }
-}
-
-/// Reads a body line by line.
-struct LineReader {
-  /// Until the end, or an error.
-  private var body: ResponseBody.AsyncIterator?
-  private var splitter: LineSplitter
-
-  init(_ body: ResponseBody, _ ends: LineSplitter.Ends, upTo limit: Int) {
-    self.body = body.makeAsyncIterator()
-    splitter = LineSplitter(ends, upTo: limit)
-  }
-
-  /// Hands the next line to a closure.
-  ///
-  /// - Returns: What the closure returns, or `nil` at the end and after an error.
-  mutating func next<R>(_ use: (UnsafeRawBufferPointer) throws -> R) async throws -> R? {
-    guard body != nil else { return nil }
-    do {
-      while true {
-        if let line = try splitter.next(use) { return line }
-        guard let piece = try await body?.next() else { break }
-        splitter.push(piece)
-      }
-      body = nil
-      return try splitter.finish(use)
-    } catch {
-      // Dropped at once: that ends the exchange.
-      body = nil
-      throw error
-    }
   }
 }

@@ -1,12 +1,12 @@
-/// A server that connects to others for a client.
+/// A proxy server.
 ///
-/// Written as a URL: `http://proxy.example:3128`, `https://…` for TLS to the proxy itself, `socks5://…`. A user name and
-/// a password may stand in it, percent-encoded, or be given apart. The default ports are 80, 443 and 1080.
+/// Written as a URL: `http://proxy.example:3128`, `https://…` for TLS to the proxy itself, `socks5://…`. A user name
+/// and a password may stand in it, percent-encoded, or be given apart. The default ports are 80, 443 and 1080.
 ///
-/// - `http` and `https`: an https URL is reached through a tunnel (`CONNECT`, RFC 9110 §9.3.6), an http URL is asked for
-///   in absolute form (RFC 9112 §3.2.2). The credentials are sent as `Basic` (RFC 7617), with the first request, to the
-///   proxy only; a proxy that asks for Digest gets that from then on. See ``OriginPattern/proxy(_:)`` for credentials
-///   that are sent only when the proxy asks.
+/// - `http` and `https`: an https URL is reached through a tunnel (`CONNECT`, RFC 9110 §9.3.6), an http URL is asked
+///   for in absolute form (RFC 9112 §3.2.2). The credentials are sent as `Basic` (RFC 7617), with the first request,
+///   to the proxy only; a proxy that asks for Digest gets that from then on. See ``OriginPattern/proxy(_:)`` for
+///   credentials that are sent only when the proxy asks.
 /// - `socks5` (RFC 1928, RFC 1929): the proxy looks up names, not this machine; `socks5h` means the same.
 ///
 /// The certificate of an `https` proxy is checked with the roots of ``TLSSettings``, also by a client that trusts any

@@ -1,7 +1,7 @@
 import MartletBase
 public import Foundation
 
-/// Which proxy a client uses for what.
+/// The proxy settings of a client.
 ///
 /// The default is ``direct``: nothing is read from the environment unless it is asked for.
 ///
@@ -10,12 +10,12 @@ public import Foundation
 /// ```
 ///
 /// A request that cannot be sent through its proxy fails; it is never sent directly instead. With a setting other than
-/// ``direct``, a header field `Proxy-Authorization` is sent with a request that a proxy takes in absolute form, and fails
-/// every other with ``HTTPError/Kind/invalidRequest``: it would reach the server.
+/// ``direct``, a header field `Proxy-Authorization` is sent with a request that a proxy takes in absolute form, and
+/// fails every other with ``HTTPError/Kind/invalidRequest``: it would reach the server.
 ///
 /// A proxy that wants credentials gets those of its URL, else those of the authenticator that is kept under
-/// ``OriginPattern/proxy(_:)`` or ``OriginPattern/everywhere``. If there are none, or they are refused, the request fails
-/// with ``HTTPError/Kind/authenticationFailed``, which names the proxy.
+/// ``OriginPattern/proxy(_:)`` or ``OriginPattern/everywhere``. If there are none, or they are refused, the request
+/// fails with ``HTTPError/Kind/authenticationFailed``, which names the proxy.
 public struct ProxySettings: Sendable {
   enum Rule: Sendable {
     case none
@@ -26,14 +26,15 @@ public struct ProxySettings: Sendable {
 
   let rule: Rule
 
-  /// Connections to the servers themselves, whatever the environment says; the default.
+  /// Uses no proxy; the default.
   public static let direct = ProxySettings(rule: .none)
 
   /// The proxies that the environment names when the client is made.
   ///
-  /// `https_proxy`, for http URLs `http_proxy`, for both `all_proxy`; what is in `no_proxy` is reached directly. All but
-  /// `http_proxy` are read in upper case too. In a process with `REQUEST_METHOD` in its environment, a CGI, nothing is
-  /// read: there a client of the server could set the variables. A value without a scheme is an `http` proxy.
+  /// `https_proxy`, for http URLs `http_proxy`, for both `all_proxy`; what is in `no_proxy` is reached directly. All
+  /// but `http_proxy` are read in upper case too. In a process with `REQUEST_METHOD` in its environment, a CGI,
+  /// nothing is read: there a client of the server could set the variables. A value without a scheme is an `http`
+  /// proxy.
   public static let environment = ProxySettings(rule: .environment)
 
   /// One proxy for everything but some hosts.
@@ -41,14 +42,14 @@ public struct ProxySettings: Sendable {
   /// - Parameters:
   ///   - proxy: The proxy.
   ///   - hosts: What is reached directly. `example.com` and `.example.com` mean this name and all below it, `10.1.2.3`
-  ///     or `::1` an address, `10.0.0.0/8` or `fd00::/8` a network, `*` everything; a port may follow (`a.example:8080`,
-  ///     `[::1]:8080`). Names are compared, never looked up.
+  ///     or `::1` an address, `10.0.0.0/8` or `fd00::/8` a network, `*` everything; a port may follow
+  ///     (`a.example:8080`, `[::1]:8080`). Names are compared, never looked up.
   /// - Returns: The settings. A malformed host fails every request with ``HTTPError/Kind/invalidRequest``.
   public static func proxy(_ proxy: Proxy, except hosts: [String] = []) -> ProxySettings {
     ProxySettings(rule: .fixed(proxy, NoProxy(hosts)))
   }
 
-  /// A closure that is asked before each request.
+  /// A closure that returns the proxy for each request.
   ///
   /// - Parameter resolve: Gets scheme, host and port of what will be connected to, as a URL with the path `/`, and
   ///   returns the proxy, or `nil` for none. What it throws, unless an ``HTTPError``, ends the request as

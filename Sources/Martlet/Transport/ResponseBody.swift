@@ -1,7 +1,7 @@
 package import MartletBase
 public import Foundation
 
-/// The body of a response: a sequence of pieces, readable once.
+/// The body of a response: a sequence of chunks, readable once.
 ///
 /// A body that is dropped before its end closes its connection.
 public struct ResponseBody: AsyncSequence, Sendable {
@@ -21,12 +21,12 @@ public struct ResponseBody: AsyncSequence, Sendable {
   /// Held as long as somebody may read the body.
   private var lifetime: ExchangeLifetime?
 
-  /// A body that is there already.
+  /// Creates a body from data.
   ///
   /// - Parameter data: The bytes; none by default.
   public init(_ data: Data = Data()) { storage = .data(data) }
 
-  /// A body that is asked for piece by piece.
+  /// Creates a body from a closure that returns the next chunk.
   ///
   /// - Parameter next: Returns the next piece, or `nil` at the end. It is not called again before it returned.
   public init(next: @escaping @Sendable () async throws -> Data?) { storage = .pull(next) }
@@ -36,7 +36,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     announced = stream.expected
   }
 
-  /// Reads it piece by piece.
+  /// Iterates over chunks.
   public struct AsyncIterator: AsyncIteratorProtocol {
     private var storage: Storage?
     private var lifetime: ExchangeLifetime?
@@ -46,7 +46,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
       self.lifetime = lifetime
     }
 
-    /// The next piece, never empty, or `nil` at the end and after an error.
+    /// The next chunk, never empty, or `nil` at the end and after an error.
     public mutating func next() async throws -> Data? {
       do {
         return try await piece()

@@ -8,7 +8,7 @@ public struct StreamedResponse: Sendable {
   /// The client's, for JSON; set for who reads the body.
   var decoder: JSONDecoder?
 
-  /// Makes a response, for transports and middleware.
+  /// Creates a response, for transports and middleware.
   ///
   /// - Parameters:
   ///   - status: The status.
@@ -79,7 +79,7 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.wasCompressed }
   }
 
-  /// Where it came from.
+  /// The source of the response.
   public var source: HTTPResponse.Source {
     get { head.value.source }
     _modify { yield &head.value.source }
@@ -90,8 +90,8 @@ public struct StreamedResponse: Sendable {
 
   /// The file that the body is in, if it came from a cache on disk and has more than 1 MiB; else `nil`.
   ///
-  /// It belongs to the cache: it must not be changed, and may be removed at any time. A hard link to it (`link`) takes no
-  /// room and stays.
+  /// It belongs to the cache: it must not be changed, and may be removed at any time. A hard link to it (`link`) takes
+  /// no room and stays.
   public var bodyFile: URL? { head.value.bodyFile }
 
   /// Why the server could not be asked, if ``source`` is ``HTTPResponse/Source/fallback``.

@@ -37,15 +37,15 @@ extension Transport {
   public func closeIdleConnections() {}
 }
 
-/// What a client's configuration says about connections.
+/// The connection settings of a client's configuration.
 public struct TransportSettings: Sendable {
-  /// The most connections with one host.
+  /// The maximum number of connections per host.
   ///
-  /// With HTTP/1 each exchange needs one of its own. With HTTP/2 they share one, or as many as the server's limit of streams
-  /// makes necessary. The system's loaders do not tell the version in time: there it is the most exchanges.
+  /// With HTTP/1 each exchange needs one of its own. With HTTP/2 they share one, or as many as the server's limit of
+  /// streams makes necessary. The system's loaders do not tell the version in time: there it is the most exchanges.
   public var maximumConnectionsPerHost = 6
 
-  /// The most exchanges with one host at a time, in any version.
+  /// The maximum number of concurrent requests per host.
   ///
   /// `nil`, the default, is no limit of its own over HTTP/1, where ``maximumConnectionsPerHost`` is one, and 100 over
   /// HTTP/2, or ``maximumConnectionsPerHost`` if that is more.
@@ -59,10 +59,10 @@ public struct TransportSettings: Sendable {
   /// How many threads Martlet's own engine on Linux may have for connections, from 1 to 64.
   public var engineThreads = 1
 
-  /// Which servers are believed, and who the client is to them.
+  /// TLS trust and client certificates.
   public var tls = TLSSettings.system
 
-  /// Which proxy is used for what; ``ProxySettings/direct`` by default.
+  /// The proxy settings; ``ProxySettings/direct`` by default.
   public var proxy = ProxySettings.direct
 
   /// Addresses of hosts that are not looked up: from a name, or a name with a port, to IP addresses.

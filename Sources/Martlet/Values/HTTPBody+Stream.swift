@@ -1,22 +1,22 @@
 public import Foundation
 
 extension HTTPBody {
-  /// Pieces of a sequence, sent as they come, once.
+  /// A body from an asynchronous sequence of chunks, which can be sent once.
   ///
-  /// The sequence is read in a task of its own when the connection is there, and no faster than the server takes it: about
-  /// 256 KiB wait in memory. That task is cancelled when the exchange ends, whatever ends it. What the sequence throws ends
-  /// the call, which throws it unchanged, and the server never gets a whole request.
+  /// The sequence is read in a task of its own when the connection is there, and no faster than the server takes it:
+  /// about 256 KiB wait in memory. That task is cancelled when the exchange ends, whatever ends it. What the sequence
+  /// throws ends the call, which throws it unchanged, and the server never gets a whole request.
   ///
-  /// The body can be sent once. A second request with it, a retry after it was begun, and a redirect that wants it again
-  /// throw ``HTTPError/Kind/bodyNotReplayable``, or the failure that would have been retried; use
-  /// ``stream(length:contentType:_:)`` where that matters. While the sequence has nothing to give, no idle limit applies;
-  /// ``TimeoutPolicy/total`` does.
+  /// The body can be sent once. A second request with it, a retry after it was begun, and a redirect that wants it
+  /// again throw ``HTTPError/Kind/bodyNotReplayable``, or the failure that would have been retried; use
+  /// ``stream(length:contentType:_:)`` where that matters. While the sequence has nothing to give, no idle limit
+  /// applies; ``TimeoutPolicy/total`` does.
   ///
   /// - Parameters:
   ///   - pieces: The bytes; empty pieces are skipped.
   ///   - length: How many bytes there are, or `nil` if that is not known: they are then sent in chunks (RFC 9112 §7.1).
-  ///     The last bytes of a known length are sent when the sequence has ended. One that has more or fewer bytes fails the
-  ///     request and its connection with ``HTTPError/Kind/invalidRequest``.
+  ///     The last bytes of a known length are sent when the sequence has ended. One that has more or fewer bytes fails
+  ///     the request and its connection with ``HTTPError/Kind/invalidRequest``.
   ///   - contentType: Their media type; `nil` sends no `Content-Type`.
   /// - Returns: The body.
   public static func stream<Pieces: AsyncSequence & Sendable>(
@@ -25,7 +25,7 @@ extension HTTPBody {
     stream(.once(pieces, length: length) { $0 }, contentType)
   }
 
-  /// Pieces of a sequence of arrays, sent as they come, once.
+  /// A body from an asynchronous sequence of byte arrays, which can be sent once.
   ///
   /// Like ``stream(_:length:contentType:)`` for a sequence of `Data`.
   ///
@@ -40,7 +40,7 @@ extension HTTPBody {
     stream(.once(pieces, length: length) { Data($0) }, contentType)
   }
 
-  /// Pieces of a sequence that is made anew for each time that the body is sent.
+  /// A body from an asynchronous sequence that a closure creates each time it is sent.
   ///
   /// Such a body can be sent again, as a retry or a redirect needs it. Otherwise it is like
   /// `stream(_:length:contentType:)`.
@@ -48,8 +48,8 @@ extension HTTPBody {
   /// - Parameters:
   ///   - length: How many bytes each of the sequences has, or `nil` if that is not known.
   ///   - contentType: Their media type; `nil` sends no `Content-Type`.
-  ///   - make: Makes a sequence of all the bytes; it is called in a task of its own, for each attempt that comes as far as
-  ///     sending the body. What it throws ends the call, which throws it unchanged.
+  ///   - make: Makes a sequence of all the bytes; it is called in a task of its own, for each attempt that comes as
+  ///     far as sending the body. What it throws ends the call, which throws it unchanged.
   /// - Returns: The body.
   public static func stream<Pieces: AsyncSequence & SendableMetatype>(
     length: Int64? = nil, contentType: String? = "application/octet-stream",

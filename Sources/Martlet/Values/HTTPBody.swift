@@ -1,10 +1,10 @@
 public import Foundation
 
-/// What a request carries.
+/// The body of a request.
 ///
-/// A body is a value: it can be sent again as often as needed, but for a stream that can be read only once, and nothing is
-/// read from disk before it is sent. Making one never fails; what is wrong with it (a value that cannot be encoded, a file that does not exist) is
-/// thrown when the request is sent, before any byte leaves.
+/// A body is a value: it can be sent again as often as needed, but for a stream that can be read only once, and
+/// nothing is read from disk before it is sent. Making one never fails; what is wrong with it (a value that cannot be
+/// encoded, a file that does not exist) is thrown when the request is sent, before any byte leaves.
 public struct HTTPBody: Sendable, Hashable {
   package enum Content: Sendable, Hashable {
     case data(Data)
@@ -88,8 +88,8 @@ public struct HTTPBody: Sendable, Hashable {
 
   /// The number of bytes, or `nil` if it cannot be known now.
   ///
-  /// For a file this is its size at this moment, for a stream what was said of it. What ``gzipped()`` makes is not known
-  /// before it is made.
+  /// For a file this is its size at this moment, for a stream what was said of it. What ``gzipped()`` makes is not
+  /// known before it is made.
   public var length: Int64? { content.length }
 
   /// Whether the same bytes can be sent a second time, as a retry or a redirect needs it.

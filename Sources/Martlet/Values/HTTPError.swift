@@ -1,12 +1,12 @@
 public import Foundation
 
-/// Every failure of a call, except cancellation, which is always `CancellationError`.
+/// The error of a failed call; cancellation is `CancellationError`.
 ///
 /// One type, so that one `catch` does; ``kind`` tells apart what a caller could act on differently. The description is
-/// one line with what, where, attempt, phase, elapsed time and cause, and it never holds header values, bodies, or query
-/// values that the client's ``HTTPClient/Configuration/redaction`` hides. `dump` shows no more than that.
+/// one line with what, where, attempt, phase, elapsed time and cause, and it never holds header values, bodies, or
+/// query values that the client's ``HTTPClient/Configuration/redaction`` hides. `dump` shows no more than that.
 public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
-  /// How far an exchange had come.
+  /// A phase of an exchange.
   public enum Phase: String, Sendable, Hashable {
     /// Waiting for a connection slot.
     case queued
@@ -22,7 +22,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     case pausing
   }
 
-  /// What kind of failure it is.
+  /// The kind of failure.
   public var kind: Kind
 
   /// The cause, in one line.
@@ -31,9 +31,10 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// The method of the request that failed.
   public var method: HTTPMethod?
 
-  /// Its URL without credentials and fragment, as text that can be logged.
+  /// The URL without credentials and fragment, fit for a log.
   ///
-  /// Query values are masked as ``HTTPClient/Configuration/redaction`` says; all of them in an error that no client threw.
+  /// Query values are masked as ``HTTPClient/Configuration/redaction`` says; all of them in an error that no client
+  /// threw.
   public var redactedURL: String?
 
   /// Its URL without credentials, or `nil` if there is no valid one.
@@ -48,7 +49,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// The attempts made, this one included.
   public var attempts: [HTTPResponse.Attempt] = []
 
-  /// How far the last attempt had come.
+  /// The phase of the last attempt.
   public var phase: Phase?
 
   /// The time from the start of the call to this error.
@@ -83,7 +84,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// Whether the server wants the request by HTTP/1.1, and has not processed it.
   var wantsHTTP11: Bool { http2ErrorCode == HTTPError.http11Required && !mayHaveReachedServer }
 
-  /// Makes an error, for transports and stubs.
+  /// Creates an error, for transports and stubs.
   ///
   /// - Parameters:
   ///   - kind: The kind.
@@ -118,8 +119,8 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// Whether a time limit ended it.
   public var isTimeout: Bool { kind == .timedOut }
 
-  /// Whether the same request might succeed later: connectivity, a timeout, no descriptor or memory left for a file, or a
-  /// status of 408, 425, 429, 500, 502, 503 or 504.
+  /// Whether the same request might succeed later: connectivity, a timeout, no descriptor or memory left for a file,
+  /// or a status of 408, 425, 429, 500, 502, 503 or 504.
   public var isTransient: Bool {
     isConnectivity || isTimeout || isExhaustion || (status.map(RetryPolicy.isTransient) ?? false)
   }
@@ -132,7 +133,8 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     try? response?.json(type)
   }
 
-  /// One line: kind, method, URL, cause, phase, attempts, elapsed time, and why it was not repeated if it should have been.
+  /// One line: kind, method, URL, cause, phase, attempts, elapsed time, and why it was not repeated if it should have
+  /// been.
   public var description: String {
     var line = "\(kind)"
     if let method { line += ": \(InvalidInput.printable(method.rawValue))" }

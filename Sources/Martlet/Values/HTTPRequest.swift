@@ -1,4 +1,4 @@
-/// What is asked of a server: a plain value that does nothing until it is sent.
+/// A request, as a value.
 ///
 /// Copies are independent, and one value can be sent any number of times, at the same time too.
 public struct HTTPRequest: Sendable, Hashable {
@@ -50,7 +50,7 @@ public struct HTTPRequest: Sendable, Hashable {
     set { parts.headers = newValue }
   }
 
-  /// What is sent along, or `nil` for nothing.
+  /// The body, or `nil` for none.
   ///
   /// A body never changes the method. A `HEAD` with one is refused when it is sent.
   public var body: HTTPBody? {
@@ -58,7 +58,7 @@ public struct HTTPRequest: Sendable, Hashable {
     set { parts.body = newValue }
   }
 
-  /// Makes a request.
+  /// Creates a request.
   ///
   /// - Parameters:
   ///   - method: The method.
@@ -119,7 +119,7 @@ public struct HTTPRequest: Sendable, Hashable {
     return copy
   }
 
-  /// Whether sending it twice has the effect of sending it once.
+  /// Whether the request is idempotent (RFC 9110 §9.2.2).
   ///
   /// True for idempotent methods (RFC 9110 §9.2.2), and for a request that carries an `Idempotency-Key` header.
   public var isIdempotent: Bool { method.isIdempotent || headers.contains("Idempotency-Key") }

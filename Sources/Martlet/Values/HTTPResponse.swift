@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a server answered, read to its end.
+/// A complete response.
 public struct HTTPResponse: Sendable {
   /// Where a response came from.
   public enum Source: Sendable, Hashable {
@@ -77,7 +77,7 @@ public struct HTTPResponse: Sendable {
   /// `Content-Encoding` and `Content-Length` are removed from ``headers`` then.
   public var wasCompressed: Bool { head.value.wasCompressed }
 
-  /// Where it came from.
+  /// The source of the response.
   public var source: Source {
     get { head.value.source }
     _modify { yield &head.value.source }
@@ -88,8 +88,8 @@ public struct HTTPResponse: Sendable {
 
   /// The file that the body is in, if it came from a cache on disk and has more than 1 MiB; else `nil`.
   ///
-  /// It belongs to the cache: it must not be changed, and may be removed at any time. A hard link to it (`link`) takes no
-  /// room and stays.
+  /// It belongs to the cache: it must not be changed, and may be removed at any time. A hard link to it (`link`) takes
+  /// no room and stays.
   public var bodyFile: URL? { head.value.bodyFile }
 
   /// Why the server could not be asked, if ``source`` is ``HTTPResponse/Source/fallback``.
@@ -110,7 +110,7 @@ public struct HTTPResponse: Sendable {
     _modify { yield &head.value.attempts }
   }
 
-  /// How long it took.
+  /// The timing of the call.
   public var timing: HTTPResponse.Timing {
     get { head.value.timing }
     _modify { yield &head.value.timing }
@@ -129,7 +129,7 @@ public struct HTTPResponse: Sendable {
 
   var decoder: JSONDecoder?
 
-  /// Makes a response, for stubs and tests.
+  /// Creates a response, for stubs and tests.
   ///
   /// - Parameters:
   ///   - status: The status.
@@ -184,65 +184,6 @@ public struct HTTPResponse: Sendable {
         "the body is not the JSON of \(T.self): \(DecodingProblem.cause(in: body) ?? DecodingProblem.describe(error))",
         request: finalRequest, response: self, underlying: error)
     }
-  }
-}
-
-extension HTTPResponse {
-  /// One redirect that was followed.
-  public struct Redirect: Sendable, Hashable {
-    /// The status that redirected.
-    public var status: HTTPStatus
-    /// The method before.
-    public var method: HTTPMethod
-    /// The URL before, without credentials.
-    public var from: URL
-    /// The URL after, without credentials.
-    public var to: URL
-  }
-
-  /// One try at a request.
-  public struct Attempt: Sendable {
-    /// What came of it.
-    public enum Outcome: Sendable {
-      /// A response with this status.
-      case status(HTTPStatus)
-      /// No response: the kind and a one-line reason.
-      case failure(HTTPError.Kind, String)
-    }
-
-    /// Its number, from 1.
-    public var number: Int
-    /// What came of it.
-    public var outcome: Outcome
-    /// The time from its start to its end.
-    public var duration: Duration
-    /// The pause before the next attempt, or `nil` if this was the last one.
-    public var pause: Duration?
-    /// Why another attempt that the ``RetryPolicy`` asked for was not made, in one line; `nil` if it did not ask.
-    public var retryRefusal: String?
-  }
-
-  /// Where the time of a call went.
-  ///
-  /// Measured with the client's clock, which never jumps. A phase that the transport cannot see is `nil`.
-  public struct Timing: Sendable, Hashable {
-    /// The time spent waiting for a connection slot.
-    public var queued: Duration = .zero
-    /// The time of the name lookup.
-    public var nameLookup: Duration?
-    /// The time to connect, the name lookup included.
-    public var connect: Duration?
-    /// The time of the TLS handshake.
-    public var tls: Duration?
-    /// The time until the whole request was handed over.
-    public var sent: Duration?
-    /// The time from the start of the last attempt until its response head was there.
-    public var firstByte: Duration?
-    /// The time from the start of the call to its end: every attempt, pause and redirect.
-    public var total: Duration = .zero
-
-    /// A timing with nothing measured.
-    public init() {}
   }
 }
 

@@ -110,7 +110,7 @@ import Testing
 
   @Test func `hosts that want https are not read from a file of another user, and http is refused then`() async throws {
     let folder = try TemporaryFolder()
-    let store = HSTSStore.file(folder.url.appending(path: "hosts"))
+    let store = RequestGuard.HSTSStore.file(folder.url.appending(path: "hosts"))
     let now = Date(timeIntervalSince1970: 1_000_000)
     let first = HSTSHosts(store, now: now)
     #expect(first.hear("max-age=100", from: try AbsoluteURL.parse("https://a.test/"), now: now))

@@ -8,7 +8,7 @@
 
   @Suite(.hangLimit) struct HSTSTests {
     private static func client(
-      _ lane: Lane, _ root: URL, _ store: HSTSStore = .memory,
+      _ lane: Lane, _ root: URL, _ store: RequestGuard.HSTSStore = .memory,
       _ configure: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
     ) -> HTTPClient {
       lane.client {
@@ -120,7 +120,7 @@
 
     @Test func `shares a file among processes, and undoes nothing of the others`() async throws {
       let folder = try TemporaryFolder()
-      let store = HSTSStore.file(folder.url.appendingPathComponent("hosts"))
+      let store = RequestGuard.HSTSStore.file(folder.url.appendingPathComponent("hosts"))
       let first = HSTSHosts(store, now: Self.now)
       let second = HSTSHosts(store, now: Self.now)
 
@@ -139,7 +139,7 @@
 
     @Test func `saves everything that many say at a time`() async throws {
       let folder = try TemporaryFolder()
-      let store = HSTSStore.file(folder.url.appendingPathComponent("hosts"))
+      let store = RequestGuard.HSTSStore.file(folder.url.appendingPathComponent("hosts"))
       let both = [HSTSHosts(store, now: Self.now), HSTSHosts(store, now: Self.now)]
 
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -156,7 +156,7 @@
     @Test func `keeps what it cannot save, and saves it later`() async throws {
       let folder = try TemporaryFolder()
       let inner = folder.url.appendingPathComponent("later")
-      let store = HSTSStore.file(inner.appendingPathComponent("hosts"))
+      let store = RequestGuard.HSTSStore.file(inner.appendingPathComponent("hosts"))
       let hosts = HSTSHosts(store, now: Self.now)
 
       try await Self.hear("a.example", in: hosts)

@@ -87,7 +87,7 @@ import Testing
     #expect(ends == ["ended well", "ended badly", "ended cancelled"])
   }
 
-  private static func name(_ state: CallState) -> String {
+  private static func name(_ state: RequestEvent.State) -> String {
     switch state {
     case .waiting: "waiting"
     case .running: "running"
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  private static func name(_ end: CallEnd) -> String {
+  private static func name(_ end: RequestEvent.End) -> String {
     switch end {
     case .succeeded: "ended well"
     case .failed: "ended badly"

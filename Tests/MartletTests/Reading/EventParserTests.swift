@@ -5,9 +5,9 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct EventParserTests {
-  private static func events(_ pieces: [Data], id: String = "", upTo limit: Int = 1 << 20) throws -> [ServerSentEvents
-    .Event]
-  {
+  private static func events(
+    _ pieces: [Data], id: String = "", upTo limit: Int = 1 << 20
+  ) throws -> [ServerSentEvents.Event] {
     var parser = EventParser(lastEventID: id, upTo: limit)
     var events: [ServerSentEvents.Event] = []
     for piece in pieces {

@@ -129,7 +129,7 @@ final class DiskSink: CacheSink {
     guard now.count <= DiskShelf.maximumInlineBytes else { return .file(file) }
     // It stands in the file of its record.
     do { return .data(try file.read(from: 0, count: Int(now.count))) } catch {
-      throw HTTPError(.file, "what was just written cannot be read again")
+      throw HTTPError(.file, "a record that was just written cannot be read")
     }
   }
 

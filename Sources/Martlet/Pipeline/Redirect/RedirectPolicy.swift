@@ -1,6 +1,6 @@
-/// Which redirects are followed, and how (RFC 9110 §15.4).
+/// How redirects are followed (RFC 9110 §15.4).
 public struct RedirectPolicy: Sendable {
-  /// A redirect that could be followed.
+  /// A redirect to decide about.
   public struct Hop: Sendable {
     /// The status that redirects.
     public var status: HTTPStatus
@@ -24,7 +24,7 @@ public struct RedirectPolicy: Sendable {
     case replace(HTTPRequest)
   }
 
-  /// The most redirects one call follows; 10 by default.
+  /// The maximum number of redirects per call; 10 by default.
   public var maximumHops = 10
 
   /// Whether 301 and 302 keep the method and body of a `POST`, as RFC 9110 §15.4 wants it in the letter; `false` by
@@ -41,7 +41,7 @@ public struct RedirectPolicy: Sendable {
   /// Follows up to ten redirects.
   public static let follow = RedirectPolicy()
 
-  /// Delivers redirecting responses as they are.
+  /// Follows no redirects: delivers the redirecting response.
   public static let off: RedirectPolicy = {
     var policy = RedirectPolicy()
     policy.isFollowing = false

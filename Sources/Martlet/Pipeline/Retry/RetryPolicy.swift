@@ -1,13 +1,13 @@
 import Foundation
 
-/// Decides whether a failed attempt is worth repeating, and when.
+/// Decides whether and when a failed attempt is repeated.
 ///
 /// A policy sees values only, never the client or a task, so that a table can test it. Whatever it says, a request is
 /// repeated only if its body can be sent, and one that is neither idempotent (RFC 9110 §9.2.2) nor carries an
 /// `Idempotency-Key` only if none of its bytes can have reached a server, unless ``RequestOptions/isIdempotent`` says
 /// that it may be sent twice. ``HTTPResponse/Attempt/retryRefusal`` tells of a repetition that was refused.
 public struct RetryPolicy: Sendable {
-  /// What an attempt came to.
+  /// The outcome of an attempt.
   public struct Outcome: Sendable {
     /// The status and header fields of the response, if there was one.
     public var status: HTTPStatus?
@@ -47,26 +47,26 @@ public struct RetryPolicy: Sendable {
 
   let rule: Rule
 
-  /// The most attempts one call makes at a hop, the first included.
+  /// The maximum number of attempts per hop, including the first.
   public let maximumAttempts: Int
 
-  /// The longest `Retry-After` that is waited for; 60 s by default.
+  /// The maximum `Retry-After` to wait for; 60 seconds by default.
   ///
   /// A server that asks for more gets no retry: the response is the answer.
   public var maximumRetryAfter = Duration.seconds(60)
 
-  /// No repetition at all.
+  /// Never retries.
   public static let off = RetryPolicy(rule: .none, maximumAttempts: 1)
 
   /// One immediate repetition when a connection turns out dead before a byte of the response came; nothing else.
   ///
   /// That is what happens when a server closes an idle connection at the moment it is used again. What an HTTP/2 server
-  /// says that it has not processed (RFC 9113 §8.7) is repeated too, whatever the method, by this policy and all others but
-  /// ``off``: up to ten times, and up to three times if the server ended the connection with an error. After
+  /// says that it has not processed (RFC 9113 §8.7) is repeated too, whatever the method, by this policy and all
+  /// others but ``off``: up to ten times, and up to three times if the server ended the connection with an error. After
   /// ENHANCE_YOUR_CALM nothing is repeated at once: only ``backoff(attempts:base:cap:)`` repeats then, after its pause.
   public static let standard = RetryPolicy(rule: .standard, maximumAttempts: 2)
 
-  /// Repetitions after a timeout, at once.
+  /// Retries after a timeout, without a delay.
   ///
   /// - Parameter count: The most repetitions.
   /// - Returns: The policy.
@@ -74,11 +74,12 @@ public struct RetryPolicy: Sendable {
     RetryPolicy(rule: .timeouts, maximumAttempts: RetryPolicy.attempts(count))
   }
 
-  /// Repetitions with exponentially growing, randomly shortened pauses.
+  /// Retries with exponential backoff and full jitter.
   ///
-  /// Repeats connectivity failures, timeouts, files for which no descriptor or memory was left, and the statuses 408, 425,
-  /// 429, 500, 502, 503 and 504. The pause before attempt n + 1 is random between zero and `base · 2ⁿ⁻¹`, at most `cap` ("full jitter"); `Retry-After`, as seconds or
-  /// as a date (RFC 9110 §10.2.3), replaces it. The client's retry budget bounds the share of repetitions.
+  /// Repeats connectivity failures, timeouts, files for which no descriptor or memory was left, and the statuses 408,
+  /// 425, 429, 500, 502, 503 and 504. The pause before attempt n + 1 is random between zero and `base · 2ⁿ⁻¹`, at most
+  /// `cap` ("full jitter"); `Retry-After`, as seconds or as a date (RFC 9110 §10.2.3), replaces it. The client's retry
+  /// budget bounds the share of repetitions.
   ///
   /// - Parameters:
   ///   - attempts: The most attempts, the first included.
@@ -91,7 +92,7 @@ public struct RetryPolicy: Sendable {
     RetryPolicy(rule: .backoff(base: base, cap: cap), maximumAttempts: attempts)
   }
 
-  /// Repetitions as a closure decides.
+  /// Retries as a closure decides.
   ///
   /// - Parameters:
   ///   - attempts: The most attempts, the first included.

@@ -1,7 +1,7 @@
-/// How long each phase of a call may take.
+/// The time limits of a call.
 ///
-/// Any `Duration` of 1 ms or more, compared with the client's clock in steps of 5 ms; `nil` means no limit. A limit that
-/// passes throws ``HTTPError/Kind/timedOut`` naming the phase.
+/// Any `Duration` of 1 ms or more, compared with the client's clock in steps of 5 ms; `nil` means no limit. A limit
+/// that passes throws ``HTTPError/Kind/timedOut`` naming the phase.
 public struct TimeoutPolicy: Sendable, Hashable {
   /// The limit for the name lookup, the connection and the TLS handshake together; 10 s by default.
   ///
@@ -11,9 +11,9 @@ public struct TimeoutPolicy: Sendable, Hashable {
 
   /// The longest silence once connected, in both directions; 30 s by default.
   ///
-  /// It covers the wait for the head of the response unless ``firstByte`` is set. On Linux an upload is not silent while
-  /// the server acknowledges bytes of it, however slowly; that is looked at four times within the limit. The system's loader
-  /// does not tell.
+  /// It covers the wait for the head of the response unless ``firstByte`` is set. On Linux an upload is not silent
+  /// while the server acknowledges bytes of it, however slowly; that is looked at four times within the limit. The
+  /// system's loader does not tell.
   public var idle: Duration? = .seconds(30)
 
   /// The limit for the wait between the end of the request and the head of the response; `nil` by default, which
@@ -22,15 +22,15 @@ public struct TimeoutPolicy: Sendable, Hashable {
 
   /// The limit for the whole call: waiting, all attempts, pauses, redirects and the body; 120 s by default.
   ///
-  /// Streams and downloads have none by default: there a limit counts if the request or the client has set it. Server-sent
-  /// events and outboxes take that of the request only: they go on over many connections, for hours or days, and the limit
-  /// of a client is meant for its requests.
+  /// Streams and downloads have none by default: there a limit counts if the request or the client has set it.
+  /// Server-sent events and outboxes take that of the request only: they go on over many connections, for hours or
+  /// days, and the limit of a client is meant for its requests.
   public var total: Duration? = .seconds(120)
 
   /// The default limits.
   public init() {}
 
-  /// Chosen limits.
+  /// Creates time limits.
   ///
   /// - Parameters:
   ///   - connect: Until connected.
@@ -47,7 +47,7 @@ public struct TimeoutPolicy: Sendable, Hashable {
     self.total = total
   }
 
-  /// No limit at all.
+  /// No limits.
   public static let unlimited = TimeoutPolicy(connect: nil, idle: nil, firstByte: nil, total: nil)
 
   /// The first limit that is not at least 1 ms, by name.

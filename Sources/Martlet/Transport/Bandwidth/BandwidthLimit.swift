@@ -1,14 +1,14 @@
-/// How fast the requests of a client may be, all together.
+/// A bandwidth limit for all requests of a client.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.bandwidth = .limit(down: 2_000_000, up: 500_000) }
 /// ```
 ///
-/// What counts are the bytes of bodies as they are on the wire, coded if they are coded, of all redirects and repetitions
-/// too; heads and the overhead of TLS do not count. Over five seconds a limit is exact within 15 %; what was not used is
-/// not saved up. Requests take turns of 20 ms, so that each has the same share of what others leave; those on one
-/// connection of HTTP/2 come in the order in which their server sends. A request that waits for its turn is not read
-/// from, or not sent to: its connection slows down, and nothing piles up in memory.
+/// What counts are the bytes of bodies as they are on the wire, coded if they are coded, of all redirects and
+/// repetitions too; heads and the overhead of TLS do not count. Over five seconds a limit is exact within 15 %; what
+/// was not used is not saved up. Requests take turns of 20 ms, so that each has the same share of what others leave;
+/// those on one connection of HTTP/2 come in the order in which their server sends. A request that waits for its turn
+/// is not read from, or not sent to: its connection slows down, and nothing piles up in memory.
 public struct BandwidthLimit: Sendable, Hashable {
   /// The fewest bytes per second that a direction may be limited to.
   static let minimum = 1 << 10

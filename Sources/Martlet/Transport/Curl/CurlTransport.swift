@@ -1,13 +1,14 @@
-/// Sends requests with the system's libcurl, on Linux.
+/// A transport on the system's libcurl, on Linux.
 ///
-/// libcurl is looked for when the first request needs it: 7.76 or later, the one that the program was linked with, else the
-/// one that is in the process, else `libcurl.so.4` or `libcurl-gnutls.so.4`. Without
+/// libcurl is looked for when the first request needs it: 7.76 or later, the one that the program was linked with,
+/// else the one that is in the process, else `libcurl.so.4` or `libcurl-gnutls.so.4`. Without
 /// it, and on other systems, each request throws ``HTTPError/Kind/unsupported``, which says why.
 ///
-/// Each client has one thread for all its connections. It starts with a request, and ends when nothing has been in flight
-/// for ``TransportSettings/idleConnectionLifetime``, or when the client and the last response body are gone. A reader that is slower than the network slows the network down. Header fields keep their order,
-/// repetition and spelling. Bodies in `gzip`, `deflate`, `br` and `zstd` are decoded as far as the system has the
-/// libraries; one that ends early is an error (``RequestOptions/Decompression``).
+/// Each client has one thread for all its connections. It starts with a request, and ends when nothing has been in
+/// flight for ``TransportSettings/idleConnectionLifetime``, or when the client and the last response body are gone. A
+/// reader that is slower than the network slows the network down. Header fields keep their order, repetition and
+/// spelling. Bodies in `gzip`, `deflate`, `br` and `zstd` are decoded as far as the system has the libraries; one that
+/// ends early is an error (``RequestOptions/Decompression``).
 ///
 /// A proxy is used only if ``HTTPClient/Configuration/proxy`` names one; libcurl reads nothing from the environment.
 /// With OpenSSL it writes no secrets of TLS to the file of `SSLKEYLOGFILE`, which it makes, but leaves empty.

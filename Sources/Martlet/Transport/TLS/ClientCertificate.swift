@@ -1,10 +1,10 @@
 public import Foundation
 
 extension TLSSettings {
-  /// A certificate of the client's own, with its key.
+  /// A client certificate with its private key.
   ///
-  /// It is shown to every server of the client that asks for one. A password that is wrong, or a key that does not belong
-  /// to the certificate, is found when the first connection is made, and is ``HTTPError/Kind/tls``.
+  /// It is shown to every server of the client that asks for one. A password that is wrong, or a key that does not
+  /// belong to the certificate, is found when the first connection is made, and is ``HTTPError/Kind/tls``.
   public struct ClientCertificate: Sendable, Hashable {
     enum Form: Sendable, Hashable {
       case pem(certificate: TLSMaterial, key: TLSMaterial)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Which servers a client believes over https, and who it is to them.
+/// TLS trust and client certificates.
 ///
 /// ```swift
 /// let client = HTTPClient {
@@ -12,9 +12,10 @@ public import Foundation
 ///
 /// The settings are a client's, never a request's, and no two clients share a connection: with other settings a client
 /// opens connections of its own. Files are read once, when they are named. What is wrong with them, or with a pin, is
-/// thrown by every request as ``HTTPError/Kind/invalidRequest``, before anything is sent; a server that is not believed,
-/// or does not believe the client, is ``HTTPError/Kind/tls``. A file that could not be read because no descriptor or no
-/// memory was left is read again by the next request, which throws ``HTTPError/Kind/file`` as long as that is so.
+/// thrown by every request as ``HTTPError/Kind/invalidRequest``, before anything is sent; a server that is not
+/// believed, or does not believe the client, is ``HTTPError/Kind/tls``. A file that could not be read because no
+/// descriptor or no memory was left is read again by the next request, which throws ``HTTPError/Kind/file`` as long as
+/// that is so.
 ///
 /// They hold for servers; the connection to a proxy is not theirs.
 public struct TLSSettings: Sendable, Hashable {
@@ -44,15 +45,15 @@ public struct TLSSettings: Sendable, Hashable {
 
   /// Public keys of which the server's certificate has to have one, in addition to all other checks; none by default.
   ///
-  /// A pin is `sha256//` and the base64 of the SHA-256 of the DER of a `SubjectPublicKeyInfo` (RFC 7469 §2.4); `sha256/`
-  /// is understood too. Only the key of the server's own certificate counts, not those of the certificates above it. An
-  /// empty list is an error, because no server could match it.
+  /// A pin is `sha256//` and the base64 of the SHA-256 of the DER of a `SubjectPublicKeyInfo` (RFC 7469 §2.4);
+  /// `sha256/` is understood too. Only the key of the server's own certificate counts, not those of the certificates
+  /// above it. An empty list is an error, because no server could match it.
   public var pins: [String]?
 
-  /// The oldest version of TLS that is spoken; 1.2 by default.
+  /// The minimum TLS version; 1.2 by default.
   public var minimumVersion = Version.v1_2
 
-  /// What the client shows to servers that ask who it is; nothing by default.
+  /// The client certificate; `nil` by default.
   public var clientCertificate: ClientCertificate?
 
   /// Whether a body that only the end of its connection ends is whole where the server closes without a `close_notify`;
@@ -105,7 +106,7 @@ public struct TLSSettings: Sendable, Hashable {
     return settings
   }
 
-  /// No check of certificate and host name at all: whoever is on the way can read and change everything.
+  /// Disables all certificate and host name checks: traffic can be read and changed.
   ///
   /// For tests on the own machine. With ``pins`` the key of the certificate is checked, and nothing else of it.
   public static let insecureTrustAnything = TLSSettings(.anything)

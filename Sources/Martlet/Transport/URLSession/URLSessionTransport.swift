@@ -1,25 +1,26 @@
-/// Sends requests with a `URLSession`.
+/// A transport on `URLSession`.
 ///
 /// Cookies, cache, redirects, credentials and time limits are the client's: of the session only loading is used.
 ///
-/// On Apple platforms the system loads. On Linux the session is given a loader of Martlet's own, on the system's libcurl:
-/// the one that Foundation has there can be crashed by a server, and pushes bytes at a reader that is too slow for them.
-/// What ``CurlTransport`` does holds for it too. Without a usable libcurl the system loads there as well, which is said
-/// once on standard error, unless ``Loader/engine`` is asked for. `Docs/LinuxNotes.md` has what that means, and
-/// ``HTTPClient/diagnostics`` says what loads.
+/// On Apple platforms the system loads. On Linux the session is given a loader of Martlet's own, on the system's
+/// libcurl: the one that Foundation has there can be crashed by a server, and pushes bytes at a reader that is too
+/// slow for them. What ``CurlTransport`` does holds for it too. Without a usable libcurl the system loads there as
+/// well, which is said once on standard error, unless ``Loader/engine`` is asked for. `Docs/LinuxNotes.md` has what
+/// that means, and ``HTTPClient/diagnostics`` says what loads.
 ///
 /// The system's loader hands bytes over as fast as they come. A reader that streams a body and lets more than 64 MiB of
 /// it pile up ends its exchange with ``HTTPError/Kind/unsupported``. A `GET` with a body is refused by that loader, and
 /// so is refused here before anything is sent.
 public struct URLSessionTransport: Transport {
-  /// What loads for the session.
+  /// The loader of the session.
   public enum Loader: Sendable, Hashable {
     /// The loader that suits the platform: Martlet's own on Linux, elsewhere the system's.
     ///
     /// Where Linux has no libcurl that the engine can use, the system's, which is said once on standard error, and by
     /// ``HTTPClient/diagnostics``.
     case automatic
-    /// Martlet's own, or none: where it cannot be used, each request throws ``HTTPError/Kind/unsupported``. On Linux only.
+    /// Martlet's own, or none: where it cannot be used, each request throws ``HTTPError/Kind/unsupported``. On Linux
+    /// only.
     case engine
     /// The system's loader, also on Linux.
     case system

@@ -1,12 +1,12 @@
 extension RequestQueue {
-  /// How many requests of a queue are under way at a time.
+  /// The limits of concurrent requests in a queue.
   public struct Limits: Sendable, Hashable {
-    /// The most in all.
+    /// The maximum in total.
     public var total: Int
-    /// The most to one host.
+    /// The maximum per host.
     public var perHost: Int
 
-    /// So many at a time.
+    /// Limits of concurrent requests.
     ///
     /// - Parameters:
     ///   - total: The most in all, at least 1.
@@ -17,29 +17,15 @@ extension RequestQueue {
     }
   }
 
-  /// What one failure means for the rest of a queue.
+  /// What a failure means for the other requests of a queue.
   public enum FailurePolicy: Sendable, Hashable {
     /// Nothing, but for the requests that depend on it.
     case carryOn
     /// The first request that fails or is cancelled cancels all others.
     case cancelOthers
   }
-}
 
-extension RequestQueue.Progress {
-  /// How the progress of a queue is counted.
-  public enum Kind: Sendable, Hashable {
-    /// Each request is a share; it counts when it is at its end.
-    case simple
-    /// By bytes: each `GET` is preceded by a `HEAD`, which asks for its length.
-    ///
-    /// A request whose length is not known by then counts as much as the others do on average.
-    case accurate
-  }
-}
-
-extension RequestQueue {
-  /// What became of the requests of a queue.
+  /// The outcomes of a queue's requests.
   public struct Summary: Sendable, Hashable {
     /// The requests added.
     public var added = 0
@@ -54,9 +40,9 @@ extension RequestQueue {
     public var ended: Int { succeeded + failed + cancelled }
   }
 
-  /// How far a queue is.
+  /// The progress of a queue.
   public struct Progress: Sendable, Hashable {
-    /// The part that is done, from 0 to 1; it never falls.
+    /// The completed fraction, from 0 to 1; it never decreases.
     public internal(set) var fraction = 0.0
     /// Whether it would have fallen since requests were added, and stands still until it is true again.
     public internal(set) var isEstimate = false
@@ -68,13 +54,25 @@ extension RequestQueue {
     public internal(set) var sent: Int64 = 0
   }
 
-  /// Something that happened in a queue.
+  /// An event in a queue.
   public enum Event: Sendable {
     /// Something happened to a request, but not its end.
     case request(RequestID, RequestEvent)
     /// A request ended.
-    case ended(RequestID, CallEnd)
+    case ended(RequestID, RequestEvent.End)
     /// All are at their end, after ``RequestQueue/finish()``.
     case finished(Summary)
+  }
+}
+
+extension RequestQueue.Progress {
+  /// How the progress of a queue is computed.
+  public enum Kind: Sendable, Hashable {
+    /// Each request is a share; it counts when it is at its end.
+    case simple
+    /// By bytes: each `GET` is preceded by a `HEAD`, which asks for its length.
+    ///
+    /// A request whose length is not known by then counts as much as the others do on average.
+    case accurate
   }
 }

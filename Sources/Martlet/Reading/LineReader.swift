@@ -1,0 +1,31 @@
+/// Reads a body line by line.
+struct LineReader {
+  /// Until the end, or an error.
+  private var body: ResponseBody.AsyncIterator?
+  private var splitter: LineSplitter
+
+  init(_ body: ResponseBody, _ ends: LineSplitter.Ends, upTo limit: Int) {
+    self.body = body.makeAsyncIterator()
+    splitter = LineSplitter(ends, upTo: limit)
+  }
+
+  /// Hands the next line to a closure.
+  ///
+  /// - Returns: What the closure returns, or `nil` at the end and after an error.
+  mutating func next<R>(_ use: (UnsafeRawBufferPointer) throws -> R) async throws -> R? {
+    guard body != nil else { return nil }
+    do {
+      while true {
+        if let line = try splitter.next(use) { return line }
+        guard let piece = try await body?.next() else { break }
+        splitter.push(piece)
+      }
+      body = nil
+      return try splitter.finish(use)
+    } catch {
+      // Dropped at once: that ends the exchange.
+      body = nil
+      throw error
+    }
+  }
+}
