@@ -7,8 +7,9 @@ extension SamplesTests {
   @Test func `writes and reads JSON of any shape`() async throws {
     let transport = StubTransport { _ in .json(#"{"id": 7, "lines": [{"title": "a book"}]}"#, status: 201) }
     let client = Self.client(transport)
+    let title = "book"
 
-    let answer = try await client.post("/orders", body: .json(["item": "book", "count": 2, "gift": nil]))
+    let answer = try await client.post("/orders", body: .json(["item": .string(title), "count": 2, "gift": nil]))
     let order = try answer.json(JSONValue.self)
     print(order["id"].int ?? 0, order["lines"][0]["title"].string ?? "no title")
 
@@ -45,7 +46,10 @@ extension SamplesTests {
       })
 
     var response = try await client.get("/repos")
-    while let next = response.link("next") { response = try await client.get(RequestTarget(next)) }
+    for _ in 1...50 {
+      guard let next = response.link("next"), next.host() == response.url.host() else { break }
+      response = try await client.get(RequestTarget(next))
+    }
 
     #expect(response.text == "the last")
   }

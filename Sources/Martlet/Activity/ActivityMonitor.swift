@@ -76,13 +76,13 @@ public actor ActivityMonitor {
     requests { $0.endpoint == type }
   }
 
-  /// The requests with a tag in progress.
+  /// The requests in progress that have a tag.
   ///
   /// - Parameter tag: The tag.
   /// - Returns: The requests, the oldest first.
   public nonisolated func requests(tagged tag: String) -> [ActivityMonitor.RequestInfo] { requests { $0.tag == tag } }
 
-  /// The requests to a host in progress.
+  /// The requests in progress to a host.
   ///
   /// - Parameter host: The host in lower case.
   /// - Returns: The requests, the oldest first.

@@ -19,7 +19,7 @@ public struct TransferProgress: Sendable, Hashable {
   public var expectedToReceive: Int64?
   /// Wasted body bytes sent: those of exchanges that were repeated.
   public var resent: Int64 = 0
-  /// The body bytes received in vain: those of redirects, of statuses that are not accepted, and of what was repeated.
+  /// Wasted body bytes received: those of redirects, of statuses that are not accepted, and of what was repeated.
   public var rereceived: Int64 = 0
   /// The number of the exchange that moves bytes now, from 1.
   ///

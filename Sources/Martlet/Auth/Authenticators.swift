@@ -98,7 +98,7 @@ public struct Authenticators: Sendable {
   }
 }
 
-/// A pattern of origins that a credential is restricted to.
+/// The origins, or the proxy, that a credential is restricted to.
 public struct OriginPattern: Sendable, Hashable {
   private enum Place: Sendable, Hashable {
     case baseURL

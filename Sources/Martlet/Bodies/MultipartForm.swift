@@ -39,7 +39,7 @@ public struct MultipartForm: Sendable, Hashable {
   ///   - filename: The name of the file; `nil` for none, which most servers take for a field and not for a file.
   ///   - type: The media type; by default what the extension of the filename says
   ///     (``MediaType/forFileExtension(_:)``), or `application/octet-stream`. One that is none makes sending throw
-  /// ``HTTPError/Kind/invalidRequest``.
+  ///     ``HTTPError/Kind/invalidRequest``.
   public mutating func add(_ data: Data, for name: String, filename: String? = nil, type: String? = nil) {
     add(.data(data), name, filename: filename, type: type ?? MediaType.forFilename(filename ?? "").description)
   }
@@ -55,7 +55,7 @@ public struct MultipartForm: Sendable, Hashable {
   ///   - filename: The name of the file for the server; by default its own.
   ///   - type: The media type; by default what the extension of the filename says
   ///     (``MediaType/forFileExtension(_:)``), or `application/octet-stream`. One that is none makes sending throw
-  /// ``HTTPError/Kind/invalidRequest``.
+  ///     ``HTTPError/Kind/invalidRequest``.
   public mutating func add(file: URL, for name: String, filename: String? = nil, type: String? = nil) {
     let filename = filename ?? file.lastPathComponent
     add(.file(file), name, filename: filename, type: type ?? MediaType.forFilename(filename).description)

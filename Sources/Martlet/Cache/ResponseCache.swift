@@ -140,7 +140,7 @@ extension ResponseCache {
     public let records: Int
   }
 
-  /// Removes all variants of the response for a URL.
+  /// Removes all variants of the response for a URL, in all partitions.
   ///
   /// - Parameter url: The whole URL.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if it is none, or what the store throws.
@@ -152,7 +152,7 @@ extension ResponseCache {
     }
   }
 
-  /// Removes all variants of the response for a URL.
+  /// Removes all variants of the response for a URL, in all partitions.
   ///
   /// - Parameter url: The whole URL.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if it is none, or what the store throws.

@@ -1,5 +1,5 @@
 extension HTTPClient.Configuration {
-  /// The proxy settings; ``ProxySettings/direct`` by default.
+  /// The proxy settings; ``ProxySettings/direct`` by default, whatever the environment says.
   ///
   /// On the engine of Linux; the system's loader throws ``HTTPError/Kind/unsupported`` for all but the default.
   public var proxy: ProxySettings {

@@ -38,7 +38,7 @@ extension HTTPClient {
     /// Credentials by origin; empty by default.
     public var authenticators = Authenticators()
 
-    /// Guards that reject disallowed destinations; empty by default.
+    /// Guards that reject disallowed destinations, also of redirects and middleware; empty by default.
     ///
     /// A client that is given ``RequestGuard/publicAddressesOnly`` opens new connections.
     public var guards: [RequestGuard] = [] {
@@ -101,7 +101,7 @@ extension HTTPClient {
       set { transportSettings.engineThreads = min(max(1, newValue), 64) }
     }
 
-    /// The bandwidth limit of all requests together; `nil` by default.
+    /// The limit of body bytes per second of all requests together; `nil`, the default, for none.
     ///
     /// Shared, in turns, by the requests of the client, of those ``HTTPClient/derived(_:)`` from it, and of all others
     /// that are made of a copy of this configuration, until it is set to something else; requests that run keep the
@@ -195,7 +195,7 @@ extension HTTPClient {
       set { options.accepts = newValue }
     }
 
-    /// The maximum size of an error response's body, in bytes; 64 KiB by default, 0 for none.
+    /// The bytes kept of the body of a response that is not accepted; 64 KiB by default, 0 for none.
     public var errorBodyLimit: Int {
       get { options.errorBodyBytes ?? 64 << 10 }
       set { options.errorBodyBytes = newValue }

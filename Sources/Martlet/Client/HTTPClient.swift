@@ -79,7 +79,7 @@ public actor HTTPClient {
     return try await core.send(request, options: options) { response, _ in response }
   }
 
-  /// Starts a managed request, which lives until it ends.
+  /// Starts a managed request, which is not tied to the calling task.
   ///
   /// It lives until it succeeds, fails or is cancelled; neither dropping the handle nor dropping the client ends it.
   /// Whatever is wrong with the request is the handle's error.

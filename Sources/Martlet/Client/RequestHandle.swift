@@ -104,13 +104,13 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   /// Cancels the request and closes its connection.
   ///
   /// Tasks that wait for ``value`` get `CancellationError`. No callback runs, even if the request has ended and its
-  /// callback is still due. A second call does nothing.
+  /// callback is still due; with ``RequestOptions/reportsCancellation`` `onError` does. A second call does nothing.
   public func cancel() {
     result.silence()
     call?.cancel()
   }
 
-  /// Sends the request again, with the same options, callbacks and scope.
+  /// Sends the request again, ended or not, with the same options, callbacks and scope.
   ///
   /// - Returns: The handle of the new request; its ``retryOf`` is this one's ``id``.
   @discardableResult

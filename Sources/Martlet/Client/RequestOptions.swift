@@ -30,10 +30,10 @@ public struct RequestOptions: Sendable {
   /// Which responses are accepted; ``RequestOptions/StatusAcceptance/success`` by default.
   public var accepts: RequestOptions.StatusAcceptance?
 
-  /// The maximum size of a body in memory, in bytes after decoding; 100 MiB by default.
+  /// The maximum size of a response body in memory, in bytes after decoding; 100 MiB by default.
   public var maximumBodyBytes: Int?
 
-  /// The maximum size of an error response's body, in bytes; 64 KiB by default.
+  /// The bytes kept of the body of a response that is not accepted; 64 KiB by default.
   ///
   /// With 0 the connection is ended as soon as the head is there.
   public var errorBodyBytes: Int?
@@ -51,7 +51,7 @@ public struct RequestOptions: Sendable {
   /// How long responses may be stored; ``ResponseCache/Storage/permanent`` by default.
   public var cacheStorage: ResponseCache.Storage?
 
-  /// The cache partition key; `nil` by default.
+  /// The cache partition key, which keeps stored responses apart; `nil` by default.
   ///
   /// Credentials keep responses apart by themselves, and in memory. With a name the program vouches for who asks, and
   /// they may be kept on disk.

@@ -59,7 +59,7 @@ extension HTTPClient {
     return try await core.download(request, order, options: core.unbounded(options))
   }
 
-  /// Starts a managed download, which lives until it ends.
+  /// Starts a managed download, which is not tied to the calling task.
   ///
   /// It pauses with ``RequestHandle/cancel()``, which keeps what is there, and goes on with ``RequestHandle/retry()``.
   ///

@@ -173,7 +173,7 @@ final class PartFile: Sendable {
       }
       closeFile(descriptor)
     }
-    throw HTTPError(.file, "\(PrivateFile.shown(path)) keeps being replaced; another process is writing it")
+    throw HTTPError(.file, "\(PrivateFile.shown(path)) keeps being replaced; another process may be writing it")
   }
 
   /// Sees that nobody else can change what is written; what was just made is what the file system lets it be.

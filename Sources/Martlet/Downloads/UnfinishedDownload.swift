@@ -8,7 +8,7 @@ public struct UnfinishedDownload: Sendable {
   public let url: URL
   /// What the finished file will be called; `nil` if the server has a say in it.
   public let name: String?
-  /// The number of bytes received so far.
+  /// The number of bytes that can be resumed.
   public let received: Int64
   /// The expected number of bytes, or `nil` if unknown.
   public let expected: Int64?

@@ -15,7 +15,7 @@ extension HTTPClient {
     return try await core.send(endpoint, options: options).output
   }
 
-  /// Starts an endpoint's managed request, which lives until it ends.
+  /// Starts an endpoint's managed request, which is not tied to the calling task.
   ///
   /// - Parameters:
   ///   - endpoint: The endpoint.

@@ -64,7 +64,7 @@ struct AllowedHosts: Sendable, Hashable {
     if authority.port == nil { authority.port = try URLAuthority(parsing: bytes, scheme: "https").port }
     guard authority.user == nil else { throw InvalidInput("it is not a host name") }
     if let address = IPAddress(authority.host) {
-      guard !isPattern else { throw InvalidInput("an IP address has no subdomains: write it without *.") }
+      guard !isPattern else { throw InvalidInput("an IP address has no subdomains: write it without '*.'") }
       return Entry(name: .address(address), port: authority.port)
     }
     let name = URLHost.withoutRoot(authority.host)

@@ -8,10 +8,10 @@ public protocol Connectivity: Sendable {
 
 /// The state of the network.
 public enum ConnectivityState: Sendable, Hashable {
-  /// Nothing: what becomes of requests will tell.
+  /// Unknown: the outbox infers it from requests.
   case unknown
-  /// There is one.
+  /// There is a network.
   case connected
-  /// There is none; nothing is sent.
+  /// There is no network; nothing is sent.
   case disconnected
 }

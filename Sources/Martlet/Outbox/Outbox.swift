@@ -24,7 +24,7 @@ public final class Outbox: Sendable {
 
   deinit { core.release() }
 
-  /// Adds a request; once it returns, delivery is guaranteed.
+  /// Adds a request; once this returns, it is synced to disk.
   ///
   /// Its URL is made whole, and the request is checked as if it were sent. Header fields and body are stored as they
   /// are, secrets among them, in files for their owner only: better than a field `Authorization` is a credential of
@@ -46,12 +46,12 @@ public final class Outbox: Sendable {
   /// The status of the outbox.
   public var status: Outbox.Status { core.status }
 
-  /// The events in this process from now on.
+  /// The events in this process from now on, until the outbox ends.
   ///
   /// A reader that falls more than 4,096 events behind loses the oldest ones.
   public var events: AsyncStream<Outbox.Event> { core.events() }
 
-  /// The dead letters, oldest first.
+  /// The dead letters, oldest first; kept until they are removed or delivered.
   ///
   /// - Returns: The dead letters.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/clientClosed``.
@@ -93,7 +93,7 @@ extension Outbox {
     public let id: UUID
     /// The request.
     public let request: HTTPRequest
-    /// The key of requests delivered in order, or `nil`.
+    /// The key given to ``Outbox/submit(_:key:)``, or `nil`.
     public let key: String?
     /// Why it was not delivered.
     public let reason: String

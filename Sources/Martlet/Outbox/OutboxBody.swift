@@ -159,7 +159,7 @@ final class OutboxBody: Sendable {
         }
         closeFile(descriptor)
       }
-      throw HTTPError(.file, "\(PrivateFile.shown(path)) keeps being removed; another process is removing it")
+      throw HTTPError(.file, "\(PrivateFile.shown(path)) keeps being removed; another process may be removing it")
     }
 
     func finish() throws(HTTPError) -> OutboxBody {

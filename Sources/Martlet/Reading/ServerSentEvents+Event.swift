@@ -35,7 +35,7 @@ extension ServerSentEvents {
     /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/decoding``, naming the place in the document.
     public func json<T: Decodable>(_ type: T.Type = T.self, decoder: JSONDecoder = JSONDecoder()) throws -> T {
       do {
-        return try decoder.decode(type, from: Data(data.utf8))
+        return try DecodingProblem.decode(type, from: Data(data.utf8), with: decoder)
       } catch {
         let message = "the event is not the JSON of \(T.self): \(DecodingProblem.describe(error))"
         throw HTTPError(.decoding, message, phase: .receiving, underlying: error)

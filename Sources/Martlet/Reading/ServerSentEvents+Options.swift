@@ -1,7 +1,7 @@
 extension ServerSentEvents {
   /// Options for a stream of server-sent events.
   public struct Options: Sendable, Hashable {
-    /// Which requests reconnect.
+    /// Which requests are sent again when their connection ends.
     public enum Reconnect: Sendable, Hashable {
       /// Those that may be sent twice: idempotent ones (``HTTPRequest/isIdempotent``), such as `GET`.
       case automatic
@@ -11,7 +11,7 @@ extension ServerSentEvents {
       case never
     }
 
-    /// Which requests reconnect; ``Reconnect/automatic`` by default.
+    /// Which requests are sent again when their connection ends; ``Reconnect/automatic`` by default.
     ///
     /// A body that can be read only once is never sent again.
     public var reconnect = Reconnect.automatic

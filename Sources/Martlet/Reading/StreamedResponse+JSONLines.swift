@@ -42,7 +42,7 @@ extension StreamedResponse {
           number += 1
           guard let line else { continue }
           do {
-            return try decoder.decode(Element.self, from: line)
+            return try DecodingProblem.decode(Element.self, from: line, with: decoder)
           } catch {
             isOver = true
             let message = "line \(number) is not the JSON of \(Element.self): \(DecodingProblem.describe(error))"

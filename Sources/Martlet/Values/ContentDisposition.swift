@@ -27,7 +27,7 @@ enum ContentDisposition {
   }
 
   /// `UTF-8'en'%e2%82%ac%20rates` (RFC 8187 §3.2); `nil` if it is malformed or in an unknown character set.
-  private static func extendedValue(_ text: Substring.UTF8View) -> String? {
+  static func extendedValue(_ text: Substring.UTF8View) -> String? {
     let parts = text.split(separator: 0x27, maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3 else { return nil }
     let coded = Array(parts[2])[...]

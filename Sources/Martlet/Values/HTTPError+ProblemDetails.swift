@@ -2,32 +2,30 @@ import Foundation
 
 extension HTTPError {
   /// What an API says of an error, in the standard format (RFC 9457).
-  public struct ProblemDetails: Sendable, Hashable, Decodable {
-    /// The URI of the type of problem; `about:blank` if the server names none.
-    public var type = "about:blank"
+  public struct ProblemDetails: Sendable, Hashable {
+    /// The URI of the type of problem, as sent, so perhaps relative; `about:blank` if the server names none.
+    public var type: String
     /// A short summary of the type, or `nil`.
     public var title: String?
     /// The status code that the server meant, or `nil`.
     public var status: Int?
     /// An explanation of this occurrence, or `nil`.
     public var detail: String?
-    /// The URI of this occurrence, or `nil`.
+    /// The URI of this occurrence, as sent, so perhaps relative, or `nil`.
     public var instance: String?
     /// All members, with those that the API adds.
-    public var members: [String: JSONValue] = [:]
+    public var members: [String: JSONValue]
 
-    /// Decodes problem details; a member of the wrong type is ignored, as the standard asks for (RFC 9457 §3.1).
+    /// Reads the members of an object; those of the wrong type are ignored, as the standard asks for (RFC 9457 §3.1).
     ///
-    /// - Parameter decoder: The decoder.
-    /// - Throws: `DecodingError` for what is no JSON object.
-    public init(from decoder: any Decoder) throws {
-      members = try decoder.singleValueContainer().decode([String: JSONValue].self)
-      func text(_ name: String) -> String? { members[name]?.string }
-      type = text("type") ?? type
-      title = text("title")
+    /// - Parameter members: The members.
+    public init(members: [String: JSONValue]) {
+      self.members = members
+      type = members["type"]?.string ?? "about:blank"
+      title = members["title"]?.string
       status = members["status"]?.int
-      detail = text("detail")
-      instance = text("instance")
+      detail = members["detail"]?.string
+      instance = members["instance"]?.string
     }
   }
 
@@ -37,6 +35,6 @@ extension HTTPError {
   /// before they are shown.
   public var problemDetails: ProblemDetails? {
     guard let response, response.contentType?.essence == "application/problem+json" else { return nil }
-    return try? JSONDecoder().decode(ProblemDetails.self, from: response.body)
+    return (try? JSONParser.value(of: response.body))?.object.map { ProblemDetails(members: $0) }
   }
 }

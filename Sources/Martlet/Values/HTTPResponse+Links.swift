@@ -24,79 +24,118 @@ extension HTTPResponse {
     }
   }
 
-  /// The links of the `Link` header fields, in order (RFC 8288).
+  /// The first 100 links of the `Link` header fields, in order (RFC 8288).
   ///
-  /// Links with another context (`anchor`), without a relation type or to other schemes than http and https are left
-  /// out.
-  public var links: [Link] {
-    guard let base = try? finalRequest.target.resolve(against: nil, adding: finalRequest.query) else { return [] }
-    return headers[all: "Link"].flatMap { LinkField.links($0, base: base) }
-  }
+  /// Links with another context (`anchor`), without a relation type or to other schemes than http and https are left out.
+  public var links: [Link] { links { _ in true } }
 
   /// The target of the first link with a relation type, or `nil` if there is none.
   ///
+  /// The server chooses it, and may choose another origin, or the same page again: bound what you follow.
+  ///
   /// ```swift
-  /// while let next = response.link("next") { response = try await client.get(RequestTarget(next)) }
+  /// for _ in 1...50 {
+  ///   guard let next = response.link("next"), next.host() == response.url.host() else { break }
+  ///   response = try await client.get(RequestTarget(next))
+  /// }
   /// ```
   ///
   /// - Parameter relation: The relation type, such as `next`, compared ignoring case.
   /// - Returns: The URL.
   public func link(_ relation: String) -> URL? {
     let relation = FieldSyntax.lowercased(relation)
-    return links.first { $0.relations.contains(relation) }?.url
+    return links { $0.contains(relation) }.first?.url
   }
-}
 
-/// The value of a `Link` header field (RFC 8288 §3, appendix B.2).
-enum LinkField {
-  static func links(_ value: String, base: AbsoluteURL) -> [HTTPResponse.Link] {
-    var links: [HTTPResponse.Link] = []
-    var rest = value[...].utf8
-    while let start = rest.firstIndex(of: 0x3C), let end = rest[start...].firstIndex(of: 0x3E) {
-      let target = String(Substring(rest[rest.index(after: start)..<end]))
-      rest = rest[rest.index(after: end)...]
-      let stop = endOfLink(rest)
-      let parameters = parameters(rest[..<stop])
-      rest = rest[stop...]
-      let relations = (parameters["rel"] ?? "").split(whereSeparator: \.isWhitespace).map { FieldSyntax.lowercased($0) }
-      guard !relations.isEmpty, parameters["anchor"] == nil,
-        let url = try? base.resolving(target, inheritingFragment: false).url
-      else { continue }
-      links.append(
-        HTTPResponse.Link(url: url, relations: relations, parameters: parameters.filter { $0.key != "rel" }))
+  private func links(_ isWanted: ([String]) -> Bool) -> [Link] {
+    guard let base = try? finalRequest.target.resolve(against: nil, adding: finalRequest.query) else { return [] }
+    var links: [Link] = []
+    for field in headers[all: "Link"] {
+      var parser = LinkParser(field)
+      while links.count < 100, let (target, parameters) = parser.next() {
+        let relations = (parameters["rel"] ?? "").utf8.split(whereSeparator: FieldSyntax.isBlank).map {
+          FieldSyntax.lowercased(Substring($0))
+        }
+        guard !relations.isEmpty, parameters["anchor"] == nil, isWanted(relations),
+          let url = try? base.resolving(target, inheritingFragment: false).url
+        else { continue }
+        links.append(Link(url: url, relations: relations, parameters: parameters.filter { $0.key != "rel" }))
+      }
     }
     return links
   }
+}
 
-  /// The comma that ends a link, outside quoted strings, or the end.
-  private static func endOfLink(_ rest: Substring.UTF8View) -> String.Index {
-    var isQuoted = false
-    var isEscaped = false
-    for index in rest.indices {
-      let octet = rest[index]
-      if isEscaped {
-        isEscaped = false
-      } else if isQuoted && octet == 0x5C {
-        isEscaped = true
-      } else if octet == 0x22 {
-        isQuoted.toggle()
-      } else if octet == 0x2C && !isQuoted {
-        return index
-      }
-    }
-    return rest.endIndex
+/// Reads the value of a `Link` header field, link by link, as leniently as RFC 8288 says (appendix B.2 to B.4).
+struct LinkParser {
+  private let octets: [UInt8]
+  private var index = 0
+
+  init(_ value: String) { octets = Array(value.utf8) }
+
+  private var octet: UInt8? { index < octets.count ? octets[index] : nil }
+
+  private mutating func skip(while matches: (UInt8) -> Bool) { while let octet, matches(octet) { index += 1 } }
+
+  private mutating func text(until ends: (UInt8) -> Bool) -> String {
+    let start = index
+    skip { !ends($0) }
+    return String(decoding: octets[start..<index], as: UTF8.self)
   }
 
-  /// By name; of several the first one counts (RFC 8288 §3.3).
-  private static func parameters(_ text: Substring.UTF8View) -> [String: String] {
+  mutating func next() -> (target: String, parameters: [String: String])? {
+    skip { FieldSyntax.isBlank($0) || $0 == 0x2C }
+    guard octet == 0x3C else { return nil }
+    index += 1
+    let target = text { $0 == 0x3E }
+    guard octet == 0x3E else { return nil }
+    index += 1
+    let parameters = parameters()
+    skip { $0 != 0x2C }
+    return (target, parameters)
+  }
+
+  /// By name in lower case; of several with one name the first counts, and `title*` before `title`.
+  private mutating func parameters() -> [String: String] {
     var parameters: [String: String] = [:]
-    for part in FieldSyntax.split(text, at: 0x3B) {
-      let equals = part.firstIndex(of: 0x3D) ?? part.endIndex
-      let name = FieldSyntax.lowercased(Substring(FieldSyntax.trimmed(part[..<equals])))
-      var value = equals == part.endIndex ? part[equals...] : FieldSyntax.trimmed(part[part.index(after: equals)...])
-      let text = FieldSyntax.readQuotedString(from: &value) ?? String(Substring(value))
-      if !name.isEmpty, parameters[name] == nil { parameters[name] = text }
+    while true {
+      skip(while: FieldSyntax.isBlank)
+      guard octet == 0x3B else { break }
+      index += 1
+      skip(while: FieldSyntax.isBlank)
+      var name = FieldSyntax.lowercased(text { [0x3D, 0x3B, 0x2C, 0x20, 0x09].contains($0) })
+      skip(while: FieldSyntax.isBlank)
+      var value = ""
+      if octet == 0x3D {
+        index += 1
+        skip(while: FieldSyntax.isBlank)
+        value = octet == 0x22 ? quoted() : String(FieldSyntax.trimmed(text { $0 == 0x3B || $0 == 0x2C }))
+      }
+      if name.hasSuffix("*") {
+        guard let decoded = ContentDisposition.extendedValue(value[...].utf8) else { continue }
+        name.removeLast()
+        parameters[name] = decoded
+      } else if !name.isEmpty, parameters[name] == nil {
+        parameters[name] = value
+      }
     }
     return parameters
+  }
+
+  /// A quoted string, which the end of the value ends, too.
+  private mutating func quoted() -> String {
+    index += 1
+    var text: [UInt8] = []
+    while let next = octet, next != 0x22 {
+      index += 1
+      if next == 0x5C, let escaped = octet {
+        text.append(escaped)
+        index += 1
+      } else {
+        text.append(next)
+      }
+    }
+    index += octet == nil ? 0 : 1
+    return String(decoding: text, as: UTF8.self)
   }
 }

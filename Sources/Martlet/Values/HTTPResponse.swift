@@ -177,7 +177,7 @@ public struct HTTPResponse: Sendable {
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/decoding``, naming the place in the document.
   public func json<T: Decodable>(_ type: T.Type = T.self, decoder: JSONDecoder? = nil) throws -> T {
     do {
-      return try (decoder ?? self.decoder ?? JSONDecoder()).decode(type, from: body)
+      return try DecodingProblem.decode(type, from: body, with: decoder ?? self.decoder ?? JSONDecoder())
     } catch {
       throw HTTPError(
         .decoding,
@@ -195,8 +195,15 @@ enum DecodingProblem {
     return first == UInt8(ascii: "<") ? "it is HTML or XML, such as the page of a proxy or of a sign-in" : nil
   }
 
-  /// One line of what `JSONDecoder` found wrong, with the path to it and without any of the document.
+  /// Decodes JSON; a ``JSONValue`` with a parser of its own, whose time is bounded.
+  static func decode<T: Decodable>(_ type: T.Type, from data: Data, with decoder: JSONDecoder) throws -> T {
+    if type == JSONValue.self, let value = try JSONParser.value(of: data) as? T { return value }
+    return try decoder.decode(type, from: data)
+  }
+
+  /// One line of what is wrong with the JSON, with the path to it and without any of the document.
   static func describe(_ error: any Error) -> String {
+    if let problem = error as? JSONParser.Problem { return problem.message }
     func path(_ context: DecodingError.Context) -> String {
       let keys = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
       return keys.isEmpty ? "the top level" : InvalidInput.printable(keys)

@@ -9,14 +9,16 @@ import Foundation
 /// print(order["name"].string ?? "?", order["tags"][1].string ?? "?")
 /// ```
 ///
-/// ``HTTPResponse/json(_:decoder:)`` decodes it: `try response.json(JSONValue.self)`. For an object whose members have
-/// types, a `Decodable` type is safer.
-@frozen public enum JSONValue: Sendable, Hashable {
+/// A value that is no literal is wrapped: `["name": .string(name), "age": .integer(age)]`.
+///
+/// ``HTTPResponse/json(_:decoder:)`` decodes it: `try response.json(JSONValue.self)`, up to 128 levels deep. Of members with
+/// the same name the last one counts. For an object whose members have types, a `Decodable` type is safer.
+@frozen public enum JSONValue: Sendable {
   /// `null`.
   case null
   /// `true` or `false`.
   case bool(Bool)
-  /// A number without a fraction that fits into 64 bits.
+  /// A number without a fraction that fits into `Int`.
   case integer(Int)
   /// Any other number.
   case number(Double)
@@ -77,27 +79,86 @@ extension JSONValue {
   public var object: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
 }
 
+extension JSONValue: Hashable {
+  /// Whether both are the same value; 1 and 1.0 are.
+  ///
+  /// - Parameters:
+  ///   - left: A value.
+  ///   - right: Another one.
+  /// - Returns: Whether they are.
+  public static func == (left: JSONValue, right: JSONValue) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.bool(let left), .bool(let right)): left == right
+    case (.integer(let left), .integer(let right)): left == right
+    case (.number(let left), .number(let right)): left == right
+    case (.integer(let integer), .number(let number)), (.number(let number), .integer(let integer)):
+      Int(exactly: number) == integer
+    case (.string(let left), .string(let right)): left == right
+    case (.array(let left), .array(let right)): left == right
+    case (.object(let left), .object(let right)): left == right
+    default: false
+    }
+  }
+
+  /// Hashes the value.
+  ///
+  /// - Parameter hasher: The hasher.
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .bool(let value): hasher.combine(value)
+    case .integer(let value): hasher.combine(value)
+    case .number(let value):
+      if let integer = Int(exactly: value) { hasher.combine(integer) } else { hasher.combine(value) }
+    case .string(let value): hasher.combine(value)
+    case .array(let elements): hasher.combine(elements)
+    case .object(let members): hasher.combine(members)
+    }
+  }
+}
+
 extension JSONValue: Codable {
-  /// Decodes any JSON value.
+  private struct Name: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  /// Decodes any JSON value, for a member of a type of yours.
   ///
   /// - Parameter decoder: The decoder.
-  /// - Throws: `DecodingError` for what is no JSON value.
+  /// - Throws: `DecodingError` for a number that is too large, and for what is nested more than 64 deep.
   public init(from decoder: any Decoder) throws {
+    guard decoder.codingPath.count < 64 else {
+      throw DecodingError.dataCorrupted(
+        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "it is nested more than 64 deep"))
+    }
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
       self = .null
+    } else if let value = try? container.decode(String.self) {
+      self = .string(value)
     } else if let value = try? container.decode(Bool.self) {
       self = .bool(value)
     } else if let value = try? container.decode(Int.self) {
       self = .integer(value)
     } else if let value = try? container.decode(Double.self) {
       self = .number(value)
-    } else if let value = try? container.decode(String.self) {
-      self = .string(value)
-    } else if let elements = try? container.decode([JSONValue].self) {
-      self = .array(elements)
+    } else if var elements = try? decoder.unkeyedContainer() {
+      var values: [JSONValue] = []
+      while !elements.isAtEnd { values.append(try elements.decodeNil() ? .null : elements.decode(JSONValue.self)) }
+      self = .array(values)
     } else {
-      self = .object(try container.decode([String: JSONValue].self))
+      let members = try decoder.container(keyedBy: Name.self)
+      var values: [String: JSONValue] = [:]
+      for name in members.allKeys {
+        values[name.stringValue] =
+          try members.decodeNil(forKey: name) ? .null : members.decode(JSONValue.self, forKey: name)
+      }
+      self = .object(values)
     }
   }
 

@@ -91,6 +91,16 @@
           for name in ContentDisposition.filenames(prefix + text) { _ = SafeFilename.make(of: name) }
         }
       },
+      Reader("links", lists + ["<", ">", "<a>;rel=a,", "<>;rel=a;rel=a,"]) { text in
+        var parser = LinkParser(text)
+        while let link = parser.next() { _ = link.parameters["rel"] }
+        _ = HTTPResponse(status: .ok, headers: ["Link": text], request: .get("http://h/a?b")).links
+      },
+      Reader("JSON of any shape", json + ["[\"\",", "\"\\u", "\"é"]) { text in
+        for prefix in ["", "[", "\"", String(repeating: "[", count: 100)] {
+          _ = try? JSONParser.value(of: Data((prefix + text).utf8))
+        }
+      },
       Reader("file names", texts) { _ = SafeFilename.make(of: $0) },
       Reader("Set-Cookie", lists + ["; Expires=", "; Path=/a", "; Domain=.a"]) { text in
         for prefix in ["", "a=b;"] { _ = SetCookie(prefix + text, now: now) }

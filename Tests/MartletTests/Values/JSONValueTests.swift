@@ -1,6 +1,7 @@
 import Foundation
-import Martlet
 import Testing
+
+@testable import Martlet
 
 @Suite struct JSONValueTests {
   private static func decoded(_ text: String) throws -> JSONValue {
@@ -9,7 +10,9 @@ import Testing
 
   private static let rows: [(text: String, value: JSONValue)] = [
     ("null", nil), ("true", true), ("false", false), ("0", 0), ("1", 1), ("-7", -7),
-    ("9223372036854775807", .integer(.max)), ("1.5", 1.5), ("1e300", .number(1e300)), ("\"\"", ""),
+    ("9223372036854775807", .integer(.max)), ("1.5", 1.5), ("1e300", .number(1e300)), ("\"\"", ""), ("1.0", 1),
+    ("-0", 0), ("1E+2", 100), ("[[], {}]", [[], [:]]),
+    ("\"\\u00fc\\n\\ud83d\\ude00\\/\"", "ü\n😀/"), (" [ null , 1 ] ", [nil, 1]), ("{\"a\": null}", ["a": nil]),
     ("\"ü\"", "ü"), ("[]", []), ("{}", [:]), ("[1, \"a\", null, [true]]", [1, "a", nil, [true]]),
     ("{\"a\": {\"b\": [1.5]}}", ["a": ["b": [1.5]]]),
   ]
@@ -18,14 +21,57 @@ import Testing
   func `decodes each kind of value, and encodes it again`(_ row: (text: String, value: JSONValue)) throws {
     let value = try Self.decoded(row.text)
     #expect(value == row.value)
+    #expect(value.hashValue == row.value.hashValue)
+    #expect(try JSONParser.value(of: Data(row.text.utf8)) == row.value)
 
     let encoded = try JSONEncoder().encode(value)
     #expect(try JSONDecoder().decode(JSONValue.self, from: encoded) == value)
   }
 
-  @Test(arguments: ["", "nul", "[1,", "{\"a\"}", "1 2", "'a'"])
+  @Test(arguments: [
+    "", "nul", "[1,", "[1,]", "{\"a\"}", "{\"a\":1,}", "{1:2}", "1 2", "'a'", "01", "1.", ".5", "+1", "1e", "-",
+    "1e999",
+    "\"", "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\\udc00\"", "\"\t\"", "[1e999]", "tru", "nullx",
+  ])
   func `refuses what is no JSON`(_ text: String) {
-    #expect(throws: DecodingError.self) { try Self.decoded(text) }
+    #expect(throws: JSONParser.Problem.self) { try JSONParser.value(of: Data(text.utf8)) }
+  }
+
+  @Test func `refuses a string that is no UTF-8`() {
+    #expect(throws: JSONParser.Problem.self) { try JSONParser.value(of: Data([0x22, 0xFF, 0x22])) }
+  }
+
+  /// The decoder of Foundation would take minutes for each.
+  @Test func `hostile texts are read in time that grows with their length`() throws {
+    let deep = String(repeating: "[", count: 128)
+    let many = deep + Array(repeating: "\"\"", count: 200_000).joined(separator: ",")
+
+    #expect(throws: JSONParser.Problem.self) { try JSONParser.value(of: Data(many.utf8)) }
+    #expect(throws: JSONParser.Problem.self) {
+      try JSONParser.value(of: Data(String(repeating: "[", count: 1_000_000).utf8))
+    }
+    let value = try JSONParser.value(of: Data((many + String(repeating: "]", count: 128)).utf8))
+    #expect(value[0][0][0].array != nil)
+  }
+
+  @Test func `a member of another type is limited in its depth`() throws {
+    struct Order: Decodable { var extra: JSONValue }
+    func text(_ depth: Int) -> Data {
+      Data(("{\"extra\":" + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "}").utf8)
+    }
+
+    #expect(try JSONDecoder().decode(Order.self, from: text(50)).extra.array?.count == 1)
+    #expect(throws: DecodingError.self) { try JSONDecoder().decode(Order.self, from: text(100)) }
+  }
+
+  @Test func `a response and an event read values with bounded work`() throws {
+    let text = String(repeating: "[", count: 200)
+    let response = HTTPResponse(status: .ok, body: Data(text.utf8))
+
+    let error = #expect(throws: HTTPError.self) { try response.json(JSONValue.self) }
+    #expect(error?.kind == .decoding && error?.message.contains("128 deep") == true)
+    #expect(throws: HTTPError.self) { try ServerSentEvents.Event(data: text).json(JSONValue.self) }
+    #expect(try ServerSentEvents.Event(data: "[1]").json(JSONValue.self) == [1])
   }
 
   @Test func `keeps a number beyond 64 bits as well as it can`() throws {
@@ -52,7 +98,7 @@ import Testing
 
   @Test func `is a body as a literal of mixed types`() throws {
     let name = "Ada"
-    let body = HTTPBody.json(["name": "\(name)", "age": 36, "tags": ["a"], "boss": nil])
+    let body = HTTPBody.json(["name": .string(name), "age": 36, "tags": ["a"], "boss": nil])
 
     #expect(body.contentType == "application/json")
     #expect(body.length == 48)

@@ -32,12 +32,14 @@ import Testing
     (#" ,, </a> ; REL = "next" ; title="x, y; z>" "#, "next https://api.example/a"),
     (#"</a;b,c>; rel=next"#, "next https://api.example/a;b,c"),
     (#"</a>; title="a \" , </x>; rel=no"; rel=next"#, "next https://api.example/a"),
-    (#"</a>; rel=next; rel=last"#, "next https://api.example/a"),
+    (#"</a>; rel=next; rel=last"#, "next https://api.example/a"), (#"</a>; rel="next"#, "next https://api.example/a"),
+    (#"</a>x; rel=no, </b>; rel=next"#, "next https://api.example/b"),
   ])
   func `reads what servers write`(_ field: String, _ link: String) { #expect(Self.links(field) == [link]) }
 
   @Test(arguments: [
     "", "next", "<", "</a", "</a>", "</a>; rel", #"</a>; rel="""#, "</a>; title=x", "</a>; rel=next; anchor=\"/b\"",
+    "junk=\"</x>; rel=next\"", "</a> rel=next",
     "<mailto:a@b.example>; rel=next", "<javascript:1>; rel=next", "<http://[>; rel=next",
   ])
   func `leaves out what is no link of this response`(_ field: String) { #expect(Self.links(field) == []) }
@@ -50,9 +52,20 @@ import Testing
     #expect(response.links[0].parameters == ["title": "A", "type": "text/html"])
   }
 
-  @Test func `many brackets take no longer than their number`() {
-    let field = String(repeating: "<", count: 60_000) + String(repeating: "</a>", count: 10_000)
+  @Test func `a quote inside a value is a part of it`() {
+    #expect(
+      Self.links(#"</a>; title=5" disk; rel=next, </b>; rel=prev"#) == [
+        "next https://api.example/a", "prev https://api.example/b",
+      ])
+  }
 
-    #expect(Self.links(field).isEmpty)
+  @Test func `an extended parameter is decoded, and comes before the plain one`() {
+    let response = Self.response(["</a>; rel=next; title=euro; title*=UTF-8''%e2%82%ac; hint*=broken"])
+
+    #expect(response.links.first?.parameters == ["title": "€"])
+  }
+
+  @Test func `there are a hundred links at most`() {
+    #expect(Self.response([String(repeating: "</a>; rel=a, ", count: 5_000)]).links.count == 100)
   }
 }

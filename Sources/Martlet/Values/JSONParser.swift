@@ -1,0 +1,183 @@
+import Foundation
+
+/// Reads a JSON text of any shape (RFC 8259), in time that grows with its length only.
+///
+/// `JSONDecoder` has to be asked for one type after the other, and makes an error with the whole path for each that does not
+/// fit: a text of some kilobytes can keep it busy for minutes.
+struct JSONParser {
+  struct Problem: Error {
+    let message: String
+  }
+
+  static let maximumDepth = 128
+
+  private let bytes: [UInt8]
+  private var index = 0
+  private var depth = 0
+
+  /// Reads a whole text.
+  static func value(of data: Data) throws(Problem) -> JSONValue {
+    var parser = JSONParser(bytes: Array(data))
+    if parser.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.index = 3 }
+    let value = try parser.value()
+    parser.skipBlanks()
+    guard parser.index == parser.bytes.count else { throw parser.problem("there is something after the value") }
+    return value
+  }
+
+  private init(bytes: [UInt8]) { self.bytes = bytes }
+
+  private func problem(_ message: String) -> Problem { Problem(message: "\(message), at byte \(index)") }
+
+  private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
+
+  private mutating func skipBlanks() {
+    while let octet = next, octet == 0x20 || octet == 0x0A || octet == 0x0D || octet == 0x09 { index += 1 }
+  }
+
+  /// Moves past an octet if it is the next one but for blanks.
+  private mutating func take(_ octet: UInt8) -> Bool {
+    skipBlanks()
+    guard next == octet else { return false }
+    index += 1
+    return true
+  }
+
+  private mutating func value() throws(Problem) -> JSONValue {
+    skipBlanks()
+    switch next {
+    case UInt8(ascii: "{"), UInt8(ascii: "["):
+      guard depth < Self.maximumDepth else { throw problem("it is nested more than \(Self.maximumDepth) deep") }
+      depth += 1
+      let value = next == UInt8(ascii: "{") ? try object() : try array()
+      depth -= 1
+      return value
+    case UInt8(ascii: "\""): return .string(try string())
+    case UInt8(ascii: "t"): return try word("true", .bool(true))
+    case UInt8(ascii: "f"): return try word("false", .bool(false))
+    case UInt8(ascii: "n"): return try word("null", .null)
+    case nil: throw problem("it ends where a value should be")
+    default: return try number()
+    }
+  }
+
+  private mutating func object() throws(Problem) -> JSONValue {
+    index += 1
+    var members: [String: JSONValue] = [:]
+    if take(UInt8(ascii: "}")) { return .object(members) }
+    repeat {
+      skipBlanks()
+      guard next == UInt8(ascii: "\"") else { throw problem("there is no name of a member") }
+      let name = try string()
+      guard take(UInt8(ascii: ":")) else { throw problem("there is no colon after a name") }
+      members[name] = try value()
+    } while take(UInt8(ascii: ","))
+    guard take(UInt8(ascii: "}")) else { throw problem("an object does not end") }
+    return .object(members)
+  }
+
+  private mutating func array() throws(Problem) -> JSONValue {
+    index += 1
+    var elements: [JSONValue] = []
+    if take(UInt8(ascii: "]")) { return .array(elements) }
+    repeat { elements.append(try value()) } while take(UInt8(ascii: ","))
+    guard take(UInt8(ascii: "]")) else { throw problem("an array does not end") }
+    return .array(elements)
+  }
+
+  private mutating func word(_ word: String, _ value: JSONValue) throws(Problem) -> JSONValue {
+    guard bytes[index...].starts(with: word.utf8) else { throw problem("there is no value") }
+    index += word.utf8.count
+    return value
+  }
+
+  private mutating func number() throws(Problem) -> JSONValue {
+    let start = index
+    var isInteger = true
+    if next == UInt8(ascii: "-") { index += 1 }
+    if next == UInt8(ascii: "0") { index += 1 } else { try digits() }
+    if next == UInt8(ascii: ".") {
+      isInteger = false
+      index += 1
+      try digits()
+    }
+    if next == UInt8(ascii: "e") || next == UInt8(ascii: "E") {
+      isInteger = false
+      index += 1
+      if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { index += 1 }
+      try digits()
+    }
+    let text = String(decoding: bytes[start..<index], as: UTF8.self)
+    if isInteger, let value = Int(text) { return .integer(value) }
+    guard let value = Double(text), value.isFinite else { throw problem("a number is too large") }
+    return .number(value)
+  }
+
+  private mutating func digits() throws(Problem) {
+    let start = index
+    while let octet = next, 0x30...0x39 ~= octet { index += 1 }
+    guard index > start else { throw problem("there is no value") }
+  }
+
+  private mutating func string() throws(Problem) -> String {
+    index += 1
+    var octets: [UInt8] = []
+    while let octet = next {
+      index += 1
+      switch octet {
+      case UInt8(ascii: "\""):
+        guard let text = String(validating: octets, as: UTF8.self) else { throw problem("a string is no UTF-8") }
+        return text
+      case UInt8(ascii: "\\"): try escape(into: &octets)
+      case 0..<0x20: throw problem("a string has a control character")
+      default: octets.append(octet)
+      }
+    }
+    throw problem("a string does not end")
+  }
+
+  private mutating func escape(into octets: inout [UInt8]) throws(Problem) {
+    guard let octet = next else { throw problem("a string does not end") }
+    index += 1
+    switch octet {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): octets.append(octet)
+    case UInt8(ascii: "b"): octets.append(0x08)
+    case UInt8(ascii: "f"): octets.append(0x0C)
+    case UInt8(ascii: "n"): octets.append(0x0A)
+    case UInt8(ascii: "r"): octets.append(0x0D)
+    case UInt8(ascii: "t"): octets.append(0x09)
+    case UInt8(ascii: "u"):
+      var code = UInt32(try unit())
+      if 0xD800...0xDBFF ~= code {
+        guard next == UInt8(ascii: "\\"), index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "u") else {
+          throw problem("a string has half a character")
+        }
+        index += 2
+        let low = UInt32(try unit())
+        guard 0xDC00...0xDFFF ~= low else { throw problem("a string has half a character") }
+        code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+      }
+      guard let scalar = Unicode.Scalar(code) else { throw problem("a string has half a character") }
+      octets.append(contentsOf: String(scalar).utf8)
+    default: throw problem("a string has an unknown escape")
+    }
+  }
+
+  /// Four hexadecimal digits.
+  private mutating func unit() throws(Problem) -> UInt16 {
+    guard index + 4 <= bytes.count else { throw problem("a string does not end") }
+    var value: UInt16 = 0
+    for octet in bytes[index..<index + 4] {
+      let digit: UInt8
+      switch octet {
+      case 0x30...0x39: digit = octet - 0x30
+      case 0x41...0x46: digit = octet - 0x37
+      case 0x61...0x66: digit = octet - 0x57
+      default: throw problem("a string has an unknown escape")
+      }
+      value = value << 4 | UInt16(digit)
+    }
+    index += 4
+    return value
+  }
+}
