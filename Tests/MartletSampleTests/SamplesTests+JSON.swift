@@ -9,17 +9,17 @@ extension SamplesTests {
     let client = Self.client(transport)
     let title = "book"
 
-    let answer = try await client.post("/orders", body: .json(["item": .string(title), "count": 2, "gift": nil]))
+    let answer = try await client.post("/orders", body: .json(["item": .string(title), "count": 2, "gift": .null]))
     let order = try answer.json(JSONValue.self)
     print(order["id"].int ?? 0, order["lines"][0]["title"].string ?? "no title")
 
     #expect(order["lines"][0]["title"].string == "a book")
     let sent = try #require(await transport.requests.first?.bodyData())
-    #expect(try JSONDecoder().decode(JSONValue.self, from: sent) == ["item": "book", "count": 2, "gift": nil])
+    #expect(try JSONDecoder().decode(JSONValue.self, from: sent) == ["item": "book", "count": 2, "gift": .null])
   }
 
   @Test func `reads members of a value, and null for what is missing`() {
-    let order: JSONValue = ["name": "Ada", "age": 36, "tags": ["a", "b"], "boss": nil]
+    let order: JSONValue = ["name": "Ada", "age": 36, "tags": ["a", "b"], "boss": .null]
     print(order["name"].string ?? "?", order["tags"][1].string ?? "?")
 
     #expect(order["tags"][1].string == "b")

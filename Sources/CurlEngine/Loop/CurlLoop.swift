@@ -318,7 +318,7 @@ final class CurlLoop {
       // A used handle may have kept a buffer, and libcurl sets up no handle with a buffer anew. What fails with a new
       // one fails for good.
       handle.transfer = nil
-      handles[handle.easy] = nil
+      handles.removeValue(forKey: handle.easy)
       guard isNew else { continue }
       exclusive.giveBack(transfer)
       _ = transfer.completed(CurlTransfer.Result(code: code, text: handle.error, isReused: false))
@@ -365,7 +365,11 @@ final class CurlLoop {
     answer.forget(handle.transfer)
     handle.release()
     running -= 1
-    if isClean && free.count < Self.maximumFree { free.append(handle) } else { handles[handle.easy] = nil }
+    if isClean && free.count < Self.maximumFree {
+      free.append(handle)
+    } else {
+      handles.removeValue(forKey: handle.easy)
+    }
   }
 
   /// Ends a connection that libcurl takes for an idle one; it sees the end before it uses it again.

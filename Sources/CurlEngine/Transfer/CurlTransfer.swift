@@ -338,7 +338,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   /// - Returns: Whether libcurl has to go on.
   func drained() -> Bool {
     guard let body, !isEnded else {
-      life.isAbandoned()
+      life.readerHasLeft()
       return false
     }
     switch life.drained(Swift.Result { () throws(ResponseHeadReader.Problem) in try body.resume() }) {

@@ -204,7 +204,7 @@ extension TransferLife {
   }
 
   /// Nobody reads any more.
-  mutating func isAbandoned() { isLingering = false }
+  mutating func readerHasLeft() { isLingering = false }
 }
 
 // MARK: The end

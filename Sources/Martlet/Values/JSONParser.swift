@@ -21,7 +21,7 @@ struct JSONParser {
     if parser.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.index = 3 }
     let value = try parser.value()
     parser.skipBlanks()
-    guard parser.index == parser.bytes.count else { throw parser.problem("there is something after the value") }
+    guard parser.index == parser.bytes.count else { throw parser.problem("unexpected data after the value") }
     return value
   }
 
@@ -47,7 +47,7 @@ struct JSONParser {
     skipBlanks()
     switch next {
     case UInt8(ascii: "{"), UInt8(ascii: "["):
-      guard depth < Self.maximumDepth else { throw problem("it is nested more than \(Self.maximumDepth) deep") }
+      guard depth < Self.maximumDepth else { throw problem("nesting is deeper than \(Self.maximumDepth) levels") }
       depth += 1
       let value = next == UInt8(ascii: "{") ? try object() : try array()
       depth -= 1
@@ -56,7 +56,7 @@ struct JSONParser {
     case UInt8(ascii: "t"): return try word("true", .bool(true))
     case UInt8(ascii: "f"): return try word("false", .bool(false))
     case UInt8(ascii: "n"): return try word("null", .null)
-    case nil: throw problem("it ends where a value should be")
+    case nil: throw problem("unexpected end")
     default: return try number()
     }
   }
@@ -67,12 +67,12 @@ struct JSONParser {
     if take(UInt8(ascii: "}")) { return .object(members) }
     repeat {
       skipBlanks()
-      guard next == UInt8(ascii: "\"") else { throw problem("there is no name of a member") }
+      guard next == UInt8(ascii: "\"") else { throw problem("expected the name of a member") }
       let name = try string()
-      guard take(UInt8(ascii: ":")) else { throw problem("there is no colon after a name") }
+      guard take(UInt8(ascii: ":")) else { throw problem("expected a colon") }
       members[name] = try value()
     } while take(UInt8(ascii: ","))
-    guard take(UInt8(ascii: "}")) else { throw problem("an object does not end") }
+    guard take(UInt8(ascii: "}")) else { throw problem("expected a comma or the end of the object") }
     return .object(members)
   }
 
@@ -81,12 +81,12 @@ struct JSONParser {
     var elements: [JSONValue] = []
     if take(UInt8(ascii: "]")) { return .array(elements) }
     repeat { elements.append(try value()) } while take(UInt8(ascii: ","))
-    guard take(UInt8(ascii: "]")) else { throw problem("an array does not end") }
+    guard take(UInt8(ascii: "]")) else { throw problem("expected a comma or the end of the array") }
     return .array(elements)
   }
 
   private mutating func word(_ word: String, _ value: JSONValue) throws(Problem) -> JSONValue {
-    guard bytes[index...].starts(with: word.utf8) else { throw problem("there is no value") }
+    guard bytes[index...].starts(with: word.utf8) else { throw problem("expected a value") }
     index += word.utf8.count
     return value
   }
@@ -109,14 +109,14 @@ struct JSONParser {
     }
     let text = String(decoding: bytes[start..<index], as: UTF8.self)
     if isInteger, let value = Int(text) { return .integer(value) }
-    guard let value = Double(text), value.isFinite else { throw problem("a number is too large") }
+    guard let value = Double(text), value.isFinite else { throw problem("number out of range") }
     return .number(value)
   }
 
   private mutating func digits() throws(Problem) {
     let start = index
     while let octet = next, 0x30...0x39 ~= octet { index += 1 }
-    guard index > start else { throw problem("there is no value") }
+    guard index > start else { throw problem("expected a digit") }
   }
 
   private mutating func string() throws(Problem) -> String {
@@ -126,18 +126,18 @@ struct JSONParser {
       index += 1
       switch octet {
       case UInt8(ascii: "\""):
-        guard let text = String(validating: octets, as: UTF8.self) else { throw problem("a string is no UTF-8") }
+        guard let text = String(validating: octets, as: UTF8.self) else { throw problem("invalid UTF-8 in a string") }
         return text
       case UInt8(ascii: "\\"): try escape(into: &octets)
-      case 0..<0x20: throw problem("a string has a control character")
+      case 0..<0x20: throw problem("control character in a string")
       default: octets.append(octet)
       }
     }
-    throw problem("a string does not end")
+    throw problem("unterminated string")
   }
 
   private mutating func escape(into octets: inout [UInt8]) throws(Problem) {
-    guard let octet = next else { throw problem("a string does not end") }
+    guard let octet = next else { throw problem("unterminated string") }
     index += 1
     switch octet {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): octets.append(octet)
@@ -150,22 +150,22 @@ struct JSONParser {
       var code = UInt32(try unit())
       if 0xD800...0xDBFF ~= code {
         guard next == UInt8(ascii: "\\"), index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "u") else {
-          throw problem("a string has half a character")
+          throw problem("lone surrogate in a string")
         }
         index += 2
         let low = UInt32(try unit())
-        guard 0xDC00...0xDFFF ~= low else { throw problem("a string has half a character") }
+        guard 0xDC00...0xDFFF ~= low else { throw problem("lone surrogate in a string") }
         code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
       }
-      guard let scalar = Unicode.Scalar(code) else { throw problem("a string has half a character") }
+      guard let scalar = Unicode.Scalar(code) else { throw problem("lone surrogate in a string") }
       octets.append(contentsOf: String(scalar).utf8)
-    default: throw problem("a string has an unknown escape")
+    default: throw problem("invalid escape in a string")
     }
   }
 
   /// Four hexadecimal digits.
   private mutating func unit() throws(Problem) -> UInt16 {
-    guard index + 4 <= bytes.count else { throw problem("a string does not end") }
+    guard index + 4 <= bytes.count else { throw problem("unterminated string") }
     var value: UInt16 = 0
     for octet in bytes[index..<index + 4] {
       let digit: UInt8
@@ -173,7 +173,7 @@ struct JSONParser {
       case 0x30...0x39: digit = octet - 0x30
       case 0x41...0x46: digit = octet - 0x37
       case 0x61...0x66: digit = octet - 0x57
-      default: throw problem("a string has an unknown escape")
+      default: throw problem("invalid escape in a string")
       }
       value = value << 4 | UInt16(digit)
     }

@@ -5,11 +5,11 @@ import Foundation
 /// Write one as a literal, and read one with subscripts, which give ``null`` for what is missing:
 ///
 /// ```swift
-/// let order: JSONValue = ["name": "Ada", "age": 36, "tags": ["a", "b"], "boss": nil]
+/// let order: JSONValue = ["name": "Ada", "age": 36, "tags": ["a", "b"], "boss": .null]
 /// print(order["name"].string ?? "?", order["tags"][1].string ?? "?")
 /// ```
 ///
-/// A value that is no literal is wrapped: `["name": .string(name), "age": .integer(age)]`.
+/// `null` is written ``null``, and a value that is no literal is wrapped: `["name": .string(name), "age": .integer(age)]`.
 ///
 /// ``HTTPResponse/json(_:decoder:)`` decodes it: `try response.json(JSONValue.self)`, up to 128 levels deep. Of members with
 /// the same name the last one counts. For an object whose members have types, a `Decodable` type is safer.
@@ -134,7 +134,7 @@ extension JSONValue: Codable {
   public init(from decoder: any Decoder) throws {
     guard decoder.codingPath.count < 64 else {
       throw DecodingError.dataCorrupted(
-        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "it is nested more than 64 deep"))
+        DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "nesting is deeper than 64 levels"))
     }
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
@@ -180,15 +180,10 @@ extension JSONValue: Codable {
   }
 }
 
-extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation, ExpressibleByArrayLiteral,
   ExpressibleByDictionaryLiteral
 {
-  /// Makes ``null``.
-  ///
-  /// - Parameter nilLiteral: Nothing.
-  public init(nilLiteral: ()) { self = .null }
-
   /// Makes a Boolean value.
   ///
   /// - Parameter value: The value.

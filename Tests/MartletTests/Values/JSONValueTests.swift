@@ -9,11 +9,11 @@ import Testing
   }
 
   private static let rows: [(text: String, value: JSONValue)] = [
-    ("null", nil), ("true", true), ("false", false), ("0", 0), ("1", 1), ("-7", -7),
+    ("null", .null), ("true", true), ("false", false), ("0", 0), ("1", 1), ("-7", -7),
     ("9223372036854775807", .integer(.max)), ("1.5", 1.5), ("1e300", .number(1e300)), ("\"\"", ""), ("1.0", 1),
     ("-0", 0), ("1E+2", 100), ("[[], {}]", [[], [:]]),
-    ("\"\\u00fc\\n\\ud83d\\ude00\\/\"", "ü\n😀/"), (" [ null , 1 ] ", [nil, 1]), ("{\"a\": null}", ["a": nil]),
-    ("\"ü\"", "ü"), ("[]", []), ("{}", [:]), ("[1, \"a\", null, [true]]", [1, "a", nil, [true]]),
+    ("\"\\u00fc\\n\\ud83d\\ude00\\/\"", "ü\n😀/"), (" [ null , 1 ] ", [.null, 1]), ("{\"a\": null}", ["a": .null]),
+    ("\"ü\"", "ü"), ("[]", []), ("{}", [:]), ("[1, \"a\", null, [true]]", [1, "a", .null, [true]]),
     ("{\"a\": {\"b\": [1.5]}}", ["a": ["b": [1.5]]]),
   ]
 
@@ -69,7 +69,7 @@ import Testing
     let response = HTTPResponse(status: .ok, body: Data(text.utf8))
 
     let error = #expect(throws: HTTPError.self) { try response.json(JSONValue.self) }
-    #expect(error?.kind == .decoding && error?.message.contains("128 deep") == true)
+    #expect(error?.kind == .decoding && error?.message.contains("deeper than 128 levels") == true)
     #expect(throws: HTTPError.self) { try ServerSentEvents.Event(data: text).json(JSONValue.self) }
     #expect(try ServerSentEvents.Event(data: "[1]").json(JSONValue.self) == [1])
   }
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test func `reads members and elements, and null for what is missing`() {
-    let value: JSONValue = ["name": "Ada", "age": 36, "ratio": 0.5, "tags": ["a", "b"], "isBoss": true, "boss": nil]
+    let value: JSONValue = ["name": "Ada", "age": 36, "ratio": 0.5, "tags": ["a", "b"], "isBoss": true, "boss": .null]
 
     #expect(value["name"].string == "Ada")
     #expect(value["age"].int == 36 && value["age"].double == 36)
@@ -98,7 +98,7 @@ import Testing
 
   @Test func `is a body as a literal of mixed types`() throws {
     let name = "Ada"
-    let body = HTTPBody.json(["name": .string(name), "age": 36, "tags": ["a"], "boss": nil])
+    let body = HTTPBody.json(["name": .string(name), "age": 36, "tags": ["a"], "boss": .null])
 
     #expect(body.contentType == "application/json")
     #expect(body.length == 48)

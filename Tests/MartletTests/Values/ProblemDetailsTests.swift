@@ -45,4 +45,12 @@ import Testing
     #expect(HTTPError(.timedOut, "x").problemDetails == nil)
     #expect(try await Self.error("{}", "Application/Problem+JSON; charset=utf-8").problemDetails != nil)
   }
+
+  /// The decoder of Foundation would take minutes, and nobody could cancel it.
+  @Test func `a hostile body is no problem details`() async throws {
+    let nested = String(repeating: "[", count: 511) + String(repeating: "\"\",", count: 21_000)
+
+    #expect(try await Self.error(nested).problemDetails == nil)
+    #expect(try await Self.error("{\"a\": \(nested)").problemDetails == nil)
+  }
 }

@@ -331,6 +331,23 @@ static const char *check(const struct message *message, const transfer *transfer
   return problem;
 }
 
+/// Takes the next transfer that has ended off libcurl, and says what was wrong with it; NULL if there is none.
+static transfer *next_ended(curl_loop *loop, const curl_loop_job *job, const char **problem) {
+  int rest = 0;
+  const struct message *message;
+  while ((message = curl.multi_info_read(loop->multi, &rest))) {
+    if (message->msg != kMessageDone) continue;
+    void *easy = message->easy;
+    transfer *transfer = NULL;
+    curl.easy_getinfo(easy, kInfoPrivate, &transfer);
+    *problem = check(message, transfer, job);
+    curl.multi_remove_handle(loop->multi, easy);
+    transfer->received = transfer->sent = 0;
+    return transfer;
+  }
+  return NULL;
+}
+
 const char *curl_loop_run(curl_loop *loop, const curl_loop_job *job, curl_loop_result *result) {
   const char *problem = NULL;
   transfer *transfers = calloc((size_t)job->concurrency, sizeof *transfers);
@@ -357,22 +374,15 @@ const char *curl_loop_run(curl_loop *loop, const curl_loop_job *job, curl_loop_r
 
   while (active && !problem && !(job->cancels && now() >= end)) {
     turn(loop, job->cancels ? end : now() + 60);
-    int rest = 0;
-    const struct message *message;
-    while ((message = curl.multi_info_read(loop->multi, &rest))) {
-      if (message->msg != kMessageDone) continue;
-      void *easy = message->easy;
-      transfer *transfer = NULL;
-      curl.easy_getinfo(easy, kInfoPrivate, &transfer);
-      const char *wrong = check(message, transfer, job);
+    const char *wrong = NULL;
+    transfer *transfer;
+    while ((transfer = next_ended(loop, job, &wrong))) {
       if (wrong) problem = wrong;
       result->requests++;
-      transfer->received = transfer->sent = 0;
-      curl.multi_remove_handle(loop->multi, easy);
       transfer->is_running = false;
       active--;
       if (problem || (job->most && begun >= job->most) || now() >= end) continue;
-      if (curl.multi_add_handle(loop->multi, easy)) continue;
+      if (curl.multi_add_handle(loop->multi, transfer->easy)) continue;
       transfer->is_running = true;
       begun++;
       active++;
@@ -417,7 +427,6 @@ static bool begin(curl_loop *loop, const curl_loop_job *job) {
       if (!transfer || !transfer->easy || prepare(loop, transfer, job, NULL)) abort();
     }
     transfer->request = request;
-    transfer->received = 0;
     if (curl.multi_add_handle(loop->multi, transfer->easy)) abort();
     request = next;
   }
@@ -432,15 +441,9 @@ static void *serve(void *user) {
     pthread_mutex_lock(&loop->lock);
     loop->is_asleep = false;
     pthread_mutex_unlock(&loop->lock);
-    int rest = 0;
-    const struct message *message;
-    while ((message = curl.multi_info_read(loop->multi, &rest))) {
-      if (message->msg != kMessageDone) continue;
-      void *easy = message->easy;
-      transfer *transfer = NULL;
-      curl.easy_getinfo(easy, kInfoPrivate, &transfer);
-      const char *problem = check(message, transfer, job);
-      curl.multi_remove_handle(loop->multi, easy);
+    const char *problem = NULL;
+    transfer *transfer;
+    while ((transfer = next_ended(loop, job, &problem))) {
       request *request = transfer->request;
       transfer->next = loop->free;
       loop->free = transfer;

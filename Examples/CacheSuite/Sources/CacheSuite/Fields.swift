@@ -33,13 +33,13 @@ struct Fields: Sendable {
     let name = name.lowercased()
     switch name {
     case "date", "expires", "last-modified", "if-modified-since", "if-unmodified-since":
-      guard let seconds = value.integer, let now = response.number("Server-Now") else { return value }
+      guard let seconds = value.int, let now = response.number("Server-Now") else { return value }
       let isOld = step["rfc850date"]?.list.contains(.string(name)) == true
       return .string(date(Date(timeIntervalSince1970: Double(now / 1000 + seconds)), isOld: isOld))
     case "location", "content-location":
       guard step.isTrue("magic_locations") else { return value }
       let base = response["Server-Base-Url"] ?? ""
-      return .string(value.text.map { $0.isEmpty ? base : "\(base)/\($0)" } ?? base)
+      return .string(value.string.map { $0.isEmpty ? base : "\(base)/\($0)" } ?? base)
     default:
       return value
     }

@@ -1,3 +1,5 @@
+import Martlet
+
 /// What came of one test, in the form of the suite's own results.
 enum Outcome: Sendable, Hashable, Codable {
   case passed

@@ -34,7 +34,7 @@ struct ResponseCheck {
   private func checkType() throws(Failure) {
     let isSetup = step.isSetup("expected_type")
     let served = fields.number("Server-Request-Count")
-    switch step["expected_type"]?.text {
+    switch step["expected_type"]?.string {
     case "cached":
       if status == 304, served == nil { return }
       let isOlder = served.map { $0 < number } ?? false
@@ -52,9 +52,9 @@ struct ResponseCheck {
       try Failure.unless(status == expected, setup: isSetup, message)
     }
     if let expected = step["expected_status"] {
-      if expected != .null { try expect(expected.integer, setup: step.isSetup("expected_status")) }
+      if expected != .null { try expect(expected.int, setup: step.isSetup("expected_status")) }
     } else if let planned = step["response_status"] {
-      try expect(planned[0].integer, setup: true)
+      try expect(planned[0].int, setup: true)
     } else if status == 999 {
       throw Failure(
         step.isSetup("expected_type") ? "Setup" : "Assertion",
@@ -67,33 +67,33 @@ struct ResponseCheck {
   private func checkFields() throws(Failure) {
     let isSetup = step.isSetup("expected_response_headers")
     for expected in step["expected_response_headers"]?.list ?? [] {
-      let name = expected.text ?? expected[0].description
+      let name = expected.string ?? expected[0].description
       let value = fields[name]
       let message = "Response \(number) header \(name) is \(value.map { "\"\($0)\"" } ?? "missing")"
-      if expected.text != nil {
+      if expected.string != nil {
         try Failure.unless(value != nil, setup: isSetup, message)
       } else if expected.list.count > 2 {
         try Failure.unless(value != nil, setup: isSetup, message)
-        switch expected[1].text {
+        switch expected[1].string {
         case "=":
           let other = expected[2].description
           try Failure.unless(value == fields[other], setup: isSetup, "\(message), should match \(other)")
         case ">":
-          let isMore = fields.number(name).map { $0 > expected[2].integer ?? .max } ?? false
+          let isMore = fields.number(name).map { $0 > expected[2].int ?? .max } ?? false
           try Failure.unless(isMore, setup: isSetup, "\(message), should be bigger than \(expected[2])")
         default:
           throw Failure("Error", "Unknown expected-header operator '\(expected[1])'")
         }
       } else {
         let wanted = Fields.expanded(name, expected[1], by: fields, in: step)
-        try Failure.unless(value == wanted.text, setup: isSetup, "\(message), not \"\(wanted)\"")
+        try Failure.unless(value == wanted.string, setup: isSetup, "\(message), not \"\(wanted)\"")
       }
     }
   }
 
   private func checkMissingFields() throws(Failure) {
     // Pairs of name and value are in the tests too, and the suite's client lets every response pass them.
-    for name in (step["expected_response_headers_missing"]?.list ?? []).compactMap(\.text) {
+    for name in (step["expected_response_headers_missing"]?.list ?? []).compactMap(\.string) {
       try Failure.unless(
         fields[name] == nil, setup: step.isSetup("expected_response_headers_missing"),
         "Response \(number) includes unexpected header \(name): \"\(fields[name] ?? "")\"")
@@ -105,10 +105,10 @@ struct ResponseCheck {
     let expected: String
     var isSetup = true
     if let text = step["expected_response_text"] {
-      guard let text = text.text else { return }
+      guard let text = text.string else { return }
       expected = text
       isSetup = step.isSetup("expected_response_text")
-    } else if let text = step["response_body"]?.text {
+    } else if let text = step["response_body"]?.string {
       expected = text
     } else {
       if status == 204 || status == 304 || step["request_method"] == .string("HEAD") { return }

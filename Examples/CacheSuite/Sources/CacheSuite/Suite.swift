@@ -1,3 +1,5 @@
+import Martlet
+
 /// One group of tests.
 struct Suite: Decodable, Sendable {
   let id: String

@@ -56,14 +56,14 @@ struct TestRun: Sendable {
 
     let state = try await client.send(.get(RequestTarget(base + "/state/" + run)), options: options)
     let seen = state.status == 200 ? try JSONDecoder().decode([JSON].self, from: state.body) : []
-    log += "seen by the server: \(seen.map { $0["request_num"]?.description ?? "?" }.joined(separator: " "))\n"
+    log += "seen by the server: \(seen.map { $0["request_num"].description }.joined(separator: " "))\n"
     try ServerCheck(steps: test.requests, responses: responses, seen: seen).run()
   }
 
   private func request(_ step: Step, number: Int, run: String, previous: Fields?) -> HTTPRequest {
     var target = "\(base)/test/\(run)"
-    if let name = step["filename"]?.text { target += "/\(name)" }
-    if let query = step["query_arg"]?.text { target += "?\(query)" }
+    if let name = step["filename"]?.string { target += "/\(name)" }
+    if let query = step["query_arg"]?.string { target += "?\(query)" }
     var headers = HTTPHeaders()
     func add(_ name: String, _ value: String) {
       headers[name] = headers[name].map { "\($0), \(value)" } ?? value
@@ -78,12 +78,12 @@ struct TestRun: Sendable {
     }
     // What the Fetch standard sends for this mode.
     if step["cache"] == .string("no-cache"), !headers.contains("Cache-Control") { add("Cache-Control", "max-age=0") }
-    if let name = step["name"]?.text { add("Test-Name", name) }
+    if let name = step["name"]?.string { add("Test-Name", name) }
     add("Test-ID", test.id)
     add("Req-Num", "\(number)")
     return HTTPRequest(
-      HTTPMethod(step["request_method"]?.text ?? "GET"), RequestTarget(target), headers: headers,
-      body: step["request_body"]?.text.map { .text($0, contentType: "text/plain;charset=UTF-8") })
+      HTTPMethod(step["request_method"]?.string ?? "GET"), RequestTarget(target), headers: headers,
+      body: step["request_body"]?.string.map { .text($0, contentType: "text/plain;charset=UTF-8") })
   }
 
   private static func lines(_ headers: HTTPHeaders) -> String {
