@@ -3,8 +3,8 @@ import CMartletShim
 
 /// What the engine's thread does: waits for sockets, time and operations, and lets libcurl work.
 ///
-/// Everything in it, and everything of libcurl, is touched under the lock of its ``CurlMailbox`` alone: by the thread,
-/// which has it whenever it does not wait, and by a caller that finds the thread asleep with nothing in flight.
+/// Everything in it, and of libcurl, is touched under the lock of its ``CurlMailbox`` alone: by the thread, which has it
+/// whenever it does not wait, and by a caller that finds the thread asleep with nothing in flight.
 final class CurlLoop {
   private static let maximumFree = 256
   private static let longestSleep: Int64 = 5_000_000
@@ -365,11 +365,8 @@ final class CurlLoop {
     answer.forget(handle.transfer)
     handle.release()
     running -= 1
-    if isClean && free.count < Self.maximumFree {
-      free.append(handle)
-    } else {
-      handles.removeValue(forKey: handle.easy)
-    }
+    if isClean && free.count < Self.maximumFree { return free.append(handle) }
+    handles.removeValue(forKey: handle.easy)
   }
 
   /// Ends a connection that libcurl takes for an idle one; it sees the end before it uses it again.
