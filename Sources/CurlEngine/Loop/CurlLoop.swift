@@ -92,8 +92,7 @@ final class CurlLoop {
     endTurn(multi)
     while performWaiting(multi) {}
     if hasEnded() { return nil }
-    // Not longer than any usual limit: else each request that its caller sends would have to wake the thread, to tell it
-    // of the limit.
+    // Not longer than any usual limit: else each request that its caller sends would have to wake the thread for its limit.
     let now = martlet_microseconds()
     let end = min(nextTime ?? .max, now + Self.longestSleep)
     sleepsUntil = end
