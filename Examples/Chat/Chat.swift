@@ -47,7 +47,7 @@ struct Chat {
       // A model may think for a while before it says the first word.
       $0.timeout.idle = .seconds(300)
     }
-    var options = RequestOptions()
+    var options = ServerSentEvents.Options()
     if let key = ProcessInfo.processInfo.environment["CHAT_KEY"] { options.credential = .token(key) }
     let messages = [Message(role: "user", content: question)]
     let request = HTTPRequest.post(RequestTarget(url), body: .json(Question(model: model, messages: messages)))

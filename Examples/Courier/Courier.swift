@@ -36,14 +36,14 @@ struct Courier {
       }
     }
     await outbox.waitUntilIdle()
-    for letter in try await outbox.deadLetters() { complain("\(letter.id) was given up: \(letter.reason)") }
+    for letter in try await outbox.deadLetters() { complain("\(letter.id) was given up: \(letter.failure)") }
     await outbox.close()
     await reports.value
   }
 
   private static func report(_ event: Outbox.Event) {
     switch event {
-    case .failed(_, let reason, let next): complain("\(reason); next try in \(next)")
+    case .failed(_, let failure, let next): complain("\(failure); next try in \(next)")
     case .problem(let error): complain("\(error)")
     case .submitted, .delivered, .died: break
     }

@@ -29,7 +29,7 @@ struct S3 {
     do {
       switch words[1] {
       case "put": try await put(URL(filePath: words[3]), to: place, client)
-      case "get": try await client.download(place, to: URL(filePath: words[3]))
+      case "get": try await client.download(.get(place), to: URL(filePath: words[3]))
       case "list": try await list(place, prefix: words[3], client)
       default: end(2, "there is put, get and list, but not \(words[1])")
       }

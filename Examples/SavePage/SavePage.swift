@@ -33,7 +33,7 @@ struct SavePage {
     var options = DownloadOptions()
     options.resume = .never  // A name is free or taken, never half of another file.
     let index = folder.appending(path: "index.html")
-    var texts = [try Text(await client.download(RequestTarget(page), to: index, download: options), isPage: true)]
+    var texts = [try Text(await client.download(.get(RequestTarget(page)), to: index, options: options), isPage: true)]
     let queue = RequestQueue(client: client, limits: .concurrent(4, perHost: 4))
     async let shown: Void = show(queue.progress)
     var names = [page: index.lastPathComponent]
@@ -42,7 +42,7 @@ struct SavePage {
     func add(_ references: [Text.Reference]) {
       for url in references.map(\.url) where url != page && !downloads.contains(where: { $0.url == url }) {
         // In a folder, the server says what a file is called; the library makes that harmless, with a number if taken.
-        downloads.append((url, queue.download(.get(RequestTarget(url)), to: folder, download: options)))
+        downloads.append((url, queue.download(.get(RequestTarget(url)), to: folder, options: options)))
       }
     }
     add(texts[0].references)

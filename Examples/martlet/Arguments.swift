@@ -61,6 +61,7 @@ struct Arguments {
       positionals.removeFirst()
       // Events are asked for: nothing is sent along unless the user says so.
       command.ignoresInput = true
+      if command.output != nil { throw UsageError("'martlet sse' has no -o: redirect its standard output") }
       return .events(SSECommand(command: try request()))
     }
     return .request(try request())
@@ -85,23 +86,16 @@ struct Arguments {
         continue
       }
       let attached = String(argument.dropFirst(index + 2))
-      if letter == "b" {
-        for cookie in try CurlOptions.cookies(try value(of: "-b", attached.isEmpty ? nil : attached)) {
-          try command.identity.read(name, cookie)
-        }
-      } else {
-        try read(name, "-\(letter)", attached.isEmpty ? nil : attached)
-      }
-      return
+      return try read(name, "-\(letter)", attached.isEmpty ? nil : attached)
     }
   }
 
   /// Reads an option, which the user may have written in another way.
   private mutating func read(_ name: String, _ spelling: String, _ attached: String?) throws(UsageError) {
     guard CurlOptions.takesValue(name) else {
-      if CurlOptions.refused[name] != nil { throw CurlOptions.problem(name) }
-      if let attached { throw UsageError("the option '\(name)' takes no value, but got '\(attached)'") }
-      return try readFlag(name, spelling)
+      guard let attached else { return try readFlag(name, spelling) }
+      guard CurlOptions.isFlag(name) else { throw CurlOptions.problem(name) }
+      throw UsageError("the option '\(name)' takes no value, but got '\(attached)'")
     }
     let value = try value(of: spelling, attached)
     switch name {
@@ -124,6 +118,7 @@ struct Arguments {
       data.append(try PostedData(name, value))
     case "--data", "--data-ascii", "--data-raw", "--data-binary": data.append(try PostedData(name, value))
     case "--form-part": parts.append(try Part(curl: value))
+    case "--form-string": parts.append(try Part(curl: value, isLiteral: true))
     case _ where Identity.options.contains(name): try command.identity.read(name, value)
     default: try command.connecting.read(name, value)
     }
@@ -143,6 +138,7 @@ struct Arguments {
     case "--include": command.includesHead = true
     case "--timing": command.showsTiming = true
     case "--no-proxy": command.connecting.isDirect = true
+    case "--http1.0", "--http1.1", "--http2": try command.connecting.read("--http", String(name.dropFirst(6)))
     case "--http2-prior-knowledge": command.connecting.version = .http2PriorKnowledge
     case _ where Identity.flags.contains(name): try command.identity.read(flag: name)
     case "--insecure": command.connecting.isInsecure = true
@@ -208,7 +204,11 @@ struct Arguments {
       case .file(let part): parts.append(part)
       case .field(let field):
         fields.append(field)
-        if case .text(let text) = field.value { parts.append(Part(name: field.name, text: text)) }
+        switch field.value {
+        case .text(let text): parts.append(Part(name: field.name, text: text))
+        case .file(let path, isJSON: false): parts.append(Part(name: field.name, contents: path))
+        case .json, .file: break
+        }
       }
     }
     command.content = try content(fields, self.parts + parts)
@@ -234,14 +234,16 @@ struct Arguments {
       if body != nil && !data.isEmpty { throw UsageError("--body and -d exclude each other") }
       return body ?? .posted(data, isJSON: isJSON)
     }
-    let hasFiles = isMultipart || parts.contains { if case .text = $0.value { false } else { true } }
+    let hasFiles = isMultipart || parts.contains { if case .file = $0.value { true } else { false } }
     if let formOption, fields.isEmpty, parts.isEmpty {
       throw UsageError("\(formOption) needs data items, such as name=text\(formHint)")
     }
     guard hasFiles || formOption != nil || !self.parts.isEmpty else { return fields.isEmpty ? .none : .json(fields) }
     for field in fields {
-      if case .json = field.value {
+      switch field.value {
+      case .json, .file(_, isJSON: true):
         throw UsageError("'\(field.name):=' makes JSON, which a form (--form) cannot carry")
+      case .text, .file: break
       }
     }
     if parts.isEmpty { return .none }

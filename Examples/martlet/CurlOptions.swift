@@ -1,52 +1,73 @@
-/// The options of curl: what they are called here, or what to write in their place.
+/// The options of curl and HTTPie: what they are called here, or what to write in their place.
 enum CurlOptions {
   /// The long names of options of one letter, curl's and our own.
   static let letters: [Character: String] = [
     "f": "--form", "v": "--verbose", "i": "--include", "h": "--help", "u": "--user", "o": "--output",
     "X": "--request", "H": "--header", "d": "--data", "F": "--form-part", "A": "--user-agent", "e": "--referer",
     "b": "--cookie", "I": "--head", "L": "--location", "k": "--insecure", "s": "--silent", "S": "--show-error",
-    "m": "--timeout", "x": "--proxy", "E": "--cert", "N": "--no-buffer", "g": "--globoff",
+    "m": "--timeout", "x": "--proxy", "E": "--cert", "N": "--no-buffer", "g": "--globoff", "c": "--save-cookies",
+    "a": "--user", "0": "--http1.0", "#": "--progress-bar", "V": "--version",
   ]
 
   /// Other names of options that mean the same.
-  static let synonyms = ["--max-time": "--timeout", "--oauth2-bearer": "--bearer"]
+  static let synonyms = [
+    "--max-time": "--timeout", "--oauth2-bearer": "--bearer", "--auth": "--user", "--cert-key": "--key",
+  ]
 
   /// The options that have a value, besides those that describe connections and identity.
   static let values: Set = [
     "--request", "--header", "--data", "--data-ascii", "--data-raw", "--data-binary", "--json", "--form-part",
-    "--user-agent", "--referer", "--url", "--body", "--timeout", "--retry", "--cache", "--output",
+    "--form-string", "--user-agent", "--referer", "--url", "--body", "--timeout", "--retry", "--cache", "--output",
+  ]
+
+  /// The options that have none, besides those.
+  static let flags: Set = [
+    "--form", "--multipart", "--ignore-stdin", "--head", "--no-follow", "--verbose", "--include", "--timing",
+    "--no-proxy", "--http1.0", "--http1.1", "--http2", "--http2-prior-knowledge", "--insecure", "--help", "--version",
   ]
 
   /// What is so here without being asked for.
   static let needless: Set = [
     "--location", "--compressed", "--silent", "--show-error", "--no-buffer", "--globoff", "--no-progress-meter",
+    "--progress-bar", "--follow", "--check-status",
   ]
 
-  /// What has another name or another way here.
+  /// What has another name or another way here; the last lines are HTTPie's, and those of our other commands.
   static let refused: [String: String] = [
     "-G": "items name==value for the query", "--get": "items name==value for the query",
     "-O": "'martlet download URL', or -o FILE", "--remote-name": "'martlet download URL', or -o FILE",
     "-J": "'martlet download URL', or -o FILE", "--remote-header-name": "'martlet download URL', or -o FILE",
     "-T": "'martlet upload FILE URL'", "--upload-file": "'martlet upload FILE URL'",
     "-C": "'martlet download URL'", "--continue-at": "'martlet download URL'",
-    "-c": "--cookie-jar FILE, which is read and written and not a cookies.txt",
     "-w": "--timing, or -i", "--write-out": "--timing, or -i",
     "-D": "-i", "--dump-header": "-i", "-n": "--user NAME", "--netrc": "--user NAME",
     "-r": "the item Range:bytes=0-99", "--range": "the item Range:bytes=0-99",
     "-z": "the item If-Modified-Since:DATE", "--time-cond": "the item If-Modified-Since:DATE",
-    "-0": "--http 1.0", "--http1.0": "--http 1.0", "--http1.1": "--http 1.1", "--http2": "--http 2",
     "--connect-timeout": "--timeout SECONDS", "--max-redirs": "--no-follow", "--noproxy": "--no-proxy",
     "--socks5": "--proxy socks5://HOST:PORT", "--socks5-hostname": "--proxy socks5://HOST:PORT",
-    "--data-urlencode": "--form and items name=text", "--form-string": "-F NAME=TEXT",
+    "--data-urlencode": "--form and items name=text", "--connect-to": "--resolve HOST:ADDRESS",
+    "-U": "--proxy http://USER:PASSWORD@HOST:PORT", "--proxy-user": "--proxy http://USER:PASSWORD@HOST:PORT",
     "--fail": "the exit code, which is 4 or 5 for such statuses", "-K": "the options themselves",
     "--config": "the options themselves", "--trace": "-v, or MARTLET_LOG=body",
+    "-j": "what items make without an option", "-p": "-v, -i or -I", "--print": "-v, -i or -I",
+    "--headers": "-I, or -i", "--raw": "--body TEXT", "--auth-type": "--basic, --digest or --bearer",
+    "--verify": "--insecure, or --cacert FILE", "--session": "--cookie-jar FILE",
+    "--download": "'martlet download URL'", "--max-redirects": "--no-follow",
+    "--pretty": "what a terminal gets, with NO_COLOR=1 without colours", "--quiet": "-o /dev/null",
+    "--segments": "'martlet download URL --segments N'", "--sha256": "'martlet download URL --sha256 DIGITS'",
+    "--resume": "'martlet download URL'", "--no-resume": "'martlet download URL --no-resume'",
+    "--field": "'martlet upload FILE URL --field NAME'", "--gzip": "'martlet upload FILE URL --gzip'",
   ]
 
-  /// The error for an option that is curl's only, or known to nobody.
+  /// The error for an option that is not ours, or known to nobody; one of a letter was found in an argument.
   static func problem(_ name: String, in argument: String? = nil) -> UsageError {
-    if let way = refused[name] { return UsageError("the option '\(name)' is curl's: here it is \(way)") }
     let place = argument.map { $0 == name ? "" : " in '\($0)'" } ?? ""
-    return UsageError("unknown option '\(name)'\(place); see martlet --help")
+    let problem = "unknown option '\(name)'\(place)"
+    if let argument, known.contains("-\(argument)") { return UsageError("\(problem); did you mean -\(argument)?") }
+    if let way = refused[name] { return UsageError("\(problem): here it is \(way)") }
+    let guess: String? = if let argument { nearest(toLetter: name, in: argument) } else { nearest(to: name) }
+    let advice = guess.map { "did you mean \($0)?" } ?? "see martlet --help"
+    return UsageError("\(problem); \(advice)")
   }
 
   /// Whether an option, also one of a letter, takes the next word if nothing is attached to it.
@@ -55,6 +76,11 @@ enum CurlOptions {
     if !word.hasPrefix("--"), word.count == 2, let letter = word.last { name = letters[letter] ?? word }
     name = synonyms[name] ?? name
     return values.contains(name) || Identity.options.contains(name) || Connecting.options.contains(name)
+  }
+
+  /// Whether an option is known and has no value.
+  static func isFlag(_ name: String) -> Bool {
+    flags.contains(name) || needless.contains(name) || Identity.flags.contains(name)
   }
 
   /// Reads `Name: value`, or `Name;` for an empty value.
@@ -67,11 +93,46 @@ enum CurlOptions {
     if value.isEmpty { throw UsageError("the header '\(text)' has no value; -H '\(name);' sends an empty one") }
     return (name, String(value))
   }
+}
 
-  /// Reads curl's list of cookies: `a=1; b=2`.
-  static func cookies(_ text: String) throws(UsageError) -> [String] {
-    guard text.contains("=") else { throw UsageError("-b '\(text)' is a file of cookies: use --cookies-txt FILE") }
-    return text.split(separator: ";").map { String($0.drop { $0 == " " }) }.filter { !$0.isEmpty }
+// MARK: Typing errors
+
+extension CurlOptions {
+  /// All long names that somebody may have meant.
+  private static let known: Set<String> = values.union(flags).union(needless).union(synonyms.keys)
+    .union(Identity.options).union(Identity.flags).union(Connecting.options)
+    .union(refused.keys.filter { $0.hasPrefix("--") }).subtracting(["--form-part"])
+
+  /// The long option that is two letters away at most, or one if it is short, or that the word is the beginning of.
+  private static func nearest(to word: String) -> String? {
+    guard (5...40).contains(word.count) else { return nil }
+    let limit = word.count == 5 ? 1 : 2
+    let ranked = known.map { name in (name.hasPrefix(word) ? 1 : distance(word, name), name) }
+    return ranked.filter { $0.0 <= limit }.min { ($0.0, $0.1) < ($1.0, $1.1) }?.1
+  }
+
+  /// The long option if a hyphen is missing before the word, or else the letter in the other case.
+  private static func nearest(toLetter name: String, in argument: String) -> String? {
+    if let long = nearest(to: "-\(argument)") { return long }
+    let other = name == name.lowercased() ? name.uppercased() : name.lowercased()
+    guard let letter = other.last, let long = letters[letter] else { return nil }
+    return "\(other) (\(long))"
+  }
+
+  /// How many letters are added, dropped or changed between two words (Levenshtein).
+  private static func distance(_ word: String, _ other: String) -> Int {
+    let target = Array(other)
+    var row = Array(0...target.count)
+    for (index, letter) in word.enumerated() {
+      var diagonal = row[0]
+      row[0] = index + 1
+      for column in target.indices {
+        let changed = diagonal + (letter == target[column] ? 0 : 1)
+        diagonal = row[column + 1]
+        row[column + 1] = min(changed, diagonal + 1, row[column] + 1)
+      }
+    }
+    return row[target.count]
   }
 }
 

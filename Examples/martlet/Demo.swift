@@ -144,7 +144,7 @@ struct Demo {
     let server = try MockServer(script: [.status(503), .status(503), .ok("third time lucky")])
     let client = HTTPClient {
       $0.baseURL = RequestTarget(server.url)
-      $0.retry = .backoff(attempts: 3, base: .milliseconds(100))
+      $0.retry = .backoff(attempts: 3, initialDelay: .milliseconds(100))
     }
 
     let response = try await client.get("/flaky")

@@ -29,12 +29,11 @@ struct DownloadCommand: Equatable, Sendable {
     }
     while let word = rest.popFirst() {
       let name = String(word.prefix { $0 != "=" })
-      if name != word, ["--output", "--segments", "--sha256"].contains(name) {
+      if name != word, ["--segments", "--sha256"].contains(name) {
         rest = [name, String(word.dropFirst(name.count + 1))] + rest
         continue
       }
       switch word {
-      case "-o", "--output": command.output = try value(of: word)
       case "--sha256": command.checksum = try value(of: word)
       case "--no-resume": command.resumes = false
       case "--resume": command.resumes = true
@@ -50,15 +49,18 @@ struct DownloadCommand: Equatable, Sendable {
       }
     }
     guard let first = command.urls.first else { throw UsageError(usage) }
+    guard case .request(let template) = try Arguments.parse([first] + passed) else { throw UsageError(usage) }
+    if template.content != .none { throw UsageError("a download sends no body") }
+    if let method = template.method, method != "GET" { throw UsageError("a download is a GET, and no \(method)") }
+    if template.output == "-" { throw UsageError("a download is a file: 'martlet URL' writes to standard output") }
+    command.output = template.output
+    command.template = template
     if command.urls.count > 1 {
       if command.checksum != nil { throw UsageError("--sha256 is for one URL, and there are \(command.urls.count)") }
       if let output = command.output, !isFolder(output) {
         throw UsageError("-o must be a folder for several URLs, and '\(output)' is none")
       }
     }
-    guard case .request(let template) = try Arguments.parse([first] + passed) else { throw UsageError(usage) }
-    if template.content != .none { throw UsageError("a download sends no body") }
-    command.template = template
     return command
   }
 
@@ -97,10 +99,11 @@ struct DownloadCommand: Equatable, Sendable {
     do {
       let client = try await Self.client(template)
       let queue = RequestQueue(client: client)
+      var options = options
+      options.request = template.options.accepts(.success)
       let handles = urls.enumerated().map { index, url in
         queue.download(
-          .get(RequestTarget(url), headers: template.headers), to: destination,
-          options: template.options.accepts(.success), download: options
+          .get(RequestTarget(url), headers: template.headers), to: destination, options: options
         ) { bar.show($0, of: index) }
       }
       var code = ExitCode.success
@@ -117,6 +120,7 @@ struct DownloadCommand: Equatable, Sendable {
         }
       }
       bar.end()
+      await template.identity.save(client.cookies, errors)
       return code
     } catch let error as WriteError {
       return error.isBrokenPipe ? .brokenPipe : .failure

@@ -10,28 +10,29 @@ enum Help {
             martlet upload FILE URL [--field NAME] [--gzip]
             martlet sse URL        prints server-sent events; connects again
 
-    METHOD is GET, or POST if there is something to send. In the URL, ':8080/x' is
-    http://localhost:8080/x; without a scheme localhost and 127.* get http://, all
-    other hosts https://.
+    METHOD is GET, or POST if something is sent. ':8080/x' is on localhost; without
+    a scheme localhost and 127.* get http://, all other hosts https://.
 
     ITEM    name==text   query item                Header:text  header field
             name=text    field of a JSON object    Header;      empty header field
             name:=json   the same with any JSON    name@file    file of a form
+            name=@file, name:=@file  its value is in a file;  '\' escapes : = ; @
 
         --body TEXT|@FILE|-  send this instead of items; - is standard input
         --ignore-stdin       else a redirected one is the body, but of GET and HEAD
     -f, --form               send a form instead of JSON; --multipart: one of parts
-    curl's -X -H -d -F -I -b -A -e -m -x, too. '\' escapes : = ; @ in item names.
+    curl's -X -H -d -F -I -A -e -m -x and --json mean what they mean there.
         --timeout SECONDS    limit for everything together, such as 0.5
         --retry N            up to N times (not POST);  --no-follow: no redirects
     -u, --user NAME[:PASS]   answer with this password, or ask for one and keep it
         --credentials FILE   here; --basic: send it at once; --digest: no other way
         --bearer TOKEN|@FILE send this token
-        --cookie NAME=VALUE  send this cookie; --no-cookies: send and keep none
-        --cookie-jar FILE    keep cookies here; --cookies-txt FILE: add these to it
+    -b, --cookie NAME=VALUE  send this cookie; --no-cookies: send and keep none
+    -b, --cookies-txt FILE   read a cookies.txt; -c, --save-cookies FILE: write one
+        --cookie-jar FILE    keep cookies here, in a file of martlet's own
     -i, --include            show status and header also in a pipe
     -v, --verbose            show every request and response on standard error
-    -o, --output FILE        write the body to a file, but not that of an error
+    -o, --output FILE|-      write the body to a file, but not that of an error
         --cache DIR          keep responses here; --http 1.0|1.1|2: this version
         --http2-prior-knowledge              HTTP/2 without TLS
         --proxy URL          http, https or socks5;  --no-proxy: no proxy at all
@@ -48,8 +49,7 @@ enum Help {
                 5  status 5xx               6  timeout
                 2  wrong usage, not sent    1  output or demo failed   130  SIGINT
 
-    Examples    martlet api.example.com/users page==2 Accept:application/json
-                martlet PUT :8080/users/7 name=Ada admin:=true 'tags:=["x"]'
+    Example     martlet PUT :8080/users/7 name=Ada admin:=true q==x Accept:text/csv
 
     """#
 }

@@ -2,7 +2,9 @@ import Martlet
 
 extension Identity {
   /// The options that have a value.
-  static let options: Set = ["--user", "--bearer", "--credentials", "--cookie", "--cookie-jar", "--cookies-txt"]
+  static let options: Set = [
+    "--user", "--bearer", "--credentials", "--cookie", "--cookie-jar", "--cookies-txt", "--save-cookies",
+  ]
 
   /// The options that have none.
   static let flags: Set = ["--basic", "--digest", "--no-cookies"]
@@ -17,13 +19,19 @@ extension Identity {
       token = isFile ? .file(String(value.dropFirst())) : .text(value)
     case "--credentials": credentials = try Self.path(value, of: name)
     case "--cookie-jar": jar = try Self.path(value, of: name)
-    case "--cookies-txt": cookiesText = try Self.path(value, of: name)
+    case "--cookies-txt": cookieFiles.append(try Self.path(value, of: name))
+    case "--save-cookies":
+      if value == "-" { throw UsageError("--save-cookies (-c) writes to a file, not to standard output") }
+      savedCookies = try Self.path(value, of: name)
+    // As with curl, what has no `=` is a file, and an empty name only asks for cookies to be kept, as they are anyway.
+    case _ where !value.contains("="): if !value.isEmpty { cookieFiles.append(value) }
     default:
-      // An attribute would be taken for one of the cookie.
-      guard value.contains("="), !value.hasPrefix("="), !value.contains(";") else {
-        throw UsageError("--cookie needs NAME=VALUE, once for each cookie, and no ';'")
+      for cookie in value.split(separator: ";").map({ $0.drop { $0 == " " } }) where !cookie.isEmpty {
+        guard cookie.contains("="), !cookie.hasPrefix("=") else {
+          throw UsageError("--cookie needs NAME=VALUE, or several of them with ';' in between")
+        }
+        cookies.append(String(cookie))
       }
-      cookies.append(value)
     }
   }
 
@@ -41,7 +49,10 @@ extension Identity {
   func check() throws(UsageError) {
     if user != nil && token != nil { throw UsageError("--user and --bearer exclude each other") }
     if let scheme, user == nil { throw UsageError("--\(scheme.rawValue) needs the --user that it is for") }
-    let kept = [("--cookie", !cookies.isEmpty), ("--cookie-jar", jar != nil), ("--cookies-txt", cookiesText != nil)]
+    let kept = [
+      ("--cookie", !cookies.isEmpty), ("--cookie-jar", jar != nil), ("--cookies-txt", !cookieFiles.isEmpty),
+      ("--save-cookies", savedCookies != nil),
+    ]
     if hasNoCookies, let option = kept.first(where: \.1)?.0 {
       throw UsageError("--no-cookies and \(option) exclude each other")
     }

@@ -25,8 +25,10 @@ struct Identity: Equatable, Sendable {
   var cookies: [String] = []
   /// The file that cookies are kept in.
   var jar: String?
-  /// A `cookies.txt` to begin with.
-  var cookiesText: String?
+  /// Each a `cookies.txt` to begin with.
+  var cookieFiles: [String] = []
+  /// The `cookies.txt` that all cookies are written to at the end.
+  var savedCookies: String?
   var hasNoCookies = false
 
   /// Tells a client.
@@ -67,14 +69,39 @@ struct Identity: Equatable, Sendable {
     return OwnCookies(jar: jar)
   }
 
-  /// Puts the cookies of a `cookies.txt` into the jar of a client.
+  /// Puts the cookies of files into the jar of a client.
   ///
-  /// - Throws: ``UsageError`` if the jar has a problem, or the file cannot be read.
+  /// - Throws: ``UsageError`` if the jar has a problem, or a file cannot be read, or not be written at the end.
   func fill(_ jar: CookieJar) async throws(UsageError) {
     if let problem = await jar.problem { throw UsageError(problem.message) }
-    guard let cookiesText else { return }
-    let data = try Self.contents(of: cookiesText, for: "--cookies-txt")
-    await jar.add(netscape: String(decoding: data, as: UTF8.self))
+    if let savedCookies { try OutputFile(savedCookies, mode: 0o600).discard() }
+    for file in cookieFiles {
+      // Scripts for curl name the file of `-c` from the first run on.
+      if savedCookies != nil, !FileManager.default.fileExists(atPath: file) { continue }
+      let data = try Self.contents(of: file, for: "--cookies-txt (-b)", hint: "; a cookie is NAME=VALUE")
+      let text = String(decoding: data, as: UTF8.self)
+      let isTable = text.split(whereSeparator: \.isNewline).allSatisfy {
+        $0.hasPrefix("#") || $0.contains("\t") || $0.allSatisfy(\.isWhitespace)
+      }
+      guard isTable else { throw UsageError("'\(file)' is no cookies.txt; if it is a jar, use --cookie-jar") }
+      await jar.add(netscape: text)
+    }
+  }
+
+  /// Writes the file of `--save-cookies`, and says which cookies are not saved: that costs nobody the response.
+  func save(_ jar: CookieJar, _ errors: Terminal) async {
+    if let problem = await jar.problem { errors.complain("the cookies are not saved: \(problem.message)") }
+    guard let savedCookies else { return }
+    let text = await jar.netscape
+    do {
+      let file = try OutputFile(savedCookies, mode: 0o600)
+      defer { file.discard() }
+      try file.write(Data(text.utf8))
+      try file.finish()
+    } catch {
+      let reason = (error as? WriteError)?.reason ?? "\(error)"
+      errors.complain("the cookies are not saved: \(reason)")
+    }
   }
 
   private static func text(of token: Token) throws(UsageError) -> String {
@@ -86,11 +113,11 @@ struct Identity: Equatable, Sendable {
     }
   }
 
-  static func contents(of path: String, for option: String) throws(UsageError) -> Data {
+  static func contents(of path: String, for option: String, hint: String = "") throws(UsageError) -> Data {
     do {
       return try Data(contentsOf: URL(fileURLWithPath: path))
     } catch {
-      throw UsageError("\(option) cannot read the file '\(path)'")
+      throw UsageError("\(option) cannot read the file '\(path)'\(hint)")
     }
   }
 }

@@ -4,7 +4,7 @@ enum Item: Equatable {
   case query(name: String, value: String)
   /// `Name:value`, or `Name;` for an empty value.
   case header(name: String, value: String)
-  /// `name=text` or `name:=json`.
+  /// `name=text` or `name:=json`, or either with `@file`.
   case field(RequestCommand.Field)
   /// `name@file`.
   case file(Part)
@@ -12,7 +12,8 @@ enum Item: Equatable {
   /// Reads a word.
   ///
   /// The first separator counts, and the longest of those that begin there. A backslash before `:`, `=`, `;`, `@` or
-  /// `\` in the name takes its meaning away; the value is taken as it is.
+  /// `\` in the name takes its meaning away, and so does one before an `@` that begins a text; else the value is taken
+  /// as it is.
   static func parse(_ word: String) throws(UsageError) -> Item {
     let lower = word.lowercased()
     if lower.hasPrefix("http://") || lower.hasPrefix("https://") {
@@ -37,15 +38,25 @@ enum Item: Equatable {
 
   private static func item(named name: String, _ rest: Substring, _ word: String) throws(UsageError) -> Item {
     if name.isEmpty { throw UsageError("'\(word)' has no name before its separator") }
+    if rest.hasPrefix("=@") || rest.hasPrefix(":=@") { return .field(try field(named: name, rest)) }
     if rest.hasPrefix(":=") { return .field(.init(name: name, value: .json(try json(rest.dropFirst(2), name)))) }
     if rest.hasPrefix("==") { return .query(name: name, value: String(rest.dropFirst(2))) }
     let value = String(rest.dropFirst())
     if rest.hasPrefix("@") { return .file(try Part(name: name, file: value)) }
-    if rest.hasPrefix("=") { return .field(.init(name: name, value: .text(value))) }
+    if rest.hasPrefix("=") {
+      return .field(.init(name: name, value: .text(value.hasPrefix("\\@") ? String(value.dropFirst()) : value)))
+    }
     if rest.hasPrefix(";") { return .header(name: name, value: "") }
     let trimmed = value.drop { $0 == " " }
     if trimmed.isEmpty { throw UsageError("the header '\(word)' has no value; '\(name);' sends an empty one") }
     return .header(name: name, value: String(trimmed))
+  }
+
+  /// A field of which a file has the value.
+  private static func field(named name: String, _ rest: Substring) throws(UsageError) -> RequestCommand.Field {
+    let path = rest.drop { $0 != "@" }.dropFirst()
+    if path.isEmpty { throw UsageError("the field '\(name)' needs the name of a file after '@'") }
+    return .init(name: name, value: .file(String(path), isJSON: rest.hasPrefix(":")))
   }
 
   private static func json(_ text: Substring, _ name: String) throws(UsageError) -> String {

@@ -12,7 +12,12 @@ struct OutputFile: Sendable {
   private let descriptor: Int32
 
   /// Checks the place and opens the file, before anything is sent.
-  init(_ name: String) throws(UsageError) {
+  ///
+  /// - Parameters:
+  ///   - name: The file as the user named it.
+  ///   - mode: The permissions of a new one, of which the umask takes some; one that was there keeps its own.
+  /// - Throws: ``UsageError`` if the place cannot be written to.
+  init(_ name: String, mode: mode_t = 0o666) throws(UsageError) {
     self.name = name
     path = URL(fileURLWithPath: name).resolvingSymlinksInPath().path
     var status = stat()
@@ -31,7 +36,7 @@ struct OutputFile: Sendable {
     let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
     let temporary = "\(folder)/.martlet-\(UUID().uuidString).part"
     temporaryPath = temporary
-    descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
     if descriptor < 0 { throw Self.problem(name) }
     if exists { fchmod(descriptor, status.st_mode & 0o777) }
   }

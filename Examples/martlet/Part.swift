@@ -8,8 +8,8 @@ struct Part: Equatable, Sendable {
     /// A file, whose name in the form may be another one; `-` is standard input.
     case file(String, filename: String?, type: String?)
     /// The contents of a file as a field; `-` is standard input.
-    case contents(String)
-    /// What standard input had.
+    case contents(String, filename: String? = nil, type: String? = nil)
+    /// What standard input had, or a text that is no mere field.
     case data(Data, filename: String?, type: String?)
   }
 
@@ -18,20 +18,7 @@ struct Part: Equatable, Sendable {
 
   /// Reads what follows `name@`: `FILE`, `FILE;type=TYPE`, `FILE;filename=NAME`, or both.
   init(name: String, file text: String) throws(UsageError) {
-    var path = text
-    var filename: String?
-    var type: String?
-    while let start = path.range(of: ";", options: .backwards)?.lowerBound {
-      let attribute = path[path.index(after: start)...]
-      if attribute.hasPrefix("type=") {
-        type = String(attribute.dropFirst("type=".count))
-      } else if attribute.hasPrefix("filename=") {
-        filename = String(attribute.dropFirst("filename=".count))
-      } else {
-        break
-      }
-      path = String(path[..<start])
-    }
+    let (path, filename, type) = Self.attributes(text)
     if path.isEmpty { throw UsageError("the part '\(name)' needs the name of a file after '@'") }
     self.name = name
     value = .file(path, filename: filename, type: type)
@@ -42,31 +29,62 @@ struct Part: Equatable, Sendable {
     value = .text(text)
   }
 
-  /// Reads the value of curl's `-F`: `name=text`, `name=@file` or `name=<file`.
-  init(curl text: String) throws(UsageError) {
+  init(name: String, contents path: String) {
+    self.name = name
+    value = .contents(path)
+  }
+
+  /// Reads the value of curl's `-F`: `name=text`, `name=@file` or `name=<file`, each perhaps with attributes.
+  ///
+  /// - Parameters:
+  ///   - text: The value.
+  ///   - isLiteral: Whether all behind the `=` is text, as with `--form-string`.
+  /// - Throws: ``UsageError`` if a name, or that of a file, is missing.
+  init(curl text: String, isLiteral: Bool = false) throws(UsageError) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, !parts[0].isEmpty else {
-      throw UsageError("-F needs NAME=TEXT or NAME=@FILE, not '\(text)'; --form makes a form of the items")
+      let form = isLiteral ? "--form-string needs NAME=TEXT" : "-F needs NAME=TEXT or NAME=@FILE"
+      throw UsageError("\(form), not '\(text)'; --form makes a form of the items")
     }
-    let (name, value) = (parts[0], parts[1])
-    if value.hasPrefix("@") {
-      try self.init(name: name, file: String(value.dropFirst()))
-    } else if value.contains(";type=") {
-      throw UsageError("-F '\(name)' has a type, which only a file can have here: -F '\(name)=@FILE;type=TYPE'")
-    } else if value.hasPrefix("<") {
-      if value.count == 1 { throw UsageError("-F '\(name)=<' needs the name of a file") }
-      self.init(name: name, text: "")
-      self.value = .contents(String(value.dropFirst()))
-    } else {
-      self.init(name: name, text: value)
+    self.init(name: parts[0], text: parts[1])
+    if isLiteral { return }
+    if parts[1].hasPrefix("@") {
+      self = try Part(name: name, file: String(parts[1].dropFirst()))
+      return
     }
+    let (content, filename, type) = Self.attributes(parts[1])
+    if content == "<" { throw UsageError("-F '\(name)=<' needs the name of a file") }
+    if content.hasPrefix("<") {
+      value = .contents(String(content.dropFirst()), filename: filename, type: type)
+    } else if filename != nil || type != nil {
+      value = .data(Data(content.utf8), filename: filename, type: type)
+    }
+  }
+
+  /// Cuts `;type=TYPE` and `;filename=NAME` off the end of a text.
+  private static func attributes(_ text: String) -> (text: String, filename: String?, type: String?) {
+    var rest = text
+    var filename: String?
+    var type: String?
+    while let start = rest.lastIndex(of: ";") {
+      let attribute = rest[rest.index(after: start)...]
+      if attribute.hasPrefix("type=") {
+        type = String(attribute.dropFirst("type=".count))
+      } else if attribute.hasPrefix("filename=") {
+        filename = String(attribute.dropFirst("filename=".count))
+      } else {
+        break
+      }
+      rest = String(rest[..<start])
+    }
+    return (rest, filename, type)
   }
 
   /// Takes the bytes of standard input, if the part is for them.
   mutating func take(_ input: () throws(UsageError) -> Data) throws(UsageError) {
     switch value {
     case .file("-", let filename, let type): value = .data(try input(), filename: filename ?? "-", type: type)
-    case .contents("-"): value = .data(try input(), filename: nil, type: nil)
+    case .contents("-", let filename, let type): value = .data(try input(), filename: filename, type: type)
     default: break
     }
   }
@@ -77,7 +95,8 @@ struct Part: Equatable, Sendable {
     case .text(let text): form.add(text, for: name)
     case .file(let path, let filename, let type):
       form.add(file: URL(fileURLWithPath: path), for: name, filename: filename, type: type)
-    case .contents(let path): form.add(.file(URL(fileURLWithPath: path), contentType: nil), for: name)
+    case .contents(let path, let filename, let type):
+      form.add(.file(URL(fileURLWithPath: path), contentType: type), for: name, filename: filename)
     case .data(let data, nil, let type): form.add(.data(data, contentType: type), for: name)
     case .data(let data, let filename, let type): form.add(data, for: name, filename: filename, type: type)
     }

@@ -60,7 +60,7 @@ struct Printer: Sendable {
       guard let length, length <= Self.maximumShownBytes, let data = try? Data(contentsOf: file) else { return note }
       return shown(.data(data), length: length)
     case .pieces(let pieces): return pieces.map { shown($0, length: $0.length) }.joined()
-    case .stream, .gzip, .spool, .invalid: return note
+    case .stream, .gzip, .spool, .json, .invalid: return note
     }
   }
 

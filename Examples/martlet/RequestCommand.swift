@@ -9,10 +9,27 @@ struct RequestCommand: Equatable, Sendable {
       case text(String)
       /// JSON that was checked.
       case json(String)
+      /// What a file has, until it is read; `-` is standard input.
+      case file(String, isJSON: Bool)
     }
 
     var name: String
     var value: Value
+
+    /// Reads the file, if there is one.
+    mutating func take(_ input: () throws(UsageError) -> Data) throws(UsageError) {
+      guard case .file(let path, let isJSON) = value else { return }
+      let item = "'\(name)\(isJSON ? ":=" : "=")@\(path)'"
+      let hint = isJSON ? "" : "; a text that begins with '@' is '\(name)=\\@…'"
+      let data = try path == "-" ? input() : Identity.contents(of: path, for: item, hint: hint)
+      guard let text = String(validating: data, as: UTF8.self) else {
+        throw UsageError("the file of \(item) is no text in UTF-8; '\(name)@\(path)' sends it as it is")
+      }
+      if isJSON, let problem = JSONScanner.problem(in: text) {
+        throw UsageError("the file of \(item) is not JSON: \(problem)")
+      }
+      value = isJSON ? .json(text.trimmingCharacters(in: .whitespacesAndNewlines)) : .text(text)
+    }
   }
 
   /// What is sent along.
@@ -89,12 +106,17 @@ struct RequestCommand: Equatable, Sendable {
   /// The methods that, asked for by name, do not have standard input for a body.
   private static let bodiless: Set<String> = ["GET", "HEAD", "DELETE", "OPTIONS", "TRACE"]
 
-  /// Reads what standard input and the files of `-d` have for the body.
+  /// Reads what standard input and the files of `-d` and of fields have for the body.
   ///
   /// Without other content standard input is the body if it is redirected and not empty; not of a GET, HEAD, DELETE,
   /// OPTIONS or TRACE that was asked for by name, and not with `--ignore-stdin`.
   mutating func readInput(_ errors: Terminal, from input: StandardInput = StandardInput()) throws(UsageError) {
-    func read() throws(UsageError) -> Data { try input.read(errors) }
+    var isRead = false
+    func read() throws(UsageError) -> Data {
+      if isRead { throw UsageError("standard input is asked for twice, and can be read once: use a file") }
+      isRead = true
+      return try input.read(errors)
+    }
     switch content {
     case .none where !ignoresInput && !Self.bodiless.contains(method ?? "") && input.isRedirected:
       let data = try read()
@@ -109,6 +131,12 @@ struct RequestCommand: Equatable, Sendable {
         whole.append(try Self.bytes(of: piece, read))
       }
       content = .bytes(whole, type: isJSON ? "application/json" : "application/x-www-form-urlencoded")
+    case .json(var fields):
+      for index in fields.indices { try fields[index].take(read) }
+      content = .json(fields)
+    case .form(var fields):
+      for index in fields.indices { try fields[index].take(read) }
+      content = .form(fields)
     case .multipart(var parts):
       for index in parts.indices { try parts[index].take(read) }
       content = .multipart(parts)
@@ -139,6 +167,8 @@ struct RequestCommand: Equatable, Sendable {
         switch field.value {
         case .text(let text): quoted(text)
         case .json(let json): json
+        // Its file is read before.
+        case .file: "null"
         }
       if let index = members.firstIndex(where: { $0.name == field.name }) {
         members[index].value = value

@@ -53,8 +53,7 @@ struct RunRequest: Sendable {
         return Self.code(of: response.status)
       }
       await logging?.sink.flush()
-      // It costs nobody the response.
-      if let problem = await client.cookies.problem { errors.complain("the cookies are not saved: \(problem.message)") }
+      await command.identity.save(client.cookies, errors)
       return code
     } catch {
       // What went wrong stands below what led to it.

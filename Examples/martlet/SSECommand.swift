@@ -19,9 +19,10 @@ struct SSECommand: Equatable, Sendable {
       }
       let client = HTTPClient { [configuration] in $0 = configuration }
       try await command.identity.fill(client.cookies)
-      for try await event in client.serverSentEvents(command.request, options: command.options) {
+      for try await event in client.serverSentEvents(command.request, options: .init { $0.request = command.options }) {
         try output.write(Self.text(of: event))
       }
+      await command.identity.save(client.cookies, errors)
       return .success
     } catch let error as HTTPError {
       errors.complain("\(error)")
@@ -38,7 +39,7 @@ struct SSECommand: Equatable, Sendable {
   /// The event as a server would write it, without what a terminal would obey.
   static func text(of event: ServerSentEvents.Event) -> String {
     var lines: [String] = []
-    if event.event != "message" { lines.append("event: \(Visible.line(event.event))") }
+    if event.type != "message" { lines.append("event: \(Visible.line(event.type))") }
     if !event.id.isEmpty { lines.append("id: \(Visible.line(event.id))") }
     for line in event.data.split(separator: "\n", omittingEmptySubsequences: false) {
       lines.append("data: \(Visible.line(String(line)))")

@@ -32,7 +32,8 @@ enum Tool {
       case .request(var command):
         // Before any descriptor is opened, which would take the place of a closed standard input.
         try command.readInput(errors)
-        let file = try command.output.map { name throws(UsageError) in try OutputFile(name) }
+        let name = command.output == "-" ? nil : command.output
+        let file = try name.map { name throws(UsageError) in try OutputFile(name) }
         let signals = Signals {
           file?.discard()
           HiddenLine.restore()

@@ -48,7 +48,7 @@ struct Trace: Middleware {
   func announcePauses(of client: HTTPClient) async {
     var announced: Int?
     while (try? await Task.sleep(for: .milliseconds(2))) != nil {
-      guard let waiting = client.activity.current.waiting.first, case .retryPause(let pause) = waiting.reason else {
+      guard let waiting = client.activity.current.waiting.first, case .retryDelay(let pause) = waiting.reason else {
         announced = nil
         continue
       }

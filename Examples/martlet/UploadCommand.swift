@@ -5,7 +5,7 @@ import Martlet
 struct UploadCommand: Equatable, Sendable {
   static let usage = """
     usage: martlet upload FILE URL [--field NAME] [--gzip] and the options of a request
-           that say how and as whom; PUT, or POST with a form if there is a field
+           that say how and as whom; PUT, or POST with a form, or the method of -X
     """
 
   var file: String
@@ -41,6 +41,7 @@ struct UploadCommand: Equatable, Sendable {
       throw UsageError(usage)
     }
     if template.content != .none { throw UsageError("an upload sends the file and no other body") }
+    if template.output != nil { throw UsageError("an upload shows the response on standard output, and has no -o") }
     command.template = template
     return command
   }
@@ -54,7 +55,8 @@ struct UploadCommand: Equatable, Sendable {
       body = .file(file, contentType: MediaType.forFileExtension(file.pathExtension)?.description)
     }
     if isGzipped { body = body.gzipped() }
-    return HTTPRequest(field == nil ? .put : .post, RequestTarget(template.url), headers: template.headers, body: body)
+    let method = template.method.map { HTTPMethod($0) } ?? (field == nil ? .put : .post)
+    return HTTPRequest(method, RequestTarget(template.url), headers: template.headers, body: body)
   }
 
   /// Does it.
@@ -69,6 +71,7 @@ struct UploadCommand: Equatable, Sendable {
       options.onProgress = { bar.show(sent: $0) }
       let response = try await client.send(request, options: options)
       bar.end()
+      await template.identity.save(client.cookies, errors)
       try output.write(response.body)
       return RunRequest.code(of: response.status)
     } catch let error as WriteError {

@@ -33,7 +33,7 @@ extension SamplesTests {
 
       let text = try await Self.text(transport.requests.first)
       #expect(text.contains("filename=\"me.png\"\r\nContent-Type: image/png\r\n\r\ncontent\n\r\n"))
-      #expect(body.length == Int64(text.utf8.count))
+      #expect(body.length == nil)
     }
   }
 

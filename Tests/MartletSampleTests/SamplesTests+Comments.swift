@@ -49,7 +49,7 @@ private enum CommentSamples {
 
     func readme(owner: String, name: String, text: String) async throws {
       // No set-up.
-      let repo = try await HTTPClient.get("https://api.example.com/repos/\(owner)/\(name)").json(Repo.self)
+      let repo = try await HTTPClient.shared.get("https://api.example.com/repos/\(owner)/\(name)").json(Repo.self)
 
       // A client with its own policies.
       let client = HTTPClient {
@@ -211,7 +211,39 @@ private enum CommentSamples {
   // MARK: Reading and keeping
 
   static func events(_ client: HTTPClient) async throws {
-    for try await event in client.serverSentEvents(.get("/prices")) { print(event.event, event.data) }
+    for try await event in client.serverSentEvents("/prices") { print(event.type, event.data) }
+  }
+
+  static func coders() {
+    let client = HTTPClient {
+      $0.encoder.keyEncodingStrategy = .convertToSnakeCase
+      $0.encoder.dateEncodingStrategy = .iso8601
+      $0.decoder.keyDecodingStrategy = .convertFromSnakeCase
+      $0.decoder.dateDecodingStrategy = .iso8601
+    }
+    _ = client
+  }
+
+  static func limits() async throws {
+    let client = HTTPClient { $0.timeout.idle = .seconds(60) }
+    let report = try await client.get("/report", options: .timeout(.seconds(300)))
+    _ = report
+  }
+
+  static func openStream(_ client: HTTPClient, _ file: FileHandle) async throws {
+    let response = try await client.stream("/export")
+    for try await piece in response.body { try file.write(contentsOf: piece) }
+  }
+
+  static func downloads(_ client: HTTPClient, _ folder: URL, _ file: URL) async throws {
+    let report = try await client.download("/reports/2026.pdf", to: folder) { now in print(now.fraction ?? 0) }
+    try await client.download(
+      "/disk.img", to: file,
+      options: .init {
+        $0.segments = 4
+        $0.retry = .backoff(attempts: 5)
+      })
+    _ = report
   }
 
   static func activity(_ client: HTTPClient) async {

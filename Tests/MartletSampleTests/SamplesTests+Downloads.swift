@@ -37,7 +37,7 @@ extension SamplesTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appending(path: "big.iso")
 
-    let done = try await client.download("/big.iso", to: file, options: .retry(.backoff(attempts: 10)))
+    let done = try await client.download("/big.iso", to: file, options: .init { $0.retry = .backoff(attempts: 10) })
 
     #expect(done.byteCount == 4)
   }
@@ -55,7 +55,7 @@ extension SamplesTests {
       }
     }
     await #expect(throws: HTTPError.self) {
-      try await cut.download("/big.iso", to: folder.appending(path: "big.iso"), options: .retry(.off))
+      try await cut.download("/big.iso", to: folder.appending(path: "big.iso"), options: .init { $0.retry = .off })
     }
     #expect(try UnfinishedDownload.all(in: folder).map(\.received) == [2])
 
@@ -72,12 +72,13 @@ extension SamplesTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appending(path: "big.iso")
 
-    var options = DownloadOptions()
-    options.segments = 4
-    options.checksum = .sha256("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
-    options.maximumBytes = 5_000_000_000
-    options.overwrite = .fail
-    let done = try await client.download("/big.iso", to: file, download: options)
+    let options = DownloadOptions {
+      $0.segments = 4
+      $0.checksum = .sha256("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
+      $0.maximumBytes = 5_000_000_000
+      $0.overwrite = .fail
+    }
+    let done = try await client.download("/big.iso", to: file, options: options)
 
     #expect(done.byteCount == 4)
   }

@@ -43,7 +43,7 @@ extension SamplesTests {
     let client = Self.client(transport)
 
     for try await event in client.serverSentEvents(.get("/prices")) {
-      print(event.id, event.event, event.data)
+      print(event.id, event.type, event.data)
     }
 
     #expect(transport.requests.map { $0.headers["Last-Event-ID"] } == [nil, "1", "2"])
@@ -54,7 +54,7 @@ extension SamplesTests {
     let client = Self.client(transport)
 
     var last = "1871"
-    for try await event in client.serverSentEvents(.get("/news"), events: .after(last)) {
+    for try await event in client.serverSentEvents(.get("/news"), options: .init { $0.lastEventID = last }) {
       last = event.id
     }
 
@@ -67,7 +67,7 @@ extension SamplesTests {
     let client = Self.client(transport)
 
     let question = HTTPRequest.post("/chat", body: .json(["question": "Why?"]))
-    for try await event in client.serverSentEvents(question, options: .timeout(idle: .seconds(300))) {
+    for try await event in client.serverSentEvents(question, options: .init { $0.timeout.idle = .seconds(300) }) {
       if event.data == "[DONE]" { break }
       print(try event.json(Word.self).text)
     }

@@ -98,7 +98,7 @@ import Testing
 
   /// Not run: it would use the network.
   func sharedClient() async throws {
-    let user = try await HTTPClient.get("https://api.example.com/users/1", as: User.self)
+    let user = try await HTTPClient.shared.get("https://api.example.com/users/1", as: User.self)
     _ = user
   }
 
@@ -252,7 +252,7 @@ import Testing
     }
     let response = try await client.get("/", options: .retry(policy))
 
-    #expect(response.attempts.first?.pause == .milliseconds(100))
+    #expect(response.attempts.first?.delay == .milliseconds(100))
   }
 
   @Test func `allows one request more time`() async throws {

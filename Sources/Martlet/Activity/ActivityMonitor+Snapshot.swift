@@ -87,7 +87,7 @@ extension ActivityMonitor {
       endpoint = call.endpoint
       tag = call.tag
       // An attempt without a pause after it is the last one, whose response is being read.
-      attempt = call.attempts.last.map { $0.pause == nil ? $0.number : $0.number + 1 } ?? 1
+      attempt = call.attempts.last.map { $0.delay == nil ? $0.number : $0.number + 1 } ?? 1
       state = call.stage
       progress = call.progress
       elapsed = call.elapsed

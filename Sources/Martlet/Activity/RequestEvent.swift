@@ -34,7 +34,7 @@ extension RequestEvent {
     /// A credential, from an authenticator.
     case credential
     /// A pause before another attempt.
-    case retryPause(Duration)
+    case retryDelay(Duration)
   }
 
   /// How a call ended.

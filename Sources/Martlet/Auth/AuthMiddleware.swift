@@ -137,7 +137,7 @@ struct AuthMiddleware: Stage {
     _ error: HTTPError, _ response: inout StreamedResponse, _ call: Call
   ) async throws -> HTTPError {
     try await drain(&response, call)
-    let (body, isWhole) = try await response.body.read(upTo: call.options.errorBodyBytes)
+    let (body, isWhole) = try await response.body.read(upTo: call.options.maximumErrorBodyBytes)
     if !isWhole { response.isBodyTruncated = true }
     var error = error
     error.describe(response.request)

@@ -31,6 +31,7 @@ struct BodyPlan: Sendable {
     case .pieces(let contents): for content in contents { try add(content) }
     case .gzip(let plain): pieces.append(.gzip(try BodyPlan(plain)))
     case .spool(let spool): pieces.append(.spool(spool))
+    case .json(let value): try add(value.plain)
     case .invalid(let input): throw .invalid(input)
     }
   }

@@ -9,14 +9,14 @@ extension HTTPBody.Content {
     case .stream(let source): source.length
     case .pieces(let pieces): Self.sum(pieces.lazy.map(\.length))
     case .spool(let spool): spool.length
-    case .gzip, .invalid: nil
+    case .gzip, .json, .invalid: nil
     }
   }
 
   /// Whether the same bytes can be sent a second time.
   var isReplayable: Bool {
     switch self {
-    case .data, .file, .spool, .invalid: true
+    case .data, .file, .spool, .json, .invalid: true
     case .stream(let source): source.isReplayable
     case .pieces(let pieces): pieces.allSatisfy(\.isReplayable)
     case .gzip(let plain): plain.isReplayable
@@ -26,7 +26,7 @@ extension HTTPBody.Content {
   /// Whether it can be sent, for the first time or once more.
   var isUsable: Bool {
     switch self {
-    case .data, .file, .invalid: true
+    case .data, .file, .json, .invalid: true
     case .stream(let source): source.isUsable
     case .pieces(let pieces): pieces.allSatisfy(\.isUsable)
     case .gzip(let plain): plain.isUsable
@@ -43,6 +43,7 @@ extension HTTPBody.Content {
     case .stream(let source):
       guard source.isUsable else { throw .used }
       return source.length
+    case .json(let value): return try value.plain.check()
     case .invalid(let input): throw .invalid(input)
     case .file(let url): return try HTTPBody.fileSize(url)
     case .pieces(let pieces):
@@ -60,7 +61,7 @@ extension HTTPBody.Content {
   /// The spools in it that have nothing yet.
   var emptySpools: [BodySpool] {
     switch self {
-    case .data, .file, .stream, .invalid: []
+    case .data, .file, .stream, .json, .invalid: []
     case .pieces(let pieces): pieces.flatMap(\.emptySpools)
     case .gzip(let plain): plain.emptySpools
     case .spool(let spool): spool.length == nil ? [spool] : []
@@ -71,6 +72,7 @@ extension HTTPBody.Content {
   func gathered() throws(InvalidBody) -> Data? {
     switch self {
     case .data(let data): return data
+    case .json(let value): return try value.plain.gathered()
     case .pieces(let pieces):
       var whole = Data()
       for piece in pieces {
@@ -111,7 +113,7 @@ extension HTTPBody {
     switch content {
     case .data, .file, .invalid: return nil
     case .stream(let source): return source
-    case .pieces, .gzip, .spool: return try content.source(nil, for: request)
+    case .pieces, .gzip, .spool, .json: return try content.source(nil, for: request)
     }
   }
 }

@@ -29,7 +29,7 @@ extension HTTPBody.Content {
   /// Whether it has no length, or cannot be sent again.
   fileprivate var needsSpool: Bool {
     switch self {
-    case .data, .file, .spool, .invalid: false
+    case .data, .file, .spool, .json, .invalid: false
     case .stream(let source): source.length == nil || !source.isReplayable
     case .pieces(let pieces): pieces.contains(where: \.needsSpool)
     case .gzip: true

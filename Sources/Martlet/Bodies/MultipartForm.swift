@@ -106,6 +106,7 @@ public struct MultipartForm: Sendable, Hashable {
     switch content {
     case .data(let data): MultipartSyntax.contains(delimiter, in: data)
     case .pieces(let pieces): pieces.contains { contains(delimiter, in: $0) }
+    case .json(let value): contains(delimiter, in: value.plain)
     case .file, .stream, .gzip, .spool, .invalid: false
     }
   }

@@ -224,7 +224,7 @@ package final class Call: Watched {
   }
 
   private func currentPhase() -> HTTPError.Phase {
-    if case .waiting(.retryPause) = stage { return .pausing }
+    if case .waiting(.retryDelay) = stage { return .pausing }
     return state.withLock { $0.exchange }?.observedPhase ?? .queued
   }
 

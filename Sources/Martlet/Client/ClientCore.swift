@@ -47,7 +47,7 @@ package final class ClientCore: Sendable {
   func update(_ change: @Sendable (inout HTTPClient.Configuration) -> Void) {
     // Read, change and write are not one step: user code never runs under the lock. The actor keeps them in order.
     let previous = settings
-    var configuration = previous.configuration
+    var configuration = previous.configuration.unshared
     change(&configuration)
     let next = ClientSettings(configuration, reusing: previous)
     state.withLock { $0.settings = next }
@@ -71,7 +71,7 @@ package final class ClientCore: Sendable {
 
   /// The options of a stream or a download: no total limit, unless they or the client have set one.
   func unbounded(_ options: RequestOptions) -> RequestOptions {
-    if case .set = settings.configuration.options.timeouts.total { options } else { options.over(.timeout(nil)) }
+    if settings.configuration.options.timeout.totalLimit.isSet { options } else { options.over(.timeout(nil)) }
   }
 
   /// Starts a call: checks what was asked, and registers it.
@@ -90,6 +90,7 @@ package final class ClientCore: Sendable {
     let id = ClientCore.nextID()
     var asked = asked
     if let name = settings.configuration.requestIDHeader { asked.headers[name] = "\(id)" }
+    asked.encodeBody(with: settings.configuration.encoder)
     let (request, host, credential) = try RequestGate.admit(
       asked, settings: settings, options: resolved, credential: options.credential)
     let call = Call(

@@ -9,8 +9,8 @@ extension HTTPClient {
 
     /// The initial configuration of new clients; a change affects only later ones.
     public static var `default`: Configuration {
-      get { global.withLock { $0 } }
-      set { global.withLock { $0 = newValue } }
+      get { global.withLock { $0 }.unshared }
+      set { global.withLock { $0 = newValue.unshared } }
     }
 
     /// The URL that relative targets are joined to; `nil` by default.
@@ -144,8 +144,32 @@ extension HTTPClient {
     /// default.
     public var redaction = Redaction.standard
 
-    /// The decoder of ``HTTPResponse/json(_:decoder:)`` and of endpoints.
+    /// The encoder of JSON bodies (``HTTPBody/json(_:)-(EncodableSendable)``).
+    ///
+    /// ```swift
+    /// let client = HTTPClient {
+    ///   $0.encoder.keyEncodingStrategy = .convertToSnakeCase
+    ///   $0.encoder.dateEncodingStrategy = .iso8601
+    ///   $0.decoder.keyDecodingStrategy = .convertFromSnakeCase
+    ///   $0.decoder.dateDecodingStrategy = .iso8601
+    /// }
+    /// ```
+    ///
+    /// Each client has its own, with the strategies of ``default`` at first. Change it here, or in
+    /// ``HTTPClient/update(_:)``: not the one that ``HTTPClient/configuration`` returns, which requests are using.
+    public var encoder = JSONEncoder()
+
+    /// The decoder of JSON responses, server-sent events and JSON Lines, and of endpoints that have none of their own.
+    ///
+    /// As ``encoder``, each client has its own.
     public var decoder = JSONDecoder()
+
+    /// The same, with coders of its own: they are objects.
+    var unshared: Configuration {
+      var copy = self
+      (copy.encoder, copy.decoder) = (encoder.copy(), decoder.copy())
+      return copy
+    }
 
     /// The clock for time limits and pauses.
     public var clock: any Clock<Duration> = ContinuousClock()
@@ -179,8 +203,8 @@ extension HTTPClient {
     /// A ``TimeoutPolicy/total`` that is changed here limits streams and downloads too; the one of 120 s that is there
     /// by default does not.
     public var timeout: TimeoutPolicy {
-      get { options.timeouts.over(TimeoutPolicy()) }
-      set { options.timeouts.change(from: timeout, to: newValue) }
+      get { options.timeout }
+      set { options.timeout = newValue }
     }
 
     /// The default redirect policy of requests.
@@ -196,9 +220,9 @@ extension HTTPClient {
     }
 
     /// The bytes kept of the body of a response that is not accepted; 64 KiB by default, 0 for none.
-    public var errorBodyLimit: Int {
-      get { options.errorBodyBytes ?? 64 << 10 }
-      set { options.errorBodyBytes = newValue }
+    public var maximumErrorBodyBytes: Int {
+      get { options.maximumErrorBodyBytes ?? 64 << 10 }
+      set { options.maximumErrorBodyBytes = newValue }
     }
 
     private static let identities = Atomic<Int>(0)

@@ -9,7 +9,7 @@
 /// let user = try await client.get("/users/\(id)", as: User.self)
 /// ```
 public actor HTTPClient {
-  /// The client of the static methods: `try await HTTPClient.get("https://…")`.
+  /// A client for programs that need only one: `try await HTTPClient.shared.get("https://…")`.
   ///
   /// It takes its configuration from `Configuration.default` when it is first used.
   public static let shared = HTTPClient()
@@ -55,7 +55,7 @@ public actor HTTPClient {
   /// - Returns: The new client.
   public nonisolated func derived(_ change: @Sendable (inout Configuration) -> Void) -> HTTPClient {
     let settings = core.settings
-    var configuration = settings.configuration
+    var configuration = settings.configuration.unshared
     change(&configuration)
     return HTTPClient(ClientCore(ClientSettings(configuration, reusing: settings), budget: core.budget))
   }
@@ -113,6 +113,32 @@ public actor HTTPClient {
   ) async throws -> R {
     try Task.checkCancellation()
     return try await core.stream(request, options: core.unbounded(options), body)
+  }
+
+  /// Sends a request and returns the response while its body still arrives.
+  ///
+  /// ```swift
+  /// let response = try await client.stream("/export")
+  /// for try await piece in response.body { try file.write(contentsOf: piece) }
+  /// ```
+  ///
+  /// The request lives as long as its body: until that was read to its end, failed, or is dropped with the last copy of
+  /// the response, of its body and of their iterators, which cancels the request and closes its connection. Until then it
+  /// holds one. It may be read on any actor, kept, or handed on, as in the body of another response
+  /// (`HTTPBody.stream(_:length:contentType:)`); cancelling the task that reads it cancels it.
+  ///
+  /// A status that is not accepted throws. There is no total limit unless the request or the client has set one.
+  ///
+  /// - Parameters:
+  ///   - request: The request; a literal is a `GET`.
+  ///   - options: What is different for this one.
+  /// - Returns: The response.
+  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws; so does reading the body.
+  public nonisolated func stream(
+    _ request: HTTPRequest, options: RequestOptions = RequestOptions()
+  ) async throws -> StreamedResponse {
+    try Task.checkCancellation()
+    return try await core.open(request, options: core.unbounded(options), after: .zero).living
   }
 
   // MARK: In flight

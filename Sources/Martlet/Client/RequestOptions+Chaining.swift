@@ -34,22 +34,22 @@ extension RequestOptions {
   public static func timeout(_ policy: TimeoutPolicy) -> RequestOptions { RequestOptions().timeout(policy) }
 
   /// Sets the limit of the whole call; `nil` means none.
-  public func timeout(_ total: Duration?) -> RequestOptions { with { $0.timeouts.total = .set(total) } }
+  public func timeout(_ total: Duration?) -> RequestOptions { with { $0.timeout.total = total } }
   /// Options that set the limit of the whole call; `nil` means none.
   public static func timeout(_ total: Duration?) -> RequestOptions { RequestOptions().timeout(total) }
 
   /// Sets ``TimeoutPolicy/connect``; `nil` means no limit.
-  public func timeout(connect: Duration?) -> RequestOptions { with { $0.timeouts.connect = .set(connect) } }
+  public func timeout(connect: Duration?) -> RequestOptions { with { $0.timeout.connect = connect } }
   /// Options that set ``TimeoutPolicy/connect``; `nil` means no limit.
   public static func timeout(connect: Duration?) -> RequestOptions { RequestOptions().timeout(connect: connect) }
 
   /// Sets ``TimeoutPolicy/idle``; `nil` means no limit.
-  public func timeout(idle: Duration?) -> RequestOptions { with { $0.timeouts.idle = .set(idle) } }
+  public func timeout(idle: Duration?) -> RequestOptions { with { $0.timeout.idle = idle } }
   /// Options that set ``TimeoutPolicy/idle``; `nil` means no limit.
   public static func timeout(idle: Duration?) -> RequestOptions { RequestOptions().timeout(idle: idle) }
 
   /// Sets ``TimeoutPolicy/firstByte``; `nil` leaves that wait to the idle limit.
-  public func timeout(firstByte: Duration?) -> RequestOptions { with { $0.timeouts.firstByte = .set(firstByte) } }
+  public func timeout(firstByte: Duration?) -> RequestOptions { with { $0.timeout.firstByte = firstByte } }
   /// Options that set ``TimeoutPolicy/firstByte``; `nil` leaves that wait to the idle limit.
   public static func timeout(firstByte: Duration?) -> RequestOptions {
     RequestOptions().timeout(firstByte: firstByte)
@@ -60,10 +60,12 @@ extension RequestOptions {
   /// Options that set ``maximumBodyBytes``.
   public static func maximumBodyBytes(_ bytes: Int) -> RequestOptions { RequestOptions().maximumBodyBytes(bytes) }
 
-  /// Sets ``errorBodyBytes``.
-  public func errorBodyBytes(_ bytes: Int) -> RequestOptions { with { $0.errorBodyBytes = bytes } }
-  /// Options that set ``errorBodyBytes``.
-  public static func errorBodyBytes(_ bytes: Int) -> RequestOptions { RequestOptions().errorBodyBytes(bytes) }
+  /// Sets ``maximumErrorBodyBytes``.
+  public func maximumErrorBodyBytes(_ bytes: Int) -> RequestOptions { with { $0.maximumErrorBodyBytes = bytes } }
+  /// Options that set ``maximumErrorBodyBytes``.
+  public static func maximumErrorBodyBytes(_ bytes: Int) -> RequestOptions {
+    RequestOptions().maximumErrorBodyBytes(bytes)
+  }
 
   /// Sets ``cache``.
   public func cache(_ policy: CachePolicy) -> RequestOptions { with { $0.cache = policy } }

@@ -36,7 +36,7 @@ public struct RequestOptions: Sendable {
   /// The bytes kept of the body of a response that is not accepted; 64 KiB by default.
   ///
   /// With 0 the connection is ended as soon as the head is there.
-  public var errorBodyBytes: Int?
+  public var maximumErrorBodyBytes: Int?
 
   /// The cache policy; ``CachePolicy/standard`` by default.
   ///
@@ -101,25 +101,20 @@ public struct RequestOptions: Sendable {
   /// ``TransferProgress/fraction`` of 1 if it has succeeded; the end waits for it to return. Not called after the end.
   public var onProgress: (@Sendable (TransferProgress) -> Void)?
 
-  var timeouts = TimeoutOverrides()
+  /// The time limits; each one inherited by default.
+  public var timeout = TimeoutPolicy()
 
   private var values: [ObjectIdentifier: any Sendable] = [:]
 
-  /// Creates options that inherit every value.
+  /// Options that inherit everything.
   public init() {}
 
-  /// The time limits; setting it sets all four.
+  /// Creates options.
   ///
-  /// `nil` when at least one of them is inherited.
-  public var timeout: TimeoutPolicy? {
-    get {
-      if case .inherited = timeouts.connect { return nil }
-      if case .inherited = timeouts.idle { return nil }
-      if case .inherited = timeouts.firstByte { return nil }
-      if case .inherited = timeouts.total { return nil }
-      return timeouts.over(.unlimited)
-    }
-    set { timeouts = newValue.map { TimeoutOverrides($0) } ?? TimeoutOverrides() }
+  /// - Parameter configure: Sets what is not to be inherited.
+  public init(_ configure: (inout RequestOptions) -> Void) {
+    self.init()
+    configure(&self)
   }
 
   /// A custom value for middleware; never sent.
@@ -140,7 +135,7 @@ public struct RequestOptions: Sendable {
     merged.cookies = cookies ?? other.cookies
     merged.accepts = accepts ?? other.accepts
     merged.maximumBodyBytes = maximumBodyBytes ?? other.maximumBodyBytes
-    merged.errorBodyBytes = errorBodyBytes ?? other.errorBodyBytes
+    merged.maximumErrorBodyBytes = maximumErrorBodyBytes ?? other.maximumErrorBodyBytes
     merged.decompression = decompression ?? other.decompression
     merged.cache = cache ?? other.cache
     merged.cacheFor = cacheFor ?? other.cacheFor
@@ -153,7 +148,7 @@ public struct RequestOptions: Sendable {
     merged.tag = tag ?? other.tag
     merged.reportsCancellation = reportsCancellation ?? other.reportsCancellation
     merged.onProgress = onProgress ?? other.onProgress
-    merged.timeouts = timeouts.over(other.timeouts)
+    merged.timeout = timeout.over(other.timeout)
     if !values.isEmpty { merged.values.merge(values) { _, own in own } }
     return merged
   }
@@ -174,8 +169,9 @@ extension RequestOptions {
     }
     guard retry == nil, redirects == nil, cookies == nil, credential == nil, accepts == nil else { return false }
     guard expectsContinue == nil, isIdempotent == nil else { return false }
-    return maximumBodyBytes == nil && errorBodyBytes == nil && decompression == nil && httpVersion == nil && tag == nil
-      && reportsCancellation == nil && values.isEmpty && timeouts.isEmpty
+    return maximumBodyBytes == nil && maximumErrorBodyBytes == nil && decompression == nil && httpVersion == nil
+      && tag == nil
+      && reportsCancellation == nil && values.isEmpty && timeout.isEmpty
   }
 }
 
@@ -189,7 +185,7 @@ final class ResolvedOptions: Sendable {
   let cookies: CookiePolicy
   let accepts: RequestOptions.StatusAcceptance
   let maximumBodyBytes: Int
-  let errorBodyBytes: Int
+  let maximumErrorBodyBytes: Int
   let cache: CachePolicy
   let cacheFor: Duration?
   let cacheStorage: ResponseCache.Storage
@@ -211,22 +207,22 @@ final class ResolvedOptions: Sendable {
     cookies = options.cookies ?? .automatic
     accepts = options.accepts ?? .success
     maximumBodyBytes = options.maximumBodyBytes ?? 100 << 20
-    errorBodyBytes = options.errorBodyBytes ?? 64 << 10
+    maximumErrorBodyBytes = options.maximumErrorBodyBytes ?? 64 << 10
     decompression = options.decompression ?? .automatic
     cache = options.cache ?? .standard
     cacheFor = options.cacheFor
     cacheStorage = options.cacheStorage ?? .permanent
     cachePartition = options.cachePartition
     coalesces = options.coalesces ?? true
-    timeouts = options.timeouts.over(TimeoutPolicy())
+    timeouts = options.timeout
     httpVersion = options.httpVersion ?? .automatic
     expectsContinue = options.expectsContinue
     if let (name, value) = timeouts.illegalLimit {
       problem = InvalidInput("the \(name) limit is \(value); it must be at least 1 ms, or nil for none")
     } else if maximumBodyBytes < 0 {
       problem = InvalidInput("maximumBodyBytes is \(maximumBodyBytes)")
-    } else if errorBodyBytes < 0 {
-      problem = InvalidInput("errorBodyBytes is \(errorBodyBytes)")
+    } else if maximumErrorBodyBytes < 0 {
+      problem = InvalidInput("maximumErrorBodyBytes is \(maximumErrorBodyBytes)")
     } else if let lifetime = cacheFor, lifetime < .zero {
       problem = InvalidInput("cacheFor is \(lifetime)")
     } else {

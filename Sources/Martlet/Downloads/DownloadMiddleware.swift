@@ -14,7 +14,7 @@ struct DownloadMiddleware: Stage {
       let isAccepted = options.accepts.accepts(response.status) ?? true
       let isForFile = isAccepted || work.isRange && response.status == 416
       guard isForFile, try await job.receive(response, for: work, role) else {
-        let limit = CollectMiddleware.redirectLimit(for: response, options) ?? options.errorBodyBytes
+        let limit = CollectMiddleware.redirectLimit(for: response, options) ?? options.maximumErrorBodyBytes
         try await response.truncateBody(upTo: limit)
         return response
       }

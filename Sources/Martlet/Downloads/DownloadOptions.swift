@@ -1,6 +1,14 @@
 public import Foundation
 
-/// Options for a download.
+/// Options for a download, and for its request.
+///
+/// ```swift
+/// try await client.download("/disk.img", to: file, options: .init {
+///   $0.segments = 4
+///   $0.retry = .backoff(attempts: 5)
+/// })
+/// ```
+@dynamicMemberLookup
 public struct DownloadOptions: Sendable {
   /// What to do with a partial download.
   public enum Resume: Sendable, Hashable {
@@ -57,8 +65,25 @@ public struct DownloadOptions: Sendable {
   /// Whether the file gets the time of `Last-Modified` (RFC 9110 §8.8.2); `true` by default.
   public var keepsModificationDate = true
 
-  /// Creates the default options.
+  /// The options of the request; its fields can be written here as well, as in `$0.timeout`.
+  public var request = RequestOptions()
+
+  /// The default options.
   public init() {}
+
+  /// Creates options.
+  ///
+  /// - Parameter configure: Changes the defaults.
+  public init(_ configure: (inout DownloadOptions) -> Void) {
+    self.init()
+    configure(&self)
+  }
+
+  /// A field of ``request``.
+  public subscript<Value>(dynamicMember field: WritableKeyPath<RequestOptions, Value>) -> Value {
+    get { request[keyPath: field] }
+    set { request[keyPath: field] = newValue }
+  }
 
   /// What is wrong with them.
   var problem: InvalidInput? {

@@ -85,7 +85,7 @@ final class PartFile: Sendable {
       descriptor = try lock(path)
     }
     guard let descriptor else {
-      throw HTTPError(.file, "\(PrivateFile.shown(path)) is being downloaded already")
+      throw HTTPError(.downloadInProgress, "\(PrivateFile.shown(path)) is being downloaded already")
     }
     do throws(HTTPError) {
       let size = DiskCalls.facts(descriptor)?.size ?? 0

@@ -59,19 +59,18 @@ extension HTTPClient {
   ///
   /// - Parameters:
   ///   - unfinished: What ``UnfinishedDownload/all(in:)`` has found.
-  ///   - options: What is different for this request; credentials are not kept with the file.
-  ///   - download: How the file is kept.
+  ///   - options: How to download, and what is different for this request; credentials are not kept with the file.
   ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must be quick.
   /// - Returns: The file.
-  /// - Throws: As `download(_:to:)` of a target.
+  /// - Throws: As `download(_:to:options:progress:)`.
   @discardableResult
   public nonisolated func download(
-    continuing unfinished: UnfinishedDownload, options: RequestOptions = RequestOptions(),
-    download: DownloadOptions = DownloadOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
+    continuing unfinished: UnfinishedDownload, options: DownloadOptions = DownloadOptions(),
+    progress: (@Sendable (TransferProgress) -> Void)? = nil
   ) async throws -> DownloadedFile {
     let folder = unfinished.partFile.deletingLastPathComponent()
     let destination = unfinished.name.map { folder.appending(path: $0, directoryHint: .notDirectory) } ?? folder
-    return try await self.download(
-      .get(RequestTarget(unfinished.url)), to: destination, options: options, download: download, progress: progress)
+    return try await download(
+      .get(RequestTarget(unfinished.url)), to: destination, options: options, progress: progress)
   }
 }

@@ -46,7 +46,7 @@ struct CurlCommand {
         throw InvalidInput("the header '\(InvalidInput.printable(field.name))' cannot be sent")
       }
     }
-    if case .invalid(let problem)? = request.body?.content { throw problem }
+    if case .invalid(let problem)? = request.body?.content.settled { throw problem }
     if request.body?.trailers != nil { throw InvalidInput("curl cannot send trailers") }
   }
 
@@ -75,7 +75,7 @@ struct CurlCommand {
     if let own = body.contentType, !request.headers.contains("Content-Type") {
       words += ["--header", try ShellText.word("Content-Type: \(own)")]
     }
-    switch body.content {
+    switch body.content.settled {
     case .file(let file):
       guard file.isFileURL else { throw InvalidInput("a file body needs a file URL") }
       return (nil, words + ["--data-binary", try ShellText.word("@\(file.path(percentEncoded: false))")])
@@ -89,7 +89,7 @@ struct CurlCommand {
         return (nil, words + ["--data-raw", try ShellText.word(text)])
       }
       return (ShellText.printf(bytes), words + ["--data-binary", "@-"])
-    case .data, .stream, .pieces, .gzip, .spool, .invalid:
+    case .data, .stream, .pieces, .gzip, .spool, .json, .invalid:
       return (nil, words + ["--data-binary", "@-"])
     }
   }

@@ -28,6 +28,7 @@ extension HTTPBody: CustomStringConvertible, CustomReflectable {
       case .pieces: "in pieces"
       case .gzip: "gzipped while it is sent"
       case .spool: "a stream by way of a file"
+      case .json: "JSON"
       case .invalid: "a body that cannot be sent"
       }
     return ([kind] + (length.map { [LogText.bytes($0)] } ?? [])).joined(separator: ", ")

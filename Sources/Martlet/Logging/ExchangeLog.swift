@@ -136,6 +136,7 @@ struct ExchangeLog: Sendable {
     case .pieces: return ["in pieces", length].compactMap { $0 }.joined(separator: ", ")
     case .gzip: return "gzipped while it is sent"
     case .spool: return ["a stream by way of a file", length].compactMap { $0 }.joined(separator: ", ")
+    case .json: return "JSON"
     case .invalid: return "a body that cannot be sent"
     }
   }

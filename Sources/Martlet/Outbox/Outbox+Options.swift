@@ -20,13 +20,13 @@ extension Outbox {
 
     /// The delay after the first failure of a host; 1 second by default.
     ///
-    /// It doubles with each further one, up to ``longestPause``, and is shortened at random by up to a half.
+    /// It doubles with each further one, up to ``maximumDelay``, and is shortened at random by up to a half.
     /// `Retry-After` (RFC 9110 §10.2.3) makes it longer, up to a day. While a host pauses, nothing is sent there; then
     /// one request tries for all.
-    public var pause = Duration.seconds(1)
+    public var initialDelay = Duration.seconds(1)
 
     /// The maximum delay, unless a host asks for more; 5 minutes by default.
-    public var longestPause = Duration.seconds(300)
+    public var maximumDelay = Duration.seconds(300)
 
     /// The maximum size of the outbox in bytes, including dead letters; 256 MiB by default.
     ///
@@ -51,16 +51,24 @@ extension Outbox {
     /// A journal is written anew when it has grown by so many bytes, and less than half of it is needed.
     var compactBytes: Int64 = 1 << 20
 
-    /// The defaults.
+    /// The default options.
     public init() {}
+
+    /// Creates options.
+    ///
+    /// - Parameter configure: Changes the defaults.
+    public init(_ configure: (inout Options) -> Void) {
+      self.init()
+      configure(&self)
+    }
 
     /// What is wrong with the numbers, if anything.
     var problem: String? {
       if maximumAttempts < 1 { return "an outbox with \(maximumAttempts) attempts; at least 1 is needed" }
-      if pause <= .zero || longestPause < pause {
-        return "an outbox needs a pause, and none that is longer than the longest"
+      if initialDelay <= .zero || maximumDelay < initialDelay {
+        return "an outbox needs an initialDelay above zero, and a maximumDelay that is not shorter"
       }
-      if longestPause > .seconds(365 * 24 * 3600) { return "an outbox that may pause for more than a year" }
+      if maximumDelay > .seconds(365 * 24 * 3600) { return "the maximumDelay of an outbox is more than a year" }
       if maximumAge <= .zero { return "an outbox whose requests are too old at once" }
       if maximumBytes < 1 { return "an outbox for \(maximumBytes) bytes" }
       return nil

@@ -95,8 +95,11 @@ extension Outbox {
     public let request: HTTPRequest
     /// The key given to ``Outbox/submit(_:key:)``, or `nil`.
     public let key: String?
-    /// Why it was not delivered.
-    public let reason: String
+    /// Why it was not delivered: the last failure.
+    ///
+    /// With a failure that may pass, it was the last of ``attempts`` (``Outbox/Options/maximumAttempts``), or the request
+    /// had become too old (``Outbox/Options/maximumAge``).
+    public let failure: Failure
     /// How often a server has refused it for the time being.
     public let attempts: Int
     /// When it was submitted.
@@ -111,10 +114,10 @@ extension Outbox {
     case submitted(UUID)
     /// A server has taken it.
     case delivered(UUID, HTTPStatus)
-    /// An attempt failed; its host is tried again after a pause.
-    case failed(UUID, reason: String, next: Duration)
+    /// An attempt failed; its host is tried again after a delay.
+    case failed(UUID, Failure, delay: Duration)
     /// It became a dead letter.
-    case died(UUID, reason: String)
+    case died(UUID, Failure)
     /// The folder could not be read or written; it is tried again.
     case problem(any Error)
   }

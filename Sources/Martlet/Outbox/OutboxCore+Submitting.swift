@@ -30,6 +30,7 @@ extension OutboxCore {
   @concurrent func submit(_ asked: HTTPRequest, key: String?) async throws -> UUID {
     let id = UUID()
     var asked = asked
+    asked.encodeBody(with: client.settings.configuration.encoder)
     if !asked.headers.contains("Idempotency-Key") { asked.headers["Idempotency-Key"] = "\"\(id.uuidString)\"" }
     let (request, url) = try check(asked)
     var headers = asked.headers

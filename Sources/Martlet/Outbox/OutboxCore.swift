@@ -185,7 +185,7 @@ final class OutboxCore: Sendable {
         return (status: response.status, headers: response.headers, method: response.request.method)
       }
       guard answer.method == request.method || !answer.status.isSuccess else {
-        return .later(reason: "it was redirected to a \(answer.method.rawValue)", isCounted: true, asked: nil)
+        return .later(.redirected(answer.method), isCounted: true, asked: nil)
       }
       return OutboxVerdict(answer.status, answer.headers, self.options, now: now)
     } catch {

@@ -326,7 +326,7 @@ extension OutboxEntry {
     var notes: [OutboxRecord] = []
     if let revivedAt { notes.append(.revived(id, at: revivedAt)) }
     if attempts > 0 { notes.append(.attempted(id, attempts)) }
-    if let death { notes.append(.died(id, at: death.date, reason: death.reason)) }
+    if let death { notes.append(.died(id, at: death.date, death.failure)) }
     return notes
   }
 }

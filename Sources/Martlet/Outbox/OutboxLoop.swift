@@ -259,7 +259,7 @@ actor OutboxLoop {
       dead.compactMap { entry in
         guard let death = entry.death, let stored = try? journal.request(of: entry) else { return nil }
         return Outbox.DeadLetter(
-          id: entry.id, request: stored.request(in: journal.folder), key: entry.key, reason: death.reason,
+          id: entry.id, request: stored.request(in: journal.folder), key: entry.key, failure: death.failure,
           attempts: entry.attempts, submittedAt: entry.submittedAt, diedAt: death.date)
       }
     }
@@ -282,25 +282,26 @@ actor OutboxLoop {
   private static func read(_ entry: OutboxEntry, _ journal: OutboxJournal) -> Reading {
     do throws(OutboxFrames.Unreadable) {
       guard let stored = try journal.request(of: entry) else {
-        return .verdict(.dead(reason: "it cannot be read any more"))
+        return .verdict(.dead(.unreadable("it cannot be read any more")))
       }
       if let length = entry.bodyLength {
         switch OutboxBody.isWhole(entry.id, in: journal.folder, length: length) {
         case true?: break
-        case false?: return .verdict(.dead(reason: "the file of its body is gone, or another one"))
-        case nil: return .verdict(.later(reason: "the file of its body cannot be read", isCounted: false, asked: nil))
+        case false?: return .verdict(.dead(.unreadable("the file of its body is gone, or another one")))
+        case nil:
+          return .verdict(.later(.unreadable("the file of its body cannot be read"), isCounted: false, asked: nil))
         }
       }
       return .request(stored.request(in: journal.folder))
     } catch {
-      return .verdict(.later(reason: "the journal cannot be read", isCounted: false, asked: nil))
+      return .verdict(.later(.unreadable("the journal cannot be read"), isCounted: false, asked: nil))
     }
   }
 
   private func start(_ group: inout DiscardingTaskGroup, _ entries: [(OutboxEntry, Reading)]) {
     for (entry, reading) in entries {
       if isTooOld(entry) {
-        core.post(.ended(entry, .dead(reason: "it has waited for longer than it may")))
+        core.post(.ended(entry, .dead(.expired)))
         continue
       }
       switch reading {
@@ -322,34 +323,35 @@ actor OutboxLoop {
       if table.entries[entry.id] != nil { unwritten.append(.delivered(entry.id)) }
       delivered += 1
       core.tell(.delivered(entry.id, status))
-    case .dead(let reason): bury(entry.id, reason)
+    case .dead(let failure): bury(entry.id, failure)
     case .refused(let status):
       table.hasAnswered(entry.host, now: now)
-      bury(entry.id, "the server answered \(status.rawValue)")
-    case .later(let reason, let isCounted, let asked):
+      bury(entry.id, .status(status))
+    case .later(let failure, let isCounted, let asked):
       isFirst = !isCounted
-      later(entry, reason, isCounted, asked, now)
+      later(entry, failure, isCounted, asked, now)
     case .stopped:
       // Somebody has cancelled it, and may do so again.
-      if !core.isClosing { later(entry, "it was cancelled", false, nil, now) }
+      if !core.isClosing { later(entry, .cancelled, false, nil, now) }
     }
     // Nothing is sent before the journal, and with it the table, knows what has become of it.
     table.stop(entry, isFirst: isFirst)
   }
 
   private func later(
-    _ entry: OutboxEntry, _ reason: String, _ isCounted: Bool, _ asked: Duration?, _ now: Duration
+    _ entry: OutboxEntry, _ failure: Outbox.Failure, _ isCounted: Bool, _ asked: Duration?, _ now: Duration
   ) {
     let attempts = (table.entries[entry.id]?.attempts ?? entry.attempts) + 1
     let pause = table.hasFailed(
       entry.host, now: now, asked: asked, options, random: core.client.settings.configuration.random())
-    if isCounted, attempts >= options.maximumAttempts {
-      bury(entry.id, "\(reason), \(attempts) times")
+    if isCounted, attempts >= options.maximumAttempts || isTooOld(entry) {
+      unwritten.append(.attempted(entry.id, attempts))
+      bury(entry.id, failure)
     } else if isTooOld(entry) {
-      bury(entry.id, "\(reason), and it has waited for longer than it may")
+      bury(entry.id, failure)
     } else {
       if isCounted { unwritten.append(.attempted(entry.id, attempts)) }
-      core.tell(.failed(entry.id, reason: reason, next: pause))
+      core.tell(.failed(entry.id, failure, delay: pause))
     }
   }
 
@@ -358,9 +360,9 @@ actor OutboxLoop {
     return age > options.maximumAge / .seconds(1)
   }
 
-  private func bury(_ id: UUID, _ reason: String) {
-    unwritten.append(.died(id, at: core.now, reason: reason))
-    core.tell(.died(id, reason: reason))
+  private func bury(_ id: UUID, _ failure: Outbox.Failure) {
+    unwritten.append(.died(id, at: core.now, failure))
+    core.tell(.died(id, failure))
   }
 
   // MARK: The journal

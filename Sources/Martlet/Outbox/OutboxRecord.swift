@@ -25,7 +25,7 @@ enum OutboxRecord: Equatable, Sendable {
   /// A server has refused it for the time being; so often up to now.
   case attempted(UUID, Int)
   case delivered(UUID)
-  case died(UUID, at: Date, reason: String)
+  case died(UUID, at: Date, Outbox.Failure)
   /// A dead letter gets another chance, as if it were new.
   case revived(UUID, at: Date)
   case removed(UUID)
@@ -75,10 +75,10 @@ enum OutboxRecord: Equatable, Sendable {
       begin(.attempted, id)
       writer.number(UInt32(clamping: count))
     case .delivered(let id): begin(.delivered, id)
-    case .died(let id, let date, let reason):
+    case .died(let id, let date, let failure):
       begin(.died, id)
       writer.double(date.timeIntervalSince1970)
-      writer.text(reason)
+      writer.text(failure.text)
     case .revived(let id, let date):
       begin(.revived, id)
       writer.double(date.timeIntervalSince1970)
@@ -107,7 +107,9 @@ enum OutboxRecord: Equatable, Sendable {
     case .submitted: self = .submitted(try OutboxRequest(id, &reader))
     case .attempted: self = .attempted(id, Int(try reader.number() as UInt32))
     case .delivered: self = .delivered(id)
-    case .died: self = .died(id, at: Date(timeIntervalSince1970: try reader.double()), reason: try reader.text())
+    case .died:
+      let date = Date(timeIntervalSince1970: try reader.double())
+      self = .died(id, at: date, Outbox.Failure(text: try reader.text()))
     case .revived: self = .revived(id, at: Date(timeIntervalSince1970: try reader.double()))
     case .removed: self = .removed(id)
     }

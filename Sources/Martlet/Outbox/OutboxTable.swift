@@ -19,7 +19,7 @@ struct OutboxEntry: Equatable, Sendable {
 
   struct Death: Equatable, Sendable {
     var date: Date
-    var reason: String
+    var failure: Outbox.Failure
   }
 
   var bytes: Int64 { span.upperBound - span.lowerBound + (bodyLength ?? 0) }
@@ -47,7 +47,7 @@ enum OutboxChange: Equatable, Sendable {
           submittedAt: request.submittedAt))
     case .attempted(let id, let count): self = .attempted(id, count)
     case .delivered(let id), .removed(let id): self = .gone(id)
-    case .died(let id, let date, let reason): self = .died(id, OutboxEntry.Death(date: date, reason: reason))
+    case .died(let id, let date, let failure): self = .died(id, OutboxEntry.Death(date: date, failure: failure))
     case .revived(let id, let date): self = .revived(id, at: date, turn: span.lowerBound)
     }
   }
@@ -241,9 +241,9 @@ struct OutboxTable {
     var host = hosts[name] ?? Host()
     // Those that were sent at the same time are one failure.
     if host.notBefore <= now { host.failures += 1 }
-    var pause = options.pause
-    for _ in 1..<max(1, host.failures) where pause < options.longestPause { pause = pause * 2 }
-    pause = min(pause, options.longestPause) * (1 - random / 2)
+    var pause = options.initialDelay
+    for _ in 1..<max(1, host.failures) where pause < options.maximumDelay { pause = pause * 2 }
+    pause = min(pause, options.maximumDelay) * (1 - random / 2)
     pause = max(pause, min(asked ?? .zero, .seconds(24 * 3600)))
     host.notBefore = max(host.notBefore, now + pause)
     hosts[name] = host

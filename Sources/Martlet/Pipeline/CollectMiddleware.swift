@@ -24,7 +24,7 @@ struct CollectMiddleware: Stage {
   private func limit(for response: StreamedResponse, _ options: ResolvedOptions) -> (Int, isHard: Bool)? {
     if let limit = Self.redirectLimit(for: response, options) { return (limit, false) }
     switch options.accepts.accepts(response.status) {
-    case false?: return (options.errorBodyBytes, false)
+    case false?: return (options.maximumErrorBodyBytes, false)
     case true? where isStreamed: return nil
     case nil, true?: return (options.maximumBodyBytes, true)
     }

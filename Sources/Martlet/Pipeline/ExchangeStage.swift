@@ -31,7 +31,11 @@ struct ExchangeStage: Stage {
   ) throws -> (HTTPRequest, RequestContext, ExchangeLifetime) {
     let call = context.call
     // Our own stages send on what passed the gate; only middleware can have put in something else.
-    let request = call.settings.isAbortAware ? request : try RequestGate.checkAgain(request, settings: call.settings)
+    var request = request
+    if !call.settings.isAbortAware {
+      request.encodeBody(with: call.settings.configuration.encoder)
+      request = try RequestGate.checkAgain(request, settings: call.settings)
+    }
     var context = context
     let control = ExchangeControl(call: call)
     context.exchange = control

@@ -50,26 +50,24 @@ public final class RequestQueue: Sendable {
 
   /// Adds a download.
   ///
-  /// As `add`, and as `HTTPClient.download(_:to:)`.
+  /// As `add`, and as `HTTPClient.download(_:to:options:progress:)`.
   ///
   /// - Parameters:
-  ///   - request: The request.
+  ///   - request: The request; a literal is a `GET`.
   ///   - destination: The file, a folder, or `nil` for a temporary file.
   ///   - priority: Requests with a higher one start first.
   ///   - predecessors: The requests of this queue that must have succeeded before.
-  ///   - options: What is different for this request.
-  ///   - download: How the file is kept.
+  ///   - options: How to download, and what is different for this request.
   ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must be quick. It counts the
   ///     file, with what was there before; ``progress`` of the queue counts what is fetched.
   /// - Returns: Its handle; dropping it does nothing.
   @discardableResult
   public func download(
     _ request: HTTPRequest, to destination: URL? = nil, priority: Int = 0, after predecessors: [RequestID] = [],
-    options: RequestOptions = RequestOptions(), download: DownloadOptions = DownloadOptions(),
-    progress: (@Sendable (TransferProgress) -> Void)? = nil
+    options: DownloadOptions = DownloadOptions(), progress: (@Sendable (TransferProgress) -> Void)? = nil
   ) -> RequestHandle<DownloadedFile> {
-    let order = DownloadOrder(destination: destination, options: download, progress: progress)
-    return core.add(request, options: core.client.unbounded(options), priority: priority, after: predecessors) {
+    let order = DownloadOrder(destination: destination, options: options, progress: progress)
+    return core.add(request, options: core.client.unbounded(options.request), priority: priority, after: predecessors) {
       [client = core.client] call in
       try await client.fetch(call, order)
     }

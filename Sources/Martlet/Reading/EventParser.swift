@@ -100,7 +100,7 @@ private struct EventFields {
     }
     guard !data.isEmpty else { return .nothing }
     let text = String(decoding: data.dropLast(), as: UTF8.self)
-    return .event(ServerSentEvents.Event(id: id, event: type.isEmpty ? "message" : type, data: text, retry: retry))
+    return .event(ServerSentEvents.Event(id: id, type: type.isEmpty ? "message" : type, data: text, retry: retry))
   }
 
   /// A number of nothing but digits; no more than a day, so that nothing overflows.

@@ -15,9 +15,9 @@ struct EventPauses {
   private(set) var last = Duration.zero
 
   init(_ options: ServerSentEvents.Options) {
-    base = max(options.initialPause, .zero)
-    minimum = max(options.minimumPause, .zero)
-    maximum = options.maximumPause
+    base = max(options.initialDelay, .zero)
+    minimum = max(options.minimumDelay, .zero)
+    maximum = options.maximumDelay
   }
 
   /// The server asks for a pause.

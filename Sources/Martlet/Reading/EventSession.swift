@@ -46,8 +46,9 @@ final class EventSession {
     if !hasConnected { try begin() }
     while !isOver {
       do {
-        if let event = try parser.next() {
+        if var event = try parser.next() {
           hasEvent = true
+          event.decoder.value = core.settings.configuration.decoder
           return event
         }
       } catch {
@@ -67,7 +68,7 @@ final class EventSession {
     if settings.maximumEventBytes < 1 {
       throw HTTPError(.invalidRequest, "maximumEventBytes is \(settings.maximumEventBytes)", request: request)
     }
-    guard case .set(let total?) = options.timeouts.total else { return }
+    guard case .set(let total?) = options.timeout.totalLimit else { return }
     end = core.timeline.now() + total
   }
 
@@ -164,7 +165,7 @@ final class EventSession {
     limited.coalesces = false
     // Reconnects are counted here: the policy is for the first connection.
     if hasConnected { limited.retry = .standard }
-    if let end { limited.timeouts.total = .set(max(end - core.timeline.now(), .milliseconds(1))) }
+    if let end { limited.timeout.total = max(end - core.timeline.now(), .milliseconds(1)) }
     return limited
   }
 

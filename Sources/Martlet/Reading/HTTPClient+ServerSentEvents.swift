@@ -2,7 +2,7 @@ extension HTTPClient {
   /// Reads the events that a server sends (WHATWG HTML §9.2), and connects again when the connection has ended.
   ///
   /// ```swift
-  /// for try await event in client.serverSentEvents(.get("/prices")) { print(event.event, event.data) }
+  /// for try await event in client.serverSentEvents("/prices") { print(event.type, event.data) }
   /// ```
   ///
   /// The request gets `Accept: text/event-stream`, `Cache-Control: no-cache` and `Pragma: no-cache` unless it has these
@@ -16,16 +16,15 @@ extension HTTPClient {
   /// ``TimeoutPolicy/idle``, also one that the client has set. ``RequestOptions/accepts`` means nothing here.
   ///
   /// - Parameters:
-  ///   - request: The request, with any method and body. By default only an idempotent one is sent again.
-  ///   - events: When to reconnect, and how large an event may be.
-  ///   - options: What is different for this request.
+  ///   - request: The request, with any method and body; a literal is a `GET`. By default only an idempotent one is
+  ///     sent again.
+  ///   - options: When to reconnect, how large an event may be, and what is different for the request.
   /// - Returns: The events. Iterating throws ``HTTPError``: of kind ``HTTPError/Kind/status`` for another status than 200
   ///   and 204, ``HTTPError/Kind/decoding`` for what is no event stream, ``HTTPError/Kind/bodyTooLarge`` for an event
   ///   that is too large.
   public nonisolated func serverSentEvents(
-    _ request: HTTPRequest, events: ServerSentEvents.Options = ServerSentEvents.Options(),
-    options: RequestOptions = RequestOptions()
+    _ request: HTTPRequest, options: ServerSentEvents.Options = ServerSentEvents.Options()
   ) -> ServerSentEvents {
-    ServerSentEvents(core, request, events, options.over(RequestOptions.timeout(nil)))
+    ServerSentEvents(core, request, options, options.request.over(.timeout(nil)))
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import MartletBase
 
 /// A call whose body is read at the reader's own pace, outside of any closure: it ends with its body, with an error, or
 /// with this object, which then cancels it.
@@ -12,6 +13,20 @@ final class OpenCall: Sendable {
   }
 
   deinit { call.abort(CancellationError()) }
+
+  /// The response with a body that keeps the call alive.
+  var living: StreamedResponse {
+    var living = response
+    let reader = Locked(Optional(response.body.makeAsyncIterator()))
+    living.body = ResponseBody { [self] in
+      // One at a time: a second reader would take pieces from the first.
+      guard var body = reader.withLock({ $0.take() }) else { return nil }
+      let piece = try await next(&body)
+      if piece != nil { reader.withLock { $0 = body } }
+      return piece
+    }
+    return living
+  }
 
   /// How long it has been going on.
   var elapsed: Duration { call.elapsed }
@@ -63,7 +78,8 @@ extension ClientCore {
     return try await withTaskCancellationHandler {
       do {
         if pause > .zero { try await call.pause(for: pause) }
-        let response = try await Pipeline.run(call, .stream)
+        var response = try await Pipeline.run(call, .stream)
+        response.decoder = call.settings.configuration.decoder
         if call.options.accepts.accepts(response.status) != true { _ = try await accepted(response, call) }
         return OpenCall(call, response)
       } catch {

@@ -6,22 +6,25 @@ extension ServerSentEvents {
     /// The last identifier that the server has set, with this event or an earlier one; empty if there is none.
     public var id: String
     /// The type; `message` if the server names none.
-    public var event: String
+    public var type: String
     /// The content: the `data` lines, joined by LF.
     public var data: String
     /// The pause before a reconnect, if the server has set one with this event.
     public var retry: Duration?
 
+    /// The client's, for JSON.
+    var decoder = Unshown<JSONDecoder>()
+
     /// Makes an event.
     ///
     /// - Parameters:
     ///   - id: The identifier.
-    ///   - event: The type.
+    ///   - type: The type.
     ///   - data: The content.
     ///   - retry: The pause before a reconnect.
-    public init(id: String = "", event: String = "message", data: String, retry: Duration? = nil) {
+    public init(id: String = "", type: String = "message", data: String, retry: Duration? = nil) {
       self.id = id
-      self.event = event
+      self.type = type
       self.data = data
       self.retry = retry
     }
@@ -30,16 +33,26 @@ extension ServerSentEvents {
     ///
     /// - Parameters:
     ///   - type: The type to decode.
-    ///   - decoder: The decoder.
+    ///   - decoder: The decoder; by default the client's.
     /// - Returns: The value.
     /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/decoding``, naming the place in the document.
-    public func json<T: Decodable>(_ type: T.Type = T.self, decoder: JSONDecoder = JSONDecoder()) throws -> T {
+    public func json<T: Decodable>(_ type: T.Type = T.self, decoder: JSONDecoder? = nil) throws -> T {
       do {
-        return try DecodingProblem.decode(type, from: Data(data.utf8), with: decoder)
+        return try DecodingProblem.decode(
+          type, from: Data(data.utf8), with: decoder ?? self.decoder.value ?? JSONDecoder())
       } catch {
         let message = "the event is not the JSON of \(T.self): \(DecodingProblem.describe(error))"
         throw HTTPError(.decoding, message, phase: .receiving, underlying: error)
       }
     }
   }
+}
+
+/// A value that is no part of what it belongs to: two are always equal.
+struct Unshown<Value: Sendable>: Sendable, Hashable {
+  var value: Value?
+
+  static func == (one: Unshown, other: Unshown) -> Bool { true }
+
+  func hash(into hasher: inout Hasher) {}
 }

@@ -1,6 +1,7 @@
 extension ServerSentEvents {
-  /// Options for a stream of server-sent events.
-  public struct Options: Sendable, Hashable {
+  /// Options for a stream of server-sent events, and for its request.
+  @dynamicMemberLookup
+  public struct Options: Sendable {
     /// Which requests are sent again when their connection ends.
     public enum Reconnect: Sendable, Hashable {
       /// Those that may be sent twice: idempotent ones (``HTTPRequest/isIdempotent``), such as `GET`.
@@ -18,20 +19,20 @@ extension ServerSentEvents {
 
     /// The pause before a reconnect as long as the server says nothing of it; 3 seconds by default, as in browsers.
     ///
-    /// The server's `retry` replaces it, from ``minimumPause`` up to a day.
-    public var initialPause: Duration = .seconds(3)
+    /// The server's `retry` replaces it, from ``minimumDelay`` up to a day.
+    public var initialDelay: Duration = .seconds(3)
 
     /// The shortest pause that a server can ask for; 1 second by default.
     ///
     /// A `retry` below it counts as this long, and the pauses grow until a connection has lasted as long as the pause
     /// before it and brought an event. With zero a server may have requests without any pause.
-    public var minimumPause: Duration = .seconds(1)
+    public var minimumDelay: Duration = .seconds(1)
 
     /// Up to where the pause grows while no connection lasts; 60 seconds by default.
     ///
     /// It doubles for each connection that fails, or that ends sooner than the pause before it and without a line.
     /// What is above the server's `retry` is random.
-    public var maximumPause: Duration = .seconds(60)
+    public var maximumDelay: Duration = .seconds(60)
 
     /// How many reconnects may fail one after the other; 10 by default.
     ///
@@ -46,27 +47,24 @@ extension ServerSentEvents {
     /// The identifier to go on after, from an earlier stream; empty, the default, for none.
     public var lastEventID = ""
 
-    /// The defaults.
+    /// The options of the request; its fields can be written here as well, as in `$0.timeout`.
+    public var request = RequestOptions()
+
+    /// The default options.
     public init() {}
 
-    /// Options with another rule for reconnects.
+    /// Creates options.
     ///
-    /// - Parameter rule: Which requests are sent again.
-    /// - Returns: The options.
-    public static func reconnecting(_ rule: Reconnect) -> Options {
-      var options = Options()
-      options.reconnect = rule
-      return options
+    /// - Parameter configure: Changes the defaults.
+    public init(_ configure: (inout Options) -> Void) {
+      self.init()
+      configure(&self)
     }
 
-    /// Options that go on after an event.
-    ///
-    /// - Parameter id: The ``ServerSentEvents/Event/id`` of the last event that was handled.
-    /// - Returns: The options.
-    public static func after(_ id: String) -> Options {
-      var options = Options()
-      options.lastEventID = id
-      return options
+    /// A field of ``request``.
+    public subscript<Value>(dynamicMember field: WritableKeyPath<RequestOptions, Value>) -> Value {
+      get { request[keyPath: field] }
+      set { request[keyPath: field] = newValue }
     }
 
     /// Whether a request is sent again.

@@ -4,7 +4,7 @@
 /// no faster than they are asked for. Leaving the loop, dropping the iterator or cancelling the task closes the
 /// connection.
 ///
-/// Made by ``HTTPClient/serverSentEvents(_:events:options:)``.
+/// Made by ``HTTPClient/serverSentEvents(_:options:)``.
 public struct ServerSentEvents: AsyncSequence, Sendable {
   public typealias Element = ServerSentEvents.Event
   public typealias Failure = any Error

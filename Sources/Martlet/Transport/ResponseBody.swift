@@ -37,7 +37,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
   }
 
   /// Iterates over chunks.
-  public struct AsyncIterator: AsyncIteratorProtocol {
+  public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
     private var storage: Storage?
     private var lifetime: ExchangeLifetime?
 

@@ -59,8 +59,8 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.reasonPhrase }
   }
 
-  /// The protocol version, such as `1.1`, or `nil` where the transport does not tell it.
-  public var httpVersion: String? {
+  /// The version of HTTP, such as ``HTTPVersion/http2``, or `nil` where the transport does not tell it.
+  public var httpVersion: HTTPVersion? {
     get { head.value.httpVersion }
     _modify { yield &head.value.httpVersion }
   }

@@ -6,7 +6,7 @@ public import Foundation
 /// nothing is read from disk before it is sent. Making one never fails; what is wrong with it (a value that cannot be
 /// encoded, a file that does not exist) is thrown when the request is sent, before any byte leaves.
 public struct HTTPBody: Sendable, Hashable {
-  package enum Content: Sendable, Hashable {
+  package enum Content: Sendable {
     case data(Data)
     case file(URL)
     case stream(BodySource)
@@ -16,6 +16,8 @@ public struct HTTPBody: Sendable, Hashable {
     indirect case gzip(Content)
     /// What is read into a file before it is sent.
     case spool(BodySpool)
+    /// What the client encodes that sends it.
+    case json(DeferredJSON)
     case invalid(InvalidInput)
   }
 
@@ -53,19 +55,26 @@ public struct HTTPBody: Sendable, Hashable {
     HTTPBody(.data(Data(text.utf8)), contentType: contentType)
   }
 
-  /// A value encoded as JSON (RFC 8259).
+  /// A value that the client encodes as JSON (RFC 8259), with ``HTTPClient/Configuration/encoder``.
+  ///
+  /// It is encoded when the request is sent, once for all attempts. If that fails, sending throws
+  /// ``HTTPError/Kind/invalidRequest``.
+  ///
+  /// - Parameter value: The value. One that is not `Sendable`, or whose `Encodable` conformance belongs to an actor, needs
+  ///   an encoder of its own: see `json(_:encoder:)`.
+  /// - Returns: The body.
+  public static func json(_ value: some Encodable & Sendable) -> HTTPBody {
+    HTTPBody(.json(DeferredJSON(value)), contentType: "application/json")
+  }
+
+  /// A value encoded as JSON (RFC 8259) at once.
   ///
   /// - Parameters:
-  ///   - value: The value; it is encoded at once. If that fails, sending throws ``HTTPError/Kind/invalidRequest``.
-  ///   - encoder: The encoder; a plain `JSONEncoder` by default.
+  ///   - value: The value. If it cannot be encoded, sending throws ``HTTPError/Kind/invalidRequest``.
+  ///   - encoder: The encoder, in place of the client's.
   /// - Returns: The body.
-  public static func json(_ value: some Encodable, encoder: JSONEncoder = JSONEncoder()) -> HTTPBody {
-    do {
-      return HTTPBody(.data(try encoder.encode(value)), contentType: "application/json")
-    } catch {
-      let message = "the JSON body cannot be encoded: \(EncodingProblem.describe(error))"
-      return HTTPBody(.invalid(InvalidInput(message)), contentType: nil)
-    }
+  public static func json(_ value: some Encodable, encoder: JSONEncoder) -> HTTPBody {
+    HTTPBody(.json(value, encoder), contentType: "application/json")
   }
 
   /// Fields as an HTML form sends them (`application/x-www-form-urlencoded`, WHATWG URL standard).
@@ -88,8 +97,8 @@ public struct HTTPBody: Sendable, Hashable {
 
   /// The number of bytes, or `nil` if it cannot be known now.
   ///
-  /// For a file this is its size at this moment, for a stream what was said of it. What ``gzipped()`` makes is not
-  /// known before it is made.
+  /// For a file this is its size at this moment, for a stream what was said of it. What ``gzipped()`` makes, and a value
+  /// that the client encodes, is not known before it is made.
   public var length: Int64? { content.length }
 
   /// Whether the same bytes can be sent a second time, as a retry or a redirect needs it.

@@ -43,7 +43,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   public var url: URL?
 
   /// The response, for ``Kind/status`` and other failures that came with one; its body is kept up to
-  /// ``RequestOptions/errorBodyBytes``, and ``HTTPResponse/isBodyTruncated`` tells whether that was less than all.
+  /// ``RequestOptions/maximumErrorBodyBytes``, and ``HTTPResponse/isBodyTruncated`` tells whether that was less than all.
   public var response: HTTPResponse?
 
   /// The attempts made, this one included.
@@ -148,7 +148,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     if let elapsed { notes.append(HTTPError.text(elapsed)) }
     if !notes.isEmpty { line += " (\(notes.joined(separator: ", ")))" }
     if let refusal = attempts.last?.retryRefusal {
-      line += "; not repeated: \(InvalidInput.printable(refusal, limit: .max))"
+      line += "; not repeated: \(InvalidInput.printable(refusal.description, limit: .max))"
     }
     return line
   }

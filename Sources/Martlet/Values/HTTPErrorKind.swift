@@ -6,7 +6,7 @@ extension HTTPError {
     /// The name, as in the code.
     public let description: String
 
-    private init(_ name: String) { description = name }
+    init(_ name: String) { description = name }
 
     /// The request cannot be sent as it is: an illegal URL, method, header, body or option.
     ///
@@ -50,6 +50,8 @@ extension HTTPError {
     public static let bodyNotReplayable = Kind("bodyNotReplayable")
     /// A file could not be read or written.
     public static let file = Kind("file")
+    /// The destination of a download is being downloaded to already, in this process or another one.
+    public static let downloadInProgress = Kind("downloadInProgress")
     /// A downloaded file is not the one that its checksum, or the server's digest field, belongs to.
     ///
     /// The destination is as it was; what was downloaded is not gone on with.

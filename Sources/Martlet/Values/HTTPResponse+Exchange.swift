@@ -29,10 +29,35 @@ extension HTTPResponse {
     public var outcome: Outcome
     /// The time from its start to its end.
     public var duration: Duration
-    /// The pause before the next attempt, or `nil` if this was the last one.
-    public var pause: Duration?
-    /// Why another attempt that the ``RetryPolicy`` asked for was not made, in one line; `nil` if it did not ask.
-    public var retryRefusal: String?
+    /// The delay before the next attempt, or `nil` if this was the last one.
+    public var delay: Duration?
+    /// Why another attempt that the ``RetryPolicy`` asked for was not made; `nil` if it did not ask.
+    public var retryRefusal: RetryRefusal?
+
+    /// Why a request was not repeated, although its ``RetryPolicy`` asked for it.
+    public enum RetryRefusal: Sendable, Hashable, CustomStringConvertible {
+      /// The body can be sent only once (``HTTPBody/isReplayable``).
+      case bodyNotReplayable
+      /// The method is not idempotent, and the request may have reached the server.
+      case notIdempotent(HTTPMethod)
+      /// The delay would have outlasted ``TimeoutPolicy/total``.
+      case exceedsTotalLimit(delay: Duration, limit: Duration)
+      /// The retry budget of the client is used up: too large a share of its requests were repetitions.
+      case budgetExhausted
+
+      /// One line, with the cure where there is one.
+      public var description: String {
+        switch self {
+        case .bodyNotReplayable: "the body can be sent only once; HTTPBody.spooled keeps a copy"
+        case .notIdempotent(let method):
+          "\(method) is not idempotent and may have reached the server; if it may be sent twice, "
+            + "set an Idempotency-Key field or RequestOptions.isIdempotent"
+        case .exceedsTotalLimit(let delay, let limit):
+          "a delay of \(HTTPError.text(delay)) would pass the total limit of \(HTTPError.text(limit))"
+        case .budgetExhausted: "the retry budget of the client is used up"
+        }
+      }
+    }
   }
 
   /// The duration of each phase of a call.

@@ -19,7 +19,7 @@ public struct HTTPResponse: Sendable {
   /// The body, decoded from its content coding.
   public var body: Data
 
-  /// Whether ``body`` is only the beginning of what the server sent, as ``RequestOptions/errorBodyBytes`` says.
+  /// Whether ``body`` is only the beginning of what the server sent, as ``RequestOptions/maximumErrorBodyBytes`` says.
   ///
   /// That happens to responses that are not accepted, and to redirects.
   public internal(set) var isBodyTruncated: Bool {
@@ -61,7 +61,7 @@ public struct HTTPResponse: Sendable {
   }
 
   /// The protocol version, such as `1.1` or `2`, or `nil` where the transport does not tell it.
-  public var httpVersion: String? {
+  public var httpVersion: HTTPVersion? {
     get { head.value.httpVersion }
     _modify { yield &head.value.httpVersion }
   }

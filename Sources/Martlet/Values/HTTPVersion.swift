@@ -1,11 +1,14 @@
-/// The version of HTTP that a request is sent with.
-///
-/// The version of the answer is ``HTTPResponse/httpVersion``.
+/// A version of HTTP: of a response (``HTTPResponse/httpVersion``), or to send a request with
+/// (``RequestOptions/httpVersion``).
 public struct HTTPVersion: Sendable, Hashable, CustomStringConvertible {
   /// The name: `automatic`, `1.0`, `1.1`, `2` or `2-prior-knowledge`.
   public let description: String
 
-  private init(_ name: String) { description = name }
+  /// Creates a version.
+  ///
+  /// - Parameter description: Its name, such as `3`. A request with a version that is none of the static ones fails with
+  ///   ``HTTPError/Kind/unsupported``.
+  public init(_ description: String) { self.description = description }
 
   /// HTTP/2 where the server offers it in the TLS handshake (RFC 7301), else HTTP/1.1; the default.
   public static let automatic = HTTPVersion("automatic")

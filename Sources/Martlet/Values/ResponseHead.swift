@@ -7,7 +7,7 @@ struct ResponseHead: Sendable {
   var headers: HTTPHeaders
   var trailers = ResponseTrailers.fields([:])
   var reasonPhrase: String?
-  var httpVersion: String?
+  var httpVersion: HTTPVersion?
   var connection: HTTPResponse.Connection?
   /// Whether only the beginning of the body was kept.
   var isBodyTruncated = false

@@ -40,7 +40,7 @@
         #expect([first, second].map(\.text) == Array(repeating: "ada@MARTLET.TEST 0", count: 2))
         #expect([third, fourth].map(\.text) == Array(repeating: "ada@MARTLET.TEST 300000", count: 2))
         #expect(notes.all == [401, 200, 200, 200, 200])
-        #expect([first, second, third, fourth].allSatisfy { $0.httpVersion == "1.1" })
+        #expect([first, second, third, fourth].allSatisfy { $0.httpVersion == .http1_1 })
       }
 
       // The server behind it has got each request once, and whole.

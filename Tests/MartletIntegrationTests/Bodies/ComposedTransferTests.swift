@@ -165,7 +165,7 @@
       let file = try Self.file(500_000)
       defer { try? FileManager.default.removeItem(at: file) }
       let client = lane.client {
-        $0.retry = .backoff(attempts: 2, base: .zero)
+        $0.retry = .backoff(attempts: 2, initialDelay: .zero)
         $0.redirects = .follow
       }
 

@@ -69,7 +69,7 @@
       let server = try MockServer(script: [.status(503), .ok()])
       defer { server.stop() }
       let data = Self.mixed(300_000)
-      let client = lane.client { $0.retry = .backoff(attempts: 2, base: .zero) }
+      let client = lane.client { $0.retry = .backoff(attempts: 2, initialDelay: .zero) }
 
       _ = try await client.put(RequestTarget(server.url), body: .data(data).gzipped().spooled())
 

@@ -25,7 +25,7 @@
       defer { server.stop() }
       let folder = try TemporaryFolder()
       let client = lane.client {
-        $0.retry = .backoff(attempts: 2, base: .zero)
+        $0.retry = .backoff(attempts: 2, initialDelay: .zero)
         $0.redirects = .follow
       }
 

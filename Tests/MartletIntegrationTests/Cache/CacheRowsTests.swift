@@ -167,7 +167,7 @@ import Testing
     defer { server.stop() }
     let limit = how == "silent" ? Duration.milliseconds(200) : nil
     let options = RequestOptions.cache([.revalidateWhenStale, .fallbackOnError])
-      .retry(.backoff(attempts: 2, base: .milliseconds(1), cap: .milliseconds(2)))
+      .retry(.backoff(attempts: 2, initialDelay: .milliseconds(1), maximumDelay: .milliseconds(2)))
     let client = client()
     let url = "\(server.url)/x"
 

@@ -20,7 +20,7 @@ import Testing
 
     let kept = try await #require(throws: HTTPError.self) { try await client.get("\(raw: server.url)/") }
     let none = try await #require(throws: HTTPError.self) {
-      try await client.get("\(raw: server.url)/", options: .errorBodyBytes(0))
+      try await client.get("\(raw: server.url)/", options: .maximumErrorBodyBytes(0))
     }
 
     #expect(kept.response?.body.count == 64 << 10)
@@ -34,7 +34,7 @@ import Testing
       .steps([.text("HTTP/1.1 500 No\r\nContent-Length: 10\r\n\r\n"), .hang])
     })
     defer { server.stop() }
-    let client = HTTPClient { $0.errorBodyLimit = 0 }
+    let client = HTTPClient { $0.maximumErrorBodyBytes = 0 }
 
     let error = try await #require(throws: HTTPError.self) {
       try await client.get("\(raw: server.url)/", options: .timeout(.unlimited))
@@ -113,11 +113,12 @@ import Testing
       let target: RequestTarget = "\(raw: server.url)/"
 
       let seen = try await [
-        HTTPClient.get(target).json(Seen.self).method, HTTPClient.get(target, as: Seen.self).method,
-        HTTPClient.post(target, body: .text("x"), as: Seen.self).method, HTTPClient.put(target, as: Seen.self).method,
-        HTTPClient.patch(target, as: Seen.self).method, HTTPClient.delete(target, as: Seen.self).method,
+        HTTPClient.shared.get(target).json(Seen.self).method, HTTPClient.shared.get(target, as: Seen.self).method,
+        HTTPClient.shared.post(target, body: .text("x"), as: Seen.self).method,
+        HTTPClient.shared.put(target, as: Seen.self).method,
+        HTTPClient.shared.patch(target, as: Seen.self).method, HTTPClient.shared.delete(target, as: Seen.self).method,
       ]
-      let head = try await HTTPClient.head(target)
+      let head = try await HTTPClient.shared.head(target)
 
       #expect(seen == ["GET", "GET", "POST", "PUT", "PATCH", "DELETE"])
       #expect(head.status == .ok)
@@ -276,7 +277,7 @@ import Testing
     defer { server.stop() }
 
     let response = try await HTTPClient().get(
-      "\(raw: server.url)/", options: .retry(.backoff(attempts: 3, base: .milliseconds(10))))
+      "\(raw: server.url)/", options: .retry(.backoff(attempts: 3, initialDelay: .milliseconds(10))))
 
     #expect(response.text == "third")
     #expect(response.attempts.count == 3)

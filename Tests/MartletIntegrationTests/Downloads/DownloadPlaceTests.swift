@@ -20,9 +20,9 @@
       let file = inner.appending(path: name)
       let client = Lane.curl.client()
 
-      await #expect(throws: HTTPError.self) { try await client.download(server.target, to: file) }
+      await #expect(throws: HTTPError.self) { try await client.download(.get(server.target), to: file) }
       server.change { $0.cutsAfter = nil }
-      let done = try await client.download(server.target, to: file)
+      let done = try await client.download(.get(server.target), to: file)
 
       // W21: the path as it was given.
       #expect(done.url.path == file.path && done.resumedAt > 0)
@@ -40,7 +40,7 @@
         try await PartFile.open(path, url: "https://a.test/a", resume: .automatic)
       }
 
-      #expect(error?.kind == .file)
+      #expect(error?.kind == .downloadInProgress)
       #expect(FileManager.default.fileExists(atPath: path))
       part.close()
     }
@@ -52,7 +52,7 @@
       let client = Lane.curl.client()
 
       let files = try await withThrowingTaskGroup(of: URL.self) { group in
-        for _ in 0..<4 { group.addTask { try await client.download(server.target).url } }
+        for _ in 0..<4 { group.addTask { try await client.download(.get(server.target)).url } }
         return try await group.reduce(into: []) { $0.append($1) }
       }
       defer { for file in files { try? FileManager.default.removeItem(at: file) } }
@@ -69,7 +69,7 @@
       try folder.write("x", to: "file")
 
       let error = await #expect(throws: HTTPError.self) {
-        try await lane.client().download(server.target, to: folder.url.appending(path: path))
+        try await lane.client().download(.get(server.target), to: folder.url.appending(path: path))
       }
 
       #expect(error?.kind == .file && error?.message.contains("does not exist") == true)
@@ -84,7 +84,7 @@
       try #require(chmod(folder.url.path, 0o1777) == 0 && chown(folder.path("a.bin.part"), 65_534, 65_534) == 0)
 
       let error = await #expect(throws: HTTPError.self) {
-        try await Lane.curl.client().download(server.target, to: folder.url.appending(path: "a.bin"))
+        try await Lane.curl.client().download(.get(server.target), to: folder.url.appending(path: "a.bin"))
       }
 
       #expect(error?.kind == .file && error?.message.contains("belongs to another user") == true)
@@ -104,7 +104,7 @@
         at: folder.url.appending(path: "a.bin.part" + ending), withDestinationURL: victim)
 
       let result = await Result {
-        try await Lane.curl.client().download(server.target, to: folder.url.appending(path: "a.bin"))
+        try await Lane.curl.client().download(.get(server.target), to: folder.url.appending(path: "a.bin"))
       }
 
       #expect(try folder.contents("victim") == Data("mine".utf8))
@@ -118,7 +118,7 @@
       let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 100_000))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "a.bin")
-      await #expect(throws: HTTPError.self) { try await Lane.curl.client().download(server.target, to: file) }
+      await #expect(throws: HTTPError.self) { try await Lane.curl.client().download(.get(server.target), to: file) }
       let record = try folder.contents("a.bin.part.json")
       let victim = try folder.write(record, to: "victim")
       try FileManager.default.removeItem(atPath: folder.path("a.bin.part.json"))
@@ -126,7 +126,7 @@
         at: folder.url.appending(path: "a.bin.part.json"), withDestinationURL: victim)
 
       let error = await #expect(throws: HTTPError.self) {
-        try await Lane.curl.client().download(server.target, to: file)
+        try await Lane.curl.client().download(.get(server.target), to: file)
       }
 
       #expect(error?.kind == .file && server.requests.count == 1)
@@ -146,7 +146,7 @@
       var options = DownloadOptions()
       options.resume = resume
       _ = try await Lane.curl.client().download(
-        server.target, to: folder.url.appending(path: "a.bin"), download: options)
+        .get(server.target), to: folder.url.appending(path: "a.bin"), options: options)
 
       #expect(try folder.contents("victim") == Data("mine".utf8) && folder.contents("a.bin") == Self.bytes)
       #expect(folder.names == ["a.bin", "victim"])
@@ -163,7 +163,7 @@
       let file = folder.url.appending(path: name)
       let client = Lane.curl.client()
 
-      await #expect(throws: HTTPError.self) { try await client.download(server.target, to: file) }
+      await #expect(throws: HTTPError.self) { try await client.download(.get(server.target), to: file) }
       server.change { $0.cutsAfter = nil }
       let unfinished = try #require(try UnfinishedDownload.all(in: folder.url).first)
       let done = try await client.download(continuing: unfinished)
@@ -179,7 +179,7 @@
       let file = folder.url.appending(path: String(repeating: "a", count: 256))
 
       let error = await #expect(throws: HTTPError.self) {
-        try await Lane.curl.client().download(server.target, to: file)
+        try await Lane.curl.client().download(.get(server.target), to: file)
       }
 
       #expect(error?.kind == .file && error?.message.contains("a name of 256 bytes") == true)
@@ -193,7 +193,7 @@
       let server = try MockServer(
         .data(Self.bytes, headers: ["Content-Disposition": "attachment; filename*=UTF-8''\(Self.escaped(name))"]))
 
-      let file = try await Lane.curl.client().download(RequestTarget(server.url)).url
+      let file = try await Lane.curl.client().download(.get(RequestTarget(server.url))).url
       defer { try? FileManager.default.removeItem(at: file) }
 
       #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o600)
@@ -212,10 +212,10 @@
       let file = folder.url.appending(path: "a.bin")
       let client = lane.client { $0.redirects = .follow }
 
-      await #expect(throws: HTTPError.self) { try await client.download(RequestTarget(door.url), to: file) }
+      await #expect(throws: HTTPError.self) { try await client.download(.get(RequestTarget(door.url)), to: file) }
       let left = try #require(try UnfinishedDownload.all(in: folder.url).first?.received)
       server.change { $0.cutsAfter = nil }
-      let done = try await client.download(RequestTarget(door.url), to: file)
+      let done = try await client.download(.get(RequestTarget(door.url)), to: file)
 
       #expect(left > 0 && done.resumedAt == left)
       #expect(server.ranges == [nil, "bytes=\(left)-"])
@@ -228,7 +228,7 @@
       let server = try MockServer(.data(CodedBodies.gzip, headers: ["Content-Encoding": "gzip"]))
       let folder = try TemporaryFolder()
 
-      let done = try await lane.client().download(RequestTarget(server.url), to: folder.url.appending(path: "a"))
+      let done = try await lane.client().download(.get(RequestTarget(server.url)), to: folder.url.appending(path: "a"))
 
       #expect(server.requests.first?.header("Accept-Encoding") == "identity")
       #expect(try String(decoding: folder.contents("a"), as: UTF8.self) == CodedBodies.text)

@@ -20,7 +20,7 @@
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "a.bin")
 
-      let done = try await lane.client().download(server.target, to: file)
+      let done = try await lane.client().download(.get(server.target), to: file)
 
       #expect(done.url.path == file.path && done.byteCount == 300_000 && done.resumedAt == 0)
       #expect(done.response.status == .ok && done.response.body.isEmpty)
@@ -38,7 +38,7 @@
       let file = folder.url.appending(path: "a.bin")
       try folder.write("old", to: "a.bin")
 
-      let error = try await Self.error { try await lane.client().download(server.target, to: file) }
+      let error = try await Self.error { try await lane.client().download(.get(server.target), to: file) }
       #expect(error.kind == .connectionLost)
       #expect(try folder.contents("a.bin") == Data("old".utf8))
       #expect(folder.names == ["a.bin", "a.bin.part", "a.bin.part.json"])
@@ -49,7 +49,9 @@
 
       server.change { $0.cutsAfter = nil }
       let first = Shared<[TransferProgress]>([])
-      let done = try await lane.client().download(server.target, to: file) { now in first.withLock { $0.append(now) } }
+      let done = try await lane.client().download(.get(server.target), to: file) { now in
+        first.withLock { $0.append(now) }
+      }
 
       #expect(done.resumedAt == received && done.byteCount == 300_000 && done.response.status == 206)
       #expect(server.ranges == [nil, "bytes=\(received)-"])
@@ -65,9 +67,9 @@
     func `each retry goes on where the last attempt has stopped`(lane: Lane) async throws {
       let server = try FileServer(.init(bytes: Self.small, cutsAfter: 100_000))
       let folder = try TemporaryFolder()
-      let client = lane.client { $0.retry = .backoff(attempts: 5, base: .milliseconds(1)) }
+      let client = lane.client { $0.retry = .backoff(attempts: 5, initialDelay: .milliseconds(1)) }
 
-      let done = try await client.download(server.target, to: folder.url.appending(path: "a"))
+      let done = try await client.download(.get(server.target), to: folder.url.appending(path: "a"))
 
       #expect(try Data(contentsOf: done.url) == Self.small)
       #expect(server.requests.count >= 3 && server.sent <= 300_000 + 4 * 65_536)
@@ -79,11 +81,11 @@
       let server = try FileServer(.init(bytes: Self.small, cutsAfter: 120_000))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "a.bin")
-      _ = try await Self.error { try await lane.client().download(server.target, to: file) }
+      _ = try await Self.error { try await lane.client().download(.get(server.target), to: file) }
 
       let other = FileServer.bytes(250_000, seed: 2)
       server.change { $0 = .init(bytes: other, entityTag: "\"2\"") }
-      let done = try await lane.client().download(server.target, to: file)
+      let done = try await lane.client().download(.get(server.target), to: file)
 
       #expect(done.resumedAt == 0 && done.byteCount == 250_000)
       #expect(try Data(contentsOf: file) == other)
@@ -100,7 +102,7 @@
       let server = try FileServer(.init(bytes: Self.small, cutsAfter: 120_000))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "a.bin")
-      _ = try await Self.error { try await lane.client().download(server.target, to: file) }
+      _ = try await Self.error { try await lane.client().download(.get(server.target), to: file) }
 
       server.change {
         $0.cutsAfter = nil
@@ -125,7 +127,7 @@
           return head
         }
       }
-      let done = try await lane.client().download(server.target, to: file)
+      let done = try await lane.client().download(.get(server.target), to: file)
 
       #expect(done.resumedAt == 0)
       #expect(try Data(contentsOf: file) == Self.small)
@@ -144,7 +146,7 @@
       let folder = try TemporaryFolder()
 
       let error = try await Self.error {
-        try await lane.client().download(server.target, to: folder.url.appending(path: "a"))
+        try await lane.client().download(.get(server.target), to: folder.url.appending(path: "a"))
       }
       #expect(error.kind == .protocolViolation && error.message.contains("206"))
       #expect(folder.names.isEmpty)
@@ -163,7 +165,7 @@
       record.boot = MachineRun.current
       try PrivateFile.replace(part.path + ".json", with: try JSONEncoder().encode(record))
 
-      let done = try await lane.client().download(server.target, to: file)
+      let done = try await lane.client().download(.get(server.target), to: file)
 
       #expect(done.resumedAt == 100_000)
       #expect(try Data(contentsOf: file) == Self.small)
@@ -175,7 +177,7 @@
       let server = try MockServer(.empty(status, headers: status == 200 ? ["Content-Length": "0"] : [:]))
       let folder = try TemporaryFolder()
 
-      let done = try await lane.client().download(RequestTarget(server.url), to: folder.url.appending(path: "a"))
+      let done = try await lane.client().download(.get(RequestTarget(server.url)), to: folder.url.appending(path: "a"))
 
       #expect(done.byteCount == 0)
       #expect(try folder.contents("a").isEmpty && folder.names == ["a"])
@@ -187,7 +189,7 @@
       let folder = try TemporaryFolder()
       try folder.write("old", to: "a.bin")
       let file = folder.url.appending(path: "a.bin")
-      _ = try await Self.error { try await lane.client().download(server.target, to: file) }
+      _ = try await Self.error { try await lane.client().download(.get(server.target), to: file) }
       let part = try folder.contents("a.bin.part")
 
       server.change {
@@ -195,14 +197,14 @@
         $0.head = { _, _ in .init(status: status, fields: ["Content-Length": "4"], body: status == 304 ? 0..<0 : 0..<4)
         }
       }
-      let error = try await Self.error { try await lane.client().download(server.target, to: file) }
+      let error = try await Self.error { try await lane.client().download(.get(server.target), to: file) }
 
       #expect(error.kind == .status && error.status?.rawValue == status)
       #expect(try folder.contents("a.bin") == Data("old".utf8))
       #expect(try folder.contents("a.bin.part") == part)
 
       server.change { $0.head = nil }
-      let done = try await lane.client().download(server.target, to: file)
+      let done = try await lane.client().download(.get(server.target), to: file)
       #expect(done.resumedAt == Int64(part.count))
       #expect(try Data(contentsOf: file) == Self.small)
     }
@@ -241,8 +243,8 @@
 
       let handle = client.startDownload(.get(server.target), to: file)
       #expect(await becomes { server.sent > 0 })
-      let error = try await Self.error { try await client.download(server.target, to: file) }
-      #expect(error.kind == .file && error.message.contains("is being downloaded already"))
+      let error = try await Self.error { try await client.download(.get(server.target), to: file) }
+      #expect(error.kind == .downloadInProgress && error.message.contains("is being downloaded already"))
       server.change { $0.rate = nil }
       _ = try await handle.value
       #expect(try Data(contentsOf: file) == Self.small)
@@ -260,8 +262,8 @@
       let folder = try TemporaryFolder()
       try folder.write("mine", to: "evil.txt")
 
-      let one = try await lane.client().download(server.target, to: folder.url)
-      let two = try await lane.client().download(server.target, to: folder.url)
+      let one = try await lane.client().download(.get(server.target), to: folder.url)
+      let two = try await lane.client().download(.get(server.target), to: folder.url)
 
       #expect(one.url.lastPathComponent == "evil (1).txt" && two.url.lastPathComponent == "evil (2).txt")
       #expect(folder.names == ["evil (1).txt", "evil (2).txt", "evil.txt"])
@@ -280,14 +282,14 @@
         let client = Lane.curl.client()
         let target: RequestTarget = "http://127.0.0.1:\(port)/file.bin"
 
-        let done = try await client.download(target)
+        let done = try await client.download(.get(target))
         #expect(try Data(contentsOf: done.url) == DownloadTests.small)
         #expect(folder.names == [done.url.lastPathComponent])
         try FileManager.default.removeItem(at: done.url)
 
         var options = DownloadOptions()
         options.maximumBytes = 100_000
-        await #expect(throws: HTTPError.self) { try await client.download(target, download: options) }
+        await #expect(throws: HTTPError.self) { try await client.download(.get(target), options: options) }
         #expect(folder.names == [])
       }
     }
@@ -301,7 +303,7 @@
       options.segments = 4
 
       let done = try await lane.client().download(
-        server.target, to: folder.url.appending(path: "a"), download: options)
+        .get(server.target), to: folder.url.appending(path: "a"), options: options)
 
       #expect(try Data(contentsOf: done.url) == bytes)
       #expect(server.sent == Int64(bytes.count))
@@ -330,7 +332,7 @@
       options.segments = 3
 
       let done = try await lane.client().download(
-        server.target, to: folder.url.appending(path: "a"), download: options)
+        .get(server.target), to: folder.url.appending(path: "a"), options: options)
 
       // Not in the expectation, which would look for the difference of megabytes. What was asked for before the change
       // may all have been of the old version.
@@ -348,13 +350,15 @@
       var options = DownloadOptions()
       options.checksum = .sha256(String(repeating: "0", count: 64))
 
-      let error = try await Self.error { try await lane.client().download(server.target, to: file, download: options) }
+      let error = try await Self.error {
+        try await lane.client().download(.get(server.target), to: file, options: options)
+      }
       #expect(error.kind == .checksumMismatch && error.message.contains("000"))
       #expect(try folder.contents("a") == Data("old".utf8))
 
       // What was refused is not gone on with.
       options.checksum = .sha256(SHA256Stream.text(SHA2.sha256(Self.small)))
-      let done = try await lane.client().download(server.target, to: file, download: options)
+      let done = try await lane.client().download(.get(server.target), to: file, options: options)
       #expect(done.resumedAt == 0 && server.ranges == [nil, nil])
       #expect(try Data(contentsOf: file) == Self.small)
     }
@@ -371,7 +375,7 @@
       let folder = try TemporaryFolder()
 
       do {
-        _ = try await lane.client().download(server.target, to: folder.url.appending(path: "a"))
+        _ = try await lane.client().download(.get(server.target), to: folder.url.appending(path: "a"))
         #expect(isRight)
       } catch let error as HTTPError {
         #expect(!isRight && error.kind == .checksumMismatch)
@@ -394,8 +398,8 @@
       #expect(await becomes { (try? await client.cache.usage.records) == 1 })
       let body = try #require(try await client.get(server.target).bodyFile)
 
-      let linked = try await client.download(server.target, to: folder.url.appending(path: "a"))
-      let again = try await client.download(server.target, to: folder.url.appending(path: "a"))
+      let linked = try await client.download(.get(server.target), to: folder.url.appending(path: "a"))
+      let again = try await client.download(.get(server.target), to: folder.url.appending(path: "a"))
       func inode(_ url: URL) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: url.path)[.systemFileNumber] as? Int
       }
@@ -410,7 +414,7 @@
       record.boot = MachineRun.current
       record.length = Int64(bytes.count)
       try PrivateFile.replace(part.path + ".json", with: try JSONEncoder().encode(record))
-      let resumed = try await client.download(server.target, to: folder.url.appending(path: "b"))
+      let resumed = try await client.download(.get(server.target), to: folder.url.appending(path: "b"))
 
       #expect(try Data(contentsOf: resumed.url) == bytes && resumed.resumedAt == 1 << 20)
       #expect(server.requests.count == 1)
@@ -450,7 +454,7 @@
         try Self.small.prefix(150_000).write(to: part)
         try PrivateFile.replace(part.path + ".json", with: damaged)
         do {
-          let done = try await client.download(server.target, to: folder.url.appending(path: "a"))
+          let done = try await client.download(.get(server.target), to: folder.url.appending(path: "a"))
           if done.resumedAt > 0 { resumed += 1 }
           let isRight = try Data(contentsOf: done.url) == Self.small
           #expect(isRight, "\(round): \(String(decoding: damaged, as: UTF8.self))")

@@ -204,7 +204,7 @@ import Testing
         let server = try FileServer(.init(bytes: Data("bytes".utf8)))
 
         let result = await Result {
-          try await Lane.curl.client().download(server.target, to: folder.url.appending(path: "a.bin"))
+          try await Lane.curl.client().download(.get(server.target), to: folder.url.appending(path: "a.bin"))
         }
         try #require(seteuid(0) == 0)
 
@@ -224,7 +224,7 @@ import Testing
         let server = try FileServer(.init(bytes: Data("bytes".utf8)))
 
         let error = await #expect(throws: HTTPError.self) {
-          try await Lane.curl.client().download(server.target, to: folder.url.appending(path: "a.bin"))
+          try await Lane.curl.client().download(.get(server.target), to: folder.url.appending(path: "a.bin"))
         }
         try #require(seteuid(0) == 0)
 

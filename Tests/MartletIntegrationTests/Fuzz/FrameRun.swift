@@ -157,7 +157,7 @@
         let next = try await client.get(
           HTTP2Server.target(task.hostile, number, steps), options: .retry(.standard))
         // A GOAWAY with HTTP_1_1_REQUIRED has it sent by that, to which the server has its own answer.
-        let text = next.httpVersion == "2" ? "next" : "one"
+        let text = next.httpVersion == .http2 ? "next" : "one"
         if next.headers.values(of: "x-number") != ["\(number)"] || next.text != text {
           wrong.append("the next request got \(next)")
         }

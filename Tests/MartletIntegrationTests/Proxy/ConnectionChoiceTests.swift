@@ -132,7 +132,7 @@
         #expect(response.headers["X-Version"] == expected, "\(version)")
       }
       let plain = try await NginxServer(try await authority.identity())
-      #expect(try await client.get(RequestTarget(plain.url), options: .httpVersion(.http2)).httpVersion == "1.1")
+      #expect(try await client.get(RequestTarget(plain.url), options: .httpVersion(.http2)).httpVersion == .http1_1)
     }
 
     // MARK: The system's loader

@@ -34,8 +34,8 @@
 
       var ids: [String] = []
       var settings = ServerSentEvents.Options()
-      settings.minimumPause = .zero
-      for try await event in lane.client().serverSentEvents(.get("\(raw: server.url)/events"), events: settings) {
+      settings.minimumDelay = .zero
+      for try await event in lane.client().serverSentEvents(.get("\(raw: server.url)/events"), options: settings) {
         #expect(event.data == "event \(event.id)")
         ids.append(event.id)
       }
@@ -118,7 +118,7 @@
       var count = 0
       var silence: Task<Void, Never>?
       let options = RequestOptions.timeout(TimeoutPolicy(idle: .seconds(600), total: nil))
-      for try await _ in client.serverSentEvents(.get("\(raw: server.url)"), options: options) {
+      for try await _ in client.serverSentEvents(.get("\(raw: server.url)"), options: .init { $0.request = options }) {
         count += 1
         let first = client.activity.current.running.first?.id
         silence = Task {
@@ -144,7 +144,7 @@
         ]))
       defer { server.stop() }
 
-      var events = lane.client().serverSentEvents(.get("\(raw: server.url)"), events: .reconnecting(.never))
+      var events = lane.client().serverSentEvents(.get("\(raw: server.url)"), options: .init { $0.reconnect = .never })
         .makeAsyncIterator()
       _ = try await events.next()
       // 18 MB, of which the buffers of the system and of the engine take a part.

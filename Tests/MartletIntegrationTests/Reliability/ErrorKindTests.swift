@@ -56,7 +56,15 @@
         var download = DownloadOptions()
         download.checksum = .sha256(String(repeating: "0", count: 64))
         _ = try await client.download(
-          RequestTarget(server.url), to: folder.url.appending(path: "a"), download: download)
+          .get(RequestTarget(server.url)), to: folder.url.appending(path: "a"), options: download)
+      },
+      Cause(kind: .downloadInProgress) { client, server in
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "a")
+        let first = client.startDownload(.get(RequestTarget(server.url("/hang"))), to: file)
+        defer { first.cancel() }
+        await server.waitForRequests(1)
+        try await client.download(.get(RequestTarget(server.url)), to: file)
       },
       Cause(kind: .queue) { client, server in
         let queue = RequestQueue(client: client)

@@ -50,7 +50,7 @@
         options.segments = segments
         let file = folder.url.appending(path: "\(segments)")
         files.append(
-          await Self.expectTruth(number) { try await client.download(url, to: file, download: options).byteCount })
+          await Self.expectTruth(number) { try await client.download(.get(url), to: file, options: options).byteCount })
       }
 
       #expect(whole == right && streamed == right)

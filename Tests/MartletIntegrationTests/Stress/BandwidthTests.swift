@@ -111,7 +111,7 @@
         let file = folder.url.appending(path: "\(segments)")
         try await Pace.expect(rate) {
           let seconds = try await Pace.seconds {
-            _ = try await client.download(files.target, to: file, download: options)
+            _ = try await client.download(.get(files.target), to: file, options: options)
           }
           let isRight = try Data(contentsOf: file) == bytes
           #expect(isRight)
@@ -127,7 +127,7 @@
       let slow = Lane.curl.client {
         $0.bandwidth = .limit(down: Self.rate)
         $0.redirects = .follow
-        $0.retry = .backoff(base: .milliseconds(1))
+        $0.retry = .backoff(initialDelay: .milliseconds(1))
       }
       let seconds = try await Pace.seconds {
         let response = try await slow.get(RequestTarget(server.url))
@@ -216,7 +216,7 @@
       }
       // The others find a connection.
       let first = try await client.head(RequestTarget(server.url + "/big.txt"))
-      #expect(first.httpVersion == "2")
+      #expect(first.httpVersion == .http2)
       let (put, connection) = (RequestTarget(server.url + "/put"), first.headers["X-Connection"])
 
       try await Pace.expect(Self.rate) {

@@ -14,7 +14,7 @@
       options.segments = segments
       let client = Lane.curl.client()
       let killer = Shared(false)
-      _ = try await client.download("http://127.0.0.1:\(port)/file.bin", to: URL(filePath: path), download: options) {
+      _ = try await client.download("http://127.0.0.1:\(port)/file.bin", to: URL(filePath: path), options: options) {
         _ in
         let isFirst = killer.withLock { killer in
           defer { killer = true }
@@ -65,7 +65,7 @@
       server.change { $0.rate = nil }
       let sent = server.sent
       if !folder.names.contains("file") {
-        _ = try await Lane.curl.client().download(server.target, to: URL(filePath: path), download: options)
+        _ = try await Lane.curl.client().download(.get(server.target), to: URL(filePath: path), options: options)
       }
 
       #expect(try Data(contentsOf: URL(filePath: path)) == (changes ? other : bytes))
@@ -114,7 +114,7 @@
       let folder = try TemporaryFolder()
 
       let error = await #expect(throws: HTTPError.self) {
-        try await Lane.curl.client().download(server.target, to: folder.url.appending(path: "a"))
+        try await Lane.curl.client().download(.get(server.target), to: folder.url.appending(path: "a"))
       }
       #expect(error?.kind == .file && error?.message.contains("are free") == true)
       #expect(folder.names.isEmpty)

@@ -10,7 +10,7 @@
   @Suite(.ownThreads, .hangLimit) struct OutboxProcessTests {
     private static var options: Outbox.Options {
       var options = Outbox.Options()
-      (options.pause, options.longestPause) = (.milliseconds(5), .milliseconds(50))
+      (options.initialDelay, options.maximumDelay) = (.milliseconds(5), .milliseconds(50))
       // Written anew again and again.
       options.compactBytes = 4096
       return options
@@ -98,7 +98,7 @@
       )
       #expect(!safe.isEmpty && outbox.status.damaged == 0)
       let dead = try await outbox.deadLetters()
-      #expect(dead.isEmpty, "\(dead.map(\.reason))")
+      #expect(dead.isEmpty, "\(dead.map(\.failure))")
       for lane in Self.lanes {
         let places = applied.filter { $0.lane == lane }.map { Place($0.text) }
         let known = places.compactMap { $0 }

@@ -23,11 +23,11 @@
         switch self {
         case .whole, .coded, .size: _ = try await client.get(url)
         case .stream: try await client.stream(.get(url)) { for try await _ in $0.body {} }
-        case .download: _ = try await client.download(url, to: file)
+        case .download: _ = try await client.download(.get(url), to: file)
         case .segments:
           var options = DownloadOptions()
           options.segments = 3
-          _ = try await client.download(url, to: file, download: options)
+          _ = try await client.download(.get(url), to: file, options: options)
         }
       }
 

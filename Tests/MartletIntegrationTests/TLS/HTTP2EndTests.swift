@@ -91,7 +91,7 @@
 
       // From a little before to a little after that.
       for number in 0..<(Case.requested.map { min($0, 1000) } ?? Stress.count(40, full: 250)) {
-        #expect(try await client.get("\(raw: server.url)/\(number)").httpVersion == "2")
+        #expect(try await client.get("\(raw: server.url)/\(number)").httpVersion == .http2)
         try await Task.sleep(for: .microseconds(46_000 + number % 13 * 500))
       }
     }
@@ -127,7 +127,7 @@
               let body: HTTPBody? = what.method == .post ? .text("x") : nil
               let request = HTTPRequest(what.method, RequestTarget("\(raw: url)/\(number)"), body: body)
               do {
-                if try await client.send(request).httpVersion != "2" { errors.append("another version") }
+                if try await client.send(request).httpVersion != .http2 { errors.append("another version") }
               } catch { errors.append("\(error)") }
             }
             return errors

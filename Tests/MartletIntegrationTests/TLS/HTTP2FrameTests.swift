@@ -158,7 +158,7 @@
         _ = await becomes { server.count(of: number) >= row.sends }
         #expect(server.count(of: number) == row.sends, "\(result)")
         switch result {
-        case .success(let response): #expect(row.code == 13 && response.httpVersion == "1.1")
+        case .success(let response): #expect(row.code == 13 && response.httpVersion == .http1_1)
         case .failure(let error as HTTPError):
           #expect(row.code != 13 && error.wasNotProcessed, "\(error)")
           #expect(error.http2ErrorCode == (row.code == 0 ? nil : UInt32(row.code)), "\(error)")
@@ -200,7 +200,7 @@
       _ = try await client.get(server.target(100, ["head", "last:ok"]))
 
       for code in 0..<13 where code != 7 {
-        let policies: [RetryPolicy] = [.off, .standard, .backoff(attempts: 3, base: .milliseconds(1))]
+        let policies: [RetryPolicy] = [.off, .standard, .backoff(attempts: 3, initialDelay: .milliseconds(1))]
         for (index, policy) in policies.enumerated() {
           let target = server.target(code * 3 + index, ["reset:\(code)"])
           let result = await Result { try await client.get(target, options: .retry(policy)) }

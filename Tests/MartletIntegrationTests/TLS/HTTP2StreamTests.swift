@@ -18,7 +18,7 @@
       try await client.stream(.get("\(raw: url)/")) { response in
         let name = response.headers["X-Connection"]
         let text = try await response.text(upTo: 100)
-        #expect(text == "ok" && response.httpVersion == "2")
+        #expect(text == "ok" && response.httpVersion == .http2)
         return name ?? ""
       }
     }
@@ -99,7 +99,7 @@
       let server = try await NginxServer(try await authority.identity())
       let client = Self.client(lane, authority)
       let first = try await client.get("\(raw: server.url)/")
-      #expect(first.httpVersion == "1.1")
+      #expect(first.httpVersion == .http1_1)
 
       let name = try await client.stream(.get("\(raw: server.url)/")) { response in
         _ = try await response.text(upTo: 100)

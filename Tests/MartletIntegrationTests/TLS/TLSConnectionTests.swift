@@ -23,7 +23,7 @@
         for try await response in group {
           found.connections.insert(response.headers["X-Connection"] ?? "")
           found.values.insert(response.headers[field] ?? "")
-          found.versions.insert(response.httpVersion ?? "")
+          found.versions.insert(response.httpVersion?.description ?? "")
         }
         return found
       }

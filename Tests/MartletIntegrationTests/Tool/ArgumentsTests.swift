@@ -64,6 +64,14 @@ import Testing
     #expect(try Item.parse(word) == item)
   }
 
+  @Test(arguments: [
+    ("a=@f", RequestCommand.Field.Value.file("f", isJSON: false)), ("a:=@-", .file("-", isJSON: true)),
+    (#"a=\@f"#, .text("@f")), (#"a=\\@f"#, .text(#"\\@f"#)), ("a=b@f", .text("b@f")),
+  ])
+  func `reads fields whose value is in a file`(word: String, value: RequestCommand.Field.Value) throws {
+    #expect(try Item.parse(word) == .field(.init(name: "a", value: value)))
+  }
+
   @Test func `reads options wherever they stand`() throws {
     let command = try request(
       "-iv", "PUT", "--timeout", "0.5", "http://a.test", "--retry=3", "a=b", "--no-follow", "-o", "file", "--form")
@@ -155,7 +163,8 @@ import Testing
     (["http://a.test", "a=b", "--body", "c"], "--body"), (["http://a.test", "a:=1", "--form"], "a:="),
     (["http://a.test", "--form", "--body", "c"], "--form"), (["demo", "x=1"], "x=1"),
     (["http://a.test", "-o", ""], "-o"), (["http://a.test", "--form"], "--form needs data items"),
-    (["http://a.test", "--form", "a==b"], "--form needs data items"),
+    (["http://a.test", "--form", "a==b"], "--form needs data items"), (["sse", "http://a.test", "-o", "f"], "-o"),
+    (["http://a.test", "a=@"], "'a'"), (["http://a.test", "--form", "a:=@f"], "'a:='"),
   ])
   func `names what is wrong`(arguments: [String], culprit: String) {
     let error = #expect(throws: UsageError.self) { try Arguments.parse(arguments) }

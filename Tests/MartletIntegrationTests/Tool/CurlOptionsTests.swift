@@ -42,6 +42,25 @@ import Testing
     #expect(command.followsRedirects)
   }
 
+  @Test func `reads options of HTTPie, and versions as curl names them`() throws {
+    for option in ["-a", "--auth"] {
+      #expect(try request(["a.test", option, "ada:x"]).identity.user == .init(name: "ada", password: "x"))
+    }
+    #expect(try request(["a.test", "--follow", "--check-status"]).followsRedirects)
+    #expect(try request(["a.test", "-0"]).connecting.version == .http1_0)
+    #expect(try request(["a.test", "--http1.1"]).connecting.version == .http1_1)
+    #expect(try request(["a.test", "--http2"]).connecting.version == .http2)
+  }
+
+  @Test func `cookies and files of cookies have the same option`() throws {
+    let identity = try request([
+      "a.test", "-b", "a=1; b=2;", "--cookie=c=3", "-bd.txt", "-b", "", "--cookies-txt", "e.txt", "-c", "f.txt",
+    ]).identity
+
+    #expect(identity.cookies == ["a=1", "b=2", "c=3"] && identity.cookieFiles == ["d.txt", "e.txt"])
+    #expect(identity.savedCookies == "f.txt" && identity.jar == nil)
+  }
+
   @Test func `reads parts`() throws {
     let command = try request([
       "a.test", "-F", "a=b=c", "-F", "f=@x/a.png;type=image/x;filename=b.png", "-F", "g=<notes.txt", "h=i", "j@k;l",
@@ -55,14 +74,30 @@ import Testing
     #expect(command.content == .multipart(parts))
   }
 
+  @Test func `texts may have a type, and those of --form-string have not`() throws {
+    let command = try request([
+      "a.test", "-F", "a={};type=application/json", "-F", "b=c;d;filename=e", "-F", "f=<g;type=text/x", "--form-string",
+      "h=@i;type=j",
+    ])
+
+    var parts = [Part(name: "a", text: ""), Part(name: "b", text: ""), Part(name: "f", contents: "g")]
+    parts[0].value = .data(Data("{}".utf8), filename: nil, type: "application/json")
+    parts[1].value = .data(Data("c;d".utf8), filename: "e", type: nil)
+    parts[2].value = .contents("g", type: "text/x")
+    parts.append(Part(name: "h", text: "@i;type=j"))
+    #expect(command.content == .multipart(parts))
+  }
+
   @Test(arguments: [
     (["-G"], "name==value"), (["-O"], "martlet download"), (["-T", "f"], "martlet upload"),
-    (["-c", "f"], "--cookie-jar"),
+    (["-c", "-"], "--save-cookies"), (["-b", "a=1; b"], "NAME=VALUE"), (["-F", "a=<;type=b/c"], "'a=<'"),
+    (["--form-string", "a"], "--form-string needs"), (["-sSO"], "in '-sSO': here it is 'martlet download"),
+    (["--verify=no"], "--insecure"), (["--segments", "2"], "martlet download"),
     (["-w", "x"], "--timing"), (["-D", "-"], "-i"), (["-n"], "--user"), (["-r", "0-1"], "Range:"),
-    (["-C", "-"], "martlet download"), (["--http1.1"], "--http 1.1"), (["--connect-timeout", "1"], "--timeout"),
+    (["-C", "-"], "martlet download"), (["--connect-timeout", "1"], "--timeout"),
     (["--socks5=h"], "--proxy socks5://"), (["--data-urlencode", "a=b"], "--form"), (["--fail"], "exit code"),
-    (["-b", "file"], "--cookies-txt"), (["-H", "X:"], "-H 'X;'"), (["-H", "X"], "Name: value"), (["-H", ":x"], "-H"),
-    (["-F", "a"], "-F needs"), (["-F", "=b"], "-F needs"), (["-F", "a=@"], "'a'"), (["-F", "a=b;type=c/d"], "type"),
+    (["-H", "X:"], "-H 'X;'"), (["-H", "X"], "Name: value"), (["-H", ":x"], "-H"),
+    (["-F", "a"], "-F needs"), (["-F", "=b"], "-F needs"), (["-F", "a=@"], "'a'"),
     (["-d", "a", "b=c"], "-d and the data item 'b'"), (["-d", "a", "--form"], "--form"), (["-d", "@"], "--data"),
     (["-d", "a", "--body", "b"], "--body and -d"), (["-F", "a=b", "c:=1"], "'c:='"), (["-X", ""], "-X"),
     (["-X"], "-X"), (["--json", "{}", "-F", "a=b"], "--json"), (["a@"], "'a'"), (["--form-part", "x"], "--form-part"),
@@ -73,6 +108,40 @@ import Testing
     let error = #expect(throws: UsageError.self) { try Arguments.parse(["http://a.test"] + arguments) }
 
     #expect(error?.description.contains(way) ?? false, "\(error?.description ?? "")")
+  }
+
+  @Test(arguments: [
+    ("--hed", "--head"), ("--haed", "--head"), ("--verbse", "--verbose"), ("--timout=1", "--timeout"),
+    ("--cookiejar", "--cookie-jar"), ("--comp", "--compressed"), ("--segment", "--segments"), ("-json", "--json"),
+    ("-timeout", "--timeout"), ("-M", "-m (--timeout)"), ("-vM9", "-m (--timeout)"),
+  ])
+  func `an option that nobody knows is named, and the one that was meant`(word: String, meant: String) {
+    let error = #expect(throws: UsageError.self) { try Arguments.parse(["http://a.test", word]) }
+
+    #expect(error?.description.hasPrefix("unknown option '-") ?? false, "\(error?.description ?? "")")
+    #expect(error?.description.hasSuffix("; did you mean \(meant)?") ?? false, "\(error?.description ?? "")")
+  }
+
+  @Test func `no option is guessed that is far away`() {
+    for word in ["--nope", "--xyz", "--xyz=1", "-Z", "-vZ", "--" + String(repeating: "x", count: 100_000)] {
+      let error = #expect(throws: UsageError.self) { try Arguments.parse(["http://a.test", word]) }
+
+      #expect(error?.description.hasSuffix("; see martlet --help") ?? false, "\(word.prefix(100))")
+    }
+  }
+
+  @Test func `all names that are guessed and all letters are read`() {
+    let flags = CurlOptions.flags.union(CurlOptions.needless).union(Identity.flags)
+    for name in flags {
+      do {
+        _ = try Arguments.parse(["http://a.test", name, "a=b"])
+      } catch {
+        #expect(!error.description.hasPrefix("unknown"), "\(error)")
+      }
+    }
+    for (letter, name) in CurlOptions.letters {
+      #expect(CurlOptions.takesValue("-\(letter)") || CurlOptions.isFlag(name), "-\(letter)")
+    }
   }
 
   @Test func `two methods exclude each other`() {

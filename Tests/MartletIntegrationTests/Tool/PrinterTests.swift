@@ -18,7 +18,7 @@ import Testing
 
   @Test func `a head has a line for the status and one for each field`() {
     var response = response("text/html", status: 404)
-    response.httpVersion = "1.1"
+    response.httpVersion = .http1_1
 
     #expect(Printer().head(of: response) == "HTTP/1.1 404 Not Found\nContent-Type: text/html\n")
   }

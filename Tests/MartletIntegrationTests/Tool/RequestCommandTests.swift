@@ -44,7 +44,7 @@ import Testing
   @Test func `a limit is for the whole call, silence included`() throws {
     let options = try command("--timeout", "90", "--retry", "2").options
 
-    #expect(options.timeout?.total == .seconds(90) && options.timeout?.idle == nil)
+    #expect(options.timeout.total == .seconds(90) && options.timeout.idle == nil)
     #expect(options.retry?.maximumAttempts == 3)
   }
 

@@ -41,7 +41,7 @@
       let sum = try await ToolProcess.martlet("download", server.url, "--sha256=\(wrong)", "-o", folder.path("a"))
       #expect(sum.status == 3 && sum.errors.contains("checksumMismatch"), "\(sum.errors)")
       _ = try await ToolProcess.martlet(
-        "download", server.url, "--no-resume", "--segments", "2", "-o", folder.path("a"))
+        "download", server.url, "--no-resume", "--segments", "2", "-o\(folder.path("a"))")
       #expect(folder.names == ["a"])
 
       let url = "http://127.0.0.1:\(server.port)"
@@ -59,7 +59,7 @@
       arguments: [
         [], ["-o"], ["http://a.test", "--segments", "17"], ["http://a.test", "--sha256", "xyz"],
         ["http://a.test", "http://b.test", "-o", "no-such-folder"], ["http://a.test", "--unknown"],
-        ["http://a.test", "-o", "/no/such/folder/a"],
+        ["http://a.test", "-o", "/no/such/folder/a"], ["http://a.test", "-o", "-"], ["http://a.test", "-X", "POST"],
       ])
     func `complains of what it cannot do, before anything is sent`(arguments: [String]) async throws {
       let result = try await ToolProcess(try ToolProcess.martlet(), ["download", "--timeout", "1"] + arguments).end()
@@ -85,13 +85,17 @@
       let plain = try await ToolProcess.martlet("upload", file, server.url("/a"))
       let form = try await ToolProcess.martlet("upload", file, server.url("/b"), "--field", "photo")
       let coded = try await ToolProcess.martlet("upload", file, server.url("/c"), "--gzip")
+      let posted = try await ToolProcess.martlet("upload", file, server.url("/e"), "-X", "POST")
+      let output = try await ToolProcess.martlet("upload", file, server.url("/f"), "-o", folder.path("b"))
       let missing = try await ToolProcess.martlet("upload", folder.path("none"), server.url("/d"))
       let usage = try await ToolProcess.martlet("upload", file)
 
       #expect(plain.status == 0 && plain.text == "200000", "\(plain.errors)")
       #expect(form.status == 0 && (Int(form.text) ?? 0) > 200_000, "\(form.errors)")
       #expect(coded.status == 0 && (Int(coded.text) ?? .max) < 20_000, "\(coded.errors)")
-      #expect(server.requests.map(\.method) == ["PUT", "POST", "PUT"])
+      #expect(posted.status == 0 && posted.text == "200000", "\(posted.errors)")
+      #expect(output.status == 2 && output.errors.contains("-o"), "\(output.errors)")
+      #expect(server.requests.map(\.method) == ["PUT", "POST", "PUT", "POST"])
       #expect(server.requests.first?.header("Content-Type")?.hasPrefix("text/plain") == true)
       #expect(missing.status == 1 && missing.errors.contains("does not exist"), "\(missing.errors)")
       #expect(usage.status == 2 && usage.errors.contains("usage:"))

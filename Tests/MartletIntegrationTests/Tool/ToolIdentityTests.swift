@@ -120,6 +120,35 @@
         server.requests.map { $0.header("Cookie") } == ["a=1; b=2", "s=1; b=3", "b=3; s=2; c=4", "s=1; b=3", "b=3"])
     }
 
+    @Test func `-b and -c have a cookies.txt, as with curl`() async throws {
+      let server = try MockServer { request in
+        switch request.path {
+        case "/login": .ok(headers: ["Set-Cookie": "s=1", "Set-Cookie": "p=2; Max-Age=1000"])
+        default: .ok()
+        }
+      }
+      let folder = try TemporaryFolder()
+      let file = folder.path("cookies")
+
+      let results = [
+        // The file is not there yet.
+        try await ToolProcess.martlet(server.url("/login"), "-b", file, "-c", file),
+        try await ToolProcess.martlet(server.url("/"), "-b", file, "-b", "x=3; y=4"),
+        try await ToolProcess.martlet(server.url("/"), "-b\(file)", "-c\(folder.path("other"))"),
+        try await ToolProcess.martlet(server.url("/login"), "--cookie-jar", folder.path("jar")),
+      ]
+      let jar = try await ToolProcess.martlet(server.url("/"), "-b", folder.path("jar"))
+
+      #expect(results.map(\.status) == [0, 0, 0, 0], "\(results.map(\.errors))")
+      #expect(server.requests.map { $0.header("Cookie") } == [nil, "s=1; p=2; x=3; y=4", "s=1; p=2", nil])
+      #expect(try folder.contents("other") == folder.contents("cookies"))
+      let text = String(decoding: try folder.contents("cookies"), as: UTF8.self)
+      #expect(text.hasPrefix("# Netscape") && text.contains("\ts\t1\n") && text.contains("\tp\t2\n"), "\(text)")
+      let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions]
+      #expect(mode as? Int == 0o600)
+      #expect(jar.status == 2 && jar.errors.contains("--cookie-jar"), "\(jar.errors)")
+    }
+
     @Test func `a cookie of the command line ends when the server sets or removes it`() async throws {
       let server = try MockServer { request in
         switch request.path {
@@ -137,7 +166,9 @@
     }
 
     @Test(arguments: [
-      (["--cookie", "a"], "--cookie needs"), (["--cookie", "__Host-a=1"], "--cookie '__Host-a'"),
+      (["--cookie", "no-file"], "'no-file'; a cookie is NAME=VALUE"), (["--cookie", "=a"], "--cookie needs"),
+      (["-c", "/nowhere/x"], "/nowhere/x"), (["-c", "f", "--no-cookies"], "exclude each other"),
+      (["--cookie", "__Host-a=1"], "--cookie '__Host-a'"),
       (["--cookie", "a=1", "--no-cookies"], "exclude each other"), (["-u", ":x"], "--user needs"),
       (["-u", "a:b", "--bearer", "c"], "exclude each other"), (["--digest"], "--digest needs"),
       (["-u", "a:b", "--digest", "--basic"], "exclude each other"), (["--bearer", "@"], "--bearer needs"),

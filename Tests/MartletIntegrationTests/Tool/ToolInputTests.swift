@@ -113,6 +113,53 @@
       #expect(missing.status == 2 && missing.errors.contains("none"), "\(missing.errors)")
     }
 
+    @Test func `a field has its text or JSON from a file, or standard input`() async throws {
+      try folder.write("one & two", to: "text")
+      try folder.write("[1, 2]\n", to: "json")
+      let (url, text, json) = (server.url("/"), folder.path("text"), folder.path("json"))
+
+      let good = [
+        try await martlet(url, "a=@\(text)", "b:=@\(json)", "c=@-", #"d=\@e"#, input: "in"),
+        try await ToolProcess.martlet(url, "--form", "a=@\(text)"),
+        try await ToolProcess.martlet(url, "--multipart", "a=@\(text)"),
+      ]
+      let missing = try await ToolProcess.martlet(url, "a=@\(folder.path("none"))")
+      let broken = try await ToolProcess.martlet(url, "b:=@\(text)")
+      let twice = try await martlet(url, "a=@-", "b=@-", input: "in")
+
+      #expect(good.map(\.status) == [0, 0, 0], "\(good.map(\.errors))")
+      #expect(
+        sent.prefix(2) == [
+          #"POST application/json {"a": "one & two", "b": [1, 2], "c": "in", "d": "@e"}"#,
+          "POST application/x-www-form-urlencoded a=one+%26+two",
+        ])
+      #expect(server.requests.last?.text.contains("name=\"a\"\r\n\r\none & two\r\n") ?? false, "\(sent)")
+      #expect(missing.status == 2 && missing.errors.contains("none'; a text that"), "\(missing.errors)")
+      #expect(broken.status == 2 && broken.errors.contains("is not JSON"), "\(broken.errors)")
+      #expect(twice.status == 2 && twice.errors.contains("twice"), "\(twice.errors)")
+      #expect(server.requests.count == 3)
+    }
+
+    @Test func `parts have the types that -F gives them`() async throws {
+      try folder.write("<a/>", to: "note")
+
+      let result = try await ToolProcess.martlet(
+        server.url("/"), "-F", "meta={\"a\":1};type=application/json", "-F",
+        "note=<\(folder.path("note"));type=text/xml")
+      let wrong = try await ToolProcess.martlet(server.url("/"), "-F", "meta=1;type=json")
+
+      let form = try #require(server.requests.first)
+      #expect(result.status == 0, "\(result.errors)")
+      for part in [
+        "name=\"meta\"\r\nContent-Type: application/json\r\n\r\n{\"a\":1}\r\n",
+        "name=\"note\"\r\nContent-Type: text/xml\r\n\r\n<a/>\r\n",
+      ] {
+        #expect(form.text.contains(part), "\(form.text)")
+      }
+      #expect(wrong.status == 2 && wrong.errors.contains("json"), "\(wrong.errors)")
+      #expect(server.requests.count == 1)
+    }
+
     @Test func `a file makes a multipart form, and one that is missing is named`() async throws {
       try folder.write("{}", to: "a.json")
 

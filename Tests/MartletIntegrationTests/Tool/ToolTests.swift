@@ -74,6 +74,14 @@ import Testing
     #expect(try folder.contents("a").count == 3_000_000)
   }
 
+  @Test func `a hyphen after -o is standard output`() async throws {
+    let server = try MockServer(.ok("hello"))
+
+    let result = try await ToolProcess.martlet(server.url("/"), "-o", "-")
+
+    #expect(result.status == 0 && result.text == "hello")
+  }
+
   #if os(Linux)
     @Test func `a full disk is an error of the output, and named`() async throws {
       let server = try MockServer(.ok("hello"))

@@ -25,7 +25,7 @@
     @Test func `tells version, reason and time`() async throws {
       let server = try MockServer(.raw("HTTP/1.0 404 Not Here At All\r\n\r\nx"))
       let response = try await client.get(RequestTarget(server.url))
-      #expect(response.httpVersion == "1.0")
+      #expect(response.httpVersion == .http1_0)
       #expect(response.reasonPhrase == "Not Here At All")
       #expect(response.timing.connect != nil)
       #expect(response.timing.tls == nil)

@@ -198,7 +198,7 @@
         return UploadPieces(Data(count: 1000), count: 10)
       }
       let server = try MockServer(script: [.status(503), .redirect(to: "/there", status: 307), .ok("done")])
-      let retrying = client.derived { $0.retry = .backoff(attempts: 2, base: .zero) }
+      let retrying = client.derived { $0.retry = .backoff(attempts: 2, initialDelay: .zero) }
 
       let response = try await retrying.put(RequestTarget(server.url), body: body)
 

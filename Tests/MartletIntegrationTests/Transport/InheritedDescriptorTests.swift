@@ -58,7 +58,7 @@
         client.start(.get(RequestTarget(server.url("/begun"))))
         client.start(.put(RequestTarget(full.url("/")), body: .file(upload)))
         let file = folder.url.appending(path: "file")
-        let download = Task { try await client.download(RequestTarget(server.url("/begun")), to: file) }
+        let download = Task { try await client.download(.get(RequestTarget(server.url("/begun"))), to: file) }
         try await outbox.submit(.post(RequestTarget(server.url("/wait")), body: .data(Data(count: 1000))))
         #expect(await server.wait { $0.openConnections >= 4 })
         #expect(await becomes { full.openConnections == 1 })

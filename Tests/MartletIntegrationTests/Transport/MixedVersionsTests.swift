@@ -32,13 +32,13 @@
       let first = try await slow
       responses.merge(try await Self.responses(20..<40, client, server)) { $1 }
 
-      #expect(first.text == "one" && first.headers["x-number"] == "1" && first.httpVersion == "1.1")
+      #expect(first.text == "one" && first.headers["x-number"] == "1" && first.httpVersion == .http1_1)
       for (number, response) in responses {
         #expect(response.headers["x-number"] == "\(number)")
-        #expect(response.text == (response.httpVersion == "2" ? "ok" : "one"))
+        #expect(response.text == (response.httpVersion == .http2 ? "ok" : "one"))
       }
       #expect(responses.count == 39 && server.repeatedNumbers.isEmpty)
-      #expect(responses.allSatisfy { $0.key >= 20 || $0.value.httpVersion == "2" })
+      #expect(responses.allSatisfy { $0.key >= 20 || $0.value.httpVersion == .http2 })
       #expect(server.connectionCount(of: 1) == 1)
     }
 
@@ -54,9 +54,9 @@
       let old = try await client.get(server.target(30, []), options: .httpVersion(.http1_1))
       let more = try await Self.responses(31..<50, client, server)
 
-      #expect(try await slow.text == "one" && old.httpVersion == "1.1")
+      #expect(try await slow.text == "one" && old.httpVersion == .http1_1)
       #expect(responses.merging(more) { $1 }.allSatisfy { $0.value.headers["x-number"] == "\($0.key)" })
-      #expect(responses.merging(more) { $1 }.values.allSatisfy { $0.httpVersion == "2" })
+      #expect(responses.merging(more) { $1 }.values.allSatisfy { $0.httpVersion == .http2 })
       #expect(server.repeatedNumbers.isEmpty && server.connectionCount() == 1)
     }
 
@@ -104,10 +104,10 @@
       let onUsedConnection = try await send(20)
 
       for (number, response) in [(1, onNewConnection), (20, onUsedConnection)] {
-        #expect(response.httpVersion == "1.1" && response.text == "one")
+        #expect(response.httpVersion == .http1_1 && response.text == "one")
         #expect(server.count(of: number) == 2)
       }
-      #expect(others.allSatisfy { $0.value.httpVersion == "2" && $0.value.headers["x-number"] == "\($0.key)" })
+      #expect(others.allSatisfy { $0.value.httpVersion == .http2 && $0.value.headers["x-number"] == "\($0.key)" })
     }
   }
 #endif

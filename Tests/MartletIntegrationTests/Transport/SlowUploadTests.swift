@@ -42,7 +42,7 @@
         server.target, body: .data(Data(count: size)))
 
       #expect(response.text == "\(size)")
-      #expect(response.httpVersion == (what.version == .http2 ? "2" : "1.1"))
+      #expect(response.httpVersion == (what.version == .http2 ? .http2 : .http1_1))
     }
 
     @Test(arguments: Case.all) func `ends an upload that a server does not read`(_ what: Case) async throws {

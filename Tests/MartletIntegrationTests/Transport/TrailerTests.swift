@@ -106,7 +106,7 @@
       for (number, options) in options.enumerated() {
         let target = server.target(number, ["head", "trailer:grpc-status=0"])
         let response = try await client.get(target, headers: ["TE": "trailers"], options: options)
-        #expect(response.httpVersion == "2" && response.trailers == ["grpc-status": "0"])
+        #expect(response.httpVersion == .http2 && response.trailers == ["grpc-status": "0"])
         #expect(server.fields(of: number) == ["te: trailers"])
       }
       _ = try await client.get(server.target(7, ["head", "last:ok"]))

@@ -68,7 +68,7 @@ import Testing
     _ = try await handle.value
 
     #expect(during.running.isEmpty)
-    #expect(during.waiting.map(\.reason) == [.retryPause(.seconds(3))])
+    #expect(during.waiting.map(\.reason) == [.retryDelay(.seconds(3))])
     #expect(during.waiting.first?.request.id == handle.id)
     #expect(during.waiting.first?.request.attempt == 2)
     #expect(!during.isNetworkInUse)

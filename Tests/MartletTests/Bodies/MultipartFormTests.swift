@@ -50,7 +50,7 @@ import Testing
       $0.add("Ben", for: "first_name")
       $0.add(Data([0, 255]), for: "raw", filename: "a.png")
       $0.add(file: file, for: "page", filename: "index.html", type: "text/html; charset=utf-8")
-      $0.add(.json([1]), for: "meta")
+      $0.add(.json([1], encoder: JSONEncoder()), for: "meta")
       $0.add(Data("x".utf8), for: "blob")
     }
     var expected = Data()

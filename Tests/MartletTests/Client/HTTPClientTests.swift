@@ -66,7 +66,7 @@ import Testing
 
     let kept = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/") }
     let none = try await #require(throws: HTTPError.self) {
-      try await client.get("http://example.test/", options: .errorBodyBytes(0))
+      try await client.get("http://example.test/", options: .maximumErrorBodyBytes(0))
     }
 
     #expect(kept.response?.body.count == 64 << 10)

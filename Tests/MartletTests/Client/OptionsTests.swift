@@ -22,25 +22,25 @@ import Testing
   enum GlobalKey: RequestOptions.Key { typealias Value = String }
 
   private static func limit(
-    _ name: String, _ path: any WritableKeyPath<TimeoutOverrides, TimeoutOverrides.Limit> & Sendable,
+    _ name: String, _ path: any WritableKeyPath<TimeoutPolicy, TimeoutPolicy.Limit> & Sendable,
     _ value: any KeyPath<TimeoutPolicy, Duration?> & Sendable
   ) -> [Field] {
     let fallback = TimeoutPolicy()[keyPath: value]
     return [
       Field(
-        testDescription: name, set: { $0.timeouts[keyPath: path] = .set(.seconds(1000 + $1)) },
+        testDescription: name, set: { $0.timeout[keyPath: path] = .set(.seconds(1000 + $1)) },
         get: {
           let limit = ResolvedOptions($0).timeouts[keyPath: value]
           return limit == fallback ? 0 : limit.map { Int($0.components.seconds) - 1000 } ?? -1
         }),
       Field(
         testDescription: "\(name) nil",
-        set: { $0.timeouts[keyPath: path] = $1 == 1 ? .set(.seconds(1001)) : .set(nil) },
+        set: { $0.timeout[keyPath: path] = $1 == 1 ? .set(.seconds(1001)) : .set(nil) },
         get: {
           let limit = ResolvedOptions($0).timeouts[keyPath: value]
           if limit == .seconds(1001) { return 1 }
           // Unset and none are the same for the first byte.
-          if case .inherited = $0.timeouts[keyPath: path] { return 0 }
+          if case .inherited = $0.timeout[keyPath: path] { return 0 }
           return limit == nil ? 2 : -1
         }),
     ]
@@ -73,8 +73,8 @@ import Testing
         testDescription: "maximumBodyBytes", set: { $0.maximumBodyBytes = (100 << 20) + $1 },
         get: { ResolvedOptions($0).maximumBodyBytes - (100 << 20) }),
       Field(
-        testDescription: "errorBodyBytes", set: { $0.errorBodyBytes = (64 << 10) + $1 },
-        get: { ResolvedOptions($0).errorBodyBytes - (64 << 10) }),
+        testDescription: "maximumErrorBodyBytes", set: { $0.maximumErrorBodyBytes = (64 << 10) + $1 },
+        get: { ResolvedOptions($0).maximumErrorBodyBytes - (64 << 10) }),
       Field(
         testDescription: "decompression", set: { $0.decompression = $1 == 1 ? .automatic : .off },
         get: { $0.decompression.map { $0 == .automatic ? 1 : 2 } ?? 0 }),
@@ -97,8 +97,8 @@ import Testing
         }),
       Field(testDescription: "own key", set: { $0[OwnKey.self] = $1 }, get: { $0[OwnKey.self] ?? 0 }),
     ]
-    + limit("connect", \.connect, \.connect) + limit("idle", \.idle, \.idle)
-    + limit("firstByte", \.firstByte, \.firstByte) + limit("total", \.total, \.total)
+    + limit("connect", \.connectLimit, \.connect) + limit("idle", \.idleLimit, \.idle)
+    + limit("firstByte", \.firstByteLimit, \.firstByte) + limit("total", \.totalLimit, \.total)
 
   /// Where a progress closure says which one it is.
   @TaskLocal private static var reported: Log<Int>?
@@ -185,19 +185,19 @@ import Testing
 
   @Test func `each level of five gives its own field`() async throws {
     var scope = RequestOptions.tag("scope")
-    scope.errorBodyBytes = 3
+    scope.maximumErrorBodyBytes = 3
     let options = try await Self.arrived([
-      .global: RequestOptions.maximumBodyBytes(1).tag("global").errorBodyBytes(1).timeout(idle: .seconds(1)),
-      .client: RequestOptions.tag("client").errorBodyBytes(2).timeout(connect: .seconds(2)),
+      .global: RequestOptions.maximumBodyBytes(1).tag("global").maximumErrorBodyBytes(1).timeout(idle: .seconds(1)),
+      .client: RequestOptions.tag("client").maximumErrorBodyBytes(2).timeout(connect: .seconds(2)),
       .scope: scope, .endpoint: RequestOptions.timeout(.seconds(4)).tag("endpoint"),
     ])
 
     #expect(options.maximumBodyBytes == 1)
-    #expect(options.errorBodyBytes == 3)
+    #expect(options.maximumErrorBodyBytes == 3)
     #expect(options.tag == "endpoint")
+    let limits = ResolvedOptions(options).timeouts
     #expect(
-      ResolvedOptions(options).timeouts
-        == TimeoutPolicy(connect: .seconds(2), idle: .seconds(1), firstByte: nil, total: .seconds(4)))
+      [limits.connect, limits.idle, limits.firstByte, limits.total] == [.seconds(2), .seconds(1), nil, .seconds(4)])
   }
 
   @Test func `a value set to nil is inherited`() async throws {
@@ -205,7 +205,7 @@ import Testing
     options.tag = nil
     options.retry = nil
     options.timeout = .unlimited
-    options.timeout = nil
+    options.timeout = TimeoutPolicy()
     options[OwnKey.self] = 1
     options[OwnKey.self] = nil
     let lower = RequestOptions.tag("lower").timeout(.seconds(7))
@@ -217,9 +217,15 @@ import Testing
     #expect(ResolvedOptions(merged).retry.maximumAttempts == 2)
   }
 
-  @Test func `the limits are one value only if all are set`() {
-    #expect(RequestOptions().timeout == nil)
-    #expect(RequestOptions.timeout(.seconds(1)).timeout == nil)
+  @Test func `a limit that is set can be read, and the others are inherited`() {
+    #expect(RequestOptions().timeout == TimeoutPolicy())
+    let one = RequestOptions.timeout(.seconds(1))
+    #expect(one.timeout.total == .seconds(1) && one.timeout.idle == .seconds(30))
+    #expect(one.over(.timeout(idle: .seconds(7))).timeout.idle == .seconds(7))
+    let written = RequestOptions { $0.timeout.idle = nil }
+    #expect(
+      ResolvedOptions(written.over(.timeout(.seconds(9)))).timeouts
+        == RequestOptions.timeout(idle: nil).timeout(.seconds(9)).timeout)
     let all = RequestOptions.timeout(connect: nil).timeout(idle: nil).timeout(firstByte: nil).timeout(.seconds(1))
     #expect(all.timeout == TimeoutPolicy(connect: nil, idle: nil, firstByte: nil, total: .seconds(1)))
   }
@@ -266,7 +272,7 @@ import Testing
     #expect(first.call?.options.source.tag == "old")
   }
 
-  @Test(arguments: [RequestOptions.maximumBodyBytes(-1), .errorBodyBytes(-1)])
+  @Test(arguments: [RequestOptions.maximumBodyBytes(-1), .maximumErrorBodyBytes(-1)])
   func `refuses a negative size`(options: RequestOptions) async throws {
     let transport = StubTransport { _ in .text("x") }
 
@@ -281,7 +287,7 @@ import Testing
   @Test func `are empty only if nothing is chosen`() {
     // Options that count as empty are not looked at again: a new one has to be added to `isEmpty`, and here.
     let chosen: [RequestOptions] = [
-      .retry(.off), .redirects(.off), .cookies(.off), .accepts(.any), .maximumBodyBytes(1), .errorBodyBytes(1),
+      .retry(.off), .redirects(.off), .cookies(.off), .accepts(.any), .maximumBodyBytes(1), .maximumErrorBodyBytes(1),
       .decompression(.off), .httpVersion(.http1_1), .credential(.token("x")), .tag("x"), .timeout(.seconds(1)),
       .cache(.off), .cacheFor(.seconds(1)), .cacheStorage(.session), .cachePartition("x"), .coalesces(false),
       .expectsContinue(true), .isIdempotent(),

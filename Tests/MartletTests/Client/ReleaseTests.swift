@@ -23,7 +23,7 @@ import Testing
     Use("an answer") { _ = try await $0.get("/text") },
     Use("a status that is not accepted") { _ = try? await $0.get("/missing") },
     Use("retries") {
-      _ = try? await $0.get("/busy", options: .retry(.backoff(attempts: 3, base: .milliseconds(1))))
+      _ = try? await $0.get("/busy", options: .retry(.backoff(attempts: 3, initialDelay: .milliseconds(1))))
     },
     Use("a redirect") { _ = try await $0.get("/away") },
     Use("a loop of redirects") { _ = try? await $0.get("/loop") },

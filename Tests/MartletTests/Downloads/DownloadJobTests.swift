@@ -45,7 +45,7 @@ import Testing
     let client = client(transport)
     var options = DownloadOptions()
     options.segments = 2
-    let handle = client.startDownload(.get("https://a.test/a"), to: folder.file, download: options)
+    let handle = client.startDownload(.get("https://a.test/a"), to: folder.file, options: options)
     await waiting.wait(for: 2)
     #expect(Set(waiting.elements).count == 2)
 
@@ -157,9 +157,9 @@ import Testing
     let client = client(transport).derived { $0.clock = clock }
     var options = DownloadOptions()
     options.segments = 2
+    options.timeout.total = .seconds(60)
     let task = Task { [options] in
-      try await client.download(
-        "https://a.test/a", to: folder.file, options: .timeout(.seconds(60)), download: options)
+      try await client.download("https://a.test/a", to: folder.file, options: options)
     }
     await gate.waitForArrivals(1)
     await clock.waitForSleepers(1)

@@ -244,7 +244,7 @@ import Testing
     #expect(response.timing.connect == nil)
     #expect(response.attempts.map(\.number) == [1, 2])
     #expect(response.attempts.map(\.duration) == [.milliseconds(10), .milliseconds(35)])
-    #expect(response.attempts.map(\.pause) == [.milliseconds(100), nil])
+    #expect(response.attempts.map(\.delay) == [.milliseconds(100), nil])
   }
 
   // W13

@@ -179,7 +179,7 @@ import Testing
       try one.append(
         [
           OutboxRecord.delivered(records[0].id).bytes, OutboxRecord.attempted(records[1].id, 3).bytes,
-          OutboxRecord.died(records[2].id, at: Date(timeIntervalSince1970: 9), reason: "x").bytes,
+          OutboxRecord.died(records[2].id, at: Date(timeIntervalSince1970: 9), .expired).bytes,
         ], isSynced: true))
     _ = try other.catchUp()
     let before = one.length
@@ -196,7 +196,7 @@ import Testing
     #expect(news.isAnew && Self.texts(other, news) == ["b", "c", "d", "e"])
     var fresh = OutboxTable(.concurrent(1))
     for change in news.changes { fresh.apply(change) }
-    #expect(fresh.entries[records[1].id]?.attempts == 3 && fresh.entries[records[2].id]?.death?.reason == "x")
+    #expect(fresh.entries[records[1].id]?.attempts == 3 && fresh.entries[records[2].id]?.death?.failure == .expired)
     // Not while there is something that it does not know of.
     #expect(try one.compact([]) == nil)
   }

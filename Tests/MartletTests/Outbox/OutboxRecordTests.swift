@@ -15,7 +15,7 @@ import Testing
   private static let records: [OutboxRecord] = [
     .submitted(request(.none)), .submitted(request(.bytes(Data([0, 1, 255])), key: nil)),
     .submitted(request(.bytes(Data()), key: "")), .submitted(request(.file(1 << 40))), .attempted(UUID(), 7),
-    .delivered(UUID()), .died(UUID(), at: Date(timeIntervalSince1970: 5), reason: "nobody wants it"),
+    .delivered(UUID()), .died(UUID(), at: Date(timeIntervalSince1970: 5), .unreadable("nobody wants it")),
     .revived(UUID(), at: Date(timeIntervalSince1970: 6)), .removed(UUID()),
   ]
 
@@ -65,7 +65,7 @@ import Testing
       let isLater = [408, 409, 425, 429].contains(status) || status >= 500 && status != 501 && status != 505
       let expected: OutboxVerdict =
         isLater
-        ? .later(reason: "the server answered \(status)", isCounted: true, asked: nil)
+        ? .later(.status(HTTPStatus(rawValue: status)), isCounted: true, asked: nil)
         : .refused(HTTPStatus(status))
       #expect(Self.verdict(status) == expected)
     }
@@ -73,7 +73,7 @@ import Testing
 
   @Test func `a server says when`() {
     let verdict = Self.verdict(503, ["Retry-After": "17"])
-    #expect(verdict == .later(reason: "the server answered 503", isCounted: true, asked: .seconds(17)))
+    #expect(verdict == .later(.status(.serviceUnavailable), isCounted: true, asked: .seconds(17)))
   }
 
   @Test func `an attempt without a connection does not count, one that a server had a part in does`() {
@@ -91,6 +91,19 @@ import Testing
     #expect(isCounted(Own()) == true)
     #expect(OutboxVerdict(CancellationError()) == .stopped)
     #expect(OutboxVerdict(HTTPError(.clientClosed, "x")) == .stopped)
-    #expect(OutboxVerdict(HTTPError(.invalidRequest, "x")) == .dead(reason: "invalidRequest: x"))
+    #expect(OutboxVerdict(HTTPError(.invalidRequest, "x")) == .dead(.error(.invalidRequest, "x")))
+  }
+
+  @Test(arguments: [
+    Outbox.Failure.status(.gone), .error(.tls, "no trust: x  y"), .error(.timedOut, ""), .redirected(.get),
+    .unreadable("the file of its body is gone"), .unreadable(""), .expired, .cancelled,
+  ])
+  func `a failure is read as it was written`(_ failure: Outbox.Failure) {
+    #expect(Outbox.Failure(text: failure.text) == failure)
+  }
+
+  @Test func `a failure in words that nobody knows is told as it is`() {
+    #expect(Outbox.Failure(text: "status x") == .unreadable("status x"))
+    #expect(Outbox.Failure(text: "") == .unreadable(""))
   }
 }

@@ -70,7 +70,7 @@ import Testing
   private static func failures(_ outbox: Outbox) -> Log<String> {
     let (failures, events) = (Log<String>(), outbox.events)
     Task {
-      for await event in events { if case .failed(_, let reason, _) = event { failures.add(reason) } }
+      for await event in events { if case .failed(_, let failure, _) = event { failures.add("\(failure)") } }
     }
     return failures
   }
@@ -150,8 +150,8 @@ import Testing
     outbox = nil
     let again = try await server.client().outbox(at: folder.url, options: options)
     let dead = try await again.deadLetters().sorted { $0.attempts < $1.attempts }
-    #expect(dead.map(\.id) == [bad, ill] && dead.map(\.attempts) == [0, 2] && dead.first?.key == "k")
-    #expect(dead.map(\.reason) == ["the server answered 400", "the server answered 500, 3 times"])
+    #expect(dead.map(\.id) == [bad, ill] && dead.map(\.attempts) == [0, 3] && dead.first?.key == "k")
+    #expect(dead.map(\.failure) == [.status(.badRequest), .status(.internalServerError)])
     #expect(dead.first?.request.url?.path == "/bad" && again.status.dead == 2)
 
     #expect(try await again.retry(try #require(bad)))
@@ -176,7 +176,7 @@ import Testing
     await outbox.waitUntilIdle()
 
     #expect(server.visits.isEmpty)
-    #expect(try await outbox.deadLetters().map(\.reason) == ["it has waited for longer than it may"])
+    #expect(try await outbox.deadLetters().map(\.failure) == [.expired])
   }
 
   @Test func `nothing is sent without a network, and pauses end with it`() async throws {
@@ -185,7 +185,7 @@ import Testing
     let network = Network([.unknown])
     let options = Self.options {
       $0.connectivity = network
-      ($0.pause, $0.longestPause) = (.seconds(600), .seconds(600))
+      ($0.initialDelay, $0.maximumDelay) = (.seconds(600), .seconds(600))
     }
     let outbox = try await server.client().outbox(at: folder.url, options: options)
     let failures = Self.failures(outbox)
@@ -272,8 +272,8 @@ import Testing
       }
     }
     #expect(await kind(folder.url) { $0.maximumAttempts = 0 } == .invalidRequest)
-    #expect(await kind(folder.url) { $0.pause = .zero } == .invalidRequest)
-    #expect(await kind(folder.url) { $0.longestPause = .zero } == .invalidRequest)
+    #expect(await kind(folder.url) { $0.initialDelay = .zero } == .invalidRequest)
+    #expect(await kind(folder.url) { $0.maximumDelay = .zero } == .invalidRequest)
     #expect(await kind(folder.url) { $0.maximumAge = .zero } == .invalidRequest)
     #expect(await kind(folder.url) { $0.maximumBytes = 0 } == .invalidRequest)
     #expect(await kind(try #require(URL(string: "https://a.test/"))) == .file)
@@ -320,7 +320,8 @@ import Testing
     await network.tell(.connected)
     await outbox.waitUntilIdle()
 
-    #expect(try await outbox.deadLetters().first?.reason == "the file of its body is gone, or another one")
+    #expect(
+      try await outbox.deadLetters().first?.failure == .unreadable("the file of its body is gone, or another one"))
     #expect(server.visits.isEmpty)
   }
 
@@ -401,7 +402,7 @@ import Testing
     await outbox.waitUntilIdle()
 
     #expect(server.visits.filter { $0.path == "there" }.map(\.text) == ["body"])
-    #expect(try await outbox.deadLetters().map(\.reason) == ["it was redirected to a GET, 1 times"])
+    #expect(try await outbox.deadLetters().map(\.failure) == [.redirected(.get)])
   }
 
   @Test func `requests that are cancelled are sent again, after a pause`() async throws {

@@ -58,7 +58,7 @@ import Testing
     let client = Self.client(Self.response(500, pieces: 10, asked: asked))
 
     let error = try await #require(throws: HTTPError.self) {
-      try await client.get("http://example.test/", options: .errorBodyBytes(limit))
+      try await client.get("http://example.test/", options: .maximumErrorBodyBytes(limit))
     }
 
     #expect(error.response?.body.count == kept)
@@ -74,10 +74,10 @@ import Testing
     let empty = Self.client(.status(404))
 
     let error = await #expect(throws: HTTPError.self) {
-      try await client.get("http://example.test/", options: .errorBodyBytes(limit))
+      try await client.get("http://example.test/", options: .maximumErrorBodyBytes(limit))
     }
     let bare = await #expect(throws: HTTPError.self) {
-      try await empty.get("http://example.test/", options: .errorBodyBytes(limit))
+      try await empty.get("http://example.test/", options: .maximumErrorBodyBytes(limit))
     }
 
     #expect(error?.response?.isBodyTruncated == isCut)
@@ -92,7 +92,7 @@ import Testing
         let client = Self.client(Self.response(404, headers: headers, pieces: 0, asked: asked))
 
         let error = await #expect(throws: HTTPError.self) {
-          try await client.get("http://example.test/", options: .errorBodyBytes(limit))
+          try await client.get("http://example.test/", options: .maximumErrorBodyBytes(limit))
         }
 
         #expect(error?.response?.isBodyTruncated == isCut && error?.response?.body.isEmpty == true)

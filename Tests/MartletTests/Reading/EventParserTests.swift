@@ -35,7 +35,7 @@ import Testing
     (
       "event: add\ndata: 73\n\nevent: remove\ndata: 21\n\ndata: plain\n\nevent\ndata: 2\n\n",
       [
-        ServerSentEvents.Event(event: "add", data: "73"), ServerSentEvents.Event(event: "remove", data: "21"),
+        ServerSentEvents.Event(type: "add", data: "73"), ServerSentEvents.Event(type: "remove", data: "21"),
         ServerSentEvents.Event(data: "plain"), ServerSentEvents.Event(data: "2"),
       ]
     ),
@@ -137,7 +137,7 @@ import Testing
       switch (whole, cut) {
       case (.success(let whole), .success(let cut)):
         #expect(whole == cut, "\(bytes)")
-        #expect(whole.allSatisfy { $0.data.unicodeScalars.count + $0.event.unicodeScalars.count <= 40 + 7 }, "\(bytes)")
+        #expect(whole.allSatisfy { $0.data.unicodeScalars.count + $0.type.unicodeScalars.count <= 40 + 7 }, "\(bytes)")
       case (.failure, .failure): break
       default: Issue.record("pieces make a difference: \(bytes)")
       }

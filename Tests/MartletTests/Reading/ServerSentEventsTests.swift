@@ -84,7 +84,8 @@ import Testing
   @Test func `goes on after an event of an earlier stream`() async throws {
     let transport = Self.answers(Self.stream("data: b\n\n"))
 
-    _ = try await Self.texts(Self.client(transport).serverSentEvents(Self.request, events: .after("41")))
+    _ = try await Self.texts(
+      Self.client(transport).serverSentEvents(Self.request, options: .init { $0.lastEventID = "41" }))
 
     #expect(transport.requests.map { $0.headers["Last-Event-ID"] } == ["41", "41"])
   }
@@ -119,9 +120,9 @@ import Testing
     let transport = StubTransport(script: [Self.stream("retry: 1000\ndata: a\n\n"), down])
     var settings = ServerSentEvents.Options()
     settings.maximumFailures = 6
-    settings.maximumPause = .seconds(8)
+    settings.maximumDelay = .seconds(8)
 
-    let error = try await Self.error(Self.client(transport, clock).serverSentEvents(Self.request, events: settings))
+    let error = try await Self.error(Self.client(transport, clock).serverSentEvents(Self.request, options: settings))
 
     #expect(error?.kind == .status && error?.status == 503)
     #expect(error?.message.contains("6 reconnects failed") == true)
@@ -139,7 +140,7 @@ import Testing
     var settings = ServerSentEvents.Options()
     settings.maximumFailures = 3
 
-    let texts = try await Self.texts(Self.client(transport, clock).serverSentEvents(Self.request, events: settings))
+    let texts = try await Self.texts(Self.client(transport, clock).serverSentEvents(Self.request, options: settings))
 
     #expect(texts == ["a", "b", "c"])
     #expect(clock.sleeps.contains(.seconds(20)))
@@ -181,9 +182,9 @@ import Testing
     let clock = TestClock()
     let script = Array(repeating: Self.stream("retry: 0\ndata: a\n\n"), count: 5) + [.status(.noContent)]
     var settings = ServerSentEvents.Options()
-    settings.minimumPause = .zero
+    settings.minimumDelay = .zero
 
-    let events = Self.client(StubTransport(script: script), clock).serverSentEvents(Self.request, events: settings)
+    let events = Self.client(StubTransport(script: script), clock).serverSentEvents(Self.request, options: settings)
     #expect(try await Self.texts(events).count == 5)
 
     #expect(clock.sleeps.allSatisfy { $0 == .zero })
@@ -229,12 +230,12 @@ import Testing
     var settings = ServerSentEvents.Options()
     settings.maximumEventBytes = 10
 
-    let error = try await Self.error(client.serverSentEvents(Self.request, events: settings))
+    let error = try await Self.error(client.serverSentEvents(Self.request, options: settings))
 
     #expect(error?.kind == .bodyTooLarge && error?.redactedURL != nil)
     #expect(client.activity.current.totals.failed == 1 && client.activity.current.running.isEmpty)
     settings.maximumEventBytes = 0
-    #expect(try await Self.error(client.serverSentEvents(Self.request, events: settings))?.kind == .invalidRequest)
+    #expect(try await Self.error(client.serverSentEvents(Self.request, options: settings))?.kind == .invalidRequest)
   }
 
   // MARK: What is sent again
@@ -262,7 +263,7 @@ import Testing
   @Test func `a POST is sent again if that is asked for, or it has a key`() async throws {
     var request = HTTPRequest.post("http://example.test/chat", body: .text("question"))
     let first = Self.answers(Self.stream("data: a\n\n"))
-    _ = try await Self.texts(Self.client(first).serverSentEvents(request, events: .reconnecting(.always)))
+    _ = try await Self.texts(Self.client(first).serverSentEvents(request, options: .init { $0.reconnect = .always }))
     #expect(first.requests.map { $0.body?.length } == [8, 8])
 
     request.headers["Idempotency-Key"] = "k"
@@ -279,7 +280,8 @@ import Testing
     options.isIdempotent = own
 
     _ = try await Self.texts(
-      Self.client(transport).derived { $0.options.isIdempotent = client }.serverSentEvents(request, options: options))
+      Self.client(transport).derived { $0.options.isIdempotent = client }.serverSentEvents(
+        request, options: .init { $0.request = options }))
 
     #expect(transport.requests.count == (own ?? client ?? false ? 2 : 1))
   }
@@ -289,9 +291,9 @@ import Testing
     let client = Self.client(transport)
     let once = HTTPBody.stream(AsyncStream<Data> { $0.finish() }, length: nil)
 
-    let first = try await Self.texts(client.serverSentEvents(Self.request, events: .reconnecting(.never)))
+    let first = try await Self.texts(client.serverSentEvents(Self.request, options: .init { $0.reconnect = .never }))
     let request = HTTPRequest.put("http://example.test/", body: once)
-    let second = try await Self.texts(client.serverSentEvents(request, events: .reconnecting(.always)))
+    let second = try await Self.texts(client.serverSentEvents(request, options: .init { $0.reconnect = .always }))
 
     #expect(first == ["a"] && second == ["a"])
     #expect(transport.requests.count == 2)
@@ -303,7 +305,9 @@ import Testing
     let clock = TestClock(advancing: .manually)
     let transport = StubTransport { _ in Self.stream("data: a\n\n") }
     let client = Self.client(transport, clock)
-    let reader = Task { try await Self.texts(client.serverSentEvents(Self.request, options: .timeout(.seconds(10)))) }
+    let reader = Task {
+      try await Self.texts(client.serverSentEvents(Self.request, options: .init { $0.timeout.total = .seconds(10) }))
+    }
 
     // The limit, and the pause of three seconds.
     for step in [3, 3, 3, 1] {

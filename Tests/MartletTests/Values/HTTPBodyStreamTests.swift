@@ -16,7 +16,7 @@ import Testing
   private static func client(_ transport: StubTransport) -> HTTPClient {
     HTTPClient.onTestClock {
       $0.transport = transport
-      $0.retry = .backoff(attempts: 3, base: .zero)
+      $0.retry = .backoff(attempts: 3, initialDelay: .zero)
     }
   }
 

@@ -37,7 +37,7 @@ import Testing
       (HTTPBody.data(Data(count: 3)), "application/octet-stream", 3), (.data(Data(), contentType: nil), nil, 0),
       (.data(Data(count: 1), contentType: "image/png"), "image/png", 1),
       (.text("é"), "text/plain; charset=utf-8", 2), (.text("<a/>", contentType: "text/xml"), "text/xml", 4),
-      (.json([1, 2]), "application/json", 5),
+      (.json([1, 2], encoder: JSONEncoder()), "application/json", 5),
       (.form(["a": "x y", "b": ["1", "2"]]), "application/x-www-form-urlencoded", 13),
     ] as [(HTTPBody, String?, Int64)])
   func `each factory has its type and its length`(body: HTTPBody, type: String?, length: Int64) async throws {
@@ -52,7 +52,37 @@ import Testing
     #expect(transport.requests.first?.body == body)
   }
 
+  @Test func `a value is encoded by the client that sends it, wherever it stands in a body`() async throws {
+    struct Person: Codable, Equatable { var firstName: String, born: Date }
+    let ada = Person(firstName: "Ada", born: Date(timeIntervalSince1970: 0))
+    let transport = StubTransport { request in .json(String(decoding: try await request.bodyData(), as: UTF8.self)) }
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.baseURL = "http://example.test"
+      $0.encoder.keyEncodingStrategy = .convertToSnakeCase
+      $0.encoder.dateEncodingStrategy = .iso8601
+      $0.decoder.keyDecodingStrategy = .convertFromSnakeCase
+      $0.decoder.dateDecodingStrategy = .iso8601
+    }
+
+    #expect(try await client.post("/", body: .json(ada), as: Person.self) == ada)
+    let form = HTTPBody.multipart(boundary: "b") { $0.add(.json(ada), for: "person") }
+    for body in [HTTPBody.json(ada), form, .concatenating([.json(ada), .text("x")])] {
+      let text = try await client.send(HTTPRequest(.post, "/", body: body)).text
+      #expect(text.contains(#""first_name":"Ada""#) && text.contains("1970-01-01T00:00:00Z"), "\(text)")
+    }
+    #expect(try await client.post("/", body: .json(ada, encoder: JSONEncoder())).text.contains("firstName"))
+    // What one client is told is nothing to others, nor to what they are made from.
+    let other = HTTPClient { $0.transport = transport }
+    #expect(try await other.post("http://example.test/", body: .json(ada)).text.contains("firstName"))
+    let derived = client.derived { $0.encoder.keyEncodingStrategy = .useDefaultKeys }
+    #expect(try await derived.post("/", body: .json(ada)).text.contains("firstName"))
+    #expect(try await client.post("/", body: .json(ada)).text.contains("first_name"))
+  }
+
   @Test func `bodies are values`() {
+    #expect(HTTPBody.json([1]) == .data(Data("[1]".utf8), contentType: "application/json"))
+    #expect(HTTPBody.json([1]) != .json([2]) && HTTPBody.json([1]).length == nil)
     #expect(HTTPBody.text("a") == .text("a"))
     #expect(HTTPBody.text("a") != .text("b"))
     #expect(HTTPBody.text("a") != .text("a", contentType: "text/html"))

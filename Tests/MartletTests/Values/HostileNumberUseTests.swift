@@ -76,7 +76,7 @@ import Testing
     let client = Self.client(Self.transport(number))
 
     let result = await Task { [options] in
-      try await client.download("https://a.test/a", to: file, download: options)
+      try await client.download("https://a.test/a", to: file, options: options)
     }.result
 
     switch result {
@@ -107,7 +107,7 @@ import Testing
     options.segments = 3
 
     let error = await #expect(throws: HTTPError.self) {
-      try await Self.client(transport).download("https://a.test/a", to: file, download: options)
+      try await Self.client(transport).download("https://a.test/a", to: file, options: options)
     }
 
     // So much room is on no disk.

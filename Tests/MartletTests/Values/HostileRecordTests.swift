@@ -50,7 +50,7 @@ import Testing
 
       let result = await Task { [options] in
         try await HTTPClient.stubbed(transport) { $0.retry = .off }
-          .download("https://a.test/a", to: file, download: options)
+          .download("https://a.test/a", to: file, options: options)
       }.result
 
       if case .failure(let error) = result { #expect(error is HTTPError, "\(name) \(text): \(error)") }

@@ -94,7 +94,7 @@ struct RedirectMiddleware: Stage {
     _ kind: HTTPError.Kind, _ message: String, _ response: StreamedResponse, _ request: HTTPRequest,
     _ context: RequestContext
   ) async throws -> HTTPError {
-    let (body, isWhole) = try await response.body.read(upTo: context.call.options.errorBodyBytes)
+    let (body, isWhole) = try await response.body.read(upTo: context.call.options.maximumErrorBodyBytes)
     var whole = response.whole(body, asked: context.call.request, decoder: nil)
     if !isWhole { whole.isBodyTruncated = true }
     whole.redirects = context.call.redirects

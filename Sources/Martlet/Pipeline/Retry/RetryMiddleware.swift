@@ -39,14 +39,14 @@ struct RetryMiddleware: Stage {
     try call.abortSource.check()
     guard let outcome = outcome(of: result) else { return nil }
     var attempt = HTTPResponse.Attempt(
-      number: context.attempt, outcome: Self.summary(outcome), duration: call.core.timeline.now() - start, pause: nil)
+      number: context.attempt, outcome: Self.summary(outcome), duration: call.core.timeline.now() - start)
     switch decide(after: context.attempt, &repetition, request, outcome, call) {
     case .ended: break
     case .refused(let reason): attempt.retryRefusal = reason
-    case .repeated(let pause): attempt.pause = pause
+    case .repeated(let pause): attempt.delay = pause
     }
     call.record(attempt)
-    if attempt.pause == nil {
+    if attempt.delay == nil {
       if case .failure(var error as HTTPError) = result {
         error.attempts = call.attempts
         result = .failure(error)
@@ -54,7 +54,7 @@ struct RetryMiddleware: Stage {
       return nil
     }
     call.emit(.retrying(attempt))
-    return attempt.pause
+    return attempt.delay
   }
 
   /// What the policy decides on; `nil` for what is none of its business, such as an error of a user's middleware.
@@ -88,10 +88,10 @@ struct RetryMiddleware: Stage {
     guard case .repeated(let pause) = decision else { return decision }
     // A pause that outlasts the call is given up at once: the error in hand says more than a timeout.
     if let total = call.timeouts.total, call.elapsed + pause >= total {
-      return .refused("a pause of \(HTTPError.text(pause)) would pass the total limit of \(HTTPError.text(total))")
+      return .refused(.exceedsTotalLimit(delay: pause, limit: total))
     }
     if policy.usesBudget && !call.core.budget.takeRetry() {
-      return .refused("the retry budget of the client is used up")
+      return .refused(.budgetExhausted)
     }
     return decision
   }
@@ -105,7 +105,7 @@ struct RetryMiddleware: Stage {
 extension Call {
   /// Waits as long as a policy says; ends early, with the reason, when the call is aborted.
   func pause(for duration: Duration) async throws {
-    report(.waiting(.retryPause(duration)))
+    report(.waiting(.retryDelay(duration)))
     // The pause needs a task of its own, because it must end without the caller's task being cancelled.
     let sleeper = Task { [timeline = core.timeline] in try await timeline.pause(duration) }
     let token = abortSource.onAbort { _ in sleeper.cancel() }

@@ -32,7 +32,7 @@ public struct RetryPolicy: Sendable {
     /// The policy asks for no other attempt.
     case ended
     /// The policy asks for another attempt, which must not be made, and why.
-    case refused(String)
+    case refused(HTTPResponse.Attempt.RetryRefusal)
     /// Another attempt after a pause.
     case repeated(after: Duration)
   }
@@ -41,7 +41,7 @@ public struct RetryPolicy: Sendable {
     case none
     case standard
     case timeouts
-    case backoff(base: Duration, cap: Duration)
+    case backoff(initialDelay: Duration, maximumDelay: Duration)
     case custom(@Sendable (Int, Outcome) -> Duration?)
   }
 
@@ -63,7 +63,8 @@ public struct RetryPolicy: Sendable {
   /// That is what happens when a server closes an idle connection at the moment it is used again. What an HTTP/2 server
   /// says that it has not processed (RFC 9113 §8.7) is repeated too, whatever the method, by this policy and all
   /// others but ``off``: up to ten times, and up to three times if the server ended the connection with an error. After
-  /// ENHANCE_YOUR_CALM nothing is repeated at once: only ``backoff(attempts:base:cap:)`` repeats then, after its pause.
+  /// ENHANCE_YOUR_CALM nothing is repeated at once: only ``backoff(attempts:initialDelay:maximumDelay:)`` repeats
+  /// then, after its delay.
   public static let standard = RetryPolicy(rule: .standard, maximumAttempts: 2)
 
   /// Retries after a timeout, without a delay.
@@ -77,19 +78,19 @@ public struct RetryPolicy: Sendable {
   /// Retries with exponential backoff and full jitter.
   ///
   /// Repeats connectivity failures, timeouts, files for which no descriptor or memory was left, and the statuses 408,
-  /// 425, 429, 500, 502, 503 and 504. The pause before attempt n + 1 is random between zero and `base · 2ⁿ⁻¹`, at most
-  /// `cap` ("full jitter"); `Retry-After`, as seconds or as a date (RFC 9110 §10.2.3), replaces it. The client's retry
-  /// budget bounds the share of repetitions.
+  /// 425, 429, 500, 502, 503 and 504. The delay before attempt n + 1 is random between zero and
+  /// `initialDelay · 2ⁿ⁻¹`, at most `maximumDelay` ("full jitter"); `Retry-After`, as seconds or as a date (RFC 9110
+  /// §10.2.3), replaces it. The client's retry budget bounds the share of repetitions.
   ///
   /// - Parameters:
   ///   - attempts: The most attempts, the first included.
-  ///   - base: The longest pause before the second attempt.
-  ///   - cap: The longest pause before any attempt.
+  ///   - initialDelay: The longest delay before the second attempt.
+  ///   - maximumDelay: The longest delay before any attempt.
   /// - Returns: The policy.
   public static func backoff(
-    attempts: Int = 3, base: Duration = .milliseconds(200), cap: Duration = .seconds(20)
+    attempts: Int = 3, initialDelay: Duration = .milliseconds(200), maximumDelay: Duration = .seconds(20)
   ) -> RetryPolicy {
-    RetryPolicy(rule: .backoff(base: base, cap: cap), maximumAttempts: attempts)
+    RetryPolicy(rule: .backoff(initialDelay: initialDelay, maximumDelay: maximumDelay), maximumAttempts: attempts)
   }
 
   /// Retries as a closure decides.
@@ -150,11 +151,9 @@ public struct RetryPolicy: Sendable {
   ) -> Decision {
     guard attempt < maximumAttempts, outcome.isFailure else { return .ended }
     guard let pause = wantedPause(after: attempt, outcome: outcome, now: now, random: random) else { return .ended }
-    guard request.isUsable else { return .refused("the body can be sent only once; HTTPBody.spooled keeps a copy") }
+    guard request.isUsable else { return .refused(.bodyNotReplayable) }
     guard isIdempotent || outcome.error?.mayHaveReachedServer == false else {
-      return .refused(
-        "\(request.method) is not idempotent and may have reached the server; if it may be sent twice, "
-          + "set an Idempotency-Key field or RequestOptions.isIdempotent")
+      return .refused(.notIdempotent(request.method))
     }
     return .repeated(after: pause)
   }

@@ -1,36 +1,71 @@
 /// The time limits of a call.
 ///
-/// Any `Duration` of 1 ms or more, compared with the client's clock in steps of 5 ms; `nil` means no limit. A limit
-/// that passes throws ``HTTPError/Kind/timedOut`` naming the phase.
+/// Each field is set at a level, or inherited from the one above (``RequestOptions``): one that is inherited reads as the
+/// built-in default. Any `Duration` of 1 ms or more, compared with the client's clock in steps of 5 ms; `nil` means no
+/// limit. A limit that passes throws ``HTTPError/Kind/timedOut`` naming the phase.
+///
+/// ```swift
+/// let client = HTTPClient { $0.timeout.idle = .seconds(60) }
+/// let report = try await client.get("/report", options: .timeout(.seconds(300)))
+/// ```
 public struct TimeoutPolicy: Sendable, Hashable {
+  /// A limit at one level.
+  enum Limit: Sendable, Hashable {
+    case inherited
+    case set(Duration?)
+
+    var isSet: Bool { self != .inherited }
+
+    func or(_ standard: Duration?) -> Duration? { if case .set(let value) = self { value } else { standard } }
+
+    func over(_ other: Limit) -> Limit { isSet ? self : other }
+  }
+
+  var connectLimit = Limit.inherited
+  var idleLimit = Limit.inherited
+  var firstByteLimit = Limit.inherited
+  var totalLimit = Limit.inherited
+
   /// The limit for the name lookup, the connection and the TLS handshake together; 10 s by default.
   ///
   /// A transport that does not tell when it is connected (``URLSessionTransport`` with the system's loader) spends it
   /// together with the wait for the response head.
-  public var connect: Duration? = .seconds(10)
+  public var connect: Duration? {
+    get { connectLimit.or(.seconds(10)) }
+    set { connectLimit = .set(newValue) }
+  }
 
   /// The longest silence once connected, in both directions; 30 s by default.
   ///
   /// It covers the wait for the head of the response unless ``firstByte`` is set. On Linux an upload is not silent
   /// while the server acknowledges bytes of it, however slowly; that is looked at four times within the limit. The
   /// system's loader does not tell.
-  public var idle: Duration? = .seconds(30)
+  public var idle: Duration? {
+    get { idleLimit.or(.seconds(30)) }
+    set { idleLimit = .set(newValue) }
+  }
 
   /// The limit for the wait between the end of the request and the head of the response; `nil` by default, which
   /// leaves that wait to ``idle``.
-  public var firstByte: Duration?
+  public var firstByte: Duration? {
+    get { firstByteLimit.or(nil) }
+    set { firstByteLimit = .set(newValue) }
+  }
 
-  /// The limit for the whole call: waiting, all attempts, pauses, redirects and the body; 120 s by default.
+  /// The limit for the whole call: waiting, all attempts, delays, redirects and the body; 120 s by default.
   ///
   /// Streams and downloads have none by default: there a limit counts if the request or the client has set it.
   /// Server-sent events and outboxes take that of the request only: they go on over many connections, for hours or
   /// days, and the limit of a client is meant for its requests.
-  public var total: Duration? = .seconds(120)
+  public var total: Duration? {
+    get { totalLimit.or(.seconds(120)) }
+    set { totalLimit = .set(newValue) }
+  }
 
-  /// The default limits.
+  /// Limits that are all inherited.
   public init() {}
 
-  /// Creates time limits.
+  /// Sets all four limits.
   ///
   /// - Parameters:
   ///   - connect: Until connected.
@@ -50,6 +85,19 @@ public struct TimeoutPolicy: Sendable, Hashable {
   /// No limits.
   public static let unlimited = TimeoutPolicy(connect: nil, idle: nil, firstByte: nil, total: nil)
 
+  /// Whether all are inherited.
+  var isEmpty: Bool { self == TimeoutPolicy() }
+
+  /// These limits, with those of `other` where inherited.
+  func over(_ other: TimeoutPolicy) -> TimeoutPolicy {
+    var merged = TimeoutPolicy()
+    merged.connectLimit = connectLimit.over(other.connectLimit)
+    merged.idleLimit = idleLimit.over(other.idleLimit)
+    merged.firstByteLimit = firstByteLimit.over(other.firstByteLimit)
+    merged.totalLimit = totalLimit.over(other.totalLimit)
+    return merged
+  }
+
   /// The first limit that is not at least 1 ms, by name.
   var illegalLimit: (name: String, value: Duration)? {
     let least = Duration.milliseconds(1)
@@ -58,60 +106,5 @@ public struct TimeoutPolicy: Sendable, Hashable {
     if let firstByte, firstByte < least { return ("firstByte", firstByte) }
     if let total, total < least { return ("total", total) }
     return nil
-  }
-}
-
-/// Limits set at one level; what is not set is inherited.
-struct TimeoutOverrides: Sendable, Hashable {
-  enum Limit: Sendable, Hashable {
-    case inherited
-    case set(Duration?)
-
-    func over(_ inherited: Duration?) -> Duration? {
-      if case .set(let value) = self { value } else { inherited }
-    }
-
-    func over(_ other: Limit) -> Limit {
-      if case .inherited = self { other } else { self }
-    }
-  }
-
-  var connect = Limit.inherited
-  var idle = Limit.inherited
-  var firstByte = Limit.inherited
-  var total = Limit.inherited
-
-  init() {}
-
-  var isEmpty: Bool { self == TimeoutOverrides() }
-
-  init(_ policy: TimeoutPolicy) {
-    connect = .set(policy.connect)
-    idle = .set(policy.idle)
-    firstByte = .set(policy.firstByte)
-    total = .set(policy.total)
-  }
-
-  /// Sets the limits that are others now.
-  mutating func change(from old: TimeoutPolicy, to new: TimeoutPolicy) {
-    if new.connect != old.connect { connect = .set(new.connect) }
-    if new.idle != old.idle { idle = .set(new.idle) }
-    if new.firstByte != old.firstByte { firstByte = .set(new.firstByte) }
-    if new.total != old.total { total = .set(new.total) }
-  }
-
-  func over(_ other: TimeoutOverrides) -> TimeoutOverrides {
-    var merged = TimeoutOverrides()
-    merged.connect = connect.over(other.connect)
-    merged.idle = idle.over(other.idle)
-    merged.firstByte = firstByte.over(other.firstByte)
-    merged.total = total.over(other.total)
-    return merged
-  }
-
-  func over(_ policy: TimeoutPolicy) -> TimeoutPolicy {
-    TimeoutPolicy(
-      connect: connect.over(policy.connect), idle: idle.over(policy.idle),
-      firstByte: firstByte.over(policy.firstByte), total: total.over(policy.total))
   }
 }

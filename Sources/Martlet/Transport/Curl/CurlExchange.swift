@@ -75,7 +75,7 @@
       self.init(
         ResponseHead(
           status: HTTPStatus(rawValue: answer.head.status), headers: headers, trailers: .after(answer.body),
-          reasonPhrase: answer.head.reason, httpVersion: answer.head.version,
+          reasonPhrase: answer.head.reason, httpVersion: HTTPVersion(answer.head.version),
           connection: HTTPResponse.Connection(answer.connection), wasCompressed: answer.isDecoded, request: request),
         ResponseBody(answer.body))
     }
@@ -115,7 +115,7 @@
           throw error
         }
         source = .file(file)
-      case .pieces, .gzip, .spool: source = .stream(try content.source(length, for: request))
+      case .pieces, .gzip, .spool, .json: source = .stream(try content.source(length, for: request))
       case .invalid(let input): throw HTTPError(.invalidRequest, input.message, request: request)
       }
       let fields = trailers.map { trailers in

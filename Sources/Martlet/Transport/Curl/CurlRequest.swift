@@ -94,7 +94,7 @@
       switch content {
       case .data, .file, .invalid: if !hasBody { return nil }
       // Even of an empty stream it has to be seen that it is empty.
-      case .stream, .pieces, .gzip, .spool: break
+      case .stream, .pieces, .gzip, .spool, .json: break
       }
       if let trailers, let body = request.body {
         return try CurlUpload(.stream(try body.source(for: request)), length: nil, request: request, trailers)

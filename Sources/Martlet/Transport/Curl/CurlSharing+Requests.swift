@@ -30,7 +30,7 @@
       case .stream, .spool: true
       case .gzip(let content): content.mayBeSilent
       case .pieces(let pieces): pieces.contains { $0.mayBeSilent }
-      case .data, .file, .invalid: false
+      case .data, .file, .json, .invalid: false
       }
     }
   }

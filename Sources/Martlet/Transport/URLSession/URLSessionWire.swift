@@ -56,7 +56,7 @@ struct URLSessionWire: Sendable {
     guard let content = request.body?.content else { return nil }
     switch content {
     case .data, .file, .invalid: return content
-    case .stream, .pieces, .gzip, .spool:
+    case .stream, .pieces, .gzip, .spool, .json:
       // What is wrong with a piece comes first.
       _ = try content.check()
       guard let data = try content.gathered() else { throw refusal(of: request) }

@@ -52,7 +52,7 @@ import Testing
       let thrown = await #expect(throws: HTTPError.self) { try await client.post("http://a.test/", body: .text("x")) }
 
       #expect(transport.requests.count == count)
-      #expect(thrown?.attempts.compactMap(\.pause) == [200, 400].prefix(count - 1).map { .milliseconds($0) })
+      #expect(thrown?.attempts.compactMap(\.delay) == [200, 400].prefix(count - 1).map { .milliseconds($0) })
     }
   }
 

@@ -56,7 +56,7 @@ import Testing
   // MARK: Pauses
 
   @Test(arguments: [0, 0.5, 0.999] as [Double]) func `doubles the longest pause up to its cap`(random: Double) throws {
-    let policy = RetryPolicy.backoff(attempts: 1000, base: .milliseconds(200), cap: .seconds(20))
+    let policy = RetryPolicy.backoff(attempts: 1000, initialDelay: .milliseconds(200), maximumDelay: .seconds(20))
     let longest = [200, 400, 800, 1600, 3200, 6400, 12800, 20000, 20000]
 
     for (index, milliseconds) in longest.enumerated() {
@@ -70,25 +70,26 @@ import Testing
   @Test(arguments: [-1, 1, 7, .infinity, .nan] as [Double]) func `keeps a bad source of chance within its bounds`(
     random: Double
   ) throws {
-    let pause = try #require(Self.pause(.backoff(base: .seconds(1)), Self.status503, random: random))
+    let pause = try #require(Self.pause(.backoff(initialDelay: .seconds(1)), Self.status503, random: random))
 
     #expect(pause == (random > 0 ? .seconds(1) : .zero))
   }
 
   @Test func `survives absurd numbers`() throws {
-    let policy = RetryPolicy.backoff(attempts: .max, base: .seconds(Int.max), cap: .seconds(Int.max))
+    let policy = RetryPolicy.backoff(attempts: .max, initialDelay: .seconds(Int.max), maximumDelay: .seconds(Int.max))
 
     for attempt in [1, 2, 5, 31, 63, 64, 1000, Int.max - 1] {
       let pause = try #require(Self.pause(policy, after: attempt, Self.status503, random: 1))
       #expect(pause >= .seconds(Int64.max - 4096))
     }
-    #expect(Self.pause(.backoff(base: .zero), Self.status503) == .zero)
-    #expect(Self.pause(.backoff(attempts: .max, base: .nanoseconds(1)), after: Int.max - 1, Self.status503) != nil)
+    #expect(Self.pause(.backoff(initialDelay: .zero), Self.status503) == .zero)
+    #expect(
+      Self.pause(.backoff(attempts: .max, initialDelay: .nanoseconds(1)), after: Int.max - 1, Self.status503) != nil)
   }
 
   @Test func `spreads pauses evenly`() throws {
     var generator = SeededGenerator(seed: 7)
-    let policy = RetryPolicy.backoff(attempts: 3, base: .seconds(1))
+    let policy = RetryPolicy.backoff(attempts: 3, initialDelay: .seconds(1))
     var bins = [Int](repeating: 0, count: 20)
 
     for _ in 0..<10_000 {
@@ -104,7 +105,7 @@ import Testing
 
   @Test func `waits as long as the server asks, up to a limit`() {
     func pause(_ value: String, now: Date = RetryAfterTests.now) -> Duration? {
-      Self.pause(.backoff(base: .seconds(2)), Outcome(status: 503, headers: ["Retry-After": value]), now: now)
+      Self.pause(.backoff(initialDelay: .seconds(2)), Outcome(status: 503, headers: ["Retry-After": value]), now: now)
     }
     let year = 365.25 * 86_400
 
@@ -215,8 +216,7 @@ import Testing
 
     switch (decision, came) {
     case (.repeated, .repeated), (.ended, .ended): break
-    case (.refused(let reason), .refusedAsUnsafe): #expect(reason.contains("RequestOptions.isIdempotent"))
-    case (.refused(let reason), .refusedAsUsed): #expect(reason.contains("HTTPBody.spooled"))
+    case (.refused(.notIdempotent), .refusedAsUnsafe), (.refused(.bodyNotReplayable), .refusedAsUsed): break
     default: Issue.record("\(decision)")
     }
   }
@@ -253,12 +253,14 @@ import Testing
   @Test(arguments: [
     RetryPolicy.backoff(attempts: 0), .backoff(attempts: -1), .timeouts(-1), .timeouts(.min),
     .custom(attempts: 0) { _, _ in nil },
-    .backoff(base: .seconds(-1)), .backoff(cap: .seconds(-1)),
+    .backoff(initialDelay: .seconds(-1)), .backoff(maximumDelay: .seconds(-1)),
   ]) func `finds impossible numbers`(policy: RetryPolicy) {
     #expect(policy.problem != nil)
   }
 
-  @Test(arguments: [RetryPolicy.off, .standard, .timeouts(0), .timeouts(.max), .backoff(), .backoff(base: .zero)])
+  @Test(arguments: [
+    RetryPolicy.off, .standard, .timeouts(0), .timeouts(.max), .backoff(), .backoff(initialDelay: .zero),
+  ])
   func `finds nothing wrong with possible numbers`(policy: RetryPolicy) {
     #expect(policy.problem == nil)
   }

@@ -1,0 +1,117 @@
+import Foundation
+
+/// A value that becomes JSON when a client sends it, with the client's encoder.
+package struct DeferredJSON: Sendable {
+  private let value: any Encodable & Sendable
+
+  init(_ value: any Encodable & Sendable) { self.value = value }
+
+  /// The bytes, or what is wrong with the value.
+  func content(_ encoder: JSONEncoder) -> HTTPBody.Content { HTTPBody.Content.json(value, encoder) }
+
+  /// The same where no client has a say.
+  var plain: HTTPBody.Content { content(JSONEncoder()) }
+}
+
+extension HTTPBody.Content: Hashable {
+  /// A value that is still to be encoded is equal to its bytes.
+  package static func == (one: HTTPBody.Content, other: HTTPBody.Content) -> Bool {
+    switch (one, other) {
+    case (.json(let value), _): value.plain == other.settled
+    case (_, .json): other == one
+    case (.data(let one), .data(let other)): one == other
+    case (.file(let one), .file(let other)): one == other
+    case (.stream(let one), .stream(let other)): one == other
+    case (.pieces(let one), .pieces(let other)): one == other
+    case (.gzip(let one), .gzip(let other)): one == other
+    case (.spool(let one), .spool(let other)): one == other
+    case (.invalid(let one), .invalid(let other)): one == other
+    default: false
+    }
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    switch self {
+    case .json(let value): value.plain.hash(into: &hasher)
+    case .data(let data): hasher.combine(data)
+    case .file(let url): hasher.combine(url)
+    case .stream(let source): hasher.combine(source)
+    case .pieces(let pieces): hasher.combine(pieces)
+    case .gzip(let plain): plain.hash(into: &hasher)
+    case .spool(let spool): hasher.combine(spool)
+    case .invalid(let problem): hasher.combine(problem)
+    }
+  }
+}
+
+extension HTTPBody.Content {
+  static func json(_ value: some Encodable, _ encoder: JSONEncoder) -> HTTPBody.Content {
+    do {
+      return .data(try encoder.encode(value))
+    } catch {
+      return .invalid(InvalidInput("the JSON body cannot be encoded: \(EncodingProblem.describe(error))"))
+    }
+  }
+
+  /// Whether it has a value that is still to be encoded.
+  fileprivate var isDeferred: Bool {
+    switch self {
+    case .json: true
+    case .pieces(let pieces): pieces.contains(where: \.isDeferred)
+    case .gzip(let plain): plain.isDeferred
+    case .data, .file, .stream, .spool, .invalid: false
+    }
+  }
+
+  /// The same with its values encoded.
+  fileprivate func encoded(_ encoder: JSONEncoder) -> HTTPBody.Content {
+    switch self {
+    case .json(let value): value.content(encoder)
+    case .pieces(let pieces): .pieces(pieces.map { $0.encoded(encoder) })
+    case .gzip(let plain): .gzip(plain.encoded(encoder))
+    case .data, .file, .stream, .spool, .invalid: self
+    }
+  }
+
+  /// The same, a value of its own encoded as if no client had a say.
+  var settled: HTTPBody.Content { if case .json(let value) = self { value.plain } else { self } }
+}
+
+extension HTTPRequest {
+  /// Encodes the values of its body, if there are any.
+  mutating func encodeBody(with encoder: JSONEncoder) {
+    guard let content = body?.content, content.isDeferred else { return }
+    body?.content = content.encoded(encoder)
+  }
+}
+
+extension JSONEncoder {
+  /// An encoder of its own with the same strategies; a subclass stays as it is.
+  func copy() -> JSONEncoder {
+    guard type(of: self) == JSONEncoder.self else { return self }
+    let copy = JSONEncoder()
+    copy.outputFormatting = outputFormatting
+    copy.dateEncodingStrategy = dateEncodingStrategy
+    copy.dataEncodingStrategy = dataEncodingStrategy
+    copy.nonConformingFloatEncodingStrategy = nonConformingFloatEncodingStrategy
+    copy.keyEncodingStrategy = keyEncodingStrategy
+    copy.userInfo = userInfo
+    return copy
+  }
+}
+
+extension JSONDecoder {
+  /// A decoder of its own with the same strategies; a subclass stays as it is.
+  func copy() -> JSONDecoder {
+    guard type(of: self) == JSONDecoder.self else { return self }
+    let copy = JSONDecoder()
+    copy.dateDecodingStrategy = dateDecodingStrategy
+    copy.dataDecodingStrategy = dataDecodingStrategy
+    copy.nonConformingFloatDecodingStrategy = nonConformingFloatDecodingStrategy
+    copy.keyDecodingStrategy = keyDecodingStrategy
+    copy.userInfo = userInfo
+    copy.allowsJSON5 = allowsJSON5
+    copy.assumesTopLevelDictionary = assumesTopLevelDictionary
+    return copy
+  }
+}

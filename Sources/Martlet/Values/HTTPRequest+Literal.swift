@@ -1,0 +1,13 @@
+extension HTTPRequest: ExpressibleByStringInterpolation {
+  /// A `GET` request to a target written as a literal.
+  ///
+  /// - Parameter value: A URL, or a reference that is joined to the base URL.
+  public init(stringLiteral value: String) { self.init(.get, RequestTarget(stringLiteral: value)) }
+
+  /// A `GET` request to a target written as a literal with values in it, each escaped for its place.
+  ///
+  /// - Parameter stringInterpolation: What the compiler collected.
+  public init(stringInterpolation: RequestTarget.StringInterpolation) {
+    self.init(.get, RequestTarget(stringInterpolation: stringInterpolation))
+  }
+}

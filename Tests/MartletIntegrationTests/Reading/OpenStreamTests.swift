@@ -1,0 +1,135 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  /// A response that is held in a variable while its body arrives.
+  @Suite(.hangLimit) struct OpenStreamTests {
+    private static let pieces: [MockResponse.Step] = [
+      .text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), .text("3\r\nabc\r\n"),
+    ]
+
+    @Test(arguments: Lane.engines) func `is read to its end, with what comes after it`(lane: Lane) async throws {
+      let server = try MockServer(.chunked(["abc", "def"], trailers: ["Sum": "7"]))
+      defer { server.stop() }
+      let client = lane.client()
+
+      let response = try await client.stream("\(raw: server.url)/")
+      var text = ""
+      for try await piece in response.body { text += String(decoding: piece, as: UTF8.self) }
+
+      #expect(text == "abcdef" && response.status == .ok && response.trailers["Sum"] == "7")
+      await client.waitUntilEmpty()
+      #expect(client.activity.current.totals.succeeded == 1)
+    }
+
+    @Test(arguments: Lane.engines) func `dropping it cancels the request and closes its connection`(
+      lane: Lane
+    ) async throws {
+      let server = try MockServer(.steps(Self.pieces + [.hang]))
+      defer { server.stop() }
+      let client = lane.client()
+
+      var response: StreamedResponse? = try await client.stream("\(raw: server.url)/")
+      var reader = response?.body.makeAsyncIterator()
+      #expect(try await reader?.next() == Data("abc".utf8))
+      response = nil
+      // The iterator holds it, too.
+      #expect(client.activity.current.running.count == 1)
+      reader = nil
+
+      #expect(await server.wait { $0.disconnects == 1 && $0.openConnections == 0 })
+      await client.waitUntilEmpty()
+      #expect(client.activity.current.totals.cancelled == 1)
+    }
+
+    @Test(arguments: Lane.engines) func `a handler returns it, and somebody else reads it`(lane: Lane) async throws {
+      let server = try MockServer(.ok("hello"))
+      defer { server.stop() }
+      let client = lane.client()
+      func handle() async throws -> StreamedResponse { try await client.stream("\(raw: server.url)/") }
+
+      let response = try await handle()
+
+      #expect(try await Task { try await response.text }.value == "hello")
+      await client.waitUntilEmpty()
+    }
+
+    @Test(arguments: Lane.engines) func `its body is the body of another request`(lane: Lane) async throws {
+      let upstream = try MockServer(.repeating(Data("0123456789".utf8), count: 100_000))
+      let sink = try MockServer(answering: { .ok("\($0.bodyLength)") })
+      defer {
+        upstream.stop()
+        sink.stop()
+      }
+      let client = lane.client()
+
+      let response = try await client.stream("\(raw: upstream.url)/")
+      let count = try await client.put("\(raw: sink.url)/", body: .stream(response.body)).text
+
+      #expect(count == "1000000")
+      await client.waitUntilEmpty()
+    }
+
+    @Test(arguments: Lane.engines) func `the task that reads it is cancelled: both end`(lane: Lane) async throws {
+      let server = try MockServer(.steps(Self.pieces + [.hang]))
+      defer { server.stop() }
+      let client = lane.client()
+      let response = try await client.stream("\(raw: server.url)/")
+      let hasRead = Shared(false)
+
+      let reader = Task {
+        for try await _ in response.body { hasRead.withLock { $0 = true } }
+      }
+      #expect(await becomes { hasRead.value })
+      reader.cancel()
+
+      await #expect(throws: CancellationError.self) { try await reader.value }
+      #expect(await server.wait { $0.openConnections == 0 })
+      await client.waitUntilEmpty()
+    }
+
+    @Test(arguments: Lane.engines) func `a body that is cut throws, with what the call knows`(lane: Lane) async throws {
+      let server = try MockServer(.steps(Self.pieces + [.cut]))
+      defer { server.stop() }
+      let client = lane.client()
+
+      let response = try await client.stream("\(raw: server.url)/")
+      let error = await #expect(throws: HTTPError.self) { try await response.collect(upTo: 100) }
+
+      #expect(error?.kind == .connectionLost && error?.method == .get && error?.elapsed != nil)
+      await client.waitUntilEmpty()
+      #expect(client.activity.current.totals.failed == 1)
+    }
+
+    @Test(arguments: Lane.engines) func `a status that is not accepted throws, and nothing is held`(
+      lane: Lane
+    ) async throws {
+      let server = try MockServer(.status(404, body: "no"))
+      defer { server.stop() }
+      let client = lane.client { $0.options.accepts = .success }
+
+      let error = await #expect(throws: HTTPError.self) { _ = try await client.stream("\(raw: server.url)/") }
+
+      #expect(error?.status == .notFound && error?.response?.text == "no")
+      await client.waitUntilEmpty()
+    }
+
+    @Test(arguments: Lane.engines) @MainActor func `is looped over on an actor`(lane: Lane) async throws {
+      final class Screen {
+        var text = ""
+      }
+      let server = try MockServer(.chunked(["a", "b"]))
+      defer { server.stop() }
+      let screen = Screen()
+
+      let response = try await lane.client().stream("\(raw: server.url)/")
+      for try await line in response.lines { screen.text += line }
+
+      #expect(screen.text == "ab")
+    }
+  }
+#endif

@@ -1,0 +1,87 @@
+import Foundation
+import Martlet
+import MartletTesting
+import TestSupport
+import Testing
+
+/// "Off" is off, also where the property is optional: no name for it is one of `Optional`'s.
+@Suite(.hangLimit) struct OffTests {
+  /// Sends twice, each time with a redirect, a cookie and a failure on the way.
+  private static func requests(_ options: RequestOptions) async throws -> [HTTPRequest] {
+    let transport = StubTransport { request in
+      switch request.url?.path {
+      case "/start": .redirect(to: "/next")
+      case "/flaky": .failure(HTTPError(.connectionLost, "x"))
+      default: .status(200, headers: ["Set-Cookie": "a=b", "Cache-Control": "max-age=60"], body: Data("x".utf8))
+      }
+    }
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.baseURL = "http://example.test"
+      $0.retry = .backoff(attempts: 3, initialDelay: .zero)
+    }
+    for path in ["/page", "/page", "/start", "/flaky"] {
+      _ = try? await client.get(RequestTarget(path), options: options.accepts(.any))
+    }
+    return transport.requests
+  }
+
+  private static func paths(_ requests: [HTTPRequest]) -> [String] { requests.compactMap(\.url?.path) }
+
+  @Test func `without it, every policy acts`() async throws {
+    let requests = try await Self.requests(RequestOptions())
+
+    #expect(Self.paths(requests) == ["/page", "/start", "/next", "/flaky", "/flaky", "/flaky"])
+    #expect(requests.contains { $0.headers.contains("Cookie") })
+  }
+
+  @Test func `retry is off`() async throws {
+    var options = RequestOptions()
+    let off: RetryPolicy? = .off
+    options.retry = off
+    #expect(Self.paths(try await Self.requests(options)) == ["/page", "/start", "/next", "/flaky"])
+    options.retry = .off
+    #expect(Self.paths(try await Self.requests(options)) == ["/page", "/start", "/next", "/flaky"])
+  }
+
+  @Test func `redirects are off`() async throws {
+    let off: RedirectPolicy? = .off
+    let requests = try await Self.requests(RequestOptions { $0.redirects = off })
+    #expect(!Self.paths(requests).contains("/next"))
+    #expect(!Self.paths(try await Self.requests(RequestOptions { $0.redirects = .off })).contains("/next"))
+  }
+
+  @Test func `cookies are off`() async throws {
+    let off: CookiePolicy? = .off
+    #expect(try await Self.requests(RequestOptions { $0.cookies = off }).allSatisfy { !$0.headers.contains("Cookie") })
+    let requests = try await Self.requests(RequestOptions { $0.cookies = .off })
+    #expect(requests.allSatisfy { !$0.headers.contains("Cookie") })
+  }
+
+  @Test func `the cache is off`() async throws {
+    let off: CachePolicy? = .off
+    for options in [RequestOptions { $0.cache = off }, RequestOptions { $0.cache = .off }] {
+      #expect(Self.paths(try await Self.requests(options)).prefix(2) == ["/page", "/page"])
+    }
+  }
+
+  @Test func `what belongs to a client is off, too`() async throws {
+    let transport = StubTransport { _ in
+      .status(200, headers: ["Set-Cookie": "a=b", "Cache-Control": "max-age=60"], body: Data("x".utf8))
+    }
+    let cache: ResponseCache? = .off
+    let cookies: CookieStore? = .off
+    let proxy: ProxySettings? = .direct
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.cache = cache ?? .automatic
+      $0.cookies = cookies ?? .memory
+      $0.proxy = proxy ?? .environment
+    }
+    for _ in 1...2 { _ = try await client.get("http://example.test/") }
+
+    #expect(transport.requests.count == 2)
+    #expect(transport.requests.allSatisfy { !$0.headers.contains("Cookie") })
+    #expect(client.configuration.proxy.description == ProxySettings.direct.description)
+  }
+}
