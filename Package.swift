@@ -29,7 +29,9 @@ let package = Package(
     // What the engine and the library are both made of.
     .target(name: "MartletBase", swiftSettings: settings),
     .target(name: "CurlEngine", dependencies: ["CMartletShim", "MartletBase"], swiftSettings: settings),
-    .target(name: "Martlet", dependencies: ["CMartletShim", "MartletBase"] + withEngine, swiftSettings: settings),
+    .target(
+      name: "Martlet", dependencies: ["CMartletShim", "MartletBase"] + withEngine, exclude: ["Cookies/PublicSuffix"],
+      swiftSettings: settings),
     .target(name: "MartletTesting", dependencies: ["Martlet", "MartletBase"], swiftSettings: settings),
     // Not named `martlet`: its build folder would be the library's on a file system that ignores case.
     .executableTarget(
@@ -59,6 +61,11 @@ let package = Package(
     .testTarget(
       name: "MartletSampleTests", dependencies: ["Martlet", "MartletTesting", "RedisStore", "TestSupport"],
       swiftSettings: isStrict ? [.treatAllWarnings(as: .error)] : []),
+    // The same once more, as in a package whose declarations belong to the main actor unless they say otherwise.
+    .testTarget(
+      name: "MainActorSampleTests", dependencies: ["Martlet", "MartletTesting", "RedisStore", "TestSupport"],
+      path: "Tests/MainActorSampleTests",
+      swiftSettings: [.defaultIsolation(MainActor.self)] + (isStrict ? [.treatAllWarnings(as: .error)] : [])),
     .testTarget(
       name: "MartletIntegrationTests",
       dependencies: [

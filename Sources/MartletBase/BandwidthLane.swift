@@ -25,9 +25,9 @@ package final class BandwidthLane: Sendable {
   /// The number of those who wait, for tests.
   package var waiterCount: Int { state.withLock { $0.queue.count } }
 
-  /// Asks for a slice; who does not get it waits for it from then on, and has to ask again.
+  /// Asks for a slice; `nil` if it is granted, or when to ask again, in microseconds from now.
   ///
-  /// - Returns: `nil` if it is granted, or when to ask again, in microseconds from now.
+  /// Who does not get it waits for it from then on.
   package func claim(_ id: ObjectIdentifier, at now: Int64) -> Int64? {
     state.withLock {
       $0.bucket.advance(to: now, isAwaited: !$0.queue.isEmpty)

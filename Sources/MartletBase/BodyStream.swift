@@ -70,11 +70,6 @@ package final class BodyStream: Sendable {
   package let expected: Int
   private let state: Locked<State>
 
-  /// Makes an empty stream.
-  ///
-  /// - Parameters:
-  ///   - expected: The number of bytes that were announced, or 0.
-  ///   - source: Where the bytes come from.
   package init(expecting expected: Int = 0, from source: any Source) {
     self.expected = expected
     state = Locked(State(source: source))
@@ -100,10 +95,9 @@ package final class BodyStream: Sendable {
   /// Whether somebody waits for the whole.
   package var isCollecting: Bool { state.withLock { $0.isCollecting } }
 
-  /// Adds bytes.
+  /// Adds bytes; returns how many wait for the reader, or `nil` if nobody will read them.
   ///
-  /// - Returns: The number of bytes that wait for the reader, or `nil` if nobody will read them; 0 for a reader that
-  ///   wants them all, which has a limit of its own.
+  /// That is 0 for a reader that wants them all, which has a limit of its own.
   @discardableResult
   package func append(_ data: Data) -> Int? {
     let (action, waiting): (Action?, Int?) = state.withLock {
@@ -115,9 +109,8 @@ package final class BodyStream: Sendable {
     return waiting
   }
 
-  /// Adds bytes that are somebody else's; a reader that waits for a piece gets them with ``flush()``.
-  ///
-  /// - Returns: As ``append(_:)``.
+  /// Adds bytes that are somebody else's, as ``append(_:)``; a reader that waits for a piece gets them with
+  /// ``flush()``.
   package func append(copying bytes: UnsafeRawBufferPointer) -> Int? {
     let (action, waiting): (Action?, Int?) = state.withLock {
       guard !$0.isEnded else { return (nil, nil) }
@@ -129,9 +122,7 @@ package final class BodyStream: Sendable {
     return waiting
   }
 
-  /// Gives what there is to a reader that waits.
-  ///
-  /// - Returns: As ``append(_:)``.
+  /// Gives what there is to a reader that waits; returns as ``append(_:)``.
   package func flush() -> Int? {
     let (action, waiting): (Action?, Int?) = state.withLock {
       guard !$0.isEnded else { return (nil, nil) }
@@ -191,9 +182,7 @@ package final class BodyStream: Sendable {
     }
   }
 
-  /// All bytes; wakes its caller once.
-  ///
-  /// - Returns: The bytes, and whether they are all; if not, the rest was abandoned.
+  /// All bytes, and whether they are all: if not, the rest was abandoned; wakes its caller once.
   package func collect(upTo limit: Int) async throws -> (data: Data, isWhole: Bool) {
     let whole: Data? = state.withLock { state in
       guard !state.isAwaited, case .finished? = state.end, state.count <= limit else { return nil }
@@ -274,7 +263,6 @@ extension BodyStream.State {
     }
   }
 
-  /// The first piece.
   fileprivate mutating func takePiece() -> Data {
     guard !following.isEmpty else {
       defer { empty() }

@@ -35,11 +35,6 @@
     text.utf8.allSatisfy(isValueOctet)
   }
 
-  /// The first octet that keeps the text from being a token, for an error's message; `nil` also for the empty text.
-  @inlinable package static func firstIllegalOctet(inToken text: some StringProtocol) -> UInt8? {
-    text.utf8.first { !isTokenOctet($0) }
-  }
-
   /// The first octet that keeps the text from being a field value, for an error's message.
   @inlinable package static func firstIllegalOctet(inValue text: some StringProtocol) -> UInt8? {
     text.utf8.first { !isValueOctet($0) }
@@ -75,7 +70,6 @@ extension FieldSyntax {
     return text[start...last]
   }
 
-  /// The text without the blanks at its ends (RFC 9110 §5.6.3).
   @inlinable package static func trimmed(_ text: some StringProtocol) -> Substring {
     Substring(trimmed(Substring(text).utf8))
   }
@@ -175,7 +169,6 @@ extension FieldSyntax {
     return value
   }
 
-  /// The number that ASCII digits and nothing else spell, or `nil`, also when it does not fit.
   @inlinable package static func parseDigits(_ text: some StringProtocol) -> UInt64? {
     parseDigits(text.utf8)
   }
@@ -186,7 +179,6 @@ extension FieldSyntax {
     return parseDigits(octets) ?? .max
   }
 
-  /// The number that ASCII digits and nothing else spell, or the largest `UInt64` when it does not fit.
   @inlinable package static func parseSaturated(_ text: some StringProtocol) -> UInt64? {
     parseSaturated(text.utf8)
   }

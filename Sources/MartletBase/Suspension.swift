@@ -33,10 +33,8 @@
     return try await withCheckedThrowingContinuation { body(Suspension(continuation: $0, order: order)) }
   }
 #else
-  /// What resumes a waiting task, once.
   @usableFromInline package typealias Suspension<T> = UnsafeContinuation<T, any Error>
 
-  /// Waits until a suspension is resumed.
   @inlinable @inline(__always) package func suspend<T>(_ body: (Suspension<T>) -> Void) async throws -> T {
     try await withUnsafeThrowingContinuation(body)
   }

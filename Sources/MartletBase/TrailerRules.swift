@@ -19,7 +19,6 @@ package enum TrailerRules {
 
   private static let longest = refused.reduce(0) { max($0, $1.utf8.count) }
 
-  /// Whether a field of this name may be a trailer.
   package static func allows(_ name: some Collection<UInt8>) -> Bool {
     guard name.count <= longest else { return true }
     return !refused.contains(String(decoding: name.lazy.map(FieldSyntax.lowercased), as: UTF8.self))

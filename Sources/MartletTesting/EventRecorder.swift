@@ -92,9 +92,7 @@ public final class EventRecorder<Element: Sendable>: Sendable {
     }
   }
 
-  /// Waits until more than `count` elements are there.
-  ///
-  /// - Returns: Whether the wait may go on.
+  /// Waits until more than `count` elements are there; `true` if the wait may go on.
   private func waitForMore(than count: Int, _ id: Int) async -> Bool {
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in

@@ -96,7 +96,6 @@ public final class StubTransport: Transport {
 }
 
 extension StubTransport {
-  /// The most bytes read of a stream.
   private static let maximumStreamBytes = 64 << 20
 
   /// The request with the bytes of its body in place of a stream, or of pieces.

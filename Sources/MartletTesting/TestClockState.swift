@@ -36,15 +36,10 @@ struct TestClockState {
     return nextNumber
   }
 
-  /// Puts a task to sleep.
+  /// Puts a task to sleep, unless it was cancelled early or the time has passed.
   ///
-  /// - Parameters:
-  ///   - number: The number taken for the sleep.
-  ///   - deadline: When it ends.
-  ///   - limit: The longest sleep that moves the time, or `nil` if none does.
-  ///   - isWatch: Whether it watches over something.
-  ///   - continuation: Kept only if the result says that the task sleeps.
-  /// - Returns: Whether the task sleeps, and whether somebody has to begin serving sleepers.
+  /// `limit` is the longest sleep that moves the time, or `nil` if none does. The continuation is kept only if the
+  /// result says that the task sleeps.
   mutating func begin(
     _ number: Int, until deadline: TestClock.Instant, limit: Duration?, isWatch: Bool, _ continuation: Continuation
   ) -> Beginning {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension SamplesTests {
-  private static let basic = SignInServer.basic("ada", "secret")
+  private nonisolated static let basic = SignInServer.basic("ada", "secret")
 
   @Test func `signs in with a password`() async throws {
     let secret = "secret"
@@ -55,7 +55,7 @@ extension SamplesTests {
     }
   }
 
-  private struct Token: Decodable {
+  private nonisolated struct Token: Decodable {
     var access: String
     var refresh: String
     var seconds: Double

@@ -64,7 +64,7 @@ extension SamplesTests {
   }
 
   /// Stands for a digest: it adds up what it has seen.
-  private final class Digest: Sendable {
+  private nonisolated final class Digest: Sendable {
     private let sum = Mutex(0)
 
     var field: String { "sum=\(sum.withLock { $0 })" }

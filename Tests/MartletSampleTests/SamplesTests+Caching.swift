@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 extension SamplesTests {
-  private static let stored: HTTPHeaders = ["Cache-Control": "max-age=60", "Content-Type": "image/png"]
+  private nonisolated static let stored: HTTPHeaders = ["Cache-Control": "max-age=60", "Content-Type": "image/png"]
 
   @Test func `tells where a response came from`() async throws {
     let client = Self.client(StubTransport { _ in .text("x", headers: Self.stored) })

@@ -9,9 +9,9 @@ import Testing
 private enum CommentSamples {
   struct User: Decodable, Sendable { var name: String }
 
-  struct Event: Codable, Sendable { var name: String }
+  nonisolated struct Event: Codable, Sendable { var name: String }
 
-  struct NewIssue: Codable, Sendable { var title: String }
+  nonisolated struct NewIssue: Codable, Sendable { var title: String }
 
   struct Issue: Decodable, Sendable { var id: Int }
 
@@ -278,21 +278,6 @@ private func store() {
   }
   let client = HTTPClient { $0.cache = .store(Shelf()) }
   _ = client
-}
-
-private protocol GitHubEndpoint: Endpoint {}
-extension GitHubEndpoint { var headers: HTTPHeaders { ["Accept": "application/vnd.github+json"] } }
-
-private struct Repo: Decodable, Sendable { var id: Int }
-
-private func endpoint(_ client: HTTPClient) async throws {
-  struct GetRepo: GitHubEndpoint {
-    typealias Output = Repo
-    var owner, name: String
-    var target: RequestTarget { "/repos/\(owner)/\(name)" }
-  }
-  let repo = try await client.send(GetRepo(owner: "apple", name: "swift"))
-  _ = repo
 }
 
 @Suite(.disabled("compiled only: the transport does not conform"), .hangLimit) private struct ConformanceSample {

@@ -106,34 +106,6 @@ extension SamplesTests {
 
   // MARK: Endpoints
 
-  struct Repo: Codable, Equatable, Sendable {
-    var name: String
-    var stars: Int
-  }
-
-  struct GetRepo: Endpoint {
-    typealias Output = Repo
-    var owner: String
-    var name: String
-    var target: RequestTarget { "/repos/\(owner)/\(name)" }
-  }
-
-  struct ListRepos: PagedEndpoint {
-    typealias Output = [Repo]
-    var page = 1
-    var target: RequestTarget { "/repos" }
-    var query: Query { ["page": page] }
-
-    func next(after repos: [Repo], response: HTTPResponse) -> ListRepos? {
-      repos.isEmpty ? nil : ListRepos(page: page + 1)
-    }
-  }
-
-  struct GetArticle: ShopEndpoint {
-    typealias Output = User
-    var target: RequestTarget { "/articles/1" }
-  }
-
   private static var repos: StubTransport {
     StubTransport { request in .json(#"{"name":"\#(request.url?.lastPathComponent ?? "")","stars":3}"#) }
   }
@@ -297,9 +269,9 @@ extension SamplesTests {
   }
 }
 
-protocol ShopEndpoint: Endpoint {}
+nonisolated protocol ShopEndpoint: Endpoint {}
 
-extension ShopEndpoint {
+nonisolated extension ShopEndpoint {
   var headers: HTTPHeaders { ["Accept": "application/vnd.shop+json"] }
 
   func recover(from error: HTTPError) throws -> Output {
@@ -309,3 +281,31 @@ extension ShopEndpoint {
 }
 
 struct ShopProblem: Error, Decodable { var code: Int }
+
+private nonisolated struct Repo: Codable, Equatable, Sendable {
+  var name: String
+  var stars: Int
+}
+
+private struct GetRepo: Endpoint {
+  typealias Output = Repo
+  var owner: String
+  var name: String
+  var target: RequestTarget { "/repos/\(owner)/\(name)" }
+}
+
+private struct ListRepos: PagedEndpoint {
+  typealias Output = [Repo]
+  var page = 1
+  var target: RequestTarget { "/repos" }
+  var query: Query { ["page": page] }
+
+  func next(after repos: [Repo], response: HTTPResponse) -> ListRepos? {
+    repos.isEmpty ? nil : ListRepos(page: page + 1)
+  }
+}
+
+private nonisolated struct GetArticle: ShopEndpoint {
+  typealias Output = SamplesTests.User
+  var target: RequestTarget { "/articles/1" }
+}

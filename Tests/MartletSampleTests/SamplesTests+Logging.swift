@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension SamplesTests {
-  private struct Logger: Sendable {
+  private nonisolated struct Logger: Sendable {
     let log = Log<String>()
 
     func debug(_ line: String) { log.add(line) }

@@ -1,11 +1,12 @@
 import Foundation
 import Martlet
 import MartletTesting
+import TestSupport
 import Testing
 
 /// The article about streaming.
 extension SamplesTests {
-  struct Sale: Decodable, Sendable { var price: Int }
+  nonisolated struct Sale: Decodable, Sendable { var price: Int }
 
   struct Word: Decodable, Sendable { var text: String }
 
@@ -24,6 +25,20 @@ extension SamplesTests {
     }
 
     #expect(count == 2)
+  }
+
+  @Test func `holds a response`() async throws {
+    let box = try TemporaryFolder()
+    let file = try FileHandle(forWritingTo: try box.write("", to: "export"))
+    let client = Self.client(.text("0123456789"))
+
+    let response = try await client.stream("/export")
+    for try await piece in response.body { try file.write(contentsOf: piece) }
+
+    try file.close()
+    await client.waitUntilEmpty()
+    #expect(try box.contents("export") == Data("0123456789".utf8))
+    #expect(client.activity.current.totals.succeeded == 1)
   }
 
   @Test func `adds up JSON Lines`() async throws {

@@ -4,21 +4,21 @@ import MartletTesting
 import TestSupport
 import Testing
 
-/// The code of the articles in `Martlet.docc`, compiled and run; that of the README and of doc comments is compiled.
+/// The code of the articles of both modules, compiled and run; that of the README and of doc comments is compiled.
 ///
 /// The first test compares all that with the files of this folder, so that neither can change without the other. They are
 /// built as a package of anybody's is, without the settings of this one.
 @Suite(.hangLimit) struct SamplesTests {
-  struct User: Codable, Equatable, Sendable {
+  nonisolated struct User: Codable, Equatable, Sendable {
     var id: Int
     var name: String
   }
 
-  struct NewUser: Codable, Sendable { var name: String }
+  nonisolated struct NewUser: Codable, Sendable { var name: String }
 
   struct Problem: Decodable { var title: String }
 
-  static let ada = #"{"id":1,"name":"Ada"}"#
+  nonisolated static let ada = #"{"id":1,"name":"Ada"}"#
 
   static func client(_ transport: StubTransport) -> HTTPClient {
     HTTPClient {
@@ -32,10 +32,11 @@ import Testing
   static func client(_ response: StubResponse) -> HTTPClient { client(StubTransport { _ in response }) }
 
   @Test func `every documented sample stands in these files`() throws {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent()
+    let folder = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
     let root = folder.appending(path: "../..")
     let tests = try Self.files(of: folder, "swift").map { Self.squeezed($0.text) }
-    let articles = try Self.files(of: root.appending(path: "Sources/Martlet/Martlet.docc"), "md").map {
+    let catalogues = ["Sources/Martlet/Martlet.docc", "Sources/MartletTesting/MartletTesting.docc"]
+    let articles = try catalogues.flatMap { try Self.files(of: root.appending(path: $0), "md") }.map {
       (name: $0.name, samples: Self.samples(of: $0.text))
     }
     // What is declared on the way stands elsewhere in the tests.
@@ -54,11 +55,11 @@ import Testing
       }
     }
 
-    #expect(count > 130)
+    #expect(count > 160)
   }
 
   @Test func `no sample needs what is internal`() throws {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent()
+    let folder = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
 
     // In two parts, for this file is one of them.
     for (name, text) in try Self.files(of: folder, "swift") {

@@ -5,7 +5,7 @@ import MartletTesting
 /// A server that wants to know who asks, as a stub.
 enum SignInServer {
   /// Answers 200 to a request with this value of `Authorization`, else 401.
-  static func accepting(_ value: String, challenge: String) -> StubTransport {
+  nonisolated static func accepting(_ value: String, challenge: String) -> StubTransport {
     StubTransport { request in
       request.headers["Authorization"] == value
         ? .text("in") : .status(.unauthorized, headers: ["WWW-Authenticate": challenge])
@@ -13,7 +13,7 @@ enum SignInServer {
   }
 
   /// The value of `Authorization` for Basic.
-  static func basic(_ user: String, _ password: String) -> String {
+  nonisolated static func basic(_ user: String, _ password: String) -> String {
     "Basic \(Data("\(user):\(password)".utf8).base64EncodedString())"
   }
 }

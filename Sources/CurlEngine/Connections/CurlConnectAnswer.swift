@@ -10,10 +10,9 @@ struct CurlConnectAnswer {
   /// Whether the head has no end: not every libcurl has a limit of its own.
   var isTooLarge: Bool { bytes > ResponseHeadReader.maximumBytes || lines > ResponseHeadReader.maximumFields }
 
-  /// Reads one line with its end, and says what it asks for.
+  /// Reads one line with its end, says what it asks for, and whether libcurl is to read on.
   ///
-  /// - Returns: Whether libcurl is to read on. The body of a no it would read to its end, byte by byte and as long as
-  ///   there are any, and do nothing else of the loop meanwhile.
+  /// libcurl would read the body of a refusal to its end, byte by byte, and do nothing else of the loop meanwhile.
   mutating func read(
     _ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle, _ route: CurlRoute, _ sink: (any CurlProxySink)?
   ) -> Bool {
@@ -24,9 +23,7 @@ struct CurlConnectAnswer {
     return !isTooLarge && !(isEnd && route.refusal(handle.easy) != nil)
   }
 
-  /// Reads one line with its end.
-  ///
-  /// - Returns: Status and fields of a head that is whole, if it asks for credentials.
+  /// Reads one line with its end; returns status and fields of a whole head, if it asks for credentials.
   mutating func read(_ line: UnsafeBufferPointer<UInt8>) -> (Int, ReceivedFields)? {
     bytes += line.count
     lines += 1

@@ -56,21 +56,17 @@ package struct CurlRoute: Sendable {
   }
 
   package var proxy: Proxy?
-  /// The value of `Proxy-Authorization`.
   package var proxyAuthorization: String?
   /// Where the name is not to be looked up, as `CURLOPT_RESOLVE` takes it.
   package var address: String?
   package var version = Version.automatic
   package var handshake: Handshake?
-  /// Whether it may share a connection with others.
   package var sharesConnections = true
 
   /// The route of a request about which nothing is special.
   package init() {}
 
-  /// Sets it, on a handle that was just reset and is reset before its next use.
-  ///
-  /// - Returns: libcurl's code.
+  /// Sets it, on a handle that was just reset and is reset before its next use; returns libcurl's code.
   func apply(to handle: CurlHandle) -> CInt {
     let easy = handle.easy
     var code: CInt = 0

@@ -38,7 +38,6 @@ struct ExclusiveConnections {
     return key
   }
 
-  /// Gives the key back, if the transfer has one.
   mutating func giveBack(_ user: AnyObject) {
     guard !holders.isEmpty, let holder = holders.removeValue(forKey: ObjectIdentifier(user)) else { return }
     guard holder.key < Self.fresh, let bits = used[holder.origin] else { return }
@@ -53,7 +52,6 @@ struct ExclusiveConnections {
 }
 
 extension CurlLoop {
-  /// The key of the connection that a transfer needs.
   func connectionKey(for transfer: CurlTransfer) -> Int {
     if transfer.route?.sharesConnections == false { return ExclusiveConnections.fresh }
     guard transfer.sharing == .agreed, transfer.isExclusive else { return ExclusiveConnections.shared }
@@ -62,12 +60,10 @@ extension CurlLoop {
 }
 
 extension CurlHandle {
-  /// Has libcurl reuse connections with the same key only.
+  /// Has libcurl reuse connections with the same key only; returns libcurl's code.
   ///
-  /// libcurl compares `CURLOPT_SSL_OPTIONS` since 7.83.1. These four bits mean something to Schannel and Secure Transport,
-  /// or nothing.
-  ///
-  /// - Returns: libcurl's code.
+  /// libcurl compares `CURLOPT_SSL_OPTIONS` since 7.83.1. These four bits mean something to Schannel and Secure
+  /// Transport, or nothing.
   func setConnectionKey(_ key: Int) -> CInt {
     let options = [2, 8, 32, 128].enumerated().reduce(0) { $0 | (key >> $1.offset & 1) * $1.element }
     var code = martlet_easy_set_number(easy, CInt(martlet_opt_ssl_options), options)

@@ -37,18 +37,15 @@ struct MultiplexedConnections<User: AnyObject> {
     }
   }
 
-  /// Whether a transfer uses a connection that no other one uses.
   func isAlone(_ user: User, on name: UInt64) -> Bool {
     known[name].map { $0.users.count == 1 && $0.users[0] === user } ?? false
   }
 
-  /// Whether transfers use a connection.
   func isUsed(_ name: UInt64) -> Bool { known[name]?.users.isEmpty == false }
 
   /// GOAWAY has come.
   mutating func announceEnd(_ name: UInt64) { known[name]?.mayBeClosed = true }
 
-  /// How a transfer leaves its connection.
   enum Leaving {
     /// Its body has a length, or it was cancelled: nothing is to be found out.
     case surely
@@ -58,13 +55,7 @@ struct MultiplexedConnections<User: AnyObject> {
     case givingUp
   }
 
-  /// A transfer has left its connection; nothing, if it had before.
-  ///
-  /// - Parameters:
-  ///   - name: Its connection.
-  ///   - user: The transfer.
-  ///   - how: What is known of its end.
-  ///   - isKept: Whether libcurl has kept the connection; asked if nobody else uses it.
+  /// A transfer has left its connection, unless it had before; `isKept` is asked if nobody else uses it.
   mutating func leave(_ name: UInt64, by user: User, _ how: Leaving, isKept: @autoclosure () -> Bool) {
     guard var connection = known[name], let index = connection.users.firstIndex(where: { $0 === user }) else {
       return
@@ -79,10 +70,9 @@ struct MultiplexedConnections<User: AnyObject> {
     left.insert(name)
   }
 
-  /// A transfer that has to show whether its connection works: by going on, or by its end.
+  /// A transfer that has to show whether its connection works, by going on or by its end; `nil` if none has to.
   ///
-  /// - Parameter canAnswer: Whether it receives.
-  /// - Returns: `nil` if there is nothing to be found out.
+  /// `canAnswer` says whether it receives.
   mutating func nextToAsk(_ canAnswer: (User) -> Bool) -> User? {
     while let name = doubtful.last {
       // Who was asked and is still here has gone on.

@@ -30,7 +30,6 @@ struct RestingConnections {
     known[name, default: Connection()].user = ObjectIdentifier(user)
   }
 
-  /// Whether somebody else sends on a connection, or receives.
   func isUsed(_ name: UInt64, byOtherThan user: AnyObject) -> Bool {
     known[name]?.user.map { $0 != ObjectIdentifier(user) } ?? false
   }
@@ -40,15 +39,10 @@ struct RestingConnections {
     if known[name]?.user == ObjectIdentifier(user) { known[name]?.user = nil }
   }
 
-  /// A transfer is over.
+  /// A transfer is over; returns the socket if that must not serve another: not all that came there is taken yet.
   ///
-  /// - Parameters:
-  ///   - name: Its connection.
-  ///   - user: The transfer.
-  ///   - socket: The connection's socket, if that can serve another one.
-  ///   - new: What OpenSSL knows of it; `nil` if it has served before, or does not use OpenSSL.
-  ///   - carrier: The same of the connection to a proxy that carries it, if that is one of TLS.
-  /// - Returns: The socket, if it must not serve another one: of what came there, something is not taken yet.
+  /// `socket` is there if it can serve another one. `new` is what OpenSSL knows of the connection, `nil` if it has
+  /// served before or does not use OpenSSL; `carrier` is the same of a TLS connection to a proxy that carries it.
   mutating func end(
     _ name: UInt64, of user: AnyObject, socket: @autoclosure () -> CInt?, tls new: UnsafeMutableRawPointer?,
     within carrier: UnsafeMutableRawPointer?
@@ -79,24 +73,19 @@ struct RestingConnections {
     wake(socket)
   }
 
-  /// Takes a connection out if it can serve no more.
-  ///
-  /// - Returns: Its socket; `nil` if it can, or does not rest.
+  /// Takes a connection out if it can serve no more; returns its socket, `nil` if it can, or does not rest.
   mutating func takeSpoiled(_ name: UInt64) -> CInt? {
     guard let socket = known[name]?.socket, check(socket) == true else { return nil }
     return socket
   }
 
-  /// Takes out all that can serve no more.
   mutating func takeSpoiled() -> [CInt] {
     let resting = Array(sockets)
     guard !resting.isEmpty, martlet_is_any_readable(resting, resting.count) else { return [] }
     return resting.filter { check($0) == true }
   }
 
-  /// Looks at one, and takes it out if it can serve no more.
-  ///
-  /// - Returns: Whether it can serve no more; `nil` if it does not rest.
+  /// Takes a connection out if it can serve no more, and says whether that is so; `nil` if it does not rest.
   mutating func check(_ socket: CInt) -> Bool? {
     guard sockets.contains(socket) else { return nil }
     guard martlet_is_any_readable([socket], 1) else { return false }

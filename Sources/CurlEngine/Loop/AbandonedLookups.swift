@@ -40,11 +40,7 @@ struct AbandonedLookups {
   /// When to look after them, if no thread ends before.
   var time: Int64? { lookups.values.lazy.map(\.end).min() }
 
-  /// libcurl is about to close the socket of a lookup.
-  ///
-  /// - Parameters:
-  ///   - socket: The socket.
-  ///   - owner: The transfer that it was for.
+  /// libcurl is about to close the socket of a lookup, which was for `owner`.
   mutating func closes(_ socket: CInt, of owner: AnyObject) {
     // What has told its addresses has ended.
     let copy = martlet_copy_unwritten(socket, hidesEnds)
@@ -76,11 +72,9 @@ struct AbandonedLookups {
     lookup?.slot?.release()
   }
 
-  /// Ends the wait for those that take too long.
   mutating func endOverdue(at now: Int64 = martlet_microseconds()) {
     for (socket, lookup) in lookups where lookup.end <= now { end(socket) }
   }
 
-  /// Ends the wait for all.
   mutating func endAll() { for socket in lookups.keys { end(socket) } }
 }

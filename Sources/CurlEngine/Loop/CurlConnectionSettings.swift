@@ -2,7 +2,6 @@ import CMartletShim
 
 /// What a client says about all its connections, as libcurl takes it.
 package struct CurlConnectionSettings: Sendable {
-  /// The path of the socket that all connections are made to.
   package let unixSocket: String?
   /// Whether connections have no address.
   package var hasUnixSocket: Bool { unixSocket != nil }
@@ -41,9 +40,7 @@ package struct CurlConnectionSettings: Sendable {
     self.receiveMarks = receiveMarks
   }
 
-  /// Sets what differs from libcurl's own, on a handle that was just reset.
-  ///
-  /// - Returns: libcurl's code.
+  /// Sets what differs from libcurl's own, on a handle that was just reset; returns libcurl's code.
   func apply(to easy: UnsafeMutableRawPointer) -> CInt {
     var code = martlet_easy_set_number(easy, CInt(martlet_opt_max_age_conn), maximumAge)
     if code == 0, !isKept { code = martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 1) }

@@ -11,9 +11,9 @@ import Synchronization
 ///                 thread: CurlLoop ─▶ libcurl ─▶ CurlTransfer (loop's side)
 /// ```
 ///
-/// Nothing of libcurl is touched but under the mailbox's lock of the loop. The thread ends when nothing has been in
-/// flight for ``CurlConnectionSettings/idleLifetime``, and closes the connections; the next request starts
-/// another. It ends at once when the engine is released and the last transfer is over.
+/// The thread ends when nothing has been in flight for ``CurlConnectionSettings/idleLifetime``, and closes the
+/// connections; the next request starts another. It ends at once when the engine is released and the last transfer is
+/// over.
 package final class CurlEngine: Sendable {
   let mailbox: CurlMailbox
 
@@ -37,7 +37,6 @@ package final class CurlMailbox: Sendable {
     case drained(CurlTransfer)
     /// There are bytes of a request body for which the transfer has waited.
     case fed(CurlTransfer)
-    /// Close the connections that nothing uses.
     case closeIdle
     /// No transfer will be started any more.
     case close
@@ -50,7 +49,6 @@ package final class CurlMailbox: Sendable {
     var isRunning = false
   }
 
-  /// What an operation leads to.
   private enum Effect {
     case none, wake, start, refusal
   }
@@ -75,9 +73,7 @@ package final class CurlMailbox: Sendable {
     set { hasNothing.store(newValue, ordering: .relaxed) }
   }
 
-  /// Adds an operation, and wakes the loop only if it sleeps; a transfer starts a loop if there is none.
-  ///
-  /// - Returns: Whether there is a loop.
+  /// Adds an operation, wakes the loop only if it sleeps, and starts one for a transfer; `false` if there is no loop.
   @discardableResult
   package func post(_ operation: Operation) -> Bool {
     switch add(operation) {
@@ -94,9 +90,8 @@ package final class CurlMailbox: Sendable {
 
   /// Starts a transfer and, if the loop sleeps and has nothing in flight, sends its request on this thread.
   ///
-  /// Waking the loop for that takes longer than the work itself. In a crowd one wake is for many.
-  ///
-  /// - Returns: Whether the loop has it, and how to wait for the answer on this thread, if that is likely to be there soon.
+  /// Waking the loop for that takes longer than the work itself. In a crowd one wake is for many. The socket is there
+  /// if the answer is likely to come so soon that this thread should wait for it.
   func start(_ transfer: CurlTransfer) -> (isStarted: Bool, socket: CInt?) {
     switch add(.start(transfer)) {
     case .none: return (true, nil)
@@ -200,9 +195,7 @@ package final class CurlMailbox: Sendable {
   /// Whether there is a loop, for tests.
   package var isRunning: Bool { state.withLock { $0.isRunning } }
 
-  /// Ends the loop, unless there is something for it to do.
-  ///
-  /// - Returns: Whether it has ended; another may then run already, and this one must not come back.
+  /// Ends the loop, unless it has something to do; if `true`, another may run already, and this one must not come back.
   func end() -> Bool {
     state.withLock { state in
       guard state.operations.isEmpty else { return false }

@@ -16,15 +16,10 @@ package struct CurlEngines {
   /// Those that are open.
   package var mailboxes: [CurlMailbox] { usual.compactMap { $0?.mailbox } + others.values.map(\.mailbox) }
 
-  /// Opens the engine for an exchange, unless it is open.
+  /// Opens the engine for an exchange, unless it is open; `nil` if the system refuses a descriptor.
   ///
-  /// - Parameters:
-  ///   - sharing: With whom it shares connections.
-  ///   - origin: Whom it goes to.
-  ///   - streams: How many exchanges a connection carries that it could share.
-  ///   - settings: What is set on its connections.
-  /// - Returns: The engine, and its part in the load of that, where there are several to choose from; `nil` if the system
-  ///   refuses a descriptor.
+  /// `streams` is how many exchanges a connection carries that it could share. The part in the load of the engine is
+  /// there where there are several to choose from.
   package mutating func open(
     for sharing: CurlSharing, _ origin: Origin, streams: @autoclosure () -> Int,
     _ settings: @autoclosure () -> CurlConnectionSettings
@@ -43,14 +38,7 @@ package struct CurlEngines {
     return (mailbox, usual.count > 1 ? LoadShare(mailbox.load) : nil)
   }
 
-  /// Which of several engines an exchange goes to.
-  ///
-  /// - Parameters:
-  ///   - home: Where its origin's connections are, unless they are many.
-  ///   - loads: How many exchanges each engine has.
-  ///   - streams: How many exchanges one connection carries.
-  /// - Returns: The home, or the one with the fewest exchanges if that has fewer and the home has too many for one
-  ///   connection.
+  /// The engine with the fewest exchanges if `home` has as many as the `streams` of one connection, else `home`.
   package static func choice(home: Int, loads: [Int], streams: Int) -> Int {
     guard loads[home] >= streams, let least = loads.indices.min(by: { loads[$0] < loads[$1] }) else { return home }
     return loads[least] < loads[home] ? least : home

@@ -44,7 +44,6 @@ final class CurlHandle {
   private var connectionNumber: UInt64?
   /// Whether libcurl before 7.80 has written a part of a head.
   private var isWritingHead = false
-  /// Whether libcurl's log is read.
   private var isLogging = false
   /// What OpenSSL knows of a connection that the transfer has made.
   private(set) var tls: UnsafeMutableRawPointer?
@@ -70,7 +69,6 @@ final class CurlHandle {
   /// What libcurl said of the last failure.
   var error: String { CurlTLS.readable(String(cString: errorText)) }
 
-  /// Whether the transfer uses a connection that has served before.
   var isReused: Bool { martlet_easy_connection_count(easy) == 0 }
 
   /// Whether the connection of the transfer speaks HTTP/2, as far as its TLS tells.
@@ -79,12 +77,9 @@ final class CurlHandle {
   /// Whether its TLS tells that.
   private var knowsVersion: Bool { martlet_easy_tls(easy) != nil }
 
-  /// Sets up the handle for a transfer.
+  /// Sets up the handle for a transfer; returns libcurl's code.
   ///
-  /// - Parameters:
-  ///   - transfer: The transfer.
-  ///   - key: What its connection must have been made with, if it is not a new one.
-  /// - Returns: libcurl's code.
+  /// The connection must have been made with `key`, if it is not a new one.
   func set(_ transfer: CurlTransfer, connectionKey key: Int) -> CInt {
     let job = transfer.job
     errorText[0] = 0
@@ -218,7 +213,6 @@ final class CurlHandle {
     return reason == nil
   }
 
-  /// The transfer is about to be sent, from one address to another.
   func willSend(to remote: UnsafePointer<CChar>?, _ port: CInt, from local: UnsafePointer<CChar>?, _ localPort: CInt)
     -> Bool
   {
@@ -291,11 +285,10 @@ final class CurlHandle {
     return true
   }
 
-  /// Has a connection of HTTP/1 rest whose last transfer has ended, of which the loop has not heard yet.
+  /// Has a connection of HTTP/1 rest whose last transfer has ended, of which the loop has not heard yet; returns its
+  /// socket, if something that came there is not taken yet.
   ///
   /// In a crowd a transfer is sent and answered, and the next one follows on its connection, in one call of libcurl.
-  ///
-  /// - Returns: Its socket, if something that came there is not taken yet.
   private func endOfLast(on name: UInt64, before transfer: CurlTransfer) -> CInt? {
     guard !isMultiplexed, loop.resting.isUsed(name, byOtherThan: transfer) else { return nil }
     for handle in loop.handles.values where handle !== self && handle.connectionName == name {
@@ -314,19 +307,16 @@ final class CurlHandle {
     return knowsVersion && loop.resting.isUsed(name, byOtherThan: transfer)
   }
 
-  /// Whether the transfer shares no connection.
   var hasOwnConnection: Bool { connectionKey != ExclusiveConnections.shared }
 
   /// Whether no other transfer uses the connection, which is one of HTTP/2.
   var isAloneOnConnection: Bool { connectionName.map { loop.multiplexed.isAlone(self, on: $0) } ?? false }
 
-  /// Has libcurl show the raw bytes of the response's body.
   func showRawBody() {
     if !isLogging { _ = martlet_easy_log(easy, true) }
     isLogging = true
   }
 
-  /// libcurl has written a line of its log.
   func logged(_ type: CInt, _ bytes: UnsafeMutablePointer<CChar>?, _ count: Int) {
     // CURLINFO_HEADER_OUT
     if type == 2, !CurlLibrary.tellsBeforeSending {
@@ -408,7 +398,6 @@ final class CurlHandle {
   /// - Returns: The number to ask for it by; 0 without TLS, and where nobody cares or can tell.
   func watchEnd() -> UInt { loop.tls.needsEnd ? martlet_easy_tls(easy).map { martlet_tls_watch_end($0) } ?? 0 : 0 }
 
-  /// Forgets the transfer.
   func release() {
     transfer?.handle = nil
     transfer = nil

@@ -2,12 +2,10 @@ import CMartletShim
 
 /// Request bodies that are sent slowly, or outlast their responses.
 extension CurlLoop {
-  /// Ends the transfers whose responses have ended though libcurl still sends, or has not noticed: it would say so later,
-  /// or never.
+  /// Ends the transfers whose responses have ended though libcurl still sends, or has not noticed: it would say so
+  /// later, or never.
   ///
-  /// - Parameters:
-  ///   - multi: libcurl's handle.
-  ///   - asks: Whether libcurl may be asked: that can change what it waits for, so that there is more to look at.
+  /// `asks` says whether libcurl may be asked: that can change what it waits for, so that there is more to look at.
   func endAnswered(_ multi: UnsafeMutableRawPointer, asks: Bool = true) {
     var asked: [CurlHandle] = []
     while let transfer = mayBeAnswered.popLast() {

@@ -54,7 +54,6 @@ final class CurlLoop {
   /// How many transfers have had a connection that no address names.
   var unnamedCount: UInt64 = 0
   private var isClosing = false
-  /// Whether idle connections are to be closed.
   private var isClosingIdle = false
   /// Since when there is nothing in flight.
   private var idleSince: Int64?
@@ -80,9 +79,7 @@ final class CurlLoop {
     guard multi != nil else { return nil }
   }
 
-  /// Does what there is to do.
-  ///
-  /// - Returns: How long to wait for the next event in milliseconds; `nil` if there is nothing to wait for.
+  /// Does what there is to do; returns how long to wait for the next event in milliseconds, `nil` if there is none.
   func turn(_ events: ArraySlice<martlet_event>) -> CInt? {
     guard let multi else { return nil }
     mailbox.awoke()
@@ -125,13 +122,8 @@ final class CurlLoop {
     return .threadIsNeeded
   }
 
-  /// Takes what came for a transfer, on the thread of its caller.
-  ///
-  /// - Parameters:
-  ///   - transfer: The one that was given to ``drive(for:)``.
-  ///   - socket: The one that was returned by it.
-  ///   - events: What there is on it; 0 if the time for waiting is over.
-  /// - Returns: What is to be done now.
+  /// Takes what came for the transfer and the socket of ``drive(for:)``, on the thread of its caller, and says what is
+  /// to be done now; `events` is 0 if the time for waiting is over.
   func receive(_ transfer: CurlTransfer, on socket: CInt, _ events: CInt) -> Drive {
     // The thread may have woken, for whatever reason, and then has it.
     guard let multi, answer.transfer === transfer, answer.socket == socket else { return .done }

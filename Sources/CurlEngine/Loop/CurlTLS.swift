@@ -72,7 +72,6 @@ package final class CurlTLS {
   private let version: Int
   private let roots: MemoryFile?
   private let pins: String?
-  /// Whether the end of a connection ends a body only if TLS was ended first.
   package let needsEnd: Bool
   private let identity: Identity?
   /// Before 8.10 each handle has sessions of its own, which the next transfer need not get.
@@ -115,9 +114,7 @@ package final class CurlTLS {
     return system + Data("\n".utf8) + bytes
   }
 
-  /// Sets up a handle on which nothing about TLS was set.
-  ///
-  /// - Returns: libcurl's code.
+  /// Sets up a handle on which nothing about TLS was set; returns libcurl's code.
   func apply(to easy: UnsafeMutableRawPointer) -> CInt {
     var code: CInt = 0
     func number(_ option: Int, _ value: Int) {
@@ -158,9 +155,8 @@ package final class CurlTLS {
     return code
   }
 
-  /// Sets up a handle for TLS to a proxy, which has to be who it says it is also where a server need not be.
-  ///
-  /// - Returns: libcurl's code.
+  /// Sets up a handle for TLS to a proxy, which has to be who it says it is also where a server need not be; returns
+  /// libcurl's code.
   func applyToProxy(_ easy: UnsafeMutableRawPointer) -> CInt {
     var code = martlet_easy_set_number(easy, CInt(martlet_opt_proxy_ssl_version), version)
     switch trust {

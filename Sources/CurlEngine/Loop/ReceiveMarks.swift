@@ -35,12 +35,7 @@ package struct ReceiveMarks: Sendable {
   /// When to call ``look(at:)``; `nil` if there is nothing to look at.
   private(set) var time: Int64?
 
-  /// Makes marks for no body.
-  ///
-  /// - Parameters:
-  ///   - turns: After so many turns with much a mark is raised.
-  ///   - patience: The time within which they have to follow each other, and much has to come, in microseconds.
-  ///   - set: Sets the mark of a socket, 1 for none.
+  /// Makes marks for no body; `set` sets the mark of a socket, 1 for none.
   package init(
     turns: Int = 8, patience: Int64 = 1_000,
     set: @escaping @Sendable (CInt, CInt) -> Void = { martlet_set_receive_mark($0, $1) }
@@ -50,14 +45,9 @@ package struct ReceiveMarks: Sendable {
     self.set = set
   }
 
-  /// Much of a body came in one turn of the loop.
+  /// Much of a body came in one turn of the loop: `received` by `now`, in microseconds, and `rest` is still to come.
   ///
-  /// - Parameters:
-  ///   - body: Its transfer, by which it is known.
-  ///   - received: How much of it has come.
-  ///   - rest: How much is still to come; `nil` if that is not known.
-  ///   - now: The time, in microseconds.
-  ///   - socket: Where it comes.
+  /// The body is known by its transfer; `rest` is `nil` if it is not known.
   mutating func hasTurn(
     of body: AnyObject, _ received: Int64, rest: Int64?, at now: Int64, on socket: @autoclosure () -> CInt?
   ) {
@@ -77,9 +67,8 @@ package struct ReceiveMarks: Sendable {
     time = time ?? now + patience
   }
 
-  /// Lowers the marks of what does not come fast any more, if it is time for that.
-  ///
-  /// - Returns: Their sockets; there may be something in them.
+  /// Lowers the marks of what does not come fast any more, if it is time for that; there may be something in the
+  /// sockets.
   mutating func look(at now: Int64) -> [CInt] {
     guard let time, time <= now else { return [] }
     var lowered: [CInt] = []

@@ -26,7 +26,6 @@ struct ChunkEnd {
   /// Whether the last chunk and the trailers have come.
   var hasEnded: Bool { if case .ended = part { true } else { false } }
 
-  /// What bytes are.
   enum Kind {
     case data
     case trailers

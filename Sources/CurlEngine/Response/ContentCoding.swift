@@ -6,7 +6,6 @@ import CMartletShim
 package enum ContentCoding: CaseIterable {
   case gzip, deflate, brotli, zstd
 
-  /// How a step went.
   enum Outcome {
     case more
     case ended
@@ -79,13 +78,11 @@ package enum ContentCoding: CaseIterable {
     }
   }
 
-  /// Makes a decoder ready for the next stream.
   func restart(_ decoder: UnsafeMutableRawPointer) -> Bool {
     // libzstd does that by itself.
     self == .zstd || martlet_inflater_reset(decoder)
   }
 
-  /// Whether a stream can begin with a byte.
   func mayBegin(with first: UInt8) -> Bool {
     switch self {
     case .gzip: first == 0x1F

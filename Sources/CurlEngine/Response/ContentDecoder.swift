@@ -21,9 +21,8 @@ final class ContentDecoder {
   private var codedBytes: Int64 = 0
   private var failure: Problem?
 
-  /// A decoder for codings in the order they were applied, or `nil` if one of them cannot be undone.
-  ///
-  /// - Throws: ``ResponseHeadReader/Problem`` for more codings than anybody needs.
+  /// A decoder for codings in the order they were applied, or `nil` if one of them cannot be undone; throws for more
+  /// codings than anybody needs.
   init?(_ names: [String], usable: [ContentCoding] = ContentCoding.usable) throws(Problem) {
     if names.isEmpty { return nil }
     let names = names.map { FieldSyntax.lowercased($0) }.filter { $0 != "identity" }
@@ -55,9 +54,7 @@ final class ContentDecoder {
     return try body()
   }
 
-  /// The next decoded bytes, or `nil` if more have to be pushed first.
-  ///
-  /// - Throws: ``ResponseHeadReader/Problem``, and the same one from then on.
+  /// The next decoded bytes, or `nil` if more have to be pushed first; an error comes again from then on.
   func pull() throws(Problem) -> Data? {
     if let failure { throw failure }
     do {

@@ -12,7 +12,6 @@ final class CurlBody {
     var isRoomAwaited: Atomic<Bool> { get }
   }
 
-  /// What becomes of bytes.
   enum Reply {
     case taken
     /// They are to come once more, when there is room.
@@ -38,12 +37,8 @@ final class CurlBody {
   /// It outlives the body.
   private unowned let source: any Source
 
-  /// Makes a body without bytes.
-  ///
-  /// - Parameters:
-  ///   - expected: The announced length, if any.
-  ///   - decoder: What undoes its codings.
-  ///   - source: Hears, after ``Reply/wait`` and while ``isPending``, when the reader has taken what there was.
+  /// Makes a body whose `source` hears, after ``Reply/wait`` and while ``isPending``, when the reader has taken what
+  /// there was.
   init(expected: Int64?, decoder: ContentDecoder?, source: any Source) {
     stream = BodyStream(expecting: decoder == nil ? Int(clamping: expected ?? 0) : 0, from: source)
     self.decoder = decoder
@@ -70,9 +65,7 @@ final class CurlBody {
     return .taken
   }
 
-  /// Hands bytes to the stream, or gathers them first.
-  ///
-  /// - Returns: As ``BodyStream/append(_:)``.
+  /// Hands bytes to the stream, or gathers them first; returns as ``BodyStream/append(_:)``.
   private func append(_ bytes: UnsafeRawBufferPointer) -> Int? {
     isUnflushed = true
     if gatherer == nil {
@@ -95,9 +88,7 @@ final class CurlBody {
     if let count = gatherer?.take().map({ stream.append($0) }) ?? stream.flush() { unread = count }
   }
 
-  /// Goes on after the reader has taken what there was.
-  ///
-  /// - Returns: Whether more bytes can be taken.
+  /// Goes on after the reader has taken what there was; `true` if more bytes can be taken.
   func resume() throws(ResponseHeadReader.Problem) -> Bool { try makeRoom() }
 
   /// Checks, when there are no more bytes, that the codings are at their ends too, and keeps the trailers.
@@ -117,9 +108,8 @@ final class CurlBody {
     return true
   }
 
-  /// Decodes until there is nothing left, or the reader has enough and will say when it has not.
-  ///
-  /// - Returns: Whether somebody reads.
+  /// Decodes until there is nothing left, or the reader has enough and will say when it has not; `false` if nobody
+  /// reads.
   private func decode(_ decoder: ContentDecoder) throws(ResponseHeadReader.Problem) -> Bool {
     while true {
       while unread <= Self.highWater {

@@ -20,12 +20,7 @@ struct OverheadMeter {
   /// What had come, and how much body there was, when it was last looked at.
   private var last: (taken: Int64, body: Int64)?
 
-  /// Notes a turn.
-  ///
-  /// - Parameters:
-  ///   - body: The bytes of the body so far.
-  ///   - socket: Where they came from.
-  /// - Returns: Whether it is too much.
+  /// Notes a turn; `true` if too much came on the socket for the bytes of the body so far.
   mutating func isExceeded(body: Int64, on socket: CInt) -> Bool {
     turns += 1
     guard turns % Self.interval == 0 || turns == 2 || turns == 4 || turns == 8 else { return false }

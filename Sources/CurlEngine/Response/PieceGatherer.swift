@@ -23,9 +23,7 @@ final class PieceGatherer {
 
   var isEmpty: Bool { count == 0 }
 
-  /// Adds bytes.
-  ///
-  /// - Returns: A piece that is full by that.
+  /// Adds bytes; returns a piece that is full by that.
   func add(_ bytes: UnsafeRawBufferPointer) -> Data? {
     guard let source = bytes.baseAddress else { return nil }
     guard count + bytes.count <= PieceBlocks.size else {

@@ -9,7 +9,6 @@ import Foundation
 package struct ResponseHeadReader {
   /// The most bytes of all heads and trailers of a response.
   static let maximumBytes = 256 << 10
-  /// The most fields in them.
   static let maximumFields = 1000
   /// The most responses of status 1xx before the final one.
   static let maximumInterim = 20
@@ -31,7 +30,6 @@ package struct ResponseHeadReader {
     var lengthCount = 0
   }
 
-  /// What a line led to.
   enum Step {
     case more
     /// A response of status 1xx has come.
@@ -39,7 +37,6 @@ package struct ResponseHeadReader {
     case final(Head)
   }
 
-  /// What is wrong with a head.
   package struct Problem: Error {
     package let message: String
   }
@@ -152,7 +149,6 @@ package struct ResponseHeadReader {
     keep(line[..<colon], value)
   }
 
-  /// The trailers that have come.
   var trailers: ReceivedFields? { isFinal && !places.isEmpty ? ReceivedFields(octets, places) : nil }
 
   /// Reads a line after the body: what is malformed there, or must not stand there, is dropped (RFC 9110 §6.5.1).

@@ -42,7 +42,6 @@ package struct CurlEnding: Sendable {
   package var isUnprocessed = false
   /// The error code of a GOAWAY that has come on the connection (RFC 9113 §6.8); 0 for none.
   package var goAwayError: UInt32 = 0
-  /// How a proxy refused to connect, if it did.
   package var refusal: CurlRefusal?
   /// Whether a proxy has answered to CONNECT.
   package var hasProxyAnswer = false

@@ -18,7 +18,6 @@ package struct CurlJob: Sendable {
   package var asksLeave = false
   /// Whether it may be sent twice (RFC 9110 §9.2.2).
   package var isIdempotent = true
-  /// Whether it takes a new connection.
   package var needsNewConnection = false
   /// Whether the content codings of the response are undone.
   package var isDecoded = true

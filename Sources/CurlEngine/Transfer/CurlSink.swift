@@ -3,7 +3,6 @@ package import MartletBase
 /// Who hears how a transfer gets on, on any thread, and mostly under the lock of the loop: it must neither wait nor run
 /// anybody's code.
 package protocol CurlSink: AnyObject, Sendable {
-  /// The transfer has come to a step.
   func reached(_ step: CurlStep)
   /// The reader, the source of the body or a limit of bandwidth is what is waited for, or the network again.
   func setPaused(_ isPaused: Bool)
@@ -13,13 +12,10 @@ package protocol CurlSink: AnyObject, Sendable {
   func didSendAll()
   /// The request body has moved on the network, some time after it was handed over.
   func didMove()
-  /// The head of the response has come.
   func didReceiveHead(_ status: Int, _ timing: CurlTiming)
   /// Bytes of the response body have come; none stand for an interim response.
   func didReceive(_ bytes: Int, of expected: Int64?)
-  /// Says whom to tell if the transfer is to be ended.
-  ///
-  /// - Returns: What ``forgetAbort(_:)`` takes.
+  /// Says whom to tell if the transfer is to be ended; returns what ``forgetAbort(_:)`` takes.
   func onAbort(_ action: @escaping @Sendable (any Error) -> Void) -> Int
   /// The transfer is over.
   func forgetAbort(_ token: Int)

@@ -9,10 +9,8 @@ extension CurlTransfer {
 
 /// A caller that waits for the answer on its own thread.
 extension CurlTransfer {
-  /// Sends it on this thread, if that is possible, else hands it to the loop.
-  ///
-  /// - Returns: What ``awaitAnswer(on:)`` needs, if the answer is likely to come so soon that this thread should wait
-  ///   for it.
+  /// Sends it on this thread, if that is possible, else hands it to the loop; returns what ``awaitAnswer(on:)`` needs,
+  /// if the answer is likely to come so soon that this thread should wait for it.
   package func startHere() -> CInt? {
     let (isStarted, socket) = mailbox.start(self)
     if !isStarted { refuse() }

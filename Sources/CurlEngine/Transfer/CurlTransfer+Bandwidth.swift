@@ -32,10 +32,6 @@ package final class CurlThrottle {
   /// Where it adds up how long it has waited.
   fileprivate let time: ThrottledTime?
 
-  /// - Parameters:
-  ///   - down: The limit for what is received.
-  ///   - up: The limit for what is sent.
-  ///   - time: Where to add up how long it has waited.
   package init(down: BandwidthLane?, up: BandwidthLane?, _ time: ThrottledTime?) {
     self.down = down.map { Share(lane: $0) }
     self.up = up.map { Share(lane: $0) }
@@ -114,9 +110,8 @@ extension CurlTransfer {
     return UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(throttle.up?.credit ?? 0))
   }
 
-  /// Ends the waits whose turn has come.
-  ///
-  /// - Returns: Whether libcurl has to go on, and when to look for the other ones, in microseconds from now.
+  /// Ends the waits whose turn has come; returns whether libcurl has to go on, and when to look for the other ones, in
+  /// microseconds from now.
   func takeTurn(at now: Int64) -> (goesOn: Bool, wait: Int64?) {
     var ended: CurlWaits = []
     let down = life.waits.contains(.down) ? throttle?.down?.claim(ObjectIdentifier(self), at: now) : nil

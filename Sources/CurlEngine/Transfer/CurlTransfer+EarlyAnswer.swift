@@ -7,9 +7,7 @@ struct RawChunks {
   var taken = 0
   private var trailer: [UInt8] = []
 
-  /// Adds an octet to the trailers.
-  ///
-  /// - Returns: The line that ends with it.
+  /// Adds an octet to the trailers; returns the line that ends with it.
   mutating func line(_ octet: UInt8) -> [UInt8]? {
     trailer.append(octet)
     guard octet == 0x0A else { return nil }
@@ -20,9 +18,6 @@ struct RawChunks {
 
 /// Responses that end before their requests are sent.
 extension CurlTransfer {
-  /// There are bytes to send, or libcurl is not to wait for them any more.
-  ///
-  /// - Returns: Whether libcurl has to go on.
   func fed() -> Bool {
     guard !isEnded else { return false }
     if life.waits.contains(.up) { leaveUploadThrottle() }
@@ -37,7 +32,6 @@ extension CurlTransfer {
     _ = martlet_easy_set_number(handle.easy, CInt(martlet_opt_keep_sending_on_error), 1)
   }
 
-  /// Sends no more of a request that the server refuses.
   func stopUpload(_ status: Int) {
     guard let upload else { return }
     // Of a body with a length libcurl does not take less.
@@ -58,7 +52,6 @@ extension CurlTransfer {
     }
   }
 
-  /// Takes bytes of the body from libcurl.
   func received(_ bytes: UnsafeRawBufferPointer) -> CurlBody.Reply {
     guard !CurlLibrary.showsRawBody, var raw = chunks else { return receivedBody(bytes) }
     // What was not taken comes once more.
@@ -89,12 +82,6 @@ extension CurlTransfer {
   /// Has the loop look whether the response is complete by its length.
   func noteLength() { if job.hasBody, life.isWhole { handle?.loop.mayBeAnswered.append(self) } }
 
-  /// How the response has ended though libcurl still sends.
-  ///
-  /// - Parameters:
-  ///   - handle: Its handle.
-  ///   - isReading: Whether libcurl wants more of the response, as far as known.
-  /// - Returns: The code that libcurl would end with, or `nil` if the response goes on.
   func endOfResponse(_ handle: CurlHandle, isReading: Bool) -> CInt? {
     var sight = TransferLife.Sight(isReading: isReading, chunksHaveEnded: chunks?.end.hasEnded)
     if body != nil, !life.isAlone {
@@ -107,7 +94,6 @@ extension CurlTransfer {
   /// Whether the request was sent over HTTP/2, and the response has begun.
   var isSentOverHTTP2: Bool { body != nil && !life.isAlone && !life.isPaused && upload?.isAtEnd == true }
 
-  /// Whether libcurl has written the whole request body.
   private func hasSentAll(_ handle: CurlHandle) -> Bool {
     guard let upload else { return true }
     // Of trailers and of the last chunk libcurl does not tell whether they are written.

@@ -22,18 +22,13 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   let slot: any CurlSlot
   /// Its part in the load of its engine, where there are several.
   let share: LoadShare?
-  /// What is special about its connection.
   package let route: CurlRoute?
-  /// Whose connections it may use.
   let sharing: CurlSharing
   /// Whether it shares none of HTTP/2.
   let isExclusive: Bool
   package let upload: CurlUpload?
-  /// Who hears how it gets on.
   let sink: any CurlSink
-  /// Who hears what its proxy says.
   let proxySink: (any CurlProxySink)?
-  /// Its part in the limit of bandwidth, if there is one.
   let throttle: CurlThrottle?
   let mailbox: CurlMailbox
   private let state = Locked(State())
@@ -96,7 +91,6 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     state.withLock { $0.token = token }
   }
 
-  /// Hands it to the loop.
   package func start() { if !mailbox.post(.start(self)) { refuse() } }
 
   /// Ends it: with a reason, or because nobody reads it any more.
@@ -134,9 +128,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     observer?.transferIsOver(self)
   }
 
-  /// Goes to the last stage.
-  ///
-  /// - Returns: The stage before, or `nil` if the end had come already.
+  /// Goes to the last stage; returns the stage before, or `nil` if the end had come already.
   private func end() -> Answer.Stage? {
     let (stage, token): (Answer.Stage?, Int?) = state.withLock { state in
       guard let stage = state.answer.end() else { return (nil, nil) }
@@ -173,9 +165,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   // MARK: The request
 
-  /// The request is about to be sent.
-  ///
-  /// - Returns: Whether it may be.
+  /// The request is about to be sent; `false` if it must not be.
   func willSend() -> Bool {
     let (isAllowed, isNextStep) = life.willSend()
     guard isAllowed else { return false }
@@ -333,9 +323,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     life.note(.violation(problem.message, hasHead: body != nil))
   }
 
-  /// The reader has taken what there was.
-  ///
-  /// - Returns: Whether libcurl has to go on.
+  /// The reader has taken what there was; `true` if libcurl has to go on.
   func drained() -> Bool {
     guard let body, !isEnded else {
       life.readerHasLeft()
@@ -358,9 +346,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   // MARK: The end
 
-  /// The transfer is over.
-  ///
-  /// - Returns: Whether bytes still wait for the reader.
+  /// The transfer is over; `true` if bytes still wait for the reader.
   func completed(_ result: Result) -> Bool {
     share?.end()
     endTurn(isLast: true)

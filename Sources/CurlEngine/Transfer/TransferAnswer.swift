@@ -35,9 +35,7 @@ struct TransferAnswer<Answer, Caller, Body> {
     }
   }
 
-  /// The response has begun.
-  ///
-  /// - Returns: Whether anybody wants it; not if the end came meanwhile.
+  /// The response has begun; `false` if nobody wants it, because the end came meanwhile.
   mutating func open(_ body: Body) -> Bool {
     guard case .head = stage else { return false }
     stage = .body(body)
@@ -51,9 +49,7 @@ struct TransferAnswer<Answer, Caller, Body> {
     return stage
   }
 
-  /// The caller gets this; what comes later is ignored.
-  ///
-  /// - Returns: The caller, if it waits.
+  /// The caller gets this, what comes later is ignored; returns the caller, if it waits.
   mutating func give(_ answer: Answer) -> Caller? {
     switch delivery {
     case .owed:
@@ -66,9 +62,7 @@ struct TransferAnswer<Answer, Caller, Body> {
     }
   }
 
-  /// The caller asks, once.
-  ///
-  /// - Returns: The answer, if it is there; the caller waits otherwise.
+  /// The caller asks, once; it waits if there is no answer yet.
   mutating func ask(_ caller: Caller) -> Answer? {
     switch delivery {
     case .ready(let answer):

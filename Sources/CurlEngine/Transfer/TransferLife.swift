@@ -65,20 +65,16 @@ struct TransferLife {
 // MARK: The request
 
 extension TransferLife {
-  /// Whether it can be begun, now that it is known whether its stream still has to show something.
-  ///
-  /// - Returns: Whether that has changed.
+  /// Notes whether its stream still has to show something before it can begin; `true` if that has changed.
   mutating func hold(_ isHeld: Bool) -> Bool {
     defer { self.isHeld = isHeld }
     return isHeld != self.isHeld
   }
 
-  /// libcurl is about to send the request.
+  /// libcurl is about to send the request, perhaps as the next step of a handshake.
   ///
   /// libcurl sends again what a connection took that had served before, whatever the method, if it ended without an
   /// answer. Whether that is right is for others to say, who know more. A handshake goes on after a 401.
-  ///
-  /// - Returns: Whether it may, and whether that is the next step of a handshake.
   mutating func willSend() -> (isAllowed: Bool, isNextStep: Bool) {
     sends.begin()
     if sends.count == 1 { return (true, false) }
@@ -87,23 +83,17 @@ extension TransferLife {
     return (true, true)
   }
 
-  /// There are bytes to send, or libcurl is not to wait for them any more.
-  ///
-  /// - Returns: Whether libcurl has to go on.
+  /// There are bytes to send, or libcurl is not to wait for them any more; `true` if libcurl has to go on.
   mutating func fed() -> Bool {
     guard holdsUpload || isUploadStopped else { return false }
     endWaiting(for: [.bytes, .up])
     return true
   }
 
-  /// The server has answered, with a status that refuses the request from 300 on.
+  /// The server has answered, with a status that refuses the request from 300 on; `true` if no more is to be sent.
   ///
-  /// libcurl stops after such a head, unless the connection is closed after the response anyway.
-  ///
-  /// - Parameters:
-  ///   - status: The status.
-  ///   - needsAll: Whether libcurl takes no less than all of this body, over HTTP/2.
-  /// - Returns: Whether no more is to be sent.
+  /// libcurl stops after such a head, unless the connection is closed after the response anyway. `needsAll` says
+  /// whether it takes no less than all of this body, over HTTP/2.
   mutating func stopsUpload(_ status: Int, needsAll: Bool) -> Bool {
     guard status >= 300, !(needsAll && !isAlone && status < 400) else { return false }
     isUploadStopped = true
@@ -117,9 +107,7 @@ extension TransferLife {
 // MARK: The response
 
 extension TransferLife {
-  /// The head of a final response has come.
-  ///
-  /// - Returns: Whether it is the answer; it may be a step of a handshake.
+  /// The head of a final response has come; `false` if it is not the answer, but may be a step of a handshake.
   mutating func hasHead(_ arrival: CurlArrival, isInHandshake: Bool) -> Bool {
     guard isInHandshake, arrival.head.status == 401 else { return true }
     response = .undecided(arrival)
@@ -172,7 +160,6 @@ extension TransferLife {
 
   mutating func endWaiting(for reasons: CurlWaits) { waits.subtract(reasons) }
 
-  /// What the reader's room leads to.
   enum Drained {
     case nothing
     case libcurlGoesOn
@@ -181,10 +168,7 @@ extension TransferLife {
     case fails(CurlFailure)
   }
 
-  /// The reader has taken what there was.
-  ///
-  /// - Parameter hasRoom: Whether more can be taken; or what was wrong with what waited.
-  /// - Returns: What is to be done.
+  /// The reader has taken what there was: `hasRoom` says whether more can be taken, or what was wrong with what waited.
   mutating func drained(_ hasRoom: Swift.Result<Bool, ResponseHeadReader.Problem>) -> Drained {
     switch hasRoom {
     case .success(false): return .nothing
@@ -222,9 +206,8 @@ extension TransferLife {
     var isAloneOnConnection = false
   }
 
-  /// How the response has ended though libcurl still sends.
-  ///
-  /// - Returns: The code that libcurl would end with, or `nil` if the response goes on.
+  /// How the response has ended though libcurl still sends: the code that libcurl would end with, or `nil` if it goes
+  /// on.
   func endOfResponse(_ sight: Sight) -> CInt? {
     guard sends.count > 0, !isPaused, undecided == nil else { return nil }
     guard isOpen else { return sight.isReading ? nil : 52 }  // GOT_NOTHING
@@ -252,7 +235,6 @@ extension TransferLife {
   struct Circumstances {
     /// Whether the body was to end with TLS, and TLS has not ended.
     var isTLSCut = false
-    /// Whether its HTTP/2 connection broke, so that nobody knows whether its stream has ended.
     var isCutOff = false
     /// Whether this libcurl drops what comes while it waits for a reader.
     var dropsWhilePaused = false

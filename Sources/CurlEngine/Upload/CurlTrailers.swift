@@ -31,9 +31,7 @@ package final class CurlTrailers: Sendable {
     return 0  // CURL_TRAILERFUNC_OK
   }
 
-  /// Has libcurl ask for the trailers of a handle's transfer when its body has ended.
-  ///
-  /// - Returns: libcurl's code.
+  /// Has libcurl ask for the trailers of a handle's transfer when its body has ended; returns libcurl's code.
   static func prepare(_ handle: CurlHandle) -> CInt {
     martlet_easy_set_trailers(handle.easy, ask, Unmanaged.passUnretained(handle).toOpaque())
   }

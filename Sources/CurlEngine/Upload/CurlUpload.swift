@@ -11,7 +11,6 @@ import Synchronization
 /// `@unchecked Sendable`: it is made by the caller and then used under the lock of the loop alone, but for ``stop()``
 /// and what the task and the other thread use, which is constant or locked.
 package final class CurlUpload: @unchecked Sendable {
-  /// What became of a wish for bytes.
   enum Piece {
     case bytes(Int)
     /// There are none now; `onBytes` is called when there are.
@@ -19,7 +18,6 @@ package final class CurlUpload: @unchecked Sendable {
     case failed(CurlFailure)
   }
 
-  /// Where the bytes come from.
   package enum Source {
     case data(Data)
     /// A descriptor, which is closed at the end.
@@ -36,7 +34,6 @@ package final class CurlUpload: @unchecked Sendable {
   /// The number of bytes, if it is known.
   let length: Int64?
   private let source: Source
-  /// What follows the body.
   let trailers: CurlTrailers?
   private let buffer = UploadBuffer()
   /// How many bytes libcurl was given.
@@ -84,10 +81,8 @@ package final class CurlUpload: @unchecked Sendable {
     if martlet_microseconds() - askedAt >= Self.leavePatience { onSilence?() }
   }
 
-  /// Whether libcurl was given all of it.
   var isAtEnd: Bool { hasEnded || offset == length }
 
-  /// Whether nothing was read yet.
   var isAtStart: Bool { offset == 0 }
 
   /// Nothing is wanted any more; from any thread.
@@ -202,9 +197,6 @@ package final class CurlUpload: @unchecked Sendable {
 package protocol UploadStream: AnyObject, Sendable {
   /// It is about to be read.
   func begin()
-  /// Reads it to its end.
-  ///
-  /// - Parameter take: Gets each piece that is not empty; the next one is asked for when it has returned.
-  /// - Throws: What `take` throws, and what is wrong with the source.
+  /// Reads it to its end; `take` gets each piece that is not empty, and the next one is asked for when it has returned.
   func send(to take: (Data) async throws -> Void) async throws
 }

@@ -9,7 +9,6 @@ import Foundation
 ///   stop   ─▶ the pieces are dropped, and the writer hears of it
 /// ```
 final class UploadBuffer: Sendable {
-  /// What became of a wish for bytes.
   enum Taken {
     case bytes(Int)
     case end
@@ -50,9 +49,7 @@ final class UploadBuffer: Sendable {
     if isStopped { action() }
   }
 
-  /// Adds bytes.
-  ///
-  /// - Returns: Whether somebody waits for them.
+  /// Adds bytes; `true` if somebody waits for them.
   func append(_ piece: Data) -> Bool {
     state.withLock {
       guard !$0.isStopped else { return false }
@@ -68,9 +65,7 @@ final class UploadBuffer: Sendable {
     }
   }
 
-  /// Says that there will be no more bytes.
-  ///
-  /// - Returns: Whether somebody waits for that.
+  /// Says that there will be no more bytes; `true` if somebody waits for that.
   func finish() -> Bool {
     state.withLock {
       $0.hasEnded = true
@@ -78,9 +73,7 @@ final class UploadBuffer: Sendable {
     }
   }
 
-  /// Waits until there is room.
-  ///
-  /// - Throws: `CancellationError` once the buffer is stopped.
+  /// Waits until there is room; throws `CancellationError` once the buffer is stopped.
   func room() async throws {
     await withCheckedContinuation { continuation in
       let isFree = state.withLock {
@@ -113,10 +106,9 @@ final class UploadBuffer: Sendable {
     return taken
   }
 
-  /// Ends it: nothing is taken any more, and whoever writes hears of it.
+  /// Ends it: nothing is taken any more, and whoever writes hears of it; `true` if this was its end.
   ///
-  /// - Parameter isFailure: Whether what fills it has failed: its reader waits until it hears why.
-  /// - Returns: Whether this was its end.
+  /// After a failure of what fills it, its reader waits until it hears why.
   @discardableResult
   func stop(isFailure: Bool = false) -> Bool {
     let old: State? = state.withLock { state in

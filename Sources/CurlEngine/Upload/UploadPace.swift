@@ -10,14 +10,10 @@ struct UploadPace {
   /// Up to which place of a shared connection bytes of this body may stand.
   private var end: Int64 = 0
 
-  /// Compares with the last time.
+  /// Compares with the last time; `true` if the body has moved.
   ///
-  /// - Parameters:
-  ///   - written: How many bytes of the body libcurl has written.
-  ///   - acknowledged: How many bytes of the connection the peer has acknowledged.
-  ///   - queued: How many bytes of it wait in the socket.
-  ///   - isShared: Whether others may use the connection, too.
-  /// - Returns: Whether the body has moved.
+  /// `written` counts what libcurl has written of the body; `acknowledged` counts bytes of the connection, and `queued`
+  /// those of them in the socket. `isShared` says whether others may use the connection, too.
   mutating func hasMoved(written: Int64, acknowledged: Int64, queued: Int64, isShared: Bool) -> Bool {
     let before = self
     (self.written, self.acknowledged) = (written, acknowledged)

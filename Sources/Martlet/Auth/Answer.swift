@@ -82,16 +82,12 @@ final class Answer: Sendable {
     return self === other || (digest == nil && scheme == other.scheme && credential == other.credential)
   }
 
-  /// The value of `Authorization`.
-  ///
-  /// - Throws: ``HTTPError`` of kind `invalidRequest` if the credential cannot be sent like that.
+  /// The value of `Authorization`; throws `invalidRequest` if the credential cannot be sent like that.
   func field(method: HTTPMethod, url: AbsoluteURL) throws -> String {
     try field(method: method.rawValue, uri: url.pathAndQuery)
   }
 
-  /// The value of `Authorization` or `Proxy-Authorization` for a method and a target as they are sent.
-  ///
-  /// - Throws: ``HTTPError`` of kind `invalidRequest` if the credential cannot be sent like that.
+  /// The same, also for `Proxy-Authorization`, for a method and a target as they are sent.
   func field(method: String, uri: String) throws -> String {
     if let token = credential.token {
       guard !token.isEmpty, token.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {

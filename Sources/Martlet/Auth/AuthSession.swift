@@ -19,19 +19,13 @@ final class AuthSession: Sendable {
   }
 
   let authenticator: any Authenticator
-  /// The name of a token that many hosts share.
+  /// The pattern of the hosts that share a token, which is kept under it.
   private let sharedName: String?
   private let isToken: Bool
   /// Whether it answers proxies: what servers accept is kept apart from that, also at the same address.
   private let isProxy: Bool
   private let state: Locked<AuthState>
 
-  /// Makes a session in which nothing is known.
-  ///
-  /// - Parameters:
-  ///   - authenticator: Who is asked.
-  ///   - sharedName: The pattern of hosts, if it is kept under one: a token then serves all of them.
-  ///   - isProxy: Whether proxies ask.
   init(_ authenticator: any Authenticator, sharedName: String? = nil, isProxy: Bool = false) {
     self.authenticator = authenticator
     self.isProxy = isProxy
@@ -53,7 +47,6 @@ final class AuthSession: Sendable {
     return AuthState.Key(place: place, realm: isToken ? nil : realm)
   }
 
-  /// What the store knows it by.
   private func storedSpace(_ origin: Origin, _ realm: String?) -> ProtectionSpace {
     var space = ProtectionSpace(origin, realm: isToken ? nil : realm, isProxy: isProxy)
     if let sharedName { (space.scheme, space.host, space.port) = ("https", sharedName, 443) }
@@ -62,9 +55,7 @@ final class AuthSession: Sendable {
 
   // MARK: Before a request
 
-  /// What a request is sent with at first.
-  ///
-  /// - Throws: ``HTTPError`` of kind `authenticationFailed` if a token could not be replaced.
+  /// What a request is sent with at first; throws `authenticationFailed` if a token could not be replaced.
   func first(_ visit: Visit) async throws -> Sent {
     try await askStoreForToken(visit)
     let key = key(visit, nil)
@@ -107,7 +98,6 @@ final class AuthSession: Sendable {
 
   // MARK: After a response
 
-  /// Takes note of an answer that was not refused.
   func accepted(_ sent: Sent, _ headers: HTTPHeaders, _ visit: Visit) async {
     guard let answer = sent.answer else { return }
     answer.digest?.takeNext(from: headers, isProxy: isProxy)
@@ -128,14 +118,9 @@ final class AuthSession: Sendable {
     }
   }
 
-  /// Decides what follows from a 401, or from a proxy's 407.
+  /// Decides what follows from a 401, or from a proxy's 407; a question has begun if there has to be one.
   ///
-  /// - Parameters:
-  ///   - headers: Those of the response.
-  ///   - sent: What the request had.
-  ///   - uses: How often each scheme was sent for this request.
-  ///   - visit: The request.
-  /// - Returns: What to do; a question has begun if there has to be one.
+  /// `sent` is what the request had, and `uses` how often each scheme was sent for it.
   func step(
     after headers: HTTPHeaders, _ sent: Sent, uses: [AuthenticationChallenge.Scheme: Int], _ visit: Visit
   ) -> AuthState.Step {
@@ -148,7 +133,6 @@ final class AuthSession: Sendable {
     return step(toward: offer, after: sent, visit)
   }
 
-  /// The schemes that may be answered.
   var schemes: [AuthenticationChallenge.Scheme] {
     authenticator.schemes.filter { !isProxy || $0 == .digest || $0 == .basic }
   }

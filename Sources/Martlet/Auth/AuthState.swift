@@ -37,7 +37,6 @@ struct AuthState {
     let abortSource = AbortSource()
   }
 
-  /// What follows from a 401.
   enum Step {
     /// It is the answer.
     case deliver
@@ -93,9 +92,7 @@ struct AuthState {
     if let answer, current[key.place] == nil { current[key.place] = (answer, stamp) }
   }
 
-  /// Takes note of an answer that was not refused.
-  ///
-  /// - Returns: Whether that is news.
+  /// Takes note of an answer that was not refused; `true` if that is news.
   mutating func accept(_ answer: Answer, _ key: Key, stamp: Int) -> Bool {
     guard stamp >= signedOutAt else { return false }
     if let known = current[key.place], known.answer === answer || known.stamp > stamp { return false }
@@ -154,9 +151,7 @@ struct AuthState {
     return answer
   }
 
-  /// Ends a question.
-  ///
-  /// - Returns: The stamp of its outcome.
+  /// Ends a question; returns the stamp of its outcome.
   mutating func finish(_ flight: Flight, _ key: Key, _ result: Result<Answer?, HTTPError>) -> Int {
     // Not after a sign-out, which has forgotten it.
     guard flights[key] === flight else { return stamp }
@@ -169,9 +164,7 @@ struct AuthState {
     return stamp
   }
 
-  /// Forgets everything.
-  ///
-  /// - Returns: The questions that were under way.
+  /// Forgets everything; returns the questions that were under way.
   mutating func signOut() -> [Flight] {
     let ended = Array(flights.values)
     let next = stamp + 1

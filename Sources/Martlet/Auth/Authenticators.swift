@@ -72,7 +72,6 @@ public struct Authenticators: Sendable {
     return own?.proxySession ?? storeProxySession
   }
 
-  /// What is wrong with it, if anything.
   var problem: InvalidInput? {
     for entry in entries {
       if let problem = entry.place.problem { return problem }
@@ -172,7 +171,6 @@ public struct OriginPattern: Sendable, Hashable {
     return OriginPattern(place: .proxy(proxy.origin))
   }
 
-  /// The proxy, if it is one.
   var proxy: Origin? { if case .proxy(let proxy) = place { proxy } else { nil } }
 
   /// The pattern, if it is one of several hosts.

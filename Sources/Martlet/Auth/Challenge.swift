@@ -2,7 +2,6 @@ import MartletBase
 
 /// One challenge of a `WWW-Authenticate` field, as it was read (RFC 9110 §11.6.1).
 struct Challenge: Sendable, Hashable {
-  /// The scheme.
   var scheme: AuthenticationChallenge.Scheme
   /// The parameters by their names in lower case, unquoted.
   var parameters: [String: String] = [:]

@@ -8,7 +8,6 @@ extension HTTPClient.Configuration {
     set { authenticators.store = newValue }
   }
 
-  /// What is wrong with the credentials, if anything.
   var authenticationProblem: InvalidInput? {
     if let problem = authenticators.problem { return problem }
     guard options.credential != nil, baseURL == nil else { return nil }

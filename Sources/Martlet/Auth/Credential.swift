@@ -113,7 +113,6 @@ public struct Credential: Sendable, Hashable {
   /// The expiration date of the token, or `nil`.
   public var expires: Date? { if case .token(_, _, let expires) = secret { expires } else { nil } }
 
-  /// The schemes that it can answer.
   var schemes: [AuthenticationChallenge.Scheme] {
     switch secret {
     case .password: [.basic, .digest]

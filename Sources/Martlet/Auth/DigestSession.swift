@@ -35,10 +35,7 @@ final class DigestSession: Sendable {
 
   /// The value of `Authorization` for one request; asked again, it has the next count.
   ///
-  /// - Parameters:
-  ///   - method: The method.
-  ///   - uri: Path and query as they are sent.
-  /// - Returns: The value.
+  /// `uri` is path and query as they are sent.
   func field(method: String, uri: String) -> String {
     let (nonce, number, sessionNonce) = state.withLock {
       // A server has said `stale` long before it begins again.

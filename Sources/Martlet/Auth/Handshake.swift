@@ -6,7 +6,6 @@ import Foundation
 /// It is for one exchange, on a connection that nothing has used before and nothing uses after.
 final class Handshake: Sendable {
   let scheme: AuthenticationChallenge.Scheme
-  /// Whom it is for.
   let origin: Origin
   /// The user as libcurl takes it: what stands before the first backslash is the domain, also if that is nothing.
   let user: String
@@ -40,10 +39,8 @@ extension AuthenticationChallenge.Scheme {
 }
 
 extension Call {
-  /// Prepares the handshake for an answer.
-  ///
-  /// - Throws: ``HTTPError``: `unsupported` if the transport cannot do it, `authenticationFailed` if it would have to be
-  ///   done in the open, `invalidRequest` for an account that cannot be sent.
+  /// Prepares the handshake for an answer; throws `unsupported` if the transport cannot do it, `authenticationFailed`
+  /// if it would have to be done in the open, `invalidRequest` for an account that cannot be sent.
   func handshake(for answer: Answer, to origin: Origin, _ request: HTTPRequest) throws -> Handshake {
     let (scheme, credential) = (answer.scheme, answer.credential)
     guard origin.scheme == "https" || credential.isAllowedWithoutTLS else {

@@ -42,14 +42,9 @@ enum MD5 {
 
 /// What the hashes of this folder do with the end of a message.
 enum HashPadding {
-  /// The message, a one bit, zeros, and its length in bits in the last eight octets.
+  /// The message in whole blocks: with a one bit, zeros, and its length in bits in the last eight octets.
   ///
-  /// - Parameters:
-  ///   - message: The message, or the end of it.
-  ///   - block: The octets of a block.
-  ///   - isBigEndian: How the length is written.
-  ///   - whole: The octets of the whole message, if that is more.
-  /// - Returns: Whole blocks.
+  /// `whole` is the number of octets of the whole message, if `message` is only the end of it.
   static func pad(
     _ message: some Collection<UInt8>, block: Int, isBigEndian: Bool, of whole: UInt64? = nil
   ) -> [UInt8] {

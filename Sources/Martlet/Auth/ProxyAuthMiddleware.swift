@@ -78,9 +78,7 @@ struct ProxyAuthMiddleware: Stage {
     }
   }
 
-  /// Finds other credentials for the next try.
-  ///
-  /// - Throws: What the proxy's no means, if there are none.
+  /// Finds other credentials for the next try; throws what the proxy's no means, if there are none.
   @inline(never) private static func goOn(
     with request: HTTPRequest, after refused: Refused, _ uses: [AuthenticationChallenge.Scheme: Int], isLast: Bool,
     _ exchange: ProxyExchange

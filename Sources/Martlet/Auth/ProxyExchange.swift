@@ -39,14 +39,9 @@ final class ProxyExchange: Sendable {
 
   // MARK: The transport's side
 
-  /// Says what a proxy is sent.
+  /// Says what an http or https proxy is sent; returns the credential and the value of `Proxy-Authorization`.
   ///
-  /// - Parameters:
-  ///   - proxy: An http or https proxy.
-  ///   - method: The method that the proxy sees: `CONNECT` for a tunnel.
-  ///   - target: The target that it sees.
-  /// - Returns: The credential and the value of `Proxy-Authorization`, if there is one.
-  /// - Throws: What an authenticator's session throws, or ``HTTPError`` if the credential cannot be sent.
+  /// `method` and `target` are those that the proxy sees: `CONNECT` for a tunnel.
   func begin(_ proxy: Proxy, method: String, target: String) async throws -> (Credential, field: String)? {
     var session = call.proxySession(for: proxy)
     // What an authenticator sends itself, in order to answer, goes without.
@@ -84,7 +79,6 @@ final class ProxyExchange: Sendable {
   /// What the request was sent with; `nil` without a proxy that could ask.
   var use: Use? { state.withLock { $0.use } }
 
-  /// What the proxy said to CONNECT.
   var refusal: Refusal? { state.withLock { $0.refusal } }
 
   /// Forgets the last try, and sends the next one with something newer.

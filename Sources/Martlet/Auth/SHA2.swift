@@ -14,7 +14,6 @@ enum SHA2 {
     private var rest: [UInt8] = []
     private var count: UInt64 = 0
 
-    /// Takes in the next bytes.
     mutating func update(_ bytes: some Collection<UInt8>) {
       rest += bytes
       count &+= UInt64(bytes.count)

@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// A file that is a piece of a body, open for reading.
 final class BodyFile: Sendable {
   let descriptor: Int32
@@ -38,7 +30,6 @@ final class BodyFile: Sendable {
     try await file.send(size, to: take)
   }
 
-  /// Reads the whole file.
   func send(_ size: Int64, to take: (Data) async throws -> Void) async throws {
     var offset: Int64 = 0
     repeat {

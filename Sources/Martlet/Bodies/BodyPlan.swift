@@ -36,10 +36,7 @@ struct BodyPlan: Sendable {
     }
   }
 
-  /// Reads everything to its end.
-  ///
-  /// - Parameter take: Gets the bytes; the next ones are read when it has returned.
-  /// - Throws: What a stream or `take` throws, or ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// Reads everything to its end; `take` gets the bytes, and the next ones are read when it has returned.
   func send(to take: (Data) async throws -> Void) async throws {
     for piece in pieces {
       switch piece {

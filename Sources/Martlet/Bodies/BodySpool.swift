@@ -1,14 +1,6 @@
 import MartletBase
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// A body that is read into a file before it is sent.
 ///
 /// ```

@@ -78,7 +78,6 @@ extension HTTPBody.Content {
 }
 
 extension HTTPRequest {
-  /// Encodes the values of its body, if there are any.
   mutating func encodeBody(with encoder: JSONEncoder) {
     guard let content = body?.content, content.isDeferred else { return }
     body?.content = content.encoded(encoder)

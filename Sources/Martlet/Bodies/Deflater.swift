@@ -31,14 +31,12 @@ final class Deflater {
     output.deallocate()
   }
 
-  /// Whether the system has a zlib.
   static var isUsable: Bool { martlet_zlib_is_usable() }
 
   static func check(isUsable: Bool = isUsable) throws(InvalidBody) {
     guard isUsable else { throw .unsupported("the body cannot be gzipped: there is no zlib (libz) on this system") }
   }
 
-  /// What becomes of bytes in memory.
   static func gzip(_ data: Data) throws(InvalidBody) -> Data {
     try check()
     do {
@@ -56,7 +54,6 @@ final class Deflater {
   /// Adds bytes; only if there is nothing left to pull.
   func push(_ piece: Data) { input = piece }
 
-  /// Says that there are no more bytes.
   func finish() { isLast = true }
 
   /// What was made, as soon as it is worth handing on.

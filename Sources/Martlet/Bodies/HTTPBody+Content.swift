@@ -34,9 +34,7 @@ extension HTTPBody.Content {
     }
   }
 
-  /// Checks what can be known before connecting.
-  ///
-  /// - Returns: The number of bytes to announce, or `nil` if it is not known.
+  /// Checks what can be known before connecting; returns the number of bytes to announce, or `nil` if it is not known.
   func check() throws(InvalidBody) -> Int64? {
     switch self {
     case .data(let data): return Int64(data.count)
@@ -99,10 +97,6 @@ extension HTTPBody.Content {
 
 extension HTTPBody {
   /// What any body is read from, once.
-  ///
-  /// - Parameter request: The request, for errors.
-  /// - Returns: The source.
-  /// - Throws: ``HTTPError``.
   package func source(for request: HTTPRequest) throws -> BodySource {
     if case .stream(let source) = content { return source }
     return try content.source(nil, for: request)
@@ -119,13 +113,7 @@ extension HTTPBody {
 }
 
 extension HTTPBody.Content {
-  /// What the bytes of a composed body are read from, once.
-  ///
-  /// - Parameters:
-  ///   - announced: The length that was announced, if one was.
-  ///   - request: The request, for errors.
-  /// - Returns: The source.
-  /// - Throws: ``HTTPError``.
+  /// What the bytes of a composed body are read from, once; `announced` is the length that was announced, if one was.
   func source(_ announced: Int64?, for request: HTTPRequest) throws -> BodySource {
     do {
       let plan = try BodyPlan(self)

@@ -33,125 +33,41 @@ extension MediaType {
 enum FileTypes {
   static let byExtension: [String: String] = {
     var result: [String: String] = [:]
-    for line in table.split(separator: "\n") {
-      let words = line.split(separator: " ").map(String.init)
-      guard let type = words.first else { continue }
-      for name in words.dropFirst() { result[name] = type }
+    var group: Substring = ""
+    for word in table.split(whereSeparator: \.isWhitespace) {
+      let parts = word.split(separator: "=")
+      guard parts.count == 2 else {
+        group = word
+        continue
+      }
+      for name in parts[1].split(separator: ",") { result[String(name)] = "\(group)/\(parts[0])" }
     }
     return result
   }()
 
+  /// Top-level types, each with its `subtype=extension,extension`.
   private static let table = """
-    application/epub+zip epub
-    application/geo+json geojson
-    application/gzip gz tgz
-    application/java-archive jar
-    application/json json map
-    application/jsonl jsonl ndjson
-    application/ld+json jsonld
-    application/manifest+json webmanifest
-    application/msword doc dot
-    application/mp4 mp4s
-    application/octet-stream bin dmg exe img iso so
-    application/ogg ogx
-    application/pdf pdf
-    application/pgp-signature asc sig
-    application/pkcs10 p10 csr
-    application/pkcs8 p8
-    application/postscript ps eps ai
-    application/rss+xml rss
-    application/atom+xml atom
-    application/rtf rtf
-    application/sql sql
-    application/toml toml
-    application/vnd.android.package-archive apk
-    application/vnd.apple.keynote key
-    application/vnd.apple.numbers numbers
-    application/vnd.apple.pages pages
-    application/vnd.debian.binary-package deb
-    application/vnd.ms-excel xls xlt
-    application/vnd.ms-fontobject eot
-    application/vnd.ms-powerpoint ppt pps
-    application/vnd.oasis.opendocument.presentation odp
-    application/vnd.oasis.opendocument.spreadsheet ods
-    application/vnd.oasis.opendocument.text odt
-    application/vnd.openxmlformats-officedocument.presentationml.presentation pptx
-    application/vnd.openxmlformats-officedocument.spreadsheetml.sheet xlsx
-    application/vnd.openxmlformats-officedocument.wordprocessingml.document docx
-    application/vnd.rar rar
-    application/vnd.sqlite3 sqlite sqlite3
-    application/wasm wasm
-    application/x-7z-compressed 7z
-    application/x-bzip2 bz2
-    application/x-pem-file pem
-    application/x-pkcs12 p12 pfx
-    application/x-plist plist
-    application/x-sh sh
-    application/x-tar tar
-    application/x-xz xz
-    application/xhtml+xml xhtml
-    application/xml xml xsd xsl
-    application/yaml yaml yml
-    application/zip zip
-    application/zstd zst
-    audio/aac aac
-    audio/aiff aif aiff
-    audio/amr amr
-    audio/flac flac
-    audio/midi mid midi
-    audio/mp4 m4a
-    audio/mpeg mp3
-    audio/ogg oga ogg opus
-    audio/wav wav
-    audio/webm weba
-    audio/x-caf caf
-    font/collection ttc
-    font/otf otf
-    font/ttf ttf
-    font/woff woff
-    font/woff2 woff2
-    image/apng apng
-    image/avif avif
-    image/bmp bmp
-    image/gif gif
-    image/heic heic
-    image/heif heif
-    image/jpeg jpg jpeg jpe
-    image/jp2 jp2
-    image/jxl jxl
-    image/png png
-    image/svg+xml svg
-    image/tiff tif tiff
-    image/vnd.adobe.photoshop psd
-    image/vnd.microsoft.icon ico
-    image/webp webp
-    image/x-adobe-dng dng
-    message/rfc822 eml
-    model/gltf+json gltf
-    model/gltf-binary glb
-    model/stl stl
-    model/vnd.usdz+zip usdz
-    text/calendar ics
-    text/css css
-    text/csv csv
-    text/html html htm
-    text/javascript js mjs
-    text/markdown md markdown
-    text/plain txt log text conf ini
-    text/tab-separated-values tsv
-    text/vcard vcf
-    text/vtt vtt
-    video/3gpp 3gp
-    video/3gpp2 3g2
-    video/matroska mkv
-    video/mp2t ts m2ts
-    video/mp4 mp4 m4v
-    video/mpeg mpeg mpg
-    video/ogg ogv
-    video/quicktime mov qt
-    video/webm webm
-    video/x-flv flv
-    video/x-ms-wmv wmv
-    video/x-msvideo avi
+    application epub+zip=epub geo+json=geojson gzip=gz,tgz java-archive=jar json=json,map jsonl=jsonl,ndjson
+      ld+json=jsonld manifest+json=webmanifest msword=doc,dot mp4=mp4s octet-stream=bin,dmg,exe,img,iso,so ogg=ogx
+      pdf=pdf pgp-signature=asc,sig pkcs10=p10,csr pkcs8=p8 postscript=ps,eps,ai rss+xml=rss atom+xml=atom rtf=rtf
+      sql=sql toml=toml vnd.android.package-archive=apk vnd.apple.keynote=key vnd.apple.numbers=numbers
+      vnd.apple.pages=pages vnd.debian.binary-package=deb vnd.ms-excel=xls,xlt vnd.ms-fontobject=eot
+      vnd.ms-powerpoint=ppt,pps vnd.oasis.opendocument.presentation=odp vnd.oasis.opendocument.spreadsheet=ods
+      vnd.oasis.opendocument.text=odt vnd.openxmlformats-officedocument.presentationml.presentation=pptx
+      vnd.openxmlformats-officedocument.spreadsheetml.sheet=xlsx
+      vnd.openxmlformats-officedocument.wordprocessingml.document=docx vnd.rar=rar vnd.sqlite3=sqlite,sqlite3 wasm=wasm
+      x-7z-compressed=7z x-bzip2=bz2 x-pem-file=pem x-pkcs12=p12,pfx x-plist=plist x-sh=sh x-tar=tar x-xz=xz
+      xhtml+xml=xhtml xml=xml,xsd,xsl yaml=yaml,yml zip=zip zstd=zst
+    audio aac=aac aiff=aif,aiff amr=amr flac=flac midi=mid,midi mp4=m4a mpeg=mp3 ogg=oga,ogg,opus wav=wav webm=weba
+      x-caf=caf
+    font collection=ttc otf=otf ttf=ttf woff=woff woff2=woff2
+    image apng=apng avif=avif bmp=bmp gif=gif heic=heic heif=heif jpeg=jpg,jpeg,jpe jp2=jp2 jxl=jxl png=png svg+xml=svg
+      tiff=tif,tiff vnd.adobe.photoshop=psd vnd.microsoft.icon=ico webp=webp x-adobe-dng=dng
+    message rfc822=eml
+    model gltf+json=gltf gltf-binary=glb stl=stl vnd.usdz+zip=usdz
+    text calendar=ics css=css csv=csv html=html,htm javascript=js,mjs markdown=md,markdown plain=txt,log,text,conf,ini
+      tab-separated-values=tsv vcard=vcf vtt=vtt
+    video 3gpp=3gp 3gpp2=3g2 matroska=mkv mp2t=ts,m2ts mp4=mp4,m4v mpeg=mpeg,mpg ogg=ogv quicktime=mov,qt webm=webm
+      x-flv=flv x-ms-wmv=wmv x-msvideo=avi
     """
 }

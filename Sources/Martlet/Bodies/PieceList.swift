@@ -27,7 +27,6 @@ struct PieceList {
     }
   }
 
-  /// All of them.
   var content: HTTPBody.Content {
     switch pieces.count {
     case 0: .data(Data())

@@ -43,7 +43,6 @@ package final class Call: Watched {
   let settings: ClientSettings
   let request: HTTPRequest
   let host: String
-  /// The credential that came with it.
   let credential: CallCredential?
   let options: ResolvedOptions
   let endpoint: (any Endpoint.Type)?
@@ -97,9 +96,7 @@ package final class Call: Watched {
 
   // MARK: The end
 
-  /// Ends the call from outside.
-  ///
-  /// - Returns: Whether this was its end.
+  /// Ends the call from outside; `true` if this was its end.
   @discardableResult
   package func abort(_ error: any Error) -> Bool {
     let end: RequestEvent.End = error is CancellationError ? .cancelled : .failed(error)
@@ -108,9 +105,7 @@ package final class Call: Watched {
     return true
   }
 
-  /// Ends the call with what the pipeline came to.
-  ///
-  /// - Returns: Whether this was its end; if not, ``failure`` is what it ended with.
+  /// Ends the call with what the pipeline came to; `false` if it has ended before, with ``failure``.
   func finish(_ end: RequestEvent.End, response: HTTPResponse?) -> Bool {
     terminate(end, response: response, isAbort: false)
   }
@@ -127,9 +122,7 @@ package final class Call: Watched {
     }
   }
 
-  /// Cancels the call and silences its callbacks, also those that are due but have not run.
-  ///
-  /// - Returns: Whether this was its end.
+  /// Cancels the call and silences its callbacks, also those that are due but have not run; `true` if this was its end.
   @discardableResult
   func cancel() -> Bool {
     state.withLock { $0.isSilenced = true }
@@ -196,9 +189,7 @@ package final class Call: Watched {
     return true
   }
 
-  /// Begins what was held: its time counts from now.
-  ///
-  /// - Returns: Whether it has not ended meanwhile.
+  /// Begins what was held: its time counts from now; `false` if it has ended meanwhile.
   func launch() -> Bool {
     let now = core.timeline.now()
     let isAlive = state.withLock {
@@ -260,7 +251,6 @@ package final class Call: Watched {
     emit(.redirected(hop))
   }
 
-  /// Says what is on its way now.
   func setCurrent(_ request: HTTPRequest, _ exchange: ExchangeControl) {
     let previous = state.withLock { state in
       defer { state.exchange = exchange }
@@ -272,7 +262,6 @@ package final class Call: Watched {
     _ = previous
   }
 
-  /// Forgets an exchange that is over.
   func forget(_ exchange: ExchangeControl) {
     state.withLock { if $0.exchange === exchange { $0.exchange = nil } }
   }
@@ -422,9 +411,8 @@ private struct Telling {
   private var isTelling = false
   private var waiter: Suspension<Void>?
 
-  /// Adds something to tell, in place of what was not told yet.
-  ///
-  /// - Returns: Whether the caller has to tell it, because nobody does.
+  /// Adds something to tell, in place of what was not told yet; `true` if the caller has to tell it, because nobody
+  /// does.
   mutating func add(_ progress: TransferProgress) -> Bool {
     untold = Boxed(progress)
     defer { isTelling = true }
@@ -440,9 +428,7 @@ private struct Telling {
     return (nil, waiter)
   }
 
-  /// Waits until all is told.
-  ///
-  /// - Returns: Whether there is anything to wait for.
+  /// Waits until all is told; `false` if there is nothing to wait for.
   mutating func wait(_ suspension: Suspension<Void>) -> Bool {
     guard isTelling else { return false }
     waiter = suspension

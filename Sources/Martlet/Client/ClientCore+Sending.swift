@@ -122,7 +122,6 @@ extension ClientCore {
     }
   }
 
-  /// Judges a response.
   func accepted(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPResponse {
     // Mostly the pipeline has read it.
     if let data = streamed.body.immediate { return try judged(streamed, data, call) }

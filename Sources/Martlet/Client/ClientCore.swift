@@ -74,12 +74,10 @@ package final class ClientCore: Sendable {
     if settings.configuration.options.timeout.totalLimit.isSet { options } else { options.over(.timeout(nil)) }
   }
 
-  /// Starts a call: checks what was asked, and registers it.
+  /// Starts a call: checks what was asked, and registers it; throws before anything was sent.
   ///
   /// Not inlined, as much of what follows it: an asynchronous function keeps room for all that is in it as long as a
   /// request waits.
-  ///
-  /// - Throws: ``HTTPError`` before anything was sent.
   @inline(never) func begin(
     _ asked: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
     isManaged: Bool, isHeld: Bool = false, observer: (any CallObserver)? = nil
@@ -141,9 +139,7 @@ package final class ClientCore: Sendable {
 
   var calls: [Call] { state.withLock { Array($0.calls.values) } }
 
-  /// Cancels the calls that `matches` picks.
-  ///
-  /// - Returns: How many it ended.
+  /// Cancels the calls that `matches` picks; returns how many it ended.
   @discardableResult
   package func cancel(where matches: (Call) -> Bool = { _ in true }) -> Int {
     let candidates = state.withLock { $0.calls.merging($0.delivering) { call, _ in call } }

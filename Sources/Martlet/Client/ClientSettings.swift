@@ -14,9 +14,7 @@ final class ClientSettings: Sendable {
   let targets: ParsedTargets
   /// The origin of the base URL, if there is one, or what is wrong with it.
   let baseOrigin: Result<Origin?, InvalidInput>
-  /// The client's cookies.
   let jar: CookieJar
-  /// The client's stored responses.
   let cache: ResponseCache
   /// What keeps requests from going where they must not, if anything does.
   let guards: GuardSet?

@@ -25,20 +25,8 @@ extension HTTPClient {
       .get(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError)
   }
 
-  /// Starts a `HEAD` request that calls back on the caller's actor.
-  ///
-  /// It is managed: it lives until it succeeds, fails or is cancelled. After a cancellation nothing is called.
-  ///
-  /// - Parameters:
-  ///   - target: Where it goes.
-  ///   - query: Query items to add.
-  ///   - headers: Header fields.
-  ///   - options: What is different for this one.
-  ///   - isolation: The caller's actor.
-  ///   - onStart: Called first.
-  ///   - onSuccess: Called with an accepted response.
-  ///   - onError: Called with the error instead.
-  /// - Returns: A handle; dropping it does nothing.
+  /// Starts a `HEAD` request that calls back on the caller's actor;
+  /// otherwise as ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
   @discardableResult
   public func head(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
@@ -50,20 +38,8 @@ extension HTTPClient {
       .head(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError)
   }
 
-  /// Starts a `DELETE` request that calls back on the caller's actor.
-  ///
-  /// It is managed: it lives until it succeeds, fails or is cancelled. After a cancellation nothing is called.
-  ///
-  /// - Parameters:
-  ///   - target: Where it goes.
-  ///   - query: Query items to add.
-  ///   - headers: Header fields.
-  ///   - options: What is different for this one.
-  ///   - isolation: The caller's actor.
-  ///   - onStart: Called first.
-  ///   - onSuccess: Called with an accepted response.
-  ///   - onError: Called with the error instead.
-  /// - Returns: A handle; dropping it does nothing.
+  /// Starts a `DELETE` request that calls back on the caller's actor;
+  /// otherwise as ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
   @discardableResult
   public func delete(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
@@ -75,21 +51,8 @@ extension HTTPClient {
       .delete(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError)
   }
 
-  /// Starts a `POST` request that calls back on the caller's actor.
-  ///
-  /// It is managed: it lives until it succeeds, fails or is cancelled. After a cancellation nothing is called.
-  ///
-  /// - Parameters:
-  ///   - target: Where it goes.
-  ///   - query: Query items to add.
-  ///   - headers: Header fields.
-  ///   - body: What is sent along.
-  ///   - options: What is different for this one.
-  ///   - isolation: The caller's actor.
-  ///   - onStart: Called first.
-  ///   - onSuccess: Called with an accepted response.
-  ///   - onError: Called with the error instead.
-  /// - Returns: A handle; dropping it does nothing.
+  /// Starts a `POST` request that calls back on the caller's actor;
+  /// otherwise as ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
   @discardableResult
   public func post(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -101,21 +64,8 @@ extension HTTPClient {
       .post(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError)
   }
 
-  /// Starts a `PUT` request that calls back on the caller's actor.
-  ///
-  /// It is managed: it lives until it succeeds, fails or is cancelled. After a cancellation nothing is called.
-  ///
-  /// - Parameters:
-  ///   - target: Where it goes.
-  ///   - query: Query items to add.
-  ///   - headers: Header fields.
-  ///   - body: What is sent along.
-  ///   - options: What is different for this one.
-  ///   - isolation: The caller's actor.
-  ///   - onStart: Called first.
-  ///   - onSuccess: Called with an accepted response.
-  ///   - onError: Called with the error instead.
-  /// - Returns: A handle; dropping it does nothing.
+  /// Starts a `PUT` request that calls back on the caller's actor;
+  /// otherwise as ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
   @discardableResult
   public func put(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -127,21 +77,8 @@ extension HTTPClient {
       .put(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError)
   }
 
-  /// Starts a `PATCH` request that calls back on the caller's actor.
-  ///
-  /// It is managed: it lives until it succeeds, fails or is cancelled. After a cancellation nothing is called.
-  ///
-  /// - Parameters:
-  ///   - target: Where it goes.
-  ///   - query: Query items to add.
-  ///   - headers: Header fields.
-  ///   - body: What is sent along.
-  ///   - options: What is different for this one.
-  ///   - isolation: The caller's actor.
-  ///   - onStart: Called first.
-  ///   - onSuccess: Called with an accepted response.
-  ///   - onError: Called with the error instead.
-  /// - Returns: A handle; dropping it does nothing.
+  /// Starts a `PATCH` request that calls back on the caller's actor;
+  /// otherwise as ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
   @discardableResult
   public func patch(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,

@@ -33,15 +33,7 @@ extension HTTPClient {
     try await core.json(.get(target, query: query, headers: headers), options, type)
   }
 
-  /// Sends a `HEAD` request and returns the whole response.
-  ///
-  /// - Parameters:
-  ///   - target: Where it goes.
-  ///   - query: Query items to add.
-  ///   - headers: Header fields.
-  ///   - options: What is different for this one.
-  /// - Returns: An accepted response.
-  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  /// Sends a `HEAD` request and returns the whole response; otherwise as ``get(_:query:headers:options:)``.
   @discardableResult
   public nonisolated func head(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
@@ -50,15 +42,7 @@ extension HTTPClient {
     try await send(.head(target, query: query, headers: headers), options: options)
   }
 
-  /// Sends a `DELETE` request and returns the whole response.
-  ///
-  /// - Parameters:
-  ///   - target: Where it goes.
-  ///   - query: Query items to add.
-  ///   - headers: Header fields.
-  ///   - options: What is different for this one.
-  /// - Returns: An accepted response.
-  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  /// Sends a `DELETE` request and returns the whole response; otherwise as ``get(_:query:headers:options:)``.
   @discardableResult
   public nonisolated func delete(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
@@ -67,16 +51,7 @@ extension HTTPClient {
     try await send(.delete(target, query: query, headers: headers), options: options)
   }
 
-  /// Sends a `DELETE` request and decodes the JSON of the response.
-  ///
-  /// - Parameters:
-  ///   - target: Where it goes.
-  ///   - query: Query items to add.
-  ///   - headers: Header fields.
-  ///   - options: What is different for this one.
-  ///   - type: The type to decode.
-  /// - Returns: The value.
-  /// - Throws: As without a type, and ``HTTPError/Kind/decoding``.
+  /// Sends a `DELETE` request and decodes the JSON of the response; otherwise as `get` does.
   public nonisolated func delete<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), as type: T.Type
@@ -84,16 +59,7 @@ extension HTTPClient {
     try await core.json(.delete(target, query: query, headers: headers), options, type)
   }
 
-  /// Sends a `POST` request and returns the whole response.
-  ///
-  /// - Parameters:
-  ///   - target: Where it goes.
-  ///   - query: Query items to add.
-  ///   - headers: Header fields.
-  ///   - body: What is sent along.
-  ///   - options: What is different for this one.
-  /// - Returns: An accepted response.
-  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  /// Sends a `POST` request and returns the whole response; otherwise as ``get(_:query:headers:options:)``.
   @discardableResult
   public nonisolated func post(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -102,17 +68,7 @@ extension HTTPClient {
     try await send(.post(target, query: query, headers: headers, body: body), options: options)
   }
 
-  /// Sends a `POST` request and decodes the JSON of the response.
-  ///
-  /// - Parameters:
-  ///   - target: Where it goes.
-  ///   - query: Query items to add.
-  ///   - headers: Header fields.
-  ///   - body: What is sent along.
-  ///   - options: What is different for this one.
-  ///   - type: The type to decode.
-  /// - Returns: The value.
-  /// - Throws: As without a type, and ``HTTPError/Kind/decoding``.
+  /// Sends a `POST` request and decodes the JSON of the response; otherwise as `get` does.
   public nonisolated func post<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
@@ -120,16 +76,7 @@ extension HTTPClient {
     try await core.json(.post(target, query: query, headers: headers, body: body), options, type)
   }
 
-  /// Sends a `PUT` request and returns the whole response.
-  ///
-  /// - Parameters:
-  ///   - target: Where it goes.
-  ///   - query: Query items to add.
-  ///   - headers: Header fields.
-  ///   - body: What is sent along.
-  ///   - options: What is different for this one.
-  /// - Returns: An accepted response.
-  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  /// Sends a `PUT` request and returns the whole response; otherwise as ``get(_:query:headers:options:)``.
   @discardableResult
   public nonisolated func put(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -138,17 +85,7 @@ extension HTTPClient {
     try await send(.put(target, query: query, headers: headers, body: body), options: options)
   }
 
-  /// Sends a `PUT` request and decodes the JSON of the response.
-  ///
-  /// - Parameters:
-  ///   - target: Where it goes.
-  ///   - query: Query items to add.
-  ///   - headers: Header fields.
-  ///   - body: What is sent along.
-  ///   - options: What is different for this one.
-  ///   - type: The type to decode.
-  /// - Returns: The value.
-  /// - Throws: As without a type, and ``HTTPError/Kind/decoding``.
+  /// Sends a `PUT` request and decodes the JSON of the response; otherwise as `get` does.
   public nonisolated func put<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
@@ -156,16 +93,7 @@ extension HTTPClient {
     try await core.json(.put(target, query: query, headers: headers, body: body), options, type)
   }
 
-  /// Sends a `PATCH` request and returns the whole response.
-  ///
-  /// - Parameters:
-  ///   - target: Where it goes.
-  ///   - query: Query items to add.
-  ///   - headers: Header fields.
-  ///   - body: What is sent along.
-  ///   - options: What is different for this one.
-  /// - Returns: An accepted response.
-  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  /// Sends a `PATCH` request and returns the whole response; otherwise as ``get(_:query:headers:options:)``.
   @discardableResult
   public nonisolated func patch(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -174,22 +102,67 @@ extension HTTPClient {
     try await send(.patch(target, query: query, headers: headers, body: body), options: options)
   }
 
-  /// Sends a `PATCH` request and decodes the JSON of the response.
-  ///
-  /// - Parameters:
-  ///   - target: Where it goes.
-  ///   - query: Query items to add.
-  ///   - headers: Header fields.
-  ///   - body: What is sent along.
-  ///   - options: What is different for this one.
-  ///   - type: The type to decode.
-  /// - Returns: The value.
-  /// - Throws: As without a type, and ``HTTPError/Kind/decoding``.
+  /// Sends a `PATCH` request and decodes the JSON of the response; otherwise as `get` does.
   public nonisolated func patch<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
     try await core.json(.patch(target, query: query, headers: headers, body: body), options, type)
+  }
+}
+
+/// The same for types that belong to an actor.
+extension HTTPClient {
+  /// Sends a `GET` request and decodes the JSON of the response on the caller's actor.
+  ///
+  /// For types that cannot leave it: those that are not `Sendable`, and those whose `Decodable` conformance belongs to an
+  /// actor, as in a module where that is the default. Others are decoded elsewhere.
+  ///
+  /// - Parameters:
+  ///   - target: Where it goes.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - options: What is different for this one.
+  ///   - type: The type to decode.
+  /// - Returns: The value.
+  /// - Throws: As without a type, and ``HTTPError/Kind/decoding``.
+  public nonisolated func get<T: Decodable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    try await send(.get(target, query: query, headers: headers), options: options).json(type)
+  }
+
+  /// Sends a `DELETE` request and decodes the JSON of the response on the caller's actor, as `get` does.
+  public nonisolated func delete<T: Decodable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    try await send(.delete(target, query: query, headers: headers), options: options).json(type)
+  }
+
+  /// Sends a `POST` request and decodes the JSON of the response on the caller's actor, as `get` does.
+  public nonisolated func post<T: Decodable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    try await send(.post(target, query: query, headers: headers, body: body), options: options).json(type)
+  }
+
+  /// Sends a `PUT` request and decodes the JSON of the response on the caller's actor, as `get` does.
+  public nonisolated func put<T: Decodable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    try await send(.put(target, query: query, headers: headers, body: body), options: options).json(type)
+  }
+
+  /// Sends a `PATCH` request and decodes the JSON of the response on the caller's actor, as `get` does.
+  public nonisolated func patch<T: Decodable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type
+  ) async throws -> T {
+    try await send(.patch(target, query: query, headers: headers, body: body), options: options).json(type)
   }
 }
 

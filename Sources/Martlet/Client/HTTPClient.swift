@@ -138,7 +138,7 @@ public actor HTTPClient {
     _ request: HTTPRequest, options: RequestOptions = RequestOptions()
   ) async throws -> StreamedResponse {
     try Task.checkCancellation()
-    return try await core.open(request, options: core.unbounded(options), after: .zero).living
+    return try await core.open(request, options: core.unbounded(options), after: .zero).living()
   }
 
   // MARK: In flight

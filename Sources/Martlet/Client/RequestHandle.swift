@@ -128,7 +128,7 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
     followers.withLock { $0.append(follow) }
   }
 
-  /// Whether callbacks may still be called; nothing is delivered after `cancel()`.
+  /// Whether callbacks must not be called any more: nothing is delivered after `cancel()`.
   var isSilenced: Bool { result.isSilenced || call?.isSilenced ?? false }
 
   /// Whether callbacks want to hear of a cancellation.
@@ -139,6 +139,5 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
 }
 
 extension RequestID {
-  /// A new number.
   static func next() -> RequestID { ClientCore.nextID() }
 }

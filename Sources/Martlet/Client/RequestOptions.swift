@@ -196,7 +196,6 @@ final class ResolvedOptions: Sendable {
   let httpVersion: HTTPVersion
   /// `nil` for what depends on the body and the server.
   let expectsContinue: Bool?
-  /// What a caller got wrong, if anything.
   let problem: InvalidInput?
 
   init(_ options: RequestOptions) {

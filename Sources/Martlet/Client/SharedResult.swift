@@ -13,10 +13,8 @@ final class SharedResult<Output: Sendable>: Sendable {
 
   private let state = Locked(State())
 
-  /// Whether callbacks must not be called any more.
   var isSilenced: Bool { state.withLock { $0.isSilenced } }
 
-  /// The result, if it has come.
   var current: Result<Output, any Error>? { state.withLock { $0.result } }
 
   func silence() { state.withLock { $0.isSilenced = true } }

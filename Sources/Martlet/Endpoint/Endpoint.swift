@@ -2,20 +2,22 @@ public import Foundation
 
 /// One operation of an API as a type: its request and its output.
 ///
-/// Only ``target`` has to be written when the output is `Decodable`, `Data`, `String` or `Void`. What the endpoints of
-/// an API share goes into a protocol that refines this one:
+/// Only ``target`` has to be written when the output is `Decodable`, `Data`, `String` or `Void`.
 ///
 /// ```swift
-/// protocol GitHubEndpoint: Endpoint {}
-/// extension GitHubEndpoint { var headers: HTTPHeaders { ["Accept": "application/vnd.github+json"] } }
-///
-/// struct GetRepo: GitHubEndpoint {
+/// struct GetRepo: Endpoint {
 ///   typealias Output = Repo
-///   var owner, name: String
+///   var owner: String
+///   var name: String
 ///   var target: RequestTarget { "/repos/\(owner)/\(name)" }
 /// }
+/// ```
+/// ```swift
 /// let repo = try await client.send(GetRepo(owner: "apple", name: "swift"))
 /// ```
+///
+/// What the endpoints of an API share goes into a protocol that refines this one, with defaults in an extension; see
+/// <doc:Endpoints>.
 public protocol Endpoint: Sendable {
   /// What a caller gets.
   associatedtype Output: Sendable

@@ -130,9 +130,7 @@ private actor Pages<E: PagedEndpoint> {
 }
 
 extension ClientCore {
-  /// Sends an endpoint's request for a task that waits for it.
-  ///
-  /// - Returns: The output, and the response unless the output came from an error.
+  /// Sends an endpoint's request for a task that waits for it; there is no response if the output came from an error.
   @concurrent func send<E: Endpoint>(
     _ endpoint: E, options: RequestOptions
   ) async throws -> (output: E.Output, response: HTTPResponse?) {

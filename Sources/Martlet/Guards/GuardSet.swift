@@ -19,13 +19,7 @@ final class GuardSet: Sendable {
     isBlind = rules.addresses != nil && !(transport is any AddressCheckingTransport)
   }
 
-  /// Makes a request what it has to be, and refuses it if it must not go out.
-  ///
-  /// - Parameters:
-  ///   - request: The request, as it would be sent.
-  ///   - settings: Those of its call.
-  /// - Returns: The request, and whether its URL was made an https one.
-  /// - Throws: ``HTTPError``.
+  /// Makes a request what it has to be, or refuses it; returns it, and whether its URL was made an https one.
   func admit(_ request: HTTPRequest, _ settings: ClientSettings) throws -> (HTTPRequest, url: AbsoluteURL, Bool) {
     let asked: AbsoluteURL
     do throws(InvalidInput) {

@@ -45,7 +45,6 @@ struct BodyMask {
     return type.isText || type.subtype.hasSuffix("ndjson")
   }
 
-  /// The bytes as a form.
   mutating func maskForm() -> [UInt8] {
     while index < bytes.count {
       let end = place(of: UInt8(ascii: "&"), before: bytes.count)

@@ -14,9 +14,7 @@ struct CurlCommand {
   /// Whether a coded body is asked for and decoded.
   var isDecoding = false
 
-  /// The command, in one line.
-  ///
-  /// - Throws: ``InvalidInput`` for what no command can hold, or curl would not send.
+  /// The command, in one line; throws for what no command can hold, or curl would not send.
   func text() throws(InvalidInput) -> String {
     try check()
     var words = ["curl"]

@@ -45,6 +45,5 @@ enum LogText {
     }
   }
 
-  /// A number of bytes.
   static func bytes(_ count: some BinaryInteger) -> String { count == 1 ? "1 byte" : "\(count) bytes" }
 }

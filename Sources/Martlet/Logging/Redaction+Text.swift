@@ -16,10 +16,8 @@ extension Redaction {
 
   /// The value of a header field, masked or with what is secret in it masked; not yet fit for a line.
   ///
-  /// - Parameters:
-  ///   - field: The field.
-  ///   - limit: How many Unicode scalars of it are looked at and shown.
-  /// - Returns: The value; one that was cut ends in an ellipsis, unless it is masked up to there.
+  /// At most `limit` Unicode scalars are looked at and shown; a value that was cut ends in an ellipsis, unless it is
+  /// masked up to there.
   func value(of field: HTTPHeaders.Field, limit: Int = .max) -> String {
     if hides(field: field.name) { return "***" }
     let value = Self.beginning(of: field.value, limit: limit)

@@ -67,7 +67,6 @@ public struct Redaction: Sendable, Hashable {
 
   // MARK: Questions
 
-  /// Whether all bodies are hidden.
   var hidesBodies: Bool { rule == .everything }
 
   /// Whether nothing is hidden but what was named.

@@ -3,9 +3,8 @@ enum ShellText {
   /// One word of a command, whatever is in it.
   ///
   /// Between single quotes everything but a single quote means itself. What could not be seen in a terminal, or would
-  /// command it, is spelled in octal and made by `printf`, so that the command is one line that shows all it does.
-  ///
-  /// - Throws: ``InvalidInput`` for a NUL, which no argument of a program can hold.
+  /// command it, is spelled in octal and made by `printf`, so that the command is one line that shows all it does. A
+  /// NUL throws: no argument of a program can hold one.
   static func word(_ text: String) throws(InvalidInput) -> String {
     guard !text.utf8.contains(0) else { throw InvalidInput("a NUL cannot be part of a command") }
     guard text.unicodeScalars.allSatisfy(InvalidInput.isPrintable) else {

@@ -1,14 +1,9 @@
 /// Takes the secrets out of text that is, or was meant to be, a URL.
 enum URLRedaction {
-  /// Drops userinfo and fragment and masks query values.
+  /// Drops userinfo and fragment and masks query values; the result is not yet fit for a line.
   ///
   /// Text that is not a URL is treated with suspicion: what stands before an `@` where userinfo could have been meant
-  /// is dropped too.
-  ///
-  /// - Parameters:
-  ///   - text: The text.
-  ///   - hides: Whether the value of an item is masked, by its name as it is written; by default every value is.
-  /// - Returns: The text without its secrets, not yet fit for a line.
+  /// is dropped too. By default every value is masked; `hides` is asked with names as they are written.
   static func redact(_ text: String, hiding hides: (ArraySlice<UInt8>) -> Bool = { _ in true }) -> String {
     let bytes = Array(text.utf8)[...]
     let parts = URLParts(bytes)

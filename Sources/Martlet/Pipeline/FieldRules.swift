@@ -4,11 +4,9 @@ import MartletBase
 ///
 /// Everything here looks at the fields as a whole list, from whatever way they came.
 enum FieldRules {
-  /// The most fields of a request.
   static let maximumFields = 1000
   /// The most bytes of all their lines.
   static let maximumBytes = 256 << 10
-  /// The most bytes of a URL.
   static let maximumURLBytes = 64 << 10
 
   /// What becomes of a field that steers more than the request's meaning.
@@ -19,9 +17,7 @@ enum FieldRules {
     case one((String) -> Bool, String)
   }
 
-  /// Checks the whole list.
-  ///
-  /// - Throws: ``InvalidInput``, which quotes no value.
+  /// Checks the whole list; an error quotes no value.
   static func check(_ headers: HTTPHeaders) throws(InvalidInput) {
     var count = 0
     var bytes = 0

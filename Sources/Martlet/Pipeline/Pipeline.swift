@@ -63,7 +63,6 @@ enum Pipeline {
     ].flatMap { $0 as [any Stage] }
   }
 
-  /// Sends the call's request down the stages.
   static func run(_ call: Call, _ delivery: Delivery) async throws -> StreamedResponse {
     let first = first(for: call, delivery)
     // Middleware is code that we cannot end: the wait for it is. A whole response is waited for like that further up.

@@ -3,9 +3,8 @@ import MartletBase
 /// What may be told of where a request comes from: the field `Referer`, which is only ever the caller's
 /// (RFC 9110 §10.1.3).
 enum Referrer {
-  /// Makes the field of a request fit to be sent.
-  ///
-  /// - Throws: ``InvalidInput`` if it looks like a URL and is none: who knows what would be in it.
+  /// Makes the field of a request fit to be sent; throws if it looks like a URL and is none: who knows what would be in
+  /// it.
   static func clean(_ headers: inout HTTPHeaders, for target: AbsoluteURL) throws(InvalidInput) {
     guard headers.contains("Referer") else { return }
     let values = headers[all: "Referer"]
@@ -22,9 +21,7 @@ enum Referrer {
     if modest != value { headers["Referer"] = modest }
   }
 
-  /// The value as it is sent with a request: without userinfo and fragment, and never of https to http.
-  ///
-  /// - Returns: `nil` if nothing is to be sent.
+  /// The value as it is sent with a request, without userinfo and fragment; `nil` for an http target of an https one.
   static func sendable(_ value: String, to target: AbsoluteURL) throws(InvalidInput) -> String? {
     let value = FieldSyntax.trimmed(value)
     let parts = URLParts(Array(value.utf8)[...])
@@ -43,9 +40,8 @@ enum Referrer {
     return url.isSecure && !target.isSecure ? nil : url.requestString
   }
 
-  /// The value after a redirect: as `strict-origin-when-cross-origin` of the Referrer Policy has it.
-  ///
-  /// - Returns: `nil` if nothing is to be sent.
+  /// The value after a redirect, as `strict-origin-when-cross-origin` of the Referrer Policy has it; `nil` if nothing
+  /// is to be sent.
   static func value(_ value: String, redirectedFrom old: AbsoluteURL, to new: AbsoluteURL) -> String? {
     if old.isSecure && !new.isSecure { return nil }
     if old.origin == new.origin { return value }

@@ -27,7 +27,6 @@ public struct RequestContext: Sendable {
   var needsHTTP11 = false
   /// Whether other requests have taken what the connections before would take.
   var needsNewConnection = false
-  /// The version to speak.
   var httpVersion: HTTPVersion { needsHTTP11 ? .http1_1 : call.options.httpVersion }
 
   /// The credential that a request was given on the way, if any.

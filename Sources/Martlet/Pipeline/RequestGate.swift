@@ -4,13 +4,7 @@ import Foundation
 enum RequestGate {
   /// Makes the first request of a call: whole URL, default header fields, everything checked.
   ///
-  /// - Parameters:
-  ///   - asked: The request as it was made.
-  ///   - settings: Those of the client.
-  ///   - options: The merged options.
-  ///   - credential: The credential that the options of the request itself have.
-  /// - Returns: The request, its host, and the credential that came with it.
-  /// - Throws: ``HTTPError``.
+  /// `options` are the merged ones; `credential` is that of the request's own options.
   static func admit(
     _ asked: HTTPRequest, settings: ClientSettings, options: ResolvedOptions, credential: Credential?
   ) throws -> (HTTPRequest, host: String, CallCredential?) {

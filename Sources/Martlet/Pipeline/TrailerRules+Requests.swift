@@ -5,8 +5,6 @@ extension TrailerRules {
   static let maximumBytes = (64 << 10) - 64
 
   /// Checks the names of trailers that a request announces.
-  ///
-  /// - Throws: ``InvalidInput``.
   static func check(names: [String]) throws(InvalidInput) {
     guard !names.isEmpty else { throw InvalidInput("trailers without a name: name those that follow the body") }
     for name in names {
@@ -18,9 +16,7 @@ extension TrailerRules {
     }
   }
 
-  /// Checks the trailers that follow a body.
-  ///
-  /// - Throws: ``InvalidInput``, which quotes no value.
+  /// Checks the trailers that follow a body; an error quotes no value.
   static func check(_ trailers: HTTPHeaders, names: [String]) throws(InvalidInput) {
     try FieldRules.check(trailers)
     var bytes = 0

@@ -5,11 +5,9 @@ struct EventParser {
   private var splitter: LineSplitter
   private var fields: EventFields
 
-  /// Makes one for the beginning of a stream.
+  /// Makes one for the beginning of a stream; `lastEventID` counts until the server sets another.
   ///
-  /// - Parameters:
-  ///   - lastEventID: The identifier that counts until the server sets another.
-  ///   - limit: The most bytes of an event.
+  /// `limit` is the most bytes of an event.
   init(lastEventID: String, upTo limit: Int) {
     splitter = LineSplitter(.any, upTo: limit)
     fields = EventFields(id: lastEventID, limit: limit)

@@ -20,19 +20,14 @@ struct EventPauses {
     maximum = options.maximumDelay
   }
 
-  /// The server asks for a pause.
   mutating func ask(for pause: Duration) {
     isHasty = pause < minimum
     base = max(pause, minimum)
   }
 
-  /// The pause after a connection.
+  /// The pause after a connection, which was of use if it brought anything, or lasted.
   ///
-  /// - Parameters:
-  ///   - wasOfUse: Whether it brought anything, or lasted; a connection that failed did not.
-  ///   - asked: What the server's `Retry-After` asks for.
-  ///   - random: From 0 up to 1.
-  /// - Returns: The pause.
+  /// `asked` is what the server's `Retry-After` asks for; `random` is a number from 0 up to 1.
   mutating func next(wasOfUse: Bool, asked: Duration? = nil, random: Double) -> Duration {
     var longest = max(base, Self.least)
     if wasOfUse {

@@ -174,7 +174,6 @@ final class EventSession {
 
   private var random: Double { core.settings.configuration.random() }
 
-  /// Whether the total limit has passed.
   private var isLate: Bool { end.map { core.timeline.now() >= $0 } ?? false }
 
   /// Whether the next reconnect may fare better.

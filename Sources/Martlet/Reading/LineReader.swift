@@ -9,9 +9,7 @@ struct LineReader {
     splitter = LineSplitter(ends, upTo: limit)
   }
 
-  /// Hands the next line to a closure.
-  ///
-  /// - Returns: What the closure returns, or `nil` at the end and after an error.
+  /// Hands the next line to a closure; `nil` at the end and after an error.
   mutating func next<R>(_ use: (UnsafeRawBufferPointer) throws -> R) async throws -> R? {
     guard body != nil else { return nil }
     do {

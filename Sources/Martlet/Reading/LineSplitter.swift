@@ -8,7 +8,6 @@ import Foundation
 ///
 /// A line is handed out as soon as its end is there: after a CR nobody waits for an LF, which is skipped if it comes.
 struct LineSplitter {
-  /// What ends a line.
   enum Ends {
     /// LF, CR LF, or a CR by itself.
     case any
@@ -32,11 +31,7 @@ struct LineSplitter {
   private var skipsLineFeed = false
   private var isFirst = true
 
-  /// Makes one that has no bytes yet.
-  ///
-  /// - Parameters:
-  ///   - ends: What ends a line.
-  ///   - limit: The most bytes of a line.
+  /// Makes one that has no bytes yet; `limit` is the most bytes of a line.
   init(_ ends: Ends, upTo limit: Int) {
     self.ends = ends
     self.limit = limit
@@ -48,9 +43,8 @@ struct LineSplitter {
     position = 0
   }
 
-  /// Hands the next line to a closure, without its end and without the byte order mark of the first one.
-  ///
-  /// - Returns: What the closure returns, or `nil` if more bytes are needed.
+  /// Hands the next line to a closure, without its end and without the byte order mark of the first one; `nil` if more
+  /// bytes are needed.
   mutating func next<R>(_ use: (UnsafeRawBufferPointer) throws -> R) throws -> R? {
     let piece = piece
     return try piece.withUnsafeBytes { bytes in

@@ -14,28 +14,45 @@ final class OpenCall: Sendable {
 
   deinit { call.abort(CancellationError()) }
 
+  private enum Reader: Sendable {
+    case resting(ResponseBody.AsyncIterator)
+    case reading, ended
+  }
+
   /// The response with a body that keeps the call alive.
-  var living: StreamedResponse {
+  func living() async throws -> StreamedResponse {
+    var body = response.body.makeAsyncIterator()
+    // What is there already, or never comes, needs no call.
+    if response.body.immediate != nil {
+      try await succeed()
+      return response
+    } else if response.isWithoutBody, try await next(&body) == nil {
+      return response
+    }
     var living = response
-    let reader = Locked(Optional(response.body.makeAsyncIterator()))
+    let state = Locked(Reader.resting(body))
     living.body = ResponseBody { [self] in
-      // One at a time: a second reader would take pieces from the first.
-      guard var body = reader.withLock({ $0.take() }) else { return nil }
-      let piece = try await next(&body)
-      if piece != nil { reader.withLock { $0 = body } }
-      return piece
+      let reader = state.withLock { reader in
+        defer { if case .resting = reader { reader = .reading } }
+        return reader
+      }
+      switch reader {
+      case .ended: return nil
+      case .reading: throw HTTPError(.unsupported, "the body is being read already: it has one reader at a time")
+      case .resting(var body):
+        var rest = Reader.ended
+        defer { state.withLock { [rest] in $0 = rest } }
+        let piece = try await next(&body)
+        if piece != nil { rest = .resting(body) }
+        return piece
+      }
     }
     return living
   }
 
-  /// How long it has been going on.
   var elapsed: Duration { call.elapsed }
 
-  /// Reads the next piece of the body; at its end the call has succeeded.
-  ///
-  /// - Parameter body: The reader of the response's body.
-  /// - Returns: The piece, or `nil` at the end.
-  /// - Throws: What ended the call.
+  /// Reads the next piece of the body, or `nil` at its end: the call has succeeded then.
   func next(_ body: inout ResponseBody.AsyncIterator) async throws -> Data? {
     try await withTaskCancellationHandler {
       do {
@@ -50,27 +67,20 @@ final class OpenCall: Sendable {
     }
   }
 
-  /// Ends it with its response.
   func succeed() async throws {
     await call.tellLast(succeeded: true)
     guard call.finish(.succeeded(response.status), response: nil) else { throw call.failure ?? CancellationError() }
   }
 
-  /// Ends it with an error.
-  ///
-  /// - Returns: What to throw: the error with what the call knows of it, or what has ended the call before.
+  /// Ends it with an error; returns what to throw: the error with what the call knows of it, or what has ended the call
+  /// before.
   func fail(_ error: any Error) async -> any Error { await call.failed(with: error) }
 }
 
 extension ClientCore {
-  /// Sends a request whose body somebody reads who may go away at any time.
+  /// Sends a request whose body somebody reads who may go away at any time; its status is accepted.
   ///
-  /// - Parameters:
-  ///   - request: The request.
-  ///   - options: Its options.
-  ///   - pause: How long to wait before; the call is there already, and can be cancelled.
-  /// - Returns: The response, if its status is accepted.
-  /// - Throws: What ended the call.
+  /// During `pause`, before anything is sent, the call is there already, and can be cancelled.
   @concurrent func open(_ request: HTTPRequest, options: RequestOptions, after pause: Duration) async throws -> OpenCall
   {
     try Task.checkCancellation()

@@ -49,9 +49,8 @@ package final class AbortSource: Sendable {
     if let error { throw error }
   }
 
-  /// Registers what has to be ended; runs it at once if the end has come already.
-  ///
-  /// - Returns: A token for ``remove(_:)``.
+  /// Registers what has to be ended, and returns a token for ``remove(_:)``; runs it at once if the end has come
+  /// already.
   @discardableResult
   package func onAbort(_ handler: @escaping Handler) -> Int {
     let (id, error): (Int, (any Error)?) = state.withLock {
@@ -69,9 +68,7 @@ package final class AbortSource: Sendable {
     _ = removed
   }
 
-  /// Ends it, if it has not been ended before.
-  ///
-  /// - Returns: Whether this call was the one that ended it.
+  /// Ends it; `false` if it has been ended before.
   @discardableResult
   package func abort(_ error: any Error) -> Bool {
     let handlers: (first: Entry?, others: [Entry])? = state.withLock { state in
@@ -122,9 +119,7 @@ package final class OneShot<T: Sendable>: Sendable {
 
   package init() {}
 
-  /// Sets the result; later ones are ignored.
-  ///
-  /// - Returns: Whether this one counts.
+  /// Sets the result; `false` if there was one, which stays.
   @discardableResult
   package func resolve(_ result: Result<T, any Error>) -> Bool {
     let (waiter, isFirst): (Suspension<T>?, Bool) = state.withLock {

@@ -34,7 +34,6 @@ package final class ExchangeControl: Watched {
     state = Locked(State(phaseStart: start, lastMove: start))
   }
 
-  /// How far it has come.
   package var phase: HTTPError.Phase { state.withLock { $0.phase } }
 
   /// How far it has come, as an error names it; where the transport cannot tell, the probe is asked.
@@ -67,7 +66,6 @@ package final class ExchangeControl: Watched {
     }
   }
 
-  /// Reports sent body bytes.
   package func didSend(_ bytes: Int, of expected: Int64?) {
     let now = call.core.timeline.now()
     let (moved, next): (ExchangeBytes, Duration?) = state.withLock {
@@ -119,7 +117,6 @@ package final class ExchangeControl: Watched {
     }
   }
 
-  /// Reports received body bytes.
   package func didReceive(_ bytes: Int, of expected: Int64?) {
     let now = call.core.timeline.now()
     let moved = state.withLock {
@@ -206,7 +203,6 @@ package final class ExchangeControl: Watched {
     return error
   }
 
-  /// A limit: what it is called, how long it is, and when it passes.
   private struct Limit {
     enum Name: String {
       case connect
@@ -227,7 +223,6 @@ package final class ExchangeControl: Watched {
     }
   }
 
-  /// The limit that applies now.
   private func limit(_ state: State) -> Limit? {
     switch state.phase {
     case .queued, .pausing: nil

@@ -2,7 +2,6 @@
 struct IPAddress: Hashable, Sendable {
   let bytes: [UInt8]
 
-  /// An address from its 4 or 16 bytes.
   init(bytes: [UInt8]) { self.bytes = bytes }
 
   /// Reads a dotted quad, or an IPv6 address with or without brackets and without a zone.

@@ -21,6 +21,5 @@ struct IPNetwork: Hashable, Sendable {
     self.prefix = Int(prefix)
   }
 
-  /// Whether the address is one of them.
   func contains(_ other: IPAddress) -> Bool { other.isInNetwork(address, prefix: prefix) }
 }

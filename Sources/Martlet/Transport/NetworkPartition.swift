@@ -17,9 +17,7 @@ struct NetworkPartition: Sendable, Hashable {
   /// Whether another process could have the same partition: a closure means something in this one only.
   let isLasting: Bool
 
-  /// - Parameters:
-  ///   - settings: Those of the client.
-  ///   - identity: The number of the settings, which stands for what cannot be compared.
+  /// `identity` is the number of the settings, which stands for what cannot be compared.
   init(_ settings: TransportSettings, identity: Int) {
     let who = Self.trust(settings.tls) + Self.addresses(settings)
     var way: [String] = []

@@ -35,12 +35,7 @@ struct NoProxy: Sendable {
     }
   }
 
-  /// Whether a host is to be reached directly.
-  ///
-  /// - Parameters:
-  ///   - host: A host as it stands in a parsed URL.
-  ///   - port: The port.
-  /// - Returns: Whether an entry covers it.
+  /// Whether an entry covers a host, as it stands in a parsed URL: it is to be reached directly.
   func covers(_ host: String, port: Int) -> Bool {
     if entries.isEmpty { return false }
     let address = IPAddress(host)

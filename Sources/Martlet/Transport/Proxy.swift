@@ -34,7 +34,6 @@ public struct Proxy: Sendable, Hashable, ExpressibleByStringLiteral {
   let port: Int
   let user: String?
   let password: String?
-  /// Why it cannot be used.
   let problem: InvalidInput?
 
   /// Reads the URL of a proxy.

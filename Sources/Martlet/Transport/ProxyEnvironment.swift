@@ -6,9 +6,7 @@ struct ProxyEnvironment: Sendable {
   private var https: Proxy?
   private var except = NoProxy([])
 
-  /// Reads the variables.
-  ///
-  /// - Throws: ``InvalidInput`` that names the variable whose value is no proxy.
+  /// Reads the variables; an error names the one whose value is no proxy.
   init(_ variables: [String: String]) throws(InvalidInput) {
     // A CGI gets the header field `Proxy` of whoever asks it as HTTP_PROXY (CVE-2016-5386).
     guard variables["REQUEST_METHOD"] == nil else { return }

@@ -62,7 +62,6 @@ public struct ProxySettings: Sendable {
   /// Whether there is never a proxy.
   var isNone: Bool { if case .none = rule { true } else { false } }
 
-  /// What is wrong with what was written down.
   var problem: InvalidInput? {
     guard case .fixed(let proxy, let except) = rule else { return nil }
     return proxy.problem ?? except.problem
@@ -102,12 +101,9 @@ struct ProxyRouter: Sendable {
     self.problem = problem
   }
 
-  /// Whether there is never a proxy.
   var isDirect: Bool { if case .none = rule { true } else { false } }
 
-  /// The proxy for an origin, or `nil` for none.
-  ///
-  /// - Throws: ``InvalidInput``, or what a closure of the program throws.
+  /// The proxy for an origin, or `nil` for none; throws ``InvalidInput``, or what a closure of the program throws.
   func proxy(for origin: Origin, abort source: AbortSource) async throws -> Proxy? {
     if let problem { throw problem }
     switch rule {

@@ -112,13 +112,11 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.attempts }
   }
 
-  /// Whether only the beginning of the body was kept.
   var isBodyTruncated: Bool {
     get { head.value.isBodyTruncated }
     _modify { yield &head.value.isBodyTruncated }
   }
 
-  /// What the cache decided.
   var cacheReason: CacheDecision.Reason? {
     get { head.value.cacheReason }
     _modify { yield &head.value.cacheReason }
@@ -139,21 +137,22 @@ public struct StreamedResponse: Sendable {
   /// The URL that answered.
   public var url: URL { request.url ?? URL(fileURLWithPath: "/") }
 
-  /// Reads the beginning of the body, and leaves the rest.
-  ///
-  /// - Parameter limit: The most bytes; with 0 nothing is read.
-  /// - Throws: What reading it throws.
+  /// Reads the beginning of the body, nothing if `limit` is 0, and leaves the rest.
   mutating func truncateBody(upTo limit: Int) async throws {
     let whole = body
     body = ResponseBody()
     guard limit > 0 else {
-      let isWithout = whole.isEmpty || headers["Content-Length"] == "0" || [204, 304].contains(status.rawValue)
-      if !isWithout, request.method != .head { isBodyTruncated = true }
+      if !whole.isEmpty, !isWithoutBody { isBodyTruncated = true }
       return
     }
     let (data, isWhole) = try await whole.read(upTo: limit)
     body = ResponseBody(data)
     if !isWhole { isBodyTruncated = true }
+  }
+
+  /// Whether the head says that no body follows (RFC 9112 §6.3).
+  var isWithoutBody: Bool {
+    request.method == .head || [204, 304].contains(status.rawValue) || headers["Content-Length"] == "0"
   }
 
   /// The head together with a body that was read.

@@ -1,5 +1,4 @@
 extension TransportSettings {
-  /// What is wrong with the settings of proxies and connections.
   var connectionProblem: InvalidInput? {
     proxy.problem ?? AddressOverrides(resolve).problem ?? unixSocketProblem ?? localInterfaceProblem ?? lifetimeProblem
   }

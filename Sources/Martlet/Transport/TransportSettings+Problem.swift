@@ -21,7 +21,6 @@ extension TransportSettings {
 }
 
 extension TLSSettings {
-  /// What of it the system's loader cannot do, in words, or `nil`.
   var engineFeature: String? {
     switch trust {
     case .system: break

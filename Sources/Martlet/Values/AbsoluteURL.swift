@@ -28,10 +28,9 @@ package final class AbsoluteURL: Sendable, Hashable {
   package let string: String
   private let made = Locked<URL?>(nil)
 
-  /// Puts checked and normalised parts together.
+  /// Puts checked and normalised parts together; throws if Foundation would read the result differently.
   ///
-  /// - Throws: ``InvalidInput`` if Foundation would read the result differently: two parsers that disagree about a
-  ///   host are a way around every check of it.
+  /// Two parsers that disagree about a host are a way around every check of it.
   init(
     scheme: String, authority: URLAuthority, path: String, query: String?, fragment: String?
   ) throws(InvalidInput) {

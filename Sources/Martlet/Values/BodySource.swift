@@ -7,7 +7,6 @@ package import Foundation
 package final class BodySource: Sendable {
   typealias Pass = @Sendable (_ take: (Data) async throws -> Void) async throws -> Void
 
-  /// The number of bytes, as it was said.
   package let length: Int64?
   package let isReplayable: Bool
   private let pass: Pass
@@ -50,12 +49,10 @@ package final class BodySource: Sendable {
   /// Says that it is about to be read, and so used up if it can be read only once.
   package func begin() { isStarted.withLock { $0 = true } }
 
-  /// Reads it to its end.
+  /// Reads it to its end; `take` gets each piece that is not empty, and the next one is asked for when it has returned.
   ///
   /// With a length, the bytes that complete it are given only when there are no more: with them the request is whole.
-  ///
-  /// - Parameter take: Gets each piece that is not empty; the next one is asked for when it has returned.
-  /// - Throws: What the sequence or `take` throws; ``HTTPError/Kind/invalidRequest`` if the length is another one.
+  /// Another length is ``HTTPError/Kind/invalidRequest``.
   package func send(to take: (Data) async throws -> Void) async throws {
     begin()
     guard let length else {

@@ -2,8 +2,6 @@ import Foundation
 
 /// Writes `application/x-www-form-urlencoded` bodies, as browsers do (WHATWG URL standard, §5.2).
 enum FormEncoder {
-  static let mediaType = "application/x-www-form-urlencoded"
-
   /// Encodes fields as UTF-8; a bare name gets an empty value.
   static func encode(_ query: Query) -> Data {
     let pairs = query.items.map { "\(encode($0.name))=\(encode($0.value ?? ""))" }

@@ -49,9 +49,7 @@ package final class TrailerSource: Sendable {
     self.make = make
   }
 
-  /// Makes the fields, after the end of the body.
-  ///
-  /// - Throws: What making them throws, or ``HTTPError/Kind/invalidRequest``.
+  /// Makes the fields, after the end of the body; ``HTTPError/Kind/invalidRequest`` if they must not be sent.
   package func fields() async throws -> HTTPHeaders {
     let fields = try await make()
     do {

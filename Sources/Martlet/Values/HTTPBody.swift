@@ -24,7 +24,6 @@ public struct HTTPBody: Sendable, Hashable {
   package var content: Content
   /// Whether its bytes are what gzip made, which has to be said in `Content-Encoding`.
   var isGzipped = false
-  /// What follows it.
   package var trailers: TrailerSource?
 
   /// The media type sent as `Content-Type`, unless the request has that header already.
@@ -106,12 +105,8 @@ public struct HTTPBody: Sendable, Hashable {
   /// Only a stream can be one that cannot, and what has one in it.
   public var isReplayable: Bool { content.isReplayable }
 
-  /// Whether it can be sent, for the first time or once more.
   var isUsable: Bool { content.isUsable }
 
-  /// Checks what can be known before connecting.
-  ///
-  /// - Returns: The number of bytes to announce, or `nil` if it is not known.
   package func check() throws(InvalidBody) -> Int64? {
     let length = try content.check()
     // Only the last chunk can be followed by trailers.

@@ -177,12 +177,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     "the \(name) limit of \(text(limit)) passed"
   }
 
-  /// The error of a call on a file.
-  ///
-  /// - Parameters:
-  ///   - message: What could not be done.
-  ///   - code: The number of the system's error.
-  /// - Returns: The error, which is transient if there is no descriptor or memory left.
+  /// The error of a call on a file, with the system's number; transient if there is no descriptor or memory left.
   static func file(_ message: String, code: Int32) -> HTTPError {
     let failure = DiskCalls.Failure(code: code)
     var error = HTTPError(.file, "\(message): \(failure.text)")

@@ -10,15 +10,11 @@ package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible 
 
   package var description: String { message }
 
-  /// Makes text fit for one line of a log.
+  /// Makes text from anywhere fit for one line of a log.
   ///
-  /// Control characters, line separators and invisible or bidirectional format characters are escaped, so that a
-  /// value cannot forge a second line or hide what it is.
-  ///
-  /// - Parameters:
-  ///   - text: The text, from anywhere.
-  ///   - limit: The most Unicode scalars kept; a longer text ends in an ellipsis.
-  /// - Returns: The text on one line.
+  /// Control characters, line separators and invisible or bidirectional format characters are escaped, so that a value
+  /// cannot forge a second line or hide what it is. A text of more than `limit` Unicode scalars is cut, and ends in an
+  /// ellipsis.
   static func printable(_ text: some StringProtocol, limit: Int = 100) -> String {
     // Most texts are shown as they are.
     if text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return String(text) }
@@ -34,10 +30,7 @@ package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible 
 
   /// The white space at an edge of a text that is wrong by nothing else, for an error's message.
   ///
-  /// - Parameters:
-  ///   - text: The text.
-  ///   - isLegal: Whether the octets that are left without the white space would do.
-  /// - Returns: Such as `begins with a blank (0x20): trim it`, or `nil`.
+  /// Such as `begins with a blank (0x20): trim it`; `nil` if the octets that are left without it would not do either.
   static func edge(of text: String, isLegal: (Substring.UTF8View) -> Bool) -> String? {
     let octets = text.utf8
     guard let start = octets.firstIndex(where: { whiteSpace($0) == nil }),

@@ -15,7 +15,6 @@ struct JSONParser {
   private var index = 0
   private var depth = 0
 
-  /// Reads a whole text.
   static func value(of data: Data) throws(Problem) -> JSONValue {
     var parser = JSONParser(bytes: Array(data))
     if parser.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.index = 3 }

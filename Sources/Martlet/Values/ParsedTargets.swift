@@ -15,9 +15,7 @@ final class ParsedTargets: Sendable {
   private let base: RequestTarget?
   private let entries = Locked([Entry?](repeating: nil, count: ParsedTargets.count))
 
-  /// Makes an empty one.
-  ///
-  /// - Parameter base: What relative targets are appended to.
+  /// `base` is what relative targets are appended to.
   init(base: RequestTarget?) { self.base = base }
 
   /// The URL of a target, as ``RequestTarget/resolve(against:adding:)`` makes it.

@@ -1,11 +1,8 @@
 extension RequestTarget {
   /// Makes the URL to ask, by the joining rule of ``RequestTarget``.
   ///
-  /// - Parameters:
-  ///   - base: What a relative target is appended to; it must be absolute itself. Not used by a full URL.
-  ///   - query: Items added after those of the base and of the target.
-  /// - Returns: The URL. The base's user name and password stay with a target that is joined to it.
-  /// - Throws: ``InvalidInput`` for everything that makes the target, or the base it needs, invalid.
+  /// `base` must be absolute itself, and is not used by a full URL; its user name and password stay with a target that
+  /// is joined to it. The items of `query` come after those of the base and of the target.
   package func resolve(against base: RequestTarget?, adding query: Query = [:]) throws(InvalidInput) -> AbsoluteURL {
     switch storage {
     case .resolved(let url): return try url.adding(query)

@@ -27,7 +27,6 @@ struct ResponseHead: Sendable {
   var request: HTTPRequest
 }
 
-/// The trailers of a response.
 enum ResponseTrailers: Sendable {
   case fields(HTTPHeaders)
   /// Those that come with the end of a body.

@@ -9,10 +9,10 @@ enum SafeFilename {
   /// The most Unicode scalars of what counts as an extension, its dot included.
   private static let maximumExtension = 16
 
-  /// The last component of the name without what is illegal, invisible or has a meaning of its own somewhere.
+  /// The last component of the name without what is illegal, invisible or has a meaning of its own somewhere; `nil` if
+  /// nothing is left.
   ///
-  /// - Returns: A component that is not empty, neither `.` nor `..`, and the same when it is made safe again; or `nil` if
-  ///   nothing is left.
+  /// It is not empty, neither `.` nor `..`, and the same when it is made safe again.
   static func make(of name: String) -> String? {
     var scalars = String.UnicodeScalarView()
     for scalar in name.unicodeScalars {

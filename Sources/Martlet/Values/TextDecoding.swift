@@ -6,13 +6,9 @@ import Foundation
 /// The first of these that works is taken: the `charset` parameter, a byte order mark, UTF-8, ISO-8859-1. The last one
 /// always works.
 enum TextDecoding {
-  /// Decodes a body and says how.
+  /// Decodes a body after decompression and says how; the text has no byte order mark.
   ///
-  /// - Parameters:
-  ///   - body: The bytes, after decompression.
-  ///   - contentType: The response's media type, if it had a readable one.
-  /// - Returns: The text without byte order mark, the name of the encoding used, and one line about a `charset` or a
-  ///   byte order mark that could not be followed.
+  /// The note is one line about a `charset` or a byte order mark that could not be followed.
   static func decode(_ body: Data, contentType: MediaType?) -> (text: String, encodingName: String, note: String?) {
     var problem: String?
     if let charset = contentType?.charset {
@@ -80,7 +76,6 @@ enum TextDecoding {
   }
 }
 
-/// An encoding that can be decoded.
 enum TextEncoding: Equatable {
   /// `unicode` is UTF-16 by the names of UCS-2.
   case utf8, ascii, latin1, utf16, unicode, utf16LittleEndian, utf16BigEndian, japaneseEUC
@@ -172,7 +167,6 @@ enum TextEncoding: Equatable {
   }
 }
 
-/// A byte order mark at the start of a body.
 private struct ByteOrderMark {
   static let utf8Octets: [UInt8] = [0xEF, 0xBB, 0xBF]
   static let utf16LittleEndianOctets: [UInt8] = [0xFF, 0xFE]

@@ -23,7 +23,6 @@ extension URLAuthority {
     port = number == (scheme == "https" ? 443 : 80) ? nil : number
   }
 
-  /// Decodes a user name and a password.
   private static func userinfo(_ bytes: ArraySlice<UInt8>) throws(InvalidInput) -> (String?, String?) {
     guard !bytes.isEmpty else { return (nil, nil) }
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return (try decodedUserinfo(bytes), nil) }

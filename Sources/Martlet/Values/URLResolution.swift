@@ -4,12 +4,9 @@ extension AbsoluteURL {
   /// The user name and password of this URL are never carried over, not even to the same origin: whoever owns the
   /// credentials decides that. Those that an absolute reference spells itself are kept.
   ///
-  /// - Parameters:
-  ///   - reference: A relative or absolute reference, read as leniently as ``parse(_:)`` does.
-  ///   - inheritingFragment: Whether the result takes this URL's fragment if the reference has none, as a redirect
-  ///     must (RFC 9110 §10.2.2).
-  /// - Returns: The URL meant.
-  /// - Throws: ``InvalidInput`` for a scheme other than http and https, and for everything that ``parse(_:)`` refuses.
+  /// A reference is read as leniently as by ``parse(_:)``; other schemes than http and https are refused. With
+  /// `inheritingFragment` the result takes this URL's fragment if the reference has none, as a redirect must (RFC 9110
+  /// §10.2.2).
   package func resolving(
     _ reference: String, inheritingFragment: Bool = true
   ) throws(InvalidInput) -> AbsoluteURL {

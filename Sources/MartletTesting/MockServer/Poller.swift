@@ -25,22 +25,16 @@ struct Poller {
     entries.removeAll(keepingCapacity: true)
   }
 
-  /// Adds a descriptor; its place is the number of earlier calls.
+  /// Adds a descriptor, whose place is the number of earlier calls.
   ///
-  /// - Parameters:
-  ///   - descriptor: What to watch.
-  ///   - reads: Whether to wait for bytes or the end.
-  ///   - writes: Whether to wait for room.
-  ///   - closes: Whether to wait for the end of a peer whose bytes are not read.
+  /// `closes` waits for the end of a peer whose bytes are not read.
   mutating func add(_ descriptor: Int32, reads: Bool, writes: Bool, closes: Bool = false) {
     var events = (reads ? Int16(POLLIN) : 0) | (writes ? Int16(POLLOUT) : 0)
     if closes { events |= Self.peerClosed }
     entries.append(pollfd(fd: descriptor, events: events, revents: 0))
   }
 
-  /// Waits until something happens.
-  ///
-  /// - Parameter milliseconds: The longest wait; negative for no end.
+  /// Waits until something happens, for at most this long; negative for no end.
   mutating func wait(milliseconds: Int32) {
     guard poll(&entries, nfds_t(entries.count), milliseconds) < 0 else { return }
     // Interrupted: the results are not valid, and the next turn asks again.

@@ -43,7 +43,6 @@ struct RequestReader {
   /// The first bytes received and not used, for the record of a malformed request.
   var unusedBytes: Data { Data(buffer[start...].prefix(Self.maximumHeadBytes)) }
 
-  /// Takes bytes as they came from the socket.
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
     buffer.append(contentsOf: bytes)
   }

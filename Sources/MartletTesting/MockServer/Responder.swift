@@ -11,12 +11,7 @@ enum Responder: Sendable {
   /// A closure called in a task.
   case concurrent(@Sendable (RecordedRequest) async -> MockResponse)
 
-  /// The answer if it does not depend on the body.
-  ///
-  /// - Parameters:
-  ///   - request: A request whose head was read.
-  ///   - index: The place of the request in the order of arrival.
-  /// - Returns: The answer, or `nil` if a closure has to be asked.
+  /// The answer to the request at a place in the order of arrival; `nil` if a closure has to be asked, with the body.
   func prepared(for request: RecordedRequest, index: Int) -> MockResponse? {
     switch self {
     case .fixed(let response):

@@ -6,7 +6,6 @@ import Foundation
 struct ResponseWriter {
   /// What the connection has to do next.
   enum Action {
-    /// Send the output.
     case send
     /// Wait and ask again.
     case pause(Duration)
@@ -35,14 +34,9 @@ struct ResponseWriter {
   private var offset = 0
   private var remaining = 0
 
-  /// Whether there are bytes to send.
   var hasOutput: Bool { remaining > 0 }
 
-  /// Begins a script.
-  ///
-  /// - Parameters:
-  ///   - steps: What to do, in order.
-  ///   - method: The method of the request; the body of messages is left out for `HEAD`.
+  /// Begins a script; the body of messages is left out for `HEAD`.
   mutating func load(_ steps: [MockResponse.Step], method: String = "") {
     self.steps = steps.reversed()
     isHead = method == "HEAD"

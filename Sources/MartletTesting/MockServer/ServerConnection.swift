@@ -13,7 +13,6 @@ import Foundation
 ///
 /// It belongs to the thread of its ``ServerLoop``.
 final class ServerConnection {
-  /// One request and its answer.
   private struct Exchange {
     /// The place of the request in the journal.
     let index: Int
@@ -102,7 +101,6 @@ extension ServerConnection {
     return reader.unusedCount <= RequestReader.maximumHeadBytes || exchange?.request.isComplete == false
   }
 
-  /// Follows the plan for this connection.
   func start(_ plan: ConnectionPlan, now: ContinuousClock.Instant) {
     switch plan {
     case .serve: break
@@ -143,7 +141,6 @@ extension ServerConnection {
     }
   }
 
-  /// Acts on timers that are due.
   func handleTimers(now: ContinuousClock.Instant) {
     if let closesAt, closesAt <= now { return isLingering ? close() : cut(now: now) }
     if let idleEnd, idleEnd <= now { return cut(now: now) }

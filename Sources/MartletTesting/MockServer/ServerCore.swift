@@ -41,7 +41,6 @@ final class ServerCore: Sendable {
     mailbox.withLock { $0.loopThread = Self.currentThread }
   }
 
-  /// Hands an answer to the loop.
   func deliver(_ delivery: Delivery) {
     let isFirst = mailbox.withLock { mailbox in
       mailbox.deliveries.append(delivery)
@@ -58,7 +57,6 @@ final class ServerCore: Sendable {
     }
   }
 
-  /// Tells the loop to end.
   func stop() {
     mailbox.withLock { $0.isStopping = true }
     wake.raise()

@@ -47,7 +47,6 @@ struct ServerJournal {
     concurrentRequests -= 1
   }
 
-  /// Notes that bytes of a request body have come.
   mutating func received(_ count: Int) { bodyBytes += count }
 
   mutating func refused(_ request: MalformedRequest) {

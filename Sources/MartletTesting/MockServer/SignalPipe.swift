@@ -28,15 +28,11 @@ final class SignalPipe: Sendable {
     _ = write(writeEnd, &byte, 1)
   }
 
-  /// Takes the signal back.
   func clear() {
     var bytes: [UInt8] = [UInt8](repeating: 0, count: 64)
     while read(readEnd, &bytes, bytes.count) == bytes.count {}
   }
 
-  /// Waits until the signal is raised.
-  ///
-  /// - Parameter milliseconds: The longest wait.
   func wait(milliseconds: Int32) {
     var poller = Poller()
     poller.add(readEnd, reads: true, writes: false)

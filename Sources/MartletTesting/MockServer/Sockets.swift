@@ -10,7 +10,6 @@ import Foundation
 
 /// The few system calls the server needs, with the differences between platforms in one place.
 enum Sockets {
-  /// What one try at receiving or sending came to.
   enum Outcome {
     case moved(Int)
     case wouldBlock
@@ -128,7 +127,6 @@ enum Sockets {
     _ = shutdown(descriptor, Int32(SHUT_WR))
   }
 
-  /// Closes a descriptor.
   static func close(_ descriptor: Int32) {
     #if canImport(Darwin)
       _ = Darwin.close(descriptor)

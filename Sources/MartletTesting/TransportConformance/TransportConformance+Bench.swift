@@ -51,13 +51,11 @@ struct ConformanceBench: Sendable {
     ConformanceFailure(caseName: name, expected: expected, got: got)
   }
 
-  /// Fails unless both are equal.
   func expect<T: Equatable>(_ subject: String, _ got: T, is expected: T) throws {
     guard got != expected else { return }
     throw failure(expected: "\(subject) is \(Self.show(expected))", got: Self.show(got))
   }
 
-  /// Fails unless the claim holds.
   func expect(_ claim: String, _ holds: Bool, got: @autoclosure () -> String = "the contrary") throws {
     guard !holds else { return }
     throw failure(expected: claim, got: got())
@@ -106,11 +104,7 @@ struct ConformanceBench: Sendable {
 
   /// Fails unless a `GET` of the answer ends with an error, or with a body the server has really sent.
   ///
-  /// - Parameters:
-  ///   - sent: What the server sends.
-  ///   - whole: Whether a beginning of it is not enough.
-  ///   - response: The answer.
-  /// - Throws: ``ConformanceFailure``.
+  /// `whole` says whether a beginning of it is not enough.
   func expectErrorOrBody(of sent: Data, whole: Bool = false, from response: MockResponse) async throws {
     let outcome = try await outcome(of: response)
     guard case .success(let received) = outcome else {

@@ -14,9 +14,8 @@ final class IPv6Responder: Sendable {
   let port: Int
   private let received = OneShot<String>()
 
-  /// Starts the server, or returns `nil` on a machine without `::1`.
-  ///
-  /// - Parameter answer: What is sent once a head has arrived, before the connection is closed.
+  /// Starts a server that sends `answer` once a head has arrived and closes the connection; `nil` on a machine without
+  /// `::1`.
   init?(answering answer: String) {
     guard let listener = Self.listen() else { return nil }
     port = listener.port

@@ -46,6 +46,52 @@
       #expect(client.activity.current.totals.cancelled == 1)
     }
 
+    @Test(arguments: Lane.engines) func `a second reader at the same time gets an error, no part`(
+      lane: Lane
+    ) async throws {
+      let server = try MockServer(.steps(Self.pieces + [.hang]))
+      defer { server.stop() }
+      let response = try await lane.client().stream("\(raw: server.url)/")
+      var first = response.body.makeAsyncIterator()
+      #expect(try await first.next() == Data("abc".utf8))
+
+      let waiting = Task {
+        var second = response.body.makeAsyncIterator()
+        return try await second.next()
+      }
+      let third = Task {
+        var reader = response.body.makeAsyncIterator()
+        return try await reader.next()
+      }
+      // One of them waits for what does not come, and the other one is told so.
+      let refused = await withTaskGroup(of: (any Error)?.self) { group in
+        for task in [waiting, third] {
+          group.addTask {
+            do { _ = try await task.value } catch { return error }
+            return nil
+          }
+        }
+        let error = await group.next() ?? nil
+        waiting.cancel()
+        third.cancel()
+        await group.waitForAll()
+        return error
+      }
+      #expect((refused as? HTTPError)?.kind == .unsupported)
+    }
+
+    @Test(arguments: Lane.engines) func `what has no body has ended when it is returned`(lane: Lane) async throws {
+      let server = try MockServer(.empty(204))
+      defer { server.stop() }
+      let client = lane.client()
+
+      let response = try await client.stream("\(raw: server.url)/")
+
+      await client.waitUntilEmpty()
+      #expect(response.status == .noContent && client.activity.current.totals.succeeded == 1)
+      #expect(try await response.text == "")
+    }
+
     @Test(arguments: Lane.engines) func `a handler returns it, and somebody else reads it`(lane: Lane) async throws {
       let server = try MockServer(.ok("hello"))
       defer { server.stop() }

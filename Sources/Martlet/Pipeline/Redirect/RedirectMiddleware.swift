@@ -6,9 +6,6 @@ struct RedirectMiddleware: Stage {
     return try await follow(response, request, context, next)
   }
 
-  /// Goes on from a redirect.
-  ///
-  /// By itself, and not inlined: what it needs would be kept ready for every request that waits.
   @inline(never) private func follow(
     _ first: StreamedResponse, _ request: HTTPRequest, _ context: RequestContext, _ next: Next
   ) async throws -> StreamedResponse {

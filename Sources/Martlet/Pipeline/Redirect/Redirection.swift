@@ -2,13 +2,10 @@ import MartletBase
 
 /// Where a response redirects to and with what: a pure function of the request, the response and the policy.
 enum Redirection {
-  /// What follows from a response.
   enum Step {
     /// It is the answer.
     case none
-    /// This request is next.
     case next(HTTPRequest)
-    /// It must not be followed.
     case refused(HTTPError.Kind, String)
   }
 
@@ -25,15 +22,9 @@ enum Redirection {
     isRedirect(status) ? headers[all: "Location"].first { !$0.isEmpty } : nil
   }
 
-  /// The next step.
+  /// The next step after the response to `request`, which has a whole URL.
   ///
-  /// - Parameters:
-  ///   - status: The status of the response.
-  ///   - headers: Its header fields.
-  ///   - request: The request that it answers, with a whole URL.
-  ///   - policy: The policy.
-  ///   - upgrade: Makes a URL an https one, if its host is known to want that.
-  /// - Returns: What follows.
+  /// `upgrade` makes a URL an https one, if its host is known to want that.
   static func step(
     status: HTTPStatus, headers: HTTPHeaders, request: HTTPRequest, policy: RedirectPolicy,
     upgrade: (AbsoluteURL) -> AbsoluteURL = { $0 }

@@ -18,18 +18,15 @@ final class RetryBudget: Sendable {
 
   init(_ timeline: Timeline = Timeline(ContinuousClock())) { self.timeline = timeline }
 
-  /// Counts a request made now.
   func countRequest() { countRequest(at: timeline.now()) }
 
   /// Takes one repetition now, if there is one left.
   func takeRetry() -> Bool { takeRetry(at: timeline.now()) }
 
-  /// Counts a request.
   func countRequest(at time: Duration) {
     seconds.withLock { RetryBudget.second(at: time, in: &$0) { $0.requests += 1 } }
   }
 
-  /// Takes one repetition, if there is one left.
   func takeRetry(at time: Duration) -> Bool {
     seconds.withLock { seconds in
       let first = time.components.seconds - Int64(RetryBudget.window)

@@ -25,11 +25,7 @@ struct RetryMiddleware: Stage {
     do { return .success(try await next(request, context)) } catch { return .failure(error) }
   }
 
-  /// Records an attempt; an error gets all of them.
-  ///
-  /// Not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
-  ///
-  /// - Returns: The pause before the next attempt, or `nil` if this was the last one.
+  /// Records an attempt, of which an error gets all; returns the pause before the next, or `nil` if it was the last.
   @inline(never) private func judge(
     _ result: inout Result<StreamedResponse, any Error>, of request: HTTPRequest, _ context: RequestContext,
     _ repetition: inout Repetition, since start: Duration

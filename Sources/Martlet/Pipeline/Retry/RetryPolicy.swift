@@ -116,7 +116,6 @@ public struct RetryPolicy: Sendable {
     [408, 425, 429, 500, 502, 503, 504].contains(status.rawValue)
   }
 
-  /// What is wrong with the numbers, if anything.
   var problem: String? {
     if maximumAttempts < 1 { return "a retry policy with \(maximumAttempts) attempts; at least 1 is needed" }
     if case .backoff(let base, let cap) = rule, base < .zero || cap < .zero {
@@ -136,16 +135,9 @@ public struct RetryPolicy: Sendable {
   /// Whether what a server has refused unread is sent again.
   var repeatsRefusals: Bool { if case .none = rule { false } else { true } }
 
-  /// Whether there is another attempt, and when.
+  /// Whether there is another attempt after the one with this number, and when.
   ///
-  /// - Parameters:
-  ///   - attempt: The number of the attempt that ended.
-  ///   - request: What was sent.
-  ///   - isIdempotent: Whether it may be sent twice.
-  ///   - outcome: What it came to.
-  ///   - now: The date, for the date form of `Retry-After`.
-  ///   - random: A number from 0 up to 1.
-  /// - Returns: The decision.
+  /// `now` is for the date form of `Retry-After`; `random` is a number from 0 up to 1.
   func decision(
     after attempt: Int, of request: HTTPRequest, isIdempotent: Bool, outcome: Outcome, now: Date, random: Double
   ) -> Decision {

@@ -2,9 +2,7 @@ import MartletBase
 
 /// Something whose limits have to be looked at.
 protocol Watched: AnyObject, Sendable {
-  /// Acts on a limit that has passed.
-  ///
-  /// - Returns: When to look again, or `nil` when no limit is left.
+  /// Acts on a limit that has passed; returns when to look again, or `nil` when no limit is left.
   func checkLimits(now: Duration) -> Duration?
 }
 
@@ -33,11 +31,7 @@ final class Watchdog: Sendable {
   private let changes: ChangeSignal
   private let state = Locked(State())
 
-  /// Creates a watchdog that watches nothing.
-  ///
-  /// - Parameters:
-  ///   - timeline: The time of the limits.
-  ///   - changes: Told whenever something is watched no longer.
+  /// Creates a watchdog that watches nothing; `changes` is told whenever something is watched no longer.
   init(_ timeline: Timeline, changes: ChangeSignal = ChangeSignal()) {
     self.timeline = timeline
     self.changes = changes
@@ -55,14 +49,12 @@ final class Watchdog: Sendable {
     if needsMove { moveTimer() }
   }
 
-  /// Stops watching.
   func forget(_ object: any Watched) {
     let removed = state.withLock { $0.watched.removeValue(forKey: ObjectIdentifier(object)) }
     _ = removed
     changes.signal()
   }
 
-  /// The number of things that are watched.
   var count: Int { state.withLock { $0.watched.count } }
 
   /// Sets the timer to the earliest limit.

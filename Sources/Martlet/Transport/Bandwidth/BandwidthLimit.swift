@@ -37,7 +37,6 @@ public struct BandwidthLimit: Sendable, Hashable {
   /// - Returns: The limit.
   public static func limit(down: Int? = nil, up: Int? = nil) -> BandwidthLimit { BandwidthLimit(down: down, up: up) }
 
-  /// What is wrong with it.
   var problem: InvalidInput? {
     for (name, rate) in [("down", down), ("up", up)] {
       guard let rate, rate < Self.minimum else { continue }

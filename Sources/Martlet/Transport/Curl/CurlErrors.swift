@@ -7,7 +7,6 @@
     /// What is known of a request beside what its transfer knows.
     struct Situation {
       var phase: HTTPError.Phase
-      /// The connect limit of the call, if it has one.
       var connectLimit: Duration?
       /// The name of its proxy.
       var proxy: String?

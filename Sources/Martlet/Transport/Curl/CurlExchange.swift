@@ -65,7 +65,6 @@
   extension BodySource: UploadStream {}
 
   extension StreamedResponse {
-    /// What a transfer has brought.
     init(_ answer: CurlAnswer, to request: HTTPRequest) {
       var headers = HTTPHeaders(answer.head.fields)
       if answer.isDecoded {

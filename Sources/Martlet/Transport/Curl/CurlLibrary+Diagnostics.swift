@@ -22,12 +22,7 @@
       return isKnown ? nil : "the system's libcurl \(version ?? "") was built without \(scheme)"
     }
 
-    /// What there is to say of libcurl on this machine.
-    ///
-    /// - Parameters:
-    ///   - loader: What loads.
-    ///   - problem: Why libcurl cannot be used.
-    /// - Returns: The facts.
+    /// What there is to say of libcurl on this machine; `problem` is why it cannot be used.
     static func diagnostics(_ loader: HTTPClient.Diagnostics.Loader, problem: String?) -> HTTPClient.Diagnostics {
       var facts = HTTPClient.Diagnostics(loader: loader, engineProblem: problem)
       facts.descriptorLimit = Int(martlet_descriptor_limit())

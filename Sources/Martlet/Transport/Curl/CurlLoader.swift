@@ -48,9 +48,7 @@
       return StreamedResponse(try await transfer.value(), to: request)
     }
 
-    /// Starts a transfer.
-    ///
-    /// - Returns: Whether its answer is there already.
+    /// Starts a transfer; `true` if its answer is there already.
     @inline(never) private func start(_ transfer: CurlTransfer) -> Bool {
       tasks?.add(transfer)
       transfer.watchForAbort()

@@ -7,11 +7,8 @@
   struct CurlRequest: Sendable {
     let request: HTTPRequest
     let target: AbsoluteURL
-    /// The URL without userinfo and fragment.
     let url: String
-    /// The header fields as libcurl takes them: `Name: value`, `Name;` for an empty value, `Name:` against one of its own.
     let lines: HeaderLines
-    /// The length of the body, if it is known; 0 for none.
     let length: Int64?
     /// Whether the server is asked for leave to send the body, other than by the caller's own field.
     let asksLeave: Bool
@@ -22,21 +19,14 @@
     /// Whether the server is asked for leave to send the body, by whomever.
     var expectsContinue: Bool { asksLeave || request.headers.contains("Expect") }
 
-    /// What follows the body.
     var trailers: TrailerSource? { request.body?.trailers }
 
-    /// Whether there is a body that is not empty, as far as known.
     var hasBody: Bool { length != 0 }
 
-    /// Checks that it can be sent.
+    /// Checks that it can be sent; throws ``HTTPError/Kind/unsupported``, or what is wrong with the request.
     ///
-    /// - Throws: ``HTTPError/Kind/unsupported``, or what is wrong with the request.
-    ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - decompression: Whether the response is decoded.
-    ///   - cache: The lines of the last request.
-    ///   - asksLeave: Whether an origin is asked for leave to send a body of a length.
+    /// `cache` has the lines of the last request. `asksLeave` says whether an origin is asked for leave to send a body
+    /// of a length.
     init(
       _ request: HTTPRequest, _ decompression: RequestOptions.Decompression, _ cache: HeaderLinesCache? = nil,
       asksLeave: (Origin, Int64?) -> Bool = { _, _ in false }

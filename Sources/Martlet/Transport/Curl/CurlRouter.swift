@@ -26,9 +26,7 @@
       return context.handshake == nil && !wire.lines.hasProxyCredentials
     }
 
-    /// The route of a request, or `nil` if there is nothing special about it.
-    ///
-    /// - Throws: ``HTTPError``, before anything is sent.
+    /// The route of a request, or `nil` if there is nothing special about it; throws before anything is sent.
     func route(for wire: CurlRequest, _ context: RequestContext) async throws -> CurlRoute? {
       let origin = wire.origin
       // In the handshake of TLS the server says what it speaks.

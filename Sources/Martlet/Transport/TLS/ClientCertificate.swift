@@ -60,7 +60,6 @@ extension TLSSettings {
       ClientCertificate(form: .pkcs12(.pkcs12(in: data)), password: password)
     }
 
-    /// Whether one of its files could not be read for a reason that passes.
     var isUnread: Bool {
       switch form {
       case .pem(let certificate, let key): certificate.isUnread || key.isUnread
@@ -68,7 +67,6 @@ extension TLSSettings {
       }
     }
 
-    /// The same, with files that are unread read again.
     var reread: ClientCertificate {
       switch form {
       case .pem(let certificate, let key):
@@ -77,7 +75,6 @@ extension TLSSettings {
       }
     }
 
-    /// What is wrong with it.
     var problem: InvalidInput? {
       if let password, password.utf8.contains(0) {
         return InvalidInput("the password of the client certificate has a zero octet")

@@ -113,7 +113,6 @@ public struct TLSSettings: Sendable, Hashable {
 
   // MARK: Checks
 
-  /// What is wrong with it.
   var problem: InvalidInput? {
     if let problem = trust.material?.problem { return problem }
     if let pins {
@@ -129,7 +128,6 @@ public struct TLSSettings: Sendable, Hashable {
   /// Whether a file could not be read for a reason that passes: no descriptor or no memory was left.
   var isUnread: Bool { trust.material?.isUnread == true || clientCertificate?.isUnread == true }
 
-  /// The same, with files that are unread read again.
   var reread: TLSSettings {
     var settings = self
     switch trust {

@@ -12,13 +12,10 @@
       return ProcessInfo.processInfo.environment.contains { names.contains($0.key.lowercased()) && !$0.value.isEmpty }
     }()
 
-    /// Whether a request to a port is, or may be, connected.
+    /// Whether a request to a port is, or may be, connected; `false` only if it is not.
     ///
-    /// - Parameters:
-    ///   - port: The port of the server.
-    ///   - waiting: The number of requests to that port that have no response yet: while there are more of them than
-    ///     half-open connections, some are connected, and it is not known which.
-    /// - Returns: `false` only if it is not connected.
+    /// While more requests are `waiting` for a response from that port than there are half-open connections, some are
+    /// connected, and it is not known which.
     static func isConnected(to port: Int, waiting: Int) -> Bool {
       guard !hasProxy else { return true }
       let own = ownSockets()

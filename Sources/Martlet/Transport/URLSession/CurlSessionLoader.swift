@@ -26,12 +26,8 @@
 
     /// Makes a loader without a session; the first request that lasts opens it.
     ///
-    /// - Parameters:
-    ///   - settings: The client's.
-    ///   - requiresEngine: Whether the system's loader is not to be used in any case.
-    ///   - tasks: The session.
-    ///   - problem: Why libcurl cannot be used.
-    ///   - notice: What says so.
+    /// `requiresEngine` says whether the system's loader is not to be used in any case; `notice` says why libcurl
+    /// cannot be.
     init(
       _ settings: TransportSettings, requiresEngine: Bool = false, tasks: CurlSessionTasks = CurlSessionTasks(),
       problem: @escaping @Sendable () -> String? = { CurlLibrary.problem }, notice: Notice = .systemLoader

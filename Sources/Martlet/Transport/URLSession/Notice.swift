@@ -10,9 +10,6 @@
     private let isSaid = Atomic(false)
     private let write: @Sendable (String) -> Void
 
-    /// Makes a notice that was not said yet.
-    ///
-    /// - Parameter write: Where a line goes; to standard error by default.
     init(_ write: @escaping @Sendable (String) -> Void = Notice.writeToStandardError) { self.write = write }
 
     /// Says it, unless that was done before.

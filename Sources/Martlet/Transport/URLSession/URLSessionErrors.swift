@@ -8,7 +8,6 @@ import Foundation
 ///
 /// On Linux most of them have the code -1, and only libcurl's text tells them apart.
 enum URLSessionErrors {
-  /// The meaning of codes that have one.
   private static let codes: [URLError.Code: HTTPError.Kind] = [
     .cannotConnectToHost: .cannotConnect, .cannotFindHost: .cannotConnect, .dnsLookupFailed: .cannotConnect,
     .notConnectedToInternet: .cannotConnect, .internationalRoamingOff: .cannotConnect, .dataNotAllowed: .cannotConnect,
@@ -42,15 +41,10 @@ enum URLSessionErrors {
     ("timed out", .timedOut), ("Timeout was reached", .timedOut),
   ]
 
-  /// The error for a task that failed.
+  /// The error for a task that failed with what the session reported.
   ///
-  /// - Parameters:
-  ///   - error: What the session reported.
-  ///   - phase: How far the exchange had come, as far as known.
-  ///   - hasHead: Whether the head of the response was handed over.
-  ///   - hasMoved: Whether anything of a response had come.
-  ///   - upload: What was wrong with the request body.
-  /// - Returns: The error to throw.
+  /// `phase` is as far as known. `hasHead` says whether the head of the response was handed over, `hasMoved` whether
+  /// anything of a response had come, and `upload` what was wrong with the request body.
   static func map(
     _ error: any Error, phase: HTTPError.Phase, hasHead: Bool, hasMoved: Bool, upload: UploadSource.Problem?
   ) -> HTTPError {

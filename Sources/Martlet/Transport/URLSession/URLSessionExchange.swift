@@ -90,9 +90,7 @@ final class URLSessionExchange: BodyStream.Source {
 
   func readerHasLeft() { cancel() }
 
-  /// Goes to the last stage.
-  ///
-  /// - Returns: The stage before, or `nil` if the end had come already.
+  /// Goes to the last stage; returns the stage before, or `nil` if the end had come already.
   private func end(cancelling: Bool = false) -> Stage? {
     let (stage, token): (Stage?, Int?) = state.withLock { state in
       if case .ended = state.stage { return (nil, nil) }

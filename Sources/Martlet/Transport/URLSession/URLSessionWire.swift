@@ -25,12 +25,9 @@ struct URLSessionWire: Sendable {
     #endif
   }
 
-  /// Checks that a session can send it.
+  /// Checks that a session can send it; throws ``HTTPError/Kind/unsupported``, or what is wrong with the body.
   ///
-  /// - Parameters:
-  ///   - request: The request.
-  ///   - isIdempotent: What the options of the call say of it, if anything.
-  /// - Throws: ``HTTPError/Kind/unsupported``, or what is wrong with the body.
+  /// `isIdempotent` is what the options of the call say of it, if anything.
   init(_ request: HTTPRequest, isIdempotent: Bool? = nil) throws {
     do {
       let target = try request.target.resolve(against: nil, adding: request.query)

@@ -1,0 +1,43 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Testing
+
+/// The article about deployment.
+extension SamplesTests {
+  private func check(_ client: HTTPClient) throws {
+    let facts = client.diagnostics
+    print(facts)
+    if let problem = facts.engineProblem {
+      throw HTTPError(.unsupported, "this image has no usable libcurl: \(problem)")
+    }
+  }
+
+  @Test func `checks what sends requests`() throws {
+    let client = HTTPClient { $0.transport = StubTransport { _ in .text("x") } }
+
+    try check(client)
+
+    #expect(client.diagnostics.loader == HTTPClient.Diagnostics.Loader.other("StubTransport"))
+  }
+
+  @Test func `requires the engine`() {
+    let client = HTTPClient { $0.transport = .urlSession(loader: .engine) }
+
+    #expect(client.configuration.transport is URLSessionTransport)
+  }
+
+  @Test func `adds an authority`() async throws {
+    let client = HTTPClient { $0.tls = .system(adding: URL(filePath: "/run/secrets/internal-ca.pem")) }
+
+    // It is not there.
+    let error = await #expect(throws: HTTPError.self) { try await client.get("https://localhost:1/") }
+    #expect(error?.kind == .invalidRequest)
+  }
+
+  @Test func `takes the proxy of the environment`() {
+    let client = HTTPClient { $0.proxy = .environment }
+
+    #expect("\(client.configuration.proxy)" == "environment")
+  }
+}
