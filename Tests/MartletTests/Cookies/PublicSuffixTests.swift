@@ -9,7 +9,8 @@ import Testing
   private static func text(_ name: String) throws -> String {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
     return try String(
-      contentsOf: folder.appending(path: "../../../Sources/Martlet/Cookies/PublicSuffix/\(name)").standardizedFileURL, encoding: .utf8)
+      contentsOf: folder.appending(path: "../../../Sources/Martlet/Cookies/PublicSuffix/\(name)").standardizedFileURL,
+      encoding: .utf8)
   }
 
   private static func host(_ name: String) throws -> String { try URLHost.parse(Array(name.utf8)[...]) }
