@@ -16,6 +16,20 @@ let settings: [SwiftSetting] =
 // The engine compiles everywhere, and is part of what is for Linux.
 let withEngine: [Target.Dependency] = [.target(name: "CurlEngine", condition: .when(platforms: [.linux]))]
 
+// Programs that were written from the articles alone; built as in a package of anybody's, with nothing set.
+let programs = [
+  "BigUpload", "Blocks", "ChatStream", "FetchTool", "FiftyDownloads", "Gateway", "GitHubPages", "GraphQL",
+  "OAuthClient",
+  "RecordedTests", "S3List", "SearchAsYouType",
+]
+let firstHour: [Target] =
+  programs.map { .executableTarget(name: $0, dependencies: ["Martlet"], path: "Examples/FirstHour/\($0)") }
+  + ["RecordedTests", "SearchAsYouType"].map {
+    .testTarget(
+      name: "\($0)Tests", dependencies: [.target(name: $0), "Martlet", "MartletTesting"],
+      path: "Examples/FirstHour/\($0)Tests")
+  }
+
 let package = Package(
   name: "Martlet",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -73,5 +87,5 @@ let package = Package(
         "S3", "Courier", "TestSupport",
       ] + withEngine,
       swiftSettings: settings),
-  ]
+  ] + firstHour
 )

@@ -45,8 +45,8 @@ package final class BodySpool: Sendable {
     return nil
   }
 
-  /// Reads the body into a file, unless that was done.
-  package func fill() async throws {
+  /// Reads the body into a file, unless that was done; values in it become JSON by `encoder`.
+  func fill(_ encoder: JSONEncoder = .standard) async throws {
     while true {
       let turn = OneShot<Void>()
       let (isMine, isFull): (Bool, Bool) = state.withLock {
@@ -66,7 +66,7 @@ package final class BodySpool: Sendable {
         continue
       }
       do {
-        let (file, size) = try await read()
+        let (file, size) = try await read(encoder)
         settle(.full(file, size: size))
       } catch {
         settle(.empty)
@@ -84,9 +84,9 @@ package final class BodySpool: Sendable {
     for turn in waiting { turn.resolve(.success(())) }
   }
 
-  private func read() async throws -> (BodyFile, Int64) {
+  private func read(_ encoder: JSONEncoder) async throws -> (BodyFile, Int64) {
     let plan: BodyPlan
-    do { plan = try BodyPlan(content) } catch { throw HTTPRequest.error(error, of: nil) }
+    do { plan = try BodyPlan(content.encoded(encoder)) } catch { throw HTTPRequest.error(error, of: nil) }
     if let length = plan.length, length > limit { throw tooLarge }
     let folder = folder
     let file = try await onFileQueue { () throws(HTTPError) in try Self.makeFile(in: folder) }

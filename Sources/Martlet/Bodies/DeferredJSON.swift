@@ -7,10 +7,16 @@ package struct DeferredJSON: Sendable {
   init(_ value: any Encodable & Sendable) { self.value = value }
 
   /// The bytes, or what is wrong with the value.
-  func content(_ encoder: JSONEncoder) -> HTTPBody.Content { HTTPBody.Content.json(value, encoder) }
+  func content(_ encoder: JSONEncoder) -> HTTPBody.Content {
+    guard value is JSONValue else { return HTTPBody.Content.json(value, encoder) }
+    // Its names are those of the document already.
+    let literal = JSONEncoder()
+    literal.outputFormatting = encoder.outputFormatting
+    return HTTPBody.Content.json(value, literal)
+  }
 
   /// The same where no client has a say.
-  var plain: HTTPBody.Content { content(JSONEncoder()) }
+  var plain: HTTPBody.Content { content(.standard) }
 }
 
 extension HTTPBody.Content: Hashable {
@@ -64,7 +70,7 @@ extension HTTPBody.Content {
   }
 
   /// The same with its values encoded.
-  fileprivate func encoded(_ encoder: JSONEncoder) -> HTTPBody.Content {
+  func encoded(_ encoder: JSONEncoder) -> HTTPBody.Content {
     switch self {
     case .json(let value): value.content(encoder)
     case .pieces(let pieces): .pieces(pieces.map { $0.encoded(encoder) })
@@ -85,6 +91,13 @@ extension HTTPRequest {
 }
 
 extension JSONEncoder {
+  /// What a client has unless it is given another one: equal values have equal bytes, whatever the order of a dictionary.
+  static var standard: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    return encoder
+  }
+
   /// An encoder of its own with the same strategies; a subclass stays as it is.
   func copy() -> JSONEncoder {
     guard type(of: self) == JSONEncoder.self else { return self }

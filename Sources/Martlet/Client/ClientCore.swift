@@ -49,7 +49,7 @@ package final class ClientCore: Sendable {
     let previous = settings
     var configuration = previous.configuration.unshared
     change(&configuration)
-    let next = ClientSettings(configuration, reusing: previous)
+    let next = ClientSettings(configuration.unshared, reusing: previous)
     state.withLock { $0.settings = next }
   }
 
@@ -88,7 +88,6 @@ package final class ClientCore: Sendable {
     let id = ClientCore.nextID()
     var asked = asked
     if let name = settings.configuration.requestIDHeader { asked.headers[name] = "\(id)" }
-    asked.encodeBody(with: settings.configuration.encoder)
     let (request, host, credential) = try RequestGate.admit(
       asked, settings: settings, options: resolved, credential: options.credential)
     let call = Call(

@@ -155,9 +155,10 @@ extension HTTPClient {
     /// }
     /// ```
     ///
-    /// Each client has its own, with the strategies of ``default`` at first. Change it here, or in
+    /// By default keys are sorted (`.sortedKeys`), so that equal values have equal bytes. Each client has its own, with
+    /// the strategies of ``default`` at first. Change it here, or in
     /// ``HTTPClient/update(_:)``: not the one that ``HTTPClient/configuration`` returns, which requests are using.
-    public var encoder = JSONEncoder()
+    public var encoder = JSONEncoder.standard
 
     /// The decoder of JSON responses, server-sent events and JSON Lines, and of endpoints that have none of their own.
     ///

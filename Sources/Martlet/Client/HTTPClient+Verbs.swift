@@ -130,7 +130,7 @@ extension HTTPClient {
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await send(.get(target, query: query, headers: headers), options: options).json(type)
+    try await core.own(.get(target, query: query, headers: headers), options, type)
   }
 
   /// Sends a `DELETE` request and decodes the JSON of the response on the caller's actor, as `get` does.
@@ -138,7 +138,7 @@ extension HTTPClient {
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await send(.delete(target, query: query, headers: headers), options: options).json(type)
+    try await core.own(.delete(target, query: query, headers: headers), options, type)
   }
 
   /// Sends a `POST` request and decodes the JSON of the response on the caller's actor, as `get` does.
@@ -146,7 +146,7 @@ extension HTTPClient {
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await send(.post(target, query: query, headers: headers, body: body), options: options).json(type)
+    try await core.own(.post(target, query: query, headers: headers, body: body), options, type)
   }
 
   /// Sends a `PUT` request and decodes the JSON of the response on the caller's actor, as `get` does.
@@ -154,7 +154,7 @@ extension HTTPClient {
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await send(.put(target, query: query, headers: headers, body: body), options: options).json(type)
+    try await core.own(.put(target, query: query, headers: headers, body: body), options, type)
   }
 
   /// Sends a `PATCH` request and decodes the JSON of the response on the caller's actor, as `get` does.
@@ -162,11 +162,20 @@ extension HTTPClient {
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
   ) async throws -> T {
-    try await send(.patch(target, query: query, headers: headers, body: body), options: options).json(type)
+    try await core.own(.patch(target, query: query, headers: headers, body: body), options, type)
   }
 }
 
 extension ClientCore {
+  /// Sends a request and decodes its JSON on the caller's actor.
+  nonisolated(nonsending) func own<T: Decodable>(
+    _ request: HTTPRequest, _ options: RequestOptions, _ type: T.Type
+  ) async throws -> T {
+    try Task.checkCancellation()
+    let (response, call) = try await send(request, options: options) { response, call in (response, call) }
+    do { return try response.json(type) } catch { throw call.complete(error) }
+  }
+
   /// Sends a request and decodes its JSON where it was received, not on the caller's actor.
   @concurrent func json<T: Decodable & Sendable>(
     _ request: HTTPRequest, _ options: RequestOptions, _ type: T.Type

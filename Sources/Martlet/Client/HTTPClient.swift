@@ -26,7 +26,8 @@ public actor HTTPClient {
     var configuration = Configuration.default
     // The global default's transport is a description; each client has its own sessions.
     configure(&configuration)
-    self.init(ClientCore(ClientSettings(configuration)))
+    // Coders are objects: those of a configuration that was assigned are not this client's.
+    self.init(ClientCore(ClientSettings(configuration.unshared)))
   }
 
   private init(_ core: ClientCore) {
@@ -57,7 +58,7 @@ public actor HTTPClient {
     let settings = core.settings
     var configuration = settings.configuration.unshared
     change(&configuration)
-    return HTTPClient(ClientCore(ClientSettings(configuration, reusing: settings), budget: core.budget))
+    return HTTPClient(ClientCore(ClientSettings(configuration.unshared, reusing: settings), budget: core.budget))
   }
 
   // MARK: Sending

@@ -225,7 +225,9 @@ final class ResolvedOptions: Sendable {
     } else if let lifetime = cacheFor, lifetime < .zero {
       problem = InvalidInput("cacheFor is \(lifetime)")
     } else {
-      problem = (cache.problem ?? retry.problem ?? redirects.problem ?? cookies.problem).map { InvalidInput($0) }
+      problem = (httpVersion.problem ?? cache.problem ?? retry.problem ?? redirects.problem ?? cookies.problem).map {
+        InvalidInput($0)
+      }
     }
   }
 }

@@ -30,7 +30,9 @@ extension OutboxCore {
   @concurrent func submit(_ asked: HTTPRequest, key: String?) async throws -> UUID {
     let id = UUID()
     var asked = asked
-    asked.encodeBody(with: client.settings.configuration.encoder)
+    let encoder = client.settings.configuration.encoder
+    asked.encodeBody(with: encoder)
+    for spool in asked.body?.content.emptySpools ?? [] { try await spool.fill(encoder) }
     if !asked.headers.contains("Idempotency-Key") { asked.headers["Idempotency-Key"] = "\"\(id.uuidString)\"" }
     let (request, url) = try check(asked)
     var headers = asked.headers

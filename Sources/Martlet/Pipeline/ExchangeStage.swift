@@ -31,11 +31,7 @@ struct ExchangeStage: Stage {
   ) throws -> (HTTPRequest, RequestContext, ExchangeLifetime) {
     let call = context.call
     // Our own stages send on what passed the gate; only middleware can have put in something else.
-    var request = request
-    if !call.settings.isAbortAware {
-      request.encodeBody(with: call.settings.configuration.encoder)
-      request = try RequestGate.checkAgain(request, settings: call.settings)
-    }
+    let request = call.settings.isAbortAware ? request : try RequestGate.checkAgain(request, settings: call.settings)
     var context = context
     let control = ExchangeControl(call: call)
     context.exchange = control
@@ -63,7 +59,8 @@ struct ExchangeStage: Stage {
   /// Writes what has to be in a file before it can be sent.
   @inline(never) private func fill(_ request: HTTPRequest, _ control: ExchangeControl) async throws {
     guard let spools = request.body?.content.emptySpools, !spools.isEmpty else { return }
-    try await withAbort(control.abortSource) { for spool in spools { try await spool.fill() } }
+    let encoder = control.call.settings.configuration.encoder
+    try await withAbort(control.abortSource) { for spool in spools { try await spool.fill(encoder) } }
   }
 
   @inline(never) private func sendWithAbort(

@@ -30,7 +30,10 @@ public struct MiddlewareNext: Sendable {
   /// - Returns: The response, with its head and a body that is still to come.
   /// - Throws: ``HTTPError``, or what a middleware further down throws.
   public func callAsFunction(_ request: HTTPRequest) async throws -> StreamedResponse {
-    try await stages(request, context)
+    var request = request
+    // Once for all that comes after it: redirects, attempts, answers to a 401.
+    request.encodeBody(with: context.call.settings.configuration.encoder)
+    return try await stages(request, context)
   }
 }
 

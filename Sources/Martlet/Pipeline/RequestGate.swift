@@ -32,6 +32,7 @@ enum RequestGate {
       try Referrer.clean(&headers, for: url)
       if let type = asked.body?.contentType, !headers.contains("Content-Type") { headers["Content-Type"] = type }
       var request = HTTPRequest(asked.method, RequestTarget(url), headers: headers, body: asked.body)
+      request.encodeBody(with: settings.configuration.encoder)
       try check(request, url, settings)
       try request.announceCoding()
       return (request, url.host, credential.map { CallCredential(credential: $0, origin: url.origin) })
@@ -46,6 +47,7 @@ enum RequestGate {
   static func checkAgain(_ request: HTTPRequest, settings: ClientSettings) throws -> HTTPRequest {
     do {
       var request = request
+      request.encodeBody(with: settings.configuration.encoder)
       let url = try request.target.resolve(against: settings.configuration.baseURL, adding: request.query)
       request.target = RequestTarget(url)
       request.query = [:]

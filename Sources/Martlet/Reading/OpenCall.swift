@@ -15,36 +15,44 @@ final class OpenCall: Sendable {
   deinit { call.abort(CancellationError()) }
 
   private enum Reader: Sendable {
-    case resting(ResponseBody.AsyncIterator)
+    /// Perhaps with a piece that was read already.
+    case resting(ResponseBody.AsyncIterator, Data?)
     case reading, ended
+    case failed(any Error)
   }
 
   /// The response with a body that keeps the call alive.
   func living() async throws -> StreamedResponse {
     var body = response.body.makeAsyncIterator()
+    var first: Data?
     // What is there already, or never comes, needs no call.
     if response.body.immediate != nil {
       try await succeed()
       return response
-    } else if response.isWithoutBody, try await next(&body) == nil {
-      return response
+    } else if response.isWithoutBody {
+      first = try await next(&body)
+      if first == nil { return response }
     }
+    let state = Locked(Reader.resting(body, first))
     var living = response
-    let state = Locked(Reader.resting(body))
-    living.body = ResponseBody { [self] in
+    living.body = response.body.replaced { [self] in
       let reader = state.withLock { reader in
         defer { if case .resting = reader { reader = .reading } }
         return reader
       }
       switch reader {
       case .ended: return nil
+      case .failed(let error): throw error
       case .reading: throw HTTPError(.unsupported, "the body is being read already: it has one reader at a time")
-      case .resting(var body):
-        var rest = Reader.ended
-        defer { state.withLock { [rest] in $0 = rest } }
-        let piece = try await next(&body)
-        if piece != nil { rest = .resting(body) }
-        return piece
+      case .resting(var body, let first):
+        do {
+          let piece = if let first { Optional(first) } else { try await next(&body) }
+          state.withLock { [body] in $0 = piece == nil ? .ended : .resting(body, nil) }
+          return piece
+        } catch {
+          state.withLock { $0 = .failed(error) }
+          throw error
+        }
       }
     }
     return living

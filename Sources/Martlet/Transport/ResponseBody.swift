@@ -160,6 +160,13 @@ public struct ResponseBody: AsyncSequence, Sendable {
     return copy
   }
 
+  /// A body of the same announced length whose pieces come from a closure, which has the right to end the exchange.
+  func replaced(by next: @escaping @Sendable () async throws -> Data?) -> ResponseBody {
+    var copy = ResponseBody(next: next)
+    copy.announced = announced
+    return copy
+  }
+
   /// The same body, of which a watcher hears as far as it is read, and no further.
   func watched(by watch: BodyWatch) -> ResponseBody {
     if let data = immediate {

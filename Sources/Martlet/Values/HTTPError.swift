@@ -96,7 +96,8 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     self.message = message
     self.phase = phase
     self.underlying = underlying
-    mayHaveReachedServer = ![.cannotConnect, .invalidRequest, .file, .refusedByGuard].contains(kind)
+    mayHaveReachedServer = ![.cannotConnect, .invalidRequest, .file, .downloadInProgress, .refusedByGuard].contains(
+      kind)
     mayBeStaleConnection = kind == .connectionLost
   }
 

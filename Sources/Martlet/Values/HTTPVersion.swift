@@ -6,8 +6,8 @@ public struct HTTPVersion: Sendable, Hashable, CustomStringConvertible {
 
   /// Creates a version.
   ///
-  /// - Parameter description: Its name, such as `3`. A request with a version that is none of the static ones fails with
-  ///   ``HTTPError/Kind/unsupported``.
+  /// - Parameter description: Its name, such as `3`. A request can be sent with the static versions only; with others it
+  ///   fails with ``HTTPError/Kind/invalidRequest``.
   public init(_ description: String) { self.description = description }
 
   /// HTTP/2 where the server offers it in the TLS handshake (RFC 7301), else HTTP/1.1; the default.
@@ -27,4 +27,11 @@ public struct HTTPVersion: Sendable, Hashable, CustomStringConvertible {
   /// with libcurl 7.88 each has one.
   /// Through an HTTP proxy without TLS they fail with ``HTTPError/Kind/unsupported``.
   public static let http2PriorKnowledge = HTTPVersion("2-prior-knowledge")
+
+  /// Why no request can be sent with it, if that is so.
+  var problem: String? {
+    let known: [HTTPVersion] = [.automatic, .http1_0, .http1_1, .http2, .http2PriorKnowledge]
+    return known.contains(self)
+      ? nil : "no request can be sent with HTTP version '\(InvalidInput.printable(description))'"
+  }
 }

@@ -220,7 +220,11 @@ extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
 extension HTTPBody {
   /// A JSON value written as a literal, such as `.json(["name": "Ada", "age": 36])`.
   ///
+  /// Of the client's encoder only `outputFormatting` is used: the names are those of the document already.
+  ///
   /// - Parameter value: The value; if it cannot be encoded, sending throws ``HTTPError/Kind/invalidRequest``.
   /// - Returns: The body.
-  public static func json(_ value: JSONValue) -> HTTPBody { json(value, encoder: JSONEncoder()) }
+  public static func json(_ value: JSONValue) -> HTTPBody {
+    HTTPBody(.json(DeferredJSON(value)), contentType: "application/json")
+  }
 }

@@ -147,8 +147,34 @@
       let error = await #expect(throws: HTTPError.self) { try await response.collect(upTo: 100) }
 
       #expect(error?.kind == .connectionLost && error?.method == .get && error?.elapsed != nil)
+      // Nobody takes the part for the whole, however often it is read.
+      await #expect(throws: HTTPError.self) { try await response.text }
       await client.waitUntilEmpty()
       #expect(client.activity.current.totals.failed == 1)
+    }
+
+    @Test(arguments: Lane.engines) func `a body that is announced as too long throws at once`(
+      lane: Lane
+    ) async throws {
+      let server = try MockServer(.steps([.text("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nabc"), .hang]))
+      defer { server.stop() }
+      let response = try await lane.client().stream("\(raw: server.url)/")
+
+      let error = await #expect(throws: HTTPError.self) { try await response.collect(upTo: 100) }
+
+      #expect(error?.kind == .bodyTooLarge)
+    }
+
+    @Test func `a version that nobody can send is refused before anything is sent`() async throws {
+      let server = try MockServer(.ok())
+      defer { server.stop() }
+      for lane in Lane.engines {
+        let error = await #expect(throws: HTTPError.self) {
+          try await lane.client().get("\(raw: server.url)/", options: .httpVersion(HTTPVersion("3")))
+        }
+        #expect(error?.kind == .invalidRequest)
+      }
+      #expect(server.connectionCount == 0)
     }
 
     @Test(arguments: Lane.engines) func `a status that is not accepted throws, and nothing is held`(

@@ -63,7 +63,7 @@
         let file = folder.url.appending(path: "a")
         let first = client.startDownload(.get(RequestTarget(server.url("/hang"))), to: file)
         defer { first.cancel() }
-        await server.waitForRequests(1)
+        _ = await server.waitForRequests(1)
         try await client.download(.get(RequestTarget(server.url)), to: file)
       },
       Cause(kind: .queue) { client, server in

@@ -217,6 +217,18 @@ import Testing
     #expect(ResolvedOptions(merged).retry.maximumAttempts == 2)
   }
 
+  @Test func `a limit that is not given is inherited: that of streams stays away`() {
+    let policy = TimeoutPolicy(connect: .seconds(5), idle: nil)
+    #expect(policy.connect == .seconds(5) && policy.idle == nil && policy.total == .seconds(120))
+    #expect(!policy.totalLimit.isSet && !policy.firstByteLimit.isSet && policy.idleLimit.isSet)
+    let client = HTTPClient { $0.timeout = policy }
+    #expect(client.core.unbounded(RequestOptions()).timeout.total == nil)
+    let limited = HTTPClient { $0.timeout = TimeoutPolicy(total: .seconds(9)) }
+    #expect(
+      ResolvedOptions(limited.core.unbounded(RequestOptions()).over(limited.configuration.options)).timeouts.total
+        == .seconds(9))
+  }
+
   @Test func `a limit that is set can be read, and the others are inherited`() {
     #expect(RequestOptions().timeout == TimeoutPolicy())
     let one = RequestOptions.timeout(.seconds(1))

@@ -80,6 +80,85 @@ import Testing
     #expect(try await client.post("/", body: .json(ada)).text.contains("first_name"))
   }
 
+  private struct Wide: Codable, Equatable, Sendable {
+    var firstName = "Ada"
+    var b = 2
+    var c = [3: "x", 4: "y"]
+    var d = true
+  }
+
+  private static func snakes(_ transport: any Transport) -> HTTPClient {
+    HTTPClient {
+      $0.transport = transport
+      $0.encoder.keyEncodingStrategy = .convertToSnakeCase
+    }
+  }
+
+  @Test func `a value with many members is equal to itself, and to what is sent of it`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    for _ in 1...20 {
+      let body = HTTPBody.json(Wide())
+      #expect(body == body && body == .json(Wide()) && Set([body, .json(Wide())]).count == 1)
+      try await Self.client(transport).post("http://example.test/", body: body)
+      #expect(transport.requests.last?.body == body)
+    }
+  }
+
+  @Test func `a literal keeps its names, and has the order that the client wants`() async throws {
+    let transport = StubTransport { request in .json(String(decoding: try await request.bodyData(), as: UTF8.self)) }
+    let client = Self.snakes(transport)
+    client.configuration.encoder.outputFormatting = []
+    await client.update { $0.encoder.outputFormatting = .sortedKeys }
+
+    let text = try await client.post("http://example.test/", body: .json(["oneName": 1, "aName": "x"])).text
+
+    #expect(text == #"{"aName":"x","oneName":1}"#)
+  }
+
+  @Test func `the client's encoder is used on detours: spools, redirects, middleware, commands`() async throws {
+    struct Setting: Middleware {
+      func intercept(
+        _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
+      ) async throws -> StreamedResponse {
+        var request = request
+        request.body = .json(Wide())
+        return try await next(request)
+      }
+    }
+    let transport = StubTransport { request in
+      request.url?.path == "/old"
+        ? .redirect(to: "/new") : .text(String(decoding: try await request.bodyData(), as: UTF8.self))
+    }
+    let client = Self.snakes(transport)
+    let stream = HTTPBody.stream(AsyncStream<Data> { $0.finish() })
+    let spooled = HTTPBody.concatenating([.json(Wide()), stream]).spooled()
+
+    #expect(try await client.post("http://example.test/", body: spooled).text.contains("first_name"))
+    let replacing = RequestOptions.redirects(
+      .ask { _ in .replace(.post("http://example.test/x", body: .json(Wide()))) })
+    #expect(try await client.get("http://example.test/old", options: replacing).text.contains("first_name"))
+    let setting = client.derived { $0.middleware = [Setting()] }
+    #expect(try await setting.post("http://example.test/").text.contains("first_name"))
+    let last = client.derived { $0.attemptMiddleware = [Setting()] }
+    #expect(try await last.post("http://example.test/").text.contains("first_name"))
+    let command = try client.curlCommand(for: .post("http://example.test/", body: .json(Wide())))
+    #expect(command.contains("first_name") && !command.contains("firstName"))
+  }
+
+  @Test func `two clients with one configuration have coders of their own`() async throws {
+    let transport = StubTransport { request in .text(String(decoding: try await request.bodyData(), as: UTF8.self)) }
+    var base = HTTPClient.Configuration()
+    base.transport = transport
+    let one = HTTPClient { [base] in $0 = base }
+    let other = HTTPClient { [base] in
+      $0 = base
+      $0.encoder.keyEncodingStrategy = .convertToSnakeCase
+    }
+
+    #expect(try await one.post("http://example.test/", body: .json(Wide())).text.contains("firstName"))
+    #expect(try await other.post("http://example.test/", body: .json(Wide())).text.contains("first_name"))
+  }
+
   @Test func `bodies are values`() {
     #expect(HTTPBody.json([1]) == .data(Data("[1]".utf8), contentType: "application/json"))
     #expect(HTTPBody.json([1]) != .json([2]) && HTTPBody.json([1]).length == nil)

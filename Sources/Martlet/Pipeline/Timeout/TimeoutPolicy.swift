@@ -65,21 +65,25 @@ public struct TimeoutPolicy: Sendable, Hashable {
   /// Limits that are all inherited.
   public init() {}
 
-  /// Sets all four limits.
+  /// What stands for an argument that is not given.
+  @usableFromInline static let notGiven = Duration(secondsComponent: .min, attosecondsComponent: 0)
+
+  /// Sets the limits that are given; the others are inherited.
   ///
   /// - Parameters:
-  ///   - connect: Until connected.
-  ///   - idle: The longest silence.
-  ///   - firstByte: Until the head of the response.
-  ///   - total: For the whole call.
+  ///   - connect: Until connected; `nil` for no limit.
+  ///   - idle: The longest silence; `nil` for no limit.
+  ///   - firstByte: Until the head of the response; `nil` leaves that wait to `idle`.
+  ///   - total: For the whole call; `nil` for no limit.
   public init(
-    connect: Duration? = .seconds(10), idle: Duration? = .seconds(30), firstByte: Duration? = nil,
-    total: Duration? = .seconds(120)
+    connect: Duration? = TimeoutPolicy.notGiven, idle: Duration? = TimeoutPolicy.notGiven,
+    firstByte: Duration? = TimeoutPolicy.notGiven, total: Duration? = TimeoutPolicy.notGiven
   ) {
-    self.connect = connect
-    self.idle = idle
-    self.firstByte = firstByte
-    self.total = total
+    func limit(_ value: Duration?) -> Limit { value == TimeoutPolicy.notGiven ? .inherited : .set(value) }
+    connectLimit = limit(connect)
+    idleLimit = limit(idle)
+    firstByteLimit = limit(firstByte)
+    totalLimit = limit(total)
   }
 
   /// No limits.

@@ -1,0 +1,79 @@
+// Blocks URL [SECONDS]
+// Code with callbacks in place of await. What takes longer than SECONDS (10) is cancelled.
+import Foundation
+import Martlet
+
+@MainActor
+final class PageLoader {
+  enum Outcome {
+    case loaded(HTTPResponse)
+    case failed(HTTPError)
+    case cancelled
+  }
+
+  private(set) var isLoading = false
+  private let client: HTTPClient
+  private var handle: RequestHandle<HTTPResponse>?
+  private var completion: ((Outcome) -> Void)?
+
+  init(client: HTTPClient) {
+    self.client = client
+  }
+
+  func load(_ url: URL, completion: @escaping (Outcome) -> Void) {
+    cancel()
+    self.completion = completion
+    handle = client.get(
+      RequestTarget(url),
+      onStart: { self.isLoading = true },
+      onSuccess: { response in self.finish(.loaded(response)) },
+      onError: { error in self.finish(.failed(error)) })
+  }
+
+  /// After this none of the blocks above is called, so the completion is called here.
+  func cancel() {
+    guard let handle else { return }
+    handle.cancel()
+    finish(.cancelled)
+  }
+
+  private func finish(_ outcome: Outcome) {
+    isLoading = false
+    handle = nil
+    let completion = completion
+    self.completion = nil
+    completion?(outcome)
+  }
+}
+
+@main enum Blocks {
+  @MainActor static func main() async throws {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    guard let first = arguments.first, let url = URL(string: first) else {
+      print("usage: Blocks URL [SECONDS]")
+      exit(64)
+    }
+    let seconds = arguments.dropFirst().first.flatMap { Double($0) } ?? 10
+    let loader = PageLoader(client: HTTPClient { $0.retry = .backoff(attempts: 3) })
+
+    // The only await is that of the program, which has to stay alive until the block was called.
+    let outcome: PageLoader.Outcome = await withCheckedContinuation { continuation in
+      loader.load(url) { outcome in continuation.resume(returning: outcome) }
+      Task {
+        try await Task.sleep(for: .seconds(seconds))
+        loader.cancel()
+      }
+    }
+    switch outcome {
+    case .loaded(let response):
+      print(response.status, response.headers["Content-Type"] ?? "no type", response.body.count)
+      print(response.text.prefix(500))
+    case .failed(let error):
+      print(error.isConnectivity ? "no connection: \(error)" : "failed: \(error)")
+      exit(1)
+    case .cancelled:
+      print("cancelled after \(seconds) s")
+      exit(1)
+    }
+  }
+}

@@ -1,0 +1,86 @@
+// GraphQL [COUNTRY-CODE]
+// A query with variables, typed data, and errors whose details have any shape.
+import Foundation
+import Martlet
+
+struct GraphQLAnswer<Value: Decodable & Sendable>: Decodable, Sendable {
+  var data: Value?
+  var errors: [GraphQLError]?
+}
+
+struct GraphQLError: Decodable, Sendable, Error, CustomStringConvertible {
+  var message: String
+  /// Names of fields and indexes of lists.
+  var path: [JSONValue]?
+  var extensions: JSONValue?
+
+  var description: String {
+    let place = (path ?? []).map { $0.string ?? $0.int.map { "\($0)" } ?? "?" }.joined(separator: ".")
+    let code = extensions?["code"].string
+    return message + (place.isEmpty ? "" : " at \(place)") + (code.map { " (\($0))" } ?? "")
+  }
+}
+
+struct GraphQLFailure: Error {
+  var errors: [GraphQLError]
+}
+
+struct GraphQLClient: Sendable {
+  var url: URL
+  var http: HTTPClient
+
+  /// Throws if there is no data; with data the errors are those of some of its fields.
+  func query<Value: Decodable & Sendable>(
+    _ query: String, variables: JSONValue, as type: Value.Type
+  ) async throws -> (data: Value, errors: [GraphQLError]) {
+    // A query changes nothing, so the POST may be sent again.
+    let response = try await http.post(
+      RequestTarget(url), body: .json(["query": .string(query), "variables": variables]),
+      options: .retry(.backoff(attempts: 3)).isIdempotent())
+    let answer = try response.json(GraphQLAnswer<Value>.self)
+    guard let data = answer.data else { throw GraphQLFailure(errors: answer.errors ?? []) }
+    return (data, answer.errors ?? [])
+  }
+}
+
+struct CountryData: Decodable, Sendable {
+  struct Country: Decodable, Sendable {
+    var name: String
+    var capital: String?
+    var languages: [Language]
+  }
+  struct Language: Decodable, Sendable { var name: String }
+  var country: Country?
+}
+
+@main enum GraphQL {
+  static func main() async throws {
+    let code = CommandLine.arguments.dropFirst().first ?? "CH"
+    let address = ProcessInfo.processInfo.environment["GRAPHQL_URL"] ?? "https://countries.trevorblades.com/"
+    guard let url = URL(string: address) else {
+      print("GRAPHQL_URL is not a URL")
+      exit(64)
+    }
+    let graph = GraphQLClient(url: url, http: HTTPClient { $0.headers["Accept"] = "application/json" })
+    do {
+      let (data, errors) = try await graph.query(
+        "query($code: ID!) { country(code: $code) { name capital languages { name } } }",
+        variables: ["code": .string(code)], as: CountryData.self)
+      for error in errors { print("warning: \(error)") }
+      guard let country = data.country else {
+        print("there is no country '\(code)'")
+        exit(1)
+      }
+      print(country.name, country.capital ?? "no capital", separator: "\t")
+      print(country.languages.map(\.name).joined(separator: ", "))
+    } catch let failure as GraphQLFailure {
+      for error in failure.errors { print("error: \(error)") }
+      exit(1)
+    } catch let error as HTTPError {
+      // Some servers answer 400 with the same JSON.
+      let answer = error.decoded(as: GraphQLAnswer<JSONValue>.self)
+      print(answer?.errors?.map(\.description).joined(separator: "\n") ?? error.description)
+      exit(1)
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// RecordedTests BASE-URL [TEXT]
+// An app's API client that is given its HTTP client, so that tests give it another one. Adds a note and prints all.
+import Foundation
+import Martlet
+
+struct Note: Codable, Sendable, Equatable {
+  var id: Int
+  var text: String
+}
+
+struct NewNote: Codable, Sendable {
+  var text: String
+  var tags: [String]
+}
+
+struct APIClient: Sendable {
+  private let client: HTTPClient
+
+  init(client: HTTPClient) {
+    self.client = client
+  }
+
+  func notes(tagged tag: String? = nil) async throws -> [Note] {
+    try await client.get("/notes", query: ["tag": tag], as: [Note].self)
+  }
+
+  /// `nil` if there is no such note.
+  func note(id: Int) async throws -> Note? {
+    do {
+      return try await client.get("/notes/\(id)", as: Note.self)
+    } catch let error as HTTPError where error.status == .notFound {
+      return nil
+    }
+  }
+
+  func add(_ note: NewNote) async throws -> Note {
+    try await client.post("/notes", body: .json(note), as: Note.self)
+  }
+
+  func delete(id: Int) async throws {
+    _ = try await client.delete("/notes/\(id)")
+  }
+}
+
+@main enum RecordedTests {
+  static func main() async throws {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    guard let first = arguments.first, let base = URL(string: first) else {
+      print("usage: RecordedTests BASE-URL [TEXT]")
+      exit(64)
+    }
+    let api = APIClient(
+      client: HTTPClient {
+        $0.baseURL = "\(base)"
+        $0.timeout.total = .seconds(20)
+        $0.retry = .backoff(attempts: 3)
+      })
+    do {
+      if arguments.count > 1 {
+        let note = try await api.add(NewNote(text: arguments[1], tags: ["command-line"]))
+        print("added", note.id)
+      }
+      for note in try await api.notes() { print(note.id, note.text, separator: "\t") }
+    } catch let error as HTTPError {
+      print(error.isTransient ? "try again later: \(error)" : "\(error)")
+      exit(1)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+// S3List BUCKET-URL [PREFIX]
+// Lists a bucket. Each attempt is signed by a middleware, with the token in S3_TOKEN.
+import Foundation
+import Martlet
+
+/// A simplified signature: a static token, and the time at which the request is sent.
+func signatureFields(token: String, at date: Date) -> [(name: String, value: String)] {
+  let time = date.ISO8601Format().replacing("-", with: "").replacing(":", with: "")
+  return [("X-Amz-Date", time), ("Authorization", "S3-Token \(token)")]
+}
+
+struct Signing: Middleware {
+  var bucket: URL
+  var token: String
+
+  func intercept(
+    _ request: HTTPRequest, context: RequestContext,
+    next: MiddlewareNext
+  ) async throws -> StreamedResponse {
+    // A redirect may lead to another server, which must not see the token.
+    guard let url = request.url, url.scheme == bucket.scheme, url.host() == bucket.host(), url.port == bucket.port
+    else { return try await next(request) }
+    var request = request
+    for field in signatureFields(token: token, at: Date()) { request.headers[field.name] = field.value }
+    return try await next(request)
+  }
+}
+
+@main enum S3List {
+  static func main() async throws {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    guard let first = arguments.first, let bucket = URL(string: first), bucket.host() != nil,
+      let token = ProcessInfo.processInfo.environment["S3_TOKEN"]
+    else {
+      fail("usage: S3_TOKEN=… S3List BUCKET-URL [PREFIX]", code: 64)
+    }
+    let prefix = arguments.dropFirst().first
+
+    let client = HTTPClient {
+      // Below the retries: a retry after a minute needs a new date.
+      $0.attemptMiddleware = [Signing(bucket: bucket, token: token)]
+      $0.retry = .backoff(attempts: 5)
+      $0.timeout = TimeoutPolicy(connect: .seconds(5), idle: .seconds(20), total: .seconds(120))
+      $0.cache = .off
+    }
+    do {
+      let response = try await client.get(
+        RequestTarget(bucket), query: ["list-type": 2, "max-keys": 1000, "prefix": prefix],
+        headers: ["Accept": "application/xml"])
+      print(response.text)
+      if response.text.contains("<IsTruncated>true</IsTruncated>") { note("there are more than 1,000 objects") }
+      if response.attempts.count > 1 { note("after \(response.attempts.count) attempts") }
+    } catch let error as HTTPError where error.status == .forbidden {
+      fail("the signature was refused\n\(error.response?.text ?? "")", code: 77)
+    } catch let error as HTTPError where error.status == .notFound {
+      fail("there is no such bucket", code: 1)
+    } catch let error as HTTPError {
+      // What S3 says is in the XML of the error.
+      fail("\(error)\n\(error.response?.text ?? "")", code: error.isTransient ? 75 : 1)
+    }
+  }
+
+  static func note(_ text: String) {
+    FileHandle.standardError.write(Data((text + "\n").utf8))
+  }
+
+  static func fail(_ message: String, code: Int32) -> Never {
+    note(message)
+    exit(code)
+  }
+}

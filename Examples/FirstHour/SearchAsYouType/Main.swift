@@ -1,0 +1,34 @@
+// SearchAsYouType BASE-URL TEXT
+// Types TEXT letter by letter and prints what the model shows in the end.
+import Foundation
+import Martlet
+
+@main enum SearchAsYouType {
+  @MainActor static func main() async throws {
+    let arguments = CommandLine.arguments.dropFirst()
+    guard arguments.count == 2, let first = arguments.first, let base = URL(string: first), let text = arguments.last
+    else {
+      print("usage: SearchAsYouType BASE-URL TEXT")
+      exit(64)
+    }
+    let client = HTTPClient {
+      $0.baseURL = "\(base)"
+      $0.timeout.total = .seconds(10)
+    }
+    let model = SearchModel(client: client)
+
+    var typed = ""
+    for letter in text {
+      typed.append(letter)
+      model.textChanged(to: typed)
+      try await Task.sleep(for: .milliseconds(80))
+    }
+    while model.isSearching { try await Task.sleep(for: .milliseconds(10)) }
+
+    if let failure = model.failure {
+      print(failure)
+      exit(1)
+    }
+    for suggestion in model.results { print(suggestion.title) }
+  }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Martlet
+import MartletTesting
+import Testing
+
+@testable import SearchAsYouType
+
+/// The `q` of a search.
+private func searchedText(of request: HTTPRequest) -> String {
+  guard let url = request.url, let components = URLComponents(url: url, resolvingAgainstBaseURL: false)
+  else { return "" }
+  return components.queryItems?.first { $0.name == "q" }?.value ?? ""
+}
+
+@MainActor
+struct SearchAsYouTypeTests {
+  @Test(.timeLimit(.minutes(1)))
+  func onlyTheLastKeystrokeIsShown() async throws {
+    // The answers to the first keystrokes come last, so that they would overwrite the right one.
+    let transport = StubTransport { request in
+      let text = searchedText(of: request)
+      if text != "swift" { try await Task.sleep(for: .milliseconds(200)) }
+      return .json(#"[{"title":"result for \#(text)"}]"#)
+    }
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.baseURL = "http://example.test"
+    }
+    let model = SearchModel(client: client)
+
+    model.textChanged(to: "s")
+    while transport.requests.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+    model.textChanged(to: "sw")
+    model.textChanged(to: "swift")
+    #expect(model.isSearching)
+    while model.isSearching { try await Task.sleep(for: .milliseconds(1)) }
+
+    #expect(model.results == [Suggestion(title: "result for swift")])
+    try await Task.sleep(for: .milliseconds(300))
+    #expect(model.results == [Suggestion(title: "result for swift")])
+    #expect(model.failure == nil)
+    #expect(transport.requests.last.map { searchedText(of: $0) } == "swift")
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func noTextEndsTheSearch() async throws {
+    let transport = StubTransport { _ in
+      try await Task.sleep(for: .milliseconds(50))
+      return .json(#"[{"title":"late"}]"#)
+    }
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.baseURL = "http://example.test"
+    }
+    let model = SearchModel(client: client)
+
+    model.textChanged(to: "s")
+    model.textChanged(to: " ")
+    try await Task.sleep(for: .milliseconds(150))
+
+    #expect(model.results.isEmpty)
+    #expect(!model.isSearching)
+  }
+}
