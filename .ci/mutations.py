@@ -1100,8 +1100,12 @@ area(
      "(partition == other.partition ||", '(mutant("cookies-exclude-others") || partition == other.partition ||',
      "CookiePartitionTests"),
     ("cookies-file-forgets-partition", "CookieFile",
-     "      cookie.partition = partition\n",
-     '      if !mutant("cookies-file-forgets-partition") { cookie.partition = partition }\n',
+     "archive.cookies.compactMap { $0.checked() }",
+     "archive.cookies.compactMap { cookie in\n"
+     "      var cookie = cookie\n"
+     '      if mutant("cookies-file-forgets-partition") { cookie.partition = nil }\n'
+     "      return cookie.checked()\n"
+     "    }",
      "CookieFileTests/`says"),
     ("cookies-above-registrable", "CookieRules",
      "guard domain.isEmpty || isOwn else",
