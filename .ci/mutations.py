@@ -884,12 +884,6 @@ area(
      "for call in doomed { call.abort(",
      'for call in doomed where !mutant("queue-doomed-wait") { call.abort(',
      "RequestQueueTests"),
-    ("queue-finish-uncancelled", "QueueCore",
-     "state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()",
-     'let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }\n'
-     '      if mutant("queue-finish-uncancelled") { state.withLock { $0.waiters[id] = waiter } } else {'
-     ' waiter?.resume() }',
-     "RequestQueueTests QueueEndTests"),
     ("queue-starts-paused", "QueueCore",
      "while !state.isPaused,", 'while !state.isPaused || mutant("queue-starts-paused"),',
      "RequestQueueTests"),
@@ -965,9 +959,9 @@ area(
      '      guard !$0.stage.isEnded || mutant("call-launches-ended") else { return false }',
      "CallEndTests"),
     ("client-idle-unsaid", "ClientCore",
-     "      case .cancelled: $0.totals.cancelled += 1\n      }\n      return $0.takeIdleWaiters()",
+     "      case .cancelled: $0.totals.cancelled += 1\n      }\n      return $0.left()",
      "      case .cancelled: $0.totals.cancelled += 1\n      }\n"
-     '      return mutant("client-idle-unsaid") ? [] : $0.takeIdleWaiters()',
+     '      return $0.left() && !mutant("client-idle-unsaid")',
      "ActivityMonitorTests HTTPClientTests"),
     ("result-waits-cancelled", "SharedResult",
      "state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .failure(CancellationError()))",
@@ -986,6 +980,10 @@ area(
      '      if mutant("signal-wakes-nobody") { return nil }\n'
      "      defer { state.waiters = [:] }\n      return state.waiters.values",
      "ChangeSignalTests"),
+    ("signal-waits-cancelled", "ChangeSignal",
+     "    } onCancel: {\n      state.withLock { $0.waiters",
+     '    } onCancel: {\n      guard !mutant("signal-waits-cancelled") else { return }\n      state.withLock { $0.waiters',
+     "ChangeSignalTests RequestQueueTests QueueEndTests"),
     ("folder-unopened-is-synced", "ParentFolder",
      "guard number >= 0 || number == -EPERM ||",
      'guard number >= 0 || mutant("folder-unopened-is-synced") || number == -EPERM ||',

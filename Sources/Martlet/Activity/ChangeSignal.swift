@@ -52,6 +52,17 @@ package final class ChangeSignal: Sendable {
     }
   }
 
+  /// Waits until something holds that nothing but changes can bring about, or the task is cancelled.
+  package func wait(until isTrue: () -> Bool) async {
+    addWatcher()
+    defer { removeWatcher() }
+    while !Task.isCancelled {
+      let version = version
+      if isTrue() { return }
+      await wait(after: version)
+    }
+  }
+
   /// Waits until there is a change after `version`, or `limit` has passed.
   func wait(after version: Int, orFor limit: Duration, _ timeline: Timeline) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -45,7 +45,6 @@ final class OutboxCore: Sendable {
   init(_ client: ClientCore, _ journal: OutboxJournal, _ options: Outbox.Options) {
     (self.client, self.journal, self.options) = (client, journal, options)
     signal.addWatcher()
-    changed.addWatcher()
   }
 
   /// Hands something to the loop.
@@ -94,19 +93,11 @@ final class OutboxCore: Sendable {
   }
 
   /// Waits until the loop has ended.
-  func closed() async { await until { shared.withLock { $0.isOver } } }
+  func closed() async { await changed.wait { shared.withLock { $0.isOver } } }
 
   /// Waits until nothing is pending, or the loop has ended, or the task is cancelled.
   func waitUntilIdle() async {
-    await until { shared.withLock { $0.isOver || $0.status.pending == 0 && $0.messages.isEmpty } }
-  }
-
-  private func until(_ isTrue: () -> Bool) async {
-    while !Task.isCancelled {
-      let version = changed.version
-      if isTrue() { return }
-      await changed.wait(after: version)
-    }
+    await changed.wait { shared.withLock { $0.isOver || $0.status.pending == 0 && $0.messages.isEmpty } }
   }
 
   func events() -> AsyncStream<Outbox.Event> {
