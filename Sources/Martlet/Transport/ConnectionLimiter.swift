@@ -46,14 +46,6 @@ final class ConnectionLimiter: Sendable {
     let requests: Int?
   }
 
-  /// Those that wait, in order of arrival.
-  fileprivate struct Queue {
-    /// Those before `head` are gone.
-    var waiters: [Waiter?] = []
-    var head = 0
-    var count = 0
-  }
-
   /// The exchanges under way of a pool.
   fileprivate struct Load {
     var active = 0
@@ -79,8 +71,9 @@ final class ConnectionLimiter: Sendable {
 
   fileprivate struct Line {
     var load: Load
-    var queue = Queue()
-    var exclusiveQueue = Queue()
+    /// Those that wait, in order of arrival.
+    var queue = FirstInFirstOut<Waiter>()
+    var exclusiveQueue = FirstInFirstOut<Waiter>()
 
     init(_ pool: Pool) { load = Load(isMultiplexed: pool.kind == .multiplexed) }
   }
@@ -257,7 +250,7 @@ final class ConnectionLimiter: Sendable {
     var served: [Served] = []
     while !state.crowded.isEmpty, let next = nextServed(state) {
       guard take(next.pool, isExclusive: next.isExclusive, &state) else { break }
-      if let waiter = state.lines[next.pool]?[next.isExclusive].takeFirst() {
+      if let waiter = state.lines[next.pool]?[next.isExclusive].popFirst() {
         served.append((waiter, next.pool, next.isExclusive))
       }
       if state.lines[next.pool]?.waiting == 0 { state.crowded.remove(next.pool) }
@@ -278,7 +271,7 @@ final class ConnectionLimiter: Sendable {
     for pool in state.crowded {
       guard let line = state.lines[pool] else { continue }
       for isExclusive in [false, true] {
-        guard let number = line[isExclusive].firstNumber, best.map({ number < $0.number }) ?? true,
+        guard let number = line[isExclusive].first?.number, best.map({ number < $0.number }) ?? true,
           load(pool, oneMore: isExclusive, state) != nil
         else { continue }
         best = (number, pool, isExclusive)
@@ -289,7 +282,7 @@ final class ConnectionLimiter: Sendable {
 
   private func leave(_ number: Int, _ pool: Pool, isExclusive: Bool) {
     let removed: Waiter? = state.withLock { state in
-      let removed = state.lines[pool]?[isExclusive].remove(number)
+      let removed = state.lines[pool]?[isExclusive].removeFirst { $0.number == number }
       if let line = state.lines[pool], line.waiting == 0 {
         state.crowded.remove(pool)
         if line.load.active == 0, state.lines.count > 32 { state.lines[pool] = nil }
@@ -303,45 +296,9 @@ final class ConnectionLimiter: Sendable {
 extension ConnectionLimiter.Line {
   fileprivate var waiting: Int { queue.count + exclusiveQueue.count }
 
-  fileprivate subscript(isExclusive: Bool) -> ConnectionLimiter.Queue {
+  fileprivate subscript(isExclusive: Bool) -> FirstInFirstOut<ConnectionLimiter.Waiter> {
     _read { if isExclusive { yield exclusiveQueue } else { yield queue } }
     _modify { if isExclusive { yield &exclusiveQueue } else { yield &queue } }
-  }
-}
-
-extension ConnectionLimiter.Queue {
-  fileprivate var firstNumber: Int? { head < waiters.count ? waiters[head]?.number : nil }
-
-  fileprivate mutating func append(_ waiter: ConnectionLimiter.Waiter) {
-    waiters.append(waiter)
-    count += 1
-  }
-
-  fileprivate mutating func takeFirst() -> ConnectionLimiter.Waiter? {
-    guard head < waiters.count, let first = waiters[head] else { return nil }
-    waiters[head] = nil
-    count -= 1
-    skipGone()
-    return first
-  }
-
-  fileprivate mutating func remove(_ number: Int) -> ConnectionLimiter.Waiter? {
-    // The numbers ascend, but for the gaps; aborting is rare enough for a search.
-    guard let index = waiters[head...].firstIndex(where: { $0?.number == number }) else { return nil }
-    let removed = waiters[index]
-    waiters[index] = nil
-    count -= 1
-    skipGone()
-    return removed
-  }
-
-  /// Keeps `head` at a waiter, and the array from growing without end.
-  private mutating func skipGone() {
-    while head < waiters.count, waiters[head] == nil { head += 1 }
-    if head > 64 && head * 2 > waiters.count {
-      waiters.removeFirst(head)
-      head = 0
-    }
   }
 }
 
