@@ -860,9 +860,9 @@ area(
      "if !isNamed.withLock({ $0 }) { unlinkat(folder.number, name, 0) }",
      'if !isNamed.withLock({ $0 }), !mutant("temporary-stays") { unlinkat(folder.number, name, 0) }',
      "DiskShelfTests"),
-    ("sink-loses-memory", "DiskFile",
-     "      try Self.put(now.memory, &now)\n",
-     '      if !mutant("sink-loses-memory") { try Self.put(now.memory, &now) }\n',
+    ("sink-keeps-old-checksum", "DiskFile",
+     "    piece.withUnsafeBytes { now.checksum.update($0) }\n",
+     '    if !mutant("sink-keeps-old-checksum") { piece.withUnsafeBytes { now.checksum.update($0) } }\n',
      "DiskShelfTests"),
 )
 

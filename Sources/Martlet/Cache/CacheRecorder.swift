@@ -6,7 +6,7 @@ final class CacheRecorder: Sendable {
   private struct State {
     var pieces: [Data] = []
     var count: Int64 = 0
-    var sink: (any CacheSink)?
+    var sink: DiskSink?
     /// Whether the shelf has no sinks.
     var isInMemory = false
     var isOver = false
@@ -46,7 +46,7 @@ final class CacheRecorder: Sendable {
   /// Takes the next piece; of one reader, one after the other.
   func take(_ piece: Data) {
     // Files are written without the lock.
-    let step: (pieces: [Data], sink: (any CacheSink)?)? = state.withLock { state in
+    let step: (pieces: [Data], sink: DiskSink?)? = state.withLock { state in
       guard !state.isOver else { return nil }
       state.count += Int64(piece.count)
       guard state.count <= limit else { return ([], nil) }
@@ -105,7 +105,7 @@ final class CacheRecorder: Sendable {
 
   /// Forgets what was taken.
   func giveUp(_ problem: String?) {
-    let (sink, isFirst): ((any CacheSink)?, Bool) = state.withLock { state in
+    let (sink, isFirst): (DiskSink?, Bool) = state.withLock { state in
       guard !state.isOver else { return (nil, false) }
       state.isOver = true
       state.pieces = []
