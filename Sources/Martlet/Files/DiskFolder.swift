@@ -104,13 +104,12 @@ final class DiskFolder: Sendable {
   func openFile(_ name: DiskName, body: UInt64? = nil) -> Int32 {
     let folder = name.folder
     if !checked.withLock({ $0.contains(folder) }) {
-      let facts = DiskName.withFolderName(folder) { DiskCalls.facts($0, in: number) }
-      guard let facts, facts.isFolder, facts.isOwn else { return -ENOENT }
+      guard let facts = DiskCalls.facts(DiskName.folderName(folder), in: number), facts.isFolder, facts.isOwn else {
+        return -ENOENT
+      }
       _ = checked.withLock { $0.insert(folder) }
     }
-    let opened = name.withFileName(body: body, isPath: true) {
-      openat(number, $0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-    }
+    let opened = openat(number, name.path(body: body), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     return opened >= 0 ? opened : -errno
   }
 
@@ -118,20 +117,17 @@ final class DiskFolder: Sendable {
   ///
   /// What stands in its place is removed.
   func openFolder(_ folder: Int) -> DiskDescriptor? {
-    let opened = DiskName.withFolderName(folder) {
-      openat(number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    }
+    let name = DiskName.folderName(folder)
+    let opened = openat(number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     if opened >= 0 { return DiskDescriptor(opened) }
-    if errno == ELOOP || errno == ENOTDIR {
-      _ = DiskName.withFolderName(folder) { DiskCalls.remove($0, in: number) }
-    }
+    if errno == ELOOP || errno == ENOTDIR { DiskCalls.remove(name, in: number) }
     return nil
   }
 
   /// Opens one of the 256 folders, made if it is missing.
   func makeFolder(_ folder: Int) throws(HTTPError) -> DiskDescriptor {
     if let opened = openFolder(folder) { return opened }
-    let code = DiskName.withFolderName(folder) { mkdirat(number, $0, 0o700) == 0 ? 0 : errno }
+    let code = mkdirat(number, DiskName.folderName(folder), 0o700) == 0 ? 0 : errno
     guard code == 0 || code == EEXIST else { throw error("cannot take a folder", code) }
     guard let opened = openFolder(folder) else { throw error("cannot take a folder", errno) }
     return opened
@@ -142,11 +138,11 @@ final class DiskFolder: Sendable {
   /// - Returns: 0, or the number of the error.
   @discardableResult
   func remove(_ name: DiskName, body: UInt64? = nil) -> Int32 {
-    name.withFileName(body: body, isPath: true) { DiskCalls.remove($0, in: number) }
+    DiskCalls.remove(name.path(body: body), in: number)
   }
 
   /// What the system knows of a file.
   func facts(_ name: DiskName, body: UInt64? = nil) -> DiskFacts? {
-    name.withFileName(body: body, isPath: true) { DiskCalls.facts($0, in: number) }
+    DiskCalls.facts(name.path(body: body), in: number)
   }
 }

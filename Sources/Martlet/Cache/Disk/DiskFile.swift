@@ -30,10 +30,7 @@ final class DiskFile: Sendable {
 
   /// Its file, if that is a lasting one.
   var url: URL? {
-    home.withLock { $0 }.map { home in
-      let path = home.name.withFileName(body: home.number, isPath: true) { String(cString: $0) }
-      return URL(filePath: home.folder).appending(path: path)
-    }
+    home.withLock { $0 }.map { URL(filePath: $0.folder).appending(path: $0.name.path(body: $0.number)) }
   }
 
   /// A body that is stored.

@@ -47,10 +47,8 @@ final class DiskTemporary: Sendable {
   func settle(_ name: DiskName, body: UInt64? = nil, isReplacing: Bool = false) throws(HTTPError) -> UInt64? {
     let inner = try folder.makeFolder(name.folder)
     // On ext4 a file that takes another's name is written down to the disk first; one that changes names with it is not.
-    let isExchanged =
-      isReplacing
-      && name.withFileName(body: body) { DiskCalls.exchange(self.name, in: folder.number, with: $0, in: inner.number) }
-    if isExchanged {
+    let file = name.fileName(body: body)
+    if isReplacing, DiskCalls.exchange(self.name, in: folder.number, with: file, in: inner.number) {
       isNamed.withLock { $0 = true }
       // What it has taken the place of: another process may have put it there in the last instant.
       let number = openat(folder.number, self.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
@@ -58,11 +56,11 @@ final class DiskTemporary: Sendable {
       DiskCalls.remove(self.name, in: folder.number)
       return replaced?.bodyFile
     }
-    var code = name.withFileName(body: body) { renameat(folder.number, self.name, inner.number, $0) == 0 ? 0 : errno }
+    var code = renameat(folder.number, self.name, inner.number, file) == 0 ? 0 : errno
     if code == EISDIR || code == ENOTDIR || code == ENOTEMPTY || code == EEXIST {
       // A folder where a file of ours belongs.
-      name.withFileName(body: body) { _ = DiskCalls.remove($0, in: inner.number) }
-      code = name.withFileName(body: body) { renameat(folder.number, self.name, inner.number, $0) == 0 ? 0 : errno }
+      DiskCalls.remove(file, in: inner.number)
+      code = renameat(folder.number, self.name, inner.number, file) == 0 ? 0 : errno
     }
     guard code == 0 else { throw folder.error("cannot take a file", code) }
     isNamed.withLock { $0 = true }
