@@ -1,16 +1,6 @@
 import MartletBase
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
-private let closeFile: @Sendable (Int32) -> Void = { close($0) }
-
 /// The bytes of an unfinished download, and its record beside them.
 ///
 /// ```
@@ -41,15 +31,14 @@ final class PartFile: Sendable {
   let path: String
   /// The record of it.
   let recordPath: String
-  private let descriptor: Int32
-  /// Held while bytes are written, so that nobody writes with a number that has been given to another file.
-  private let isOpen = Locked(true)
+  /// Held while bytes are written; `nil` once it is closed, which does not wait for its last holder to leave.
+  private let file: Locked<OpenFile?>
   private let state: Locked<State>
 
-  private init(_ path: String, _ descriptor: Int32, _ record: PartRecord) {
+  private init(_ path: String, _ file: OpenFile, _ record: PartRecord) {
     self.path = path
     recordPath = Self.recordPath(of: path)
-    self.descriptor = descriptor
+    self.file = Locked(file)
     state = Locked(State(record: record))
   }
 
@@ -79,40 +68,35 @@ final class PartFile: Sendable {
     }
     // A download that was cancelled lets go of it a moment after its caller knows.
     let end = ContinuousClock.now + patience
-    var descriptor = try lock(path)
-    while descriptor == nil, ContinuousClock.now < end {
+    var locked = try lock(path)
+    while locked == nil, ContinuousClock.now < end {
       try await Task.sleep(for: .milliseconds(5))
-      descriptor = try lock(path)
+      locked = try lock(path)
     }
-    guard let descriptor else {
+    guard let locked else {
       throw HTTPError(.downloadInProgress, "\(PrivateFile.shown(path)) is being downloaded already")
     }
-    do throws(HTTPError) {
-      let size = DiskCalls.facts(descriptor)?.size ?? 0
-      var record = PartRecord(url: url, partition: partition)
-      switch try kept(path, size, url, resume) {
-      case let found? where found.partition == partition:
-        record = found
-        record.written = found.reliable(size: size, boot: MachineRun.current)
-        record.synced = found.synced.cut(at: record.written.isEmpty ? 0 : size)
-        record.url = url
-      case .some, nil: break
-      }
-      hide(descriptor)
-      record.boot = MachineRun.current
-      let file = PartFile(path, descriptor, record)
-      if record.written.isEmpty {
-        try file.cut(at: 0)
-      } else {
-        // Its size says how much of it there is.
-        if record.isSequential { try file.cut(at: record.written.prefix) }
-        try file.save()
-      }
-      return file
-    } catch {
-      closeFile(descriptor)
-      throw error
+    let size = locked.facts?.size ?? 0
+    var record = PartRecord(url: url, partition: partition)
+    switch try kept(path, size, url, resume) {
+    case let found? where found.partition == partition:
+      record = found
+      record.written = found.reliable(size: size, boot: MachineRun.current)
+      record.synced = found.synced.cut(at: record.written.isEmpty ? 0 : size)
+      record.url = url
+    case .some, nil: break
     }
+    locked.setMode(0o600)
+    record.boot = MachineRun.current
+    let file = PartFile(path, locked, record)
+    if record.written.isEmpty {
+      try locked.cut(at: 0)
+    } else {
+      // Its size says how much of it there is.
+      if record.isSequential { try locked.cut(at: record.written.prefix) }
+      try file.save()
+    }
+    return file
   }
 
   /// The record that says what is in a part file, if that is to be used.
@@ -143,47 +127,29 @@ final class PartFile: Sendable {
   /// Opens the file and takes its lock.
   ///
   /// - Returns: The open file, or `nil` if somebody else has the lock.
-  private static func lock(_ path: String) throws(HTTPError) -> Int32? {
+  private static func lock(_ path: String) throws(HTTPError) -> OpenFile? {
     // Whoever had it may have finished and renamed it meanwhile: then this is no part file any more.
     for _ in 0..<16 {
-      let (descriptor, isNew) = DiskCalls.openPart(path)
-      guard descriptor >= 0 else {
+      let (opened, isNew) = DiskCalls.openPart(path)
+      guard let file = opened else {
         let code = errno
         if code == EEXIST { continue }
         throw PrivateFile.refusal(path) ?? PrivateFile.error("cannot be opened", path, code)
       }
-      let facts: DiskFacts
-      do throws(HTTPError) {
-        facts = try check(descriptor, path, isNew: isNew)
-      } catch {
-        closeFile(descriptor)
-        throw error
-      }
-      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      let facts = try file.check(isNew: isNew)
+      guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
         let code = errno
-        closeFile(descriptor)
         guard code == EWOULDBLOCK else { throw PrivateFile.error("cannot be locked", path, code) }
         return nil
       }
       if DiskCalls.facts(path)?.inode == facts.inode {
-        guard !isNew, facts.isOpenToAll || facts.hasOtherNames else { return descriptor }
+        guard !isNew, facts.isOpenToAll || facts.hasOtherNames else { return file }
         // Anybody's bytes may be in it; or it is a file that somebody has made a link to, or one that is finished, and its
         // download was killed before this name was removed. Not before the lock: it may be another download's.
-        unlink(path)
+        withExtendedLifetime(file) { _ = unlink(path) }
       }
-      closeFile(descriptor)
     }
     throw HTTPError(.file, "\(PrivateFile.shown(path)) keeps being replaced; another process may be writing it")
-  }
-
-  /// Sees that nobody else can change what is written; what was just made is what the file system lets it be.
-  private static func check(_ descriptor: Int32, _ path: String, isNew: Bool) throws(HTTPError) -> DiskFacts {
-    guard let facts = DiskCalls.facts(descriptor), facts.isFile else {
-      throw HTTPError(.file, "\(PrivateFile.shown(path)) is not a plain file")
-    }
-    if isNew { return facts }
-    guard facts.isOwn else { throw PrivateFile.foreign(path) }
-    return facts
   }
 
   // MARK: What is there
@@ -194,7 +160,7 @@ final class PartFile: Sendable {
 
   /// Begins a version anew: nothing of another one is left when the record speaks of this one.
   func start(_ change: (inout PartRecord) -> Void) throws(HTTPError) {
-    try cut(at: 0)
+    try opened().cut(at: 0)
     state.withLock {
       $0.record.written = ByteSpans()
       $0.record.synced = ByteSpans()
@@ -207,8 +173,9 @@ final class PartFile: Sendable {
     try save()
   }
 
-  private func cut(at size: Int64) throws(HTTPError) {
-    guard ftruncate(descriptor, off_t(size)) == 0 else { throw PrivateFile.error("cannot be cut", path, errno) }
+  private func opened() throws(HTTPError) -> OpenFile {
+    guard let file = file.withLock({ $0 }) else { throw PrivateFile.error("cannot be used", path, ECANCELED) }
+    return file
   }
 
   /// Writes bytes at their place.
@@ -216,17 +183,16 @@ final class PartFile: Sendable {
   /// - Returns: How many bytes there are now, and how many there will be.
   func write(_ piece: Data, at offset: Int64) throws(HTTPError) -> (received: Int64, expected: Int64?) {
     // One after the other: whoever leaves a gap has said so before another one writes behind it.
-    try isOpen.withLock { isOpen throws(HTTPError) in
-      guard isOpen else { throw PrivateFile.error("cannot be written", path, ECANCELED) }
+    try file.withLock { file throws(HTTPError) in
+      guard let file else { throw PrivateFile.error("cannot be written", path, ECANCELED) }
       let leavesGap = state.withLock { state in
         guard state.record.isSequential, offset != state.record.written.prefix else { return false }
         state.record.isSequential = false
         return true
       }
       if leavesGap { try putRecord() }
-      let code = piece.withUnsafeBytes { DiskCalls.put($0, into: descriptor, at: offset) }
       // What was not written whole is as good as not written.
-      guard code == 0 else { throw PrivateFile.error("cannot be written", path, code) }
+      try file.put(piece, at: offset)
       let (isSaveDue, progress) = state.withLock { state in
         state.record.written.insert(offset..<(offset + Int64(piece.count)))
         state.unsaved += Int64(piece.count)
@@ -243,8 +209,8 @@ final class PartFile: Sendable {
 
   /// Writes the record.
   func save() throws(HTTPError) {
-    try isOpen.withLock { isOpen throws(HTTPError) in
-      if isOpen { try putRecord() }
+    try file.withLock { file throws(HTTPError) in
+      if file != nil { try putRecord() }
     }
   }
 
@@ -267,8 +233,7 @@ final class PartFile: Sendable {
       $0.unsynced = 0
       return $0.record.written
     }
-    let code = DiskCalls.sync(descriptor)
-    guard code == 0 else { throw PrivateFile.error("cannot be written", path, code) }
+    try opened().sync()
     state.withLock { $0.record.synced = written }
     try save()
   }
@@ -277,16 +242,13 @@ final class PartFile: Sendable {
   ///
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if the file system says that there is not.
   func checkRoom(for bytes: Int64) throws(HTTPError) {
-    guard bytes > 0, let free = DiskCalls.freeBytes(descriptor), free < bytes else { return }
+    guard bytes > 0, let free = try opened().freeBytes, free < bytes else { return }
     throw HTTPError(.file, "\(PrivateFile.shown(path)) needs \(bytes) more bytes, and \(free) are free")
   }
 
   /// Reads bytes; fewer than asked for only at the end.
   func read(at offset: Int64, count: Int) throws(HTTPError) -> Data {
-    var data = Data(count: count)
-    let done = data.withUnsafeMutableBytes { DiskCalls.fill($0, from: descriptor, at: offset) }
-    guard done >= 0 else { throw PrivateFile.error("cannot be read", path, Int32(-done)) }
-    return data.prefix(done)
+    try opened().read(at: offset, count: count)
   }
 
   /// Takes a file of the cache for the whole, without a copy.
@@ -310,13 +272,13 @@ final class PartFile: Sendable {
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
   func seal(_ modified: HTTPDate?, isPrivate: Bool) throws(HTTPError) {
     if state.withLock({ $0.isLinked }) { return }
-    if let length = record.length { try cut(at: length) }
+    let file = try opened()
+    if let length = record.length { try file.cut(at: length) }
     unlink(linkPath)
-    if let modified { DiskCalls.setTime(DiskCalls.microseconds(modified.date), of: descriptor) }
-    let code = DiskCalls.sync(descriptor)
-    guard code == 0 else { throw PrivateFile.error("cannot be written", path, code) }
-    // Last, so that what a crash leaves before it is private. Some file systems have no modes to set.
-    if !isPrivate, let mode = DiskCalls.usualMode(linkPath) { fchmod(descriptor, mode) }
+    if let modified { DiskCalls.setTime(DiskCalls.microseconds(modified.date), of: file.number) }
+    try file.sync()
+    // Last, so that what a crash leaves before it is private.
+    if !isPrivate, let mode = DiskCalls.usualMode(linkPath) { file.setMode(mode) }
   }
 
   /// Gives the file its name, after ``seal(_:isPrivate:)``.
@@ -355,29 +317,22 @@ final class PartFile: Sendable {
 
   /// Lets go of the file before its end, with its record; it is its owner's only, also if it was sealed.
   func leave() throws(HTTPError) {
-    try isOpen.withLock { isOpen throws(HTTPError) in
-      guard isOpen else { return }
+    try file.withLock { file throws(HTTPError) in
+      guard let file else { return }
       // It may have the name of the finished file, and only the disk has failed to note that.
       guard DiskCalls.facts(path) != nil else { throw PrivateFile.error("cannot be found", path, ENOENT) }
-      Self.hide(descriptor)
+      file.setMode(0o600)
       try putRecord()
     }
     close()
   }
 
-  /// Takes everybody else's rights away.
-  ///
-  /// Some file systems have no modes to set.
-  private static func hide(_ descriptor: Int32) { fchmod(descriptor, 0o600) }
-
   /// Closes the file, which gives its lock back.
   func close() {
-    isOpen.withLock { isOpen in
-      guard isOpen else { return }
+    file.withLock { file in
       // A child that has not begun its program yet may have the descriptor too.
-      flock(descriptor, LOCK_UN)
-      closeFile(descriptor)
-      isOpen = false
+      if let file { flock(file.number, LOCK_UN) }
+      file = nil
     }
   }
 

@@ -38,14 +38,12 @@ extension DiskCalls {
 
   /// Opens a file for reading and writing, or makes one for its owner only; follows no link.
   ///
-  /// - Returns: The descriptor, or -1 with `errno`, ``EEXIST`` if the file was made or removed meanwhile; and whether the
-  ///   file is new.
-  static func openPart(_ path: String) -> (descriptor: Int32, isNew: Bool) {
-    let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+  /// - Returns: The file, or `nil` with `errno`, ``EEXIST`` if it was made or removed meanwhile; and whether it is new.
+  static func openPart(_ path: String) -> (file: OpenFile?, isNew: Bool) {
     // Without `O_CREAT`, which some systems refuse for files of others in folders that everybody may write in.
-    let descriptor = open(path, flags)
-    if descriptor >= 0 || errno != ENOENT { return (descriptor, false) }
-    return (open(path, flags | O_CREAT | O_EXCL, 0o600), true)
+    let file = OpenFile.at(path, O_RDWR)
+    if file != nil || errno != ENOENT { return (file, false) }
+    return (OpenFile.at(path, O_RDWR | O_CREAT | O_EXCL), true)
   }
 
   /// The mode that a new file gets without a wish, by the process's mask and the rules of the folder.

@@ -143,6 +143,8 @@ struct DiskFacts: Equatable {
   var isOwn: Bool
   /// Whether somebody else may write.
   var isOpenToOthers: Bool
+  /// Whether nobody else has any right to it.
+  var isPrivate: Bool
   /// Whether everybody may write, and not only the group.
   var isOpenToAll: Bool
   /// Whether it has more than one name (a hard link).
@@ -158,6 +160,7 @@ struct DiskFacts: Equatable {
     isFolder = facts.st_mode & S_IFMT == S_IFDIR
     isOwn = facts.st_uid == geteuid()
     isOpenToOthers = facts.st_mode & 0o022 != 0
+    isPrivate = facts.st_mode & 0o077 == 0
     isOpenToAll = facts.st_mode & 0o002 != 0
     hasOtherNames = facts.st_nlink > 1
     inode = UInt64(truncatingIfNeeded: facts.st_ino)

@@ -280,7 +280,7 @@ actor OutboxLoop {
   }
 
   private static func read(_ entry: OutboxEntry, _ journal: OutboxJournal) -> Reading {
-    do throws(OutboxFrames.Unreadable) {
+    do throws(HTTPError) {
       guard let stored = try journal.request(of: entry) else {
         return .verdict(.dead(.unreadable("it cannot be read any more")))
       }

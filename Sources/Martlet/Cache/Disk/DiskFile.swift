@@ -99,9 +99,7 @@ final class DiskSink: Sendable {
     guard var now = state.withLock({ $0.take() }) else { throw Self.ended }
     now.count += Int64(piece.count)
     piece.withUnsafeBytes { now.checksum.update($0) }
-    do throws(DiskFailure) { try now.temporary.append(piece) } catch {
-      throw now.temporary.folder.error("cannot be written in", error.code)
-    }
+    try now.temporary.append(piece)
     state.withLock { [now] in $0 = now }
   }
 

@@ -52,14 +52,9 @@ extension DiskShelf {
   private func write(
     _ head: [UInt8], _ body: Data, to name: DiskName, in folder: DiskFolder, _ time: Int64
   ) throws(HTTPError) -> UInt64? {
-    let file: DiskTemporary
-    do throws(DiskFailure) {
-      file = try DiskTemporary(in: folder)
-      try file.append(head)
-      try file.append(body)
-    } catch {
-      throw folder.error("cannot be written in", error.code)
-    }
+    let file = try DiskTemporary(in: folder)
+    try file.append(head)
+    try file.append(body)
     DiskCalls.setTime(time, of: file.descriptor.number)
     return try file.settle(name, isReplacing: true)
   }
@@ -71,7 +66,7 @@ extension DiskShelf {
       return Placed(
         data: data, length: Int64(data.count), checksum: data.withUnsafeBytes { RecordChecksum.of($0) })
     case .data(let data):
-      let sink = try makeSink(in: folder)
+      let sink = DiskSink(try DiskTemporary(in: folder))
       try sink.write(data)
       return try place(try sink.finish(), name, in: folder)
     case .file(let own):
@@ -88,7 +83,7 @@ extension DiskShelf {
 
   /// A body that is stored elsewhere, or was removed meanwhile, once more.
   private func copy(_ file: DiskFile, in folder: DiskFolder) throws(HTTPError) -> CachedBody {
-    let sink = try makeSink(in: folder)
+    let sink = DiskSink(try DiskTemporary(in: folder))
     var offset: Int64 = 0
     while offset < file.count {
       let piece = try file.read(from: offset, count: 256 << 10)
@@ -98,13 +93,7 @@ extension DiskShelf {
     return try sink.finish()
   }
 
-  func makeSink() throws -> DiskSink? { try makeSink(in: folderMade()) }
-
-  private func makeSink(in folder: DiskFolder) throws(HTTPError) -> DiskSink {
-    do throws(DiskFailure) { return DiskSink(try DiskTemporary(in: folder)) } catch {
-      throw folder.error("cannot be written in", error.code)
-    }
-  }
+  func makeSink() throws -> DiskSink? { DiskSink(try DiskTemporary(in: folderMade())) }
 
   // MARK: Removing
 

@@ -102,7 +102,7 @@ final class DiskShelf: CacheShelf {
       drop(name, nil, in: folder)
       return nil
     }
-    do throws(DiskFailure) {
+    do throws(DiskCalls.Failure) {
       guard let found = try DiskRecord.read(descriptor.number, size: facts.size),
         found.key.url.utf8.elementsEqual(key.url.utf8), found.key.detail.utf8.elementsEqual(key.detail.utf8)
       else {
@@ -142,7 +142,7 @@ final class DiskShelf: CacheShelf {
     guard let facts = DiskCalls.facts(descriptor.number), facts.isFile, facts.isOwn, facts.size == header.bodyLength
     else { return .damaged }
     if state.withLock({ $0.verified[header.bodyFile] }) != facts {
-      do throws(DiskFailure) {
+      do throws(DiskCalls.Failure) {
         guard try DiskRecord.checksum(descriptor.number, size: facts.size) == header.bodyChecksum else {
           return .damaged
         }

@@ -19,10 +19,10 @@ final class DiskTemporary: Sendable {
   /// Makes an empty file.
   ///
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
-  init(in folder: DiskFolder) throws(DiskFailure) {
+  init(in folder: DiskFolder) throws(HTTPError) {
     let name = DiskName.temporary(process: UInt64(truncatingIfNeeded: getpid()), number: .random(in: .min ... .max))
     let number = openat(folder.number, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard number >= 0 else { throw DiskFailure(code: errno) }
+    guard number >= 0 else { throw folder.error("cannot be written in", errno) }
     (self.folder, self.name, descriptor) = (folder, name, DiskDescriptor(number))
   }
 
@@ -30,9 +30,9 @@ final class DiskTemporary: Sendable {
     if !isNamed.withLock({ $0 }) { unlinkat(folder.number, name, 0) }
   }
 
-  func append(_ bytes: some ContiguousBytes) throws(DiskFailure) {
+  func append(_ bytes: some ContiguousBytes) throws(HTTPError) {
     let code = bytes.withUnsafeBytes { DiskCalls.append($0, to: descriptor.number) }
-    guard code == 0 else { throw DiskFailure(code: code) }
+    guard code == 0 else { throw folder.error("cannot be written in", code) }
   }
 
   /// Gives the file its name, once; what had it before is gone in the same instant.
@@ -66,9 +66,4 @@ final class DiskTemporary: Sendable {
     isNamed.withLock { $0 = true }
     return nil
   }
-}
-
-/// Why a file could not be written.
-struct DiskFailure: Error {
-  var code: Int32
 }
