@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// The system's calls as downloads and outboxes need them.
 extension DiskCalls {
   /// Has the disk itself write what was written to a file.

@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// The system's calls as files of our own need them: repeated after a signal, and to the end.
 enum DiskCalls {
   /// Reads bytes of a file into a buffer.

@@ -1,14 +1,6 @@
 import MartletBase
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// An open descriptor, closed with its last reference.
 final class DiskDescriptor: Sendable {
   let number: Int32

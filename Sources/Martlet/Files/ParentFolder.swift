@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// The open folder of a name that must survive a crash.
 ///
 /// It is opened before the name is made and synced after that: if it cannot be opened, nothing has changed.

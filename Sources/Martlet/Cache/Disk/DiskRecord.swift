@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// Reading the file of a record.
 enum DiskRecord {
   typealias Found = (header: CacheRecordHeader, key: CacheKey, record: CacheRecord)

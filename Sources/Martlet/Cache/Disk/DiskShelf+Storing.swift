@@ -1,14 +1,6 @@
 import MartletBase
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 extension DiskShelf {
   /// A body that is where it belongs.
   private struct Placed {

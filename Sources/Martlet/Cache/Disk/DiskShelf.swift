@@ -1,14 +1,6 @@
 import MartletBase
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// Records on disk, one file each; the one that was not used for longest goes first.
 ///
 /// ``DiskName`` draws the folder and ``CacheRecordHeader`` a file. A file is written under another name and renamed, so

@@ -1,14 +1,6 @@
 import MartletBase
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// A file while it is written: it has a name that nobody looks for, and is gone if it is dropped.
 final class DiskTemporary: Sendable {
   let folder: DiskFolder
