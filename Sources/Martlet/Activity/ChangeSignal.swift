@@ -14,7 +14,6 @@ package final class ChangeSignal: Sendable {
 
   package init() {}
 
-  /// Says that something changed.
   package func signal() {
     guard watchers.load(ordering: .relaxed) > 0 else { return }
     let waiters: Dictionary<Int, CheckedContinuation<Void, Never>>.Values? = state.withLock { state in

@@ -11,7 +11,6 @@ final class ProgressLanes: Sendable {
 
   private struct State {
     var idle: [DispatchQueue]
-    /// What waits for a lane.
     var waiting = FirstInFirstOut<Work>()
   }
 

@@ -50,10 +50,8 @@ protocol CacheShelf: AnyObject, Sendable {
   /// A body in a file is one that a sink of this shelf made, or one that came with a record of this key.
   func store(_ record: CacheRecord, _ key: CacheKey) async throws
 
-  /// Removes a record.
   func remove(_ key: CacheKey) async throws
 
-  /// Removes everything.
   func removeAll() async throws
 
   /// What takes a body before it can be stored; `nil` if it has to be in memory.

@@ -23,12 +23,7 @@ final class CacheRecorder: Sendable {
   /// Bodies up to this stay in memory until they are stored.
   private static let memoryBytes: Int64 = 1 << 20
 
-  /// - Parameters:
-  ///   - shelf: Where it will be stored.
-  ///   - expected: How many bytes it must have, if that is known.
-  ///   - lease: Ended with the recording.
-  ///   - commit: Stores it.
-  ///   - report: Hears why it is not stored.
+  /// `lease` is ended with the recording; `report` hears why something is not stored.
   init(
     _ shelf: any CacheShelf, expected: Int64?, _ lease: CacheFlights.Lease?,
     commit: @escaping @Sendable (CachedBody) async throws -> Void, report: @escaping @Sendable (String) -> Void
@@ -103,7 +98,6 @@ final class CacheRecorder: Sendable {
     }
   }
 
-  /// Forgets what was taken.
   func giveUp(_ problem: String?) {
     let (sink, isFirst): (DiskSink?, Bool) = state.withLock { state in
       guard !state.isOver else { return (nil, false) }

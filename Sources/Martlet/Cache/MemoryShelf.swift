@@ -25,9 +25,7 @@ final class MemoryShelf: CacheShelf {
   let limit: Int64
   private let state = Locked(State())
 
-  /// Makes an empty shelf.
-  ///
-  /// - Parameter limit: The most bytes, heads included.
+  /// Makes an empty shelf for so many bytes, heads included.
   init(limit: Int64) { self.limit = max(0, limit) }
 
   /// A quarter of everything, so that one large body does not empty the shelf.

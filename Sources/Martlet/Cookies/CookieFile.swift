@@ -32,10 +32,9 @@ final class CookieFile: Sendable {
     journal = keepsSessionCookies ? .everything : .persistent
   }
 
-  /// Reads the file.
+  /// Reads the cookies, as far as a server could have set them; none if there is no file.
   ///
-  /// - Returns: Its cookies, as far as a server could have set them; none if there is no file.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it is not what this class writes.
+  /// One that is not what this class writes is an error.
   func read() throws(HTTPError) -> [Cookie] {
     guard let data = try PrivateFile.read(path) else { return [] }
     guard let archive = try? JSONDecoder().decode(Archive.self, from: data), archive.version == Archive.current else {
@@ -103,7 +102,6 @@ final class CookieFile: Sendable {
   }
 }
 
-/// What stands in the file.
 private struct Archive: Codable {
   static let current = 1
 

@@ -27,9 +27,7 @@ final class PartFile: Sendable {
     }
   }
 
-  /// The part file.
   let path: String
-  /// The record of it.
   let recordPath: String
   /// Held while bytes are written; `nil` once it is closed, which does not wait for its last holder to leave.
   private let file: Locked<OpenFile?>
@@ -51,14 +49,8 @@ final class PartFile: Sendable {
 
   /// Opens a part file, or makes one, and locks it.
   ///
-  /// - Parameters:
-  ///   - path: The part file.
-  ///   - url: Where its bytes come from.
-  ///   - partition: What vouches for them: what is there is gone on with if the same has vouched for it.
-  ///   - resume: Whether what is there may be gone on with.
-  /// - Returns: The file, with its lock.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``: it cannot be opened, is in use, or is something else than
-  ///   the beginning of this download.
+  /// What is there is gone on with if that is wanted, and the same partition has vouched for it. It is an error if it
+  /// is in use, or something else than the beginning of this download.
   static func open(
     _ path: String, url: String, partition: String = "", resume: DownloadOptions.Resume
   ) async throws -> PartFile {
@@ -124,9 +116,7 @@ final class PartFile: Sendable {
   /// How long somebody else's lock is waited for.
   private static let patience = Duration.seconds(1)
 
-  /// Opens the file and takes its lock.
-  ///
-  /// - Returns: The open file, or `nil` if somebody else has the lock.
+  /// Opens the file and takes its lock; `nil` if somebody else has that.
   private static func lock(_ path: String) throws(HTTPError) -> OpenFile? {
     // Whoever had it may have finished and renamed it meanwhile: then this is no part file any more.
     for _ in 0..<16 {
@@ -178,9 +168,7 @@ final class PartFile: Sendable {
     return file
   }
 
-  /// Writes bytes at their place.
-  ///
-  /// - Returns: How many bytes there are now, and how many there will be.
+  /// Writes bytes at their place, and tells how many there are now, and how many there will be.
   func write(_ piece: Data, at offset: Int64) throws(HTTPError) -> (received: Int64, expected: Int64?) {
     // One after the other: whoever leaves a gap has said so before another one writes behind it.
     try file.withLock { file throws(HTTPError) in
@@ -207,7 +195,6 @@ final class PartFile: Sendable {
   /// So much may be lost when the machine stops suddenly.
   private static let syncBytes: Int64 = 64 << 20
 
-  /// Writes the record.
   func save() throws(HTTPError) {
     try file.withLock { file throws(HTTPError) in
       if file != nil { try putRecord() }
@@ -238,9 +225,7 @@ final class PartFile: Sendable {
     try save()
   }
 
-  /// Sees that there is room for more bytes.
-  ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if the file system says that there is not.
+  /// Sees that there is room for more bytes, if the file system tells.
   func checkRoom(for bytes: Int64) throws(HTTPError) {
     guard bytes > 0, let free = try opened().freeBytes, free < bytes else { return }
     throw HTTPError(.file, "\(PrivateFile.shown(path)) needs \(bytes) more bytes, and \(free) are free")
@@ -251,9 +236,7 @@ final class PartFile: Sendable {
     try opened().read(at: offset, count: count)
   }
 
-  /// Takes a file of the cache for the whole, without a copy.
-  ///
-  /// - Returns: Whether that can be done: not across file systems.
+  /// Takes a file of the cache for the whole, without a copy; that cannot be done across file systems.
   func adopt(_ file: URL) -> Bool {
     // Of a process that was killed.
     unlink(linkPath)
@@ -266,10 +249,7 @@ final class PartFile: Sendable {
 
   /// Makes sure that all of it is on the disk, as it will be; a file of the cache stays as it is.
   ///
-  /// - Parameters:
-  ///   - modified: When its bytes were changed last, if known.
-  ///   - isPrivate: Whether the finished file is its owner's only, and not as other new files are.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// Unless it is private, others get the rights to it that they have to other new files.
   func seal(_ modified: HTTPDate?, isPrivate: Bool) throws(HTTPError) {
     if state.withLock({ $0.isLinked }) { return }
     let file = try opened()
@@ -281,14 +261,9 @@ final class PartFile: Sendable {
     if !isPrivate, let mode = DiskCalls.usualMode(linkPath) { file.setMode(mode) }
   }
 
-  /// Gives the file its name, after ``seal(_:isPrivate:)``.
+  /// Gives the file its name, after ``seal(_:isPrivate:)``; `false` if something else has it and is not to be replaced.
   ///
-  /// - Parameters:
-  ///   - destination: The path that it gets; what is there is replaced in one instant.
-  ///   - isReplacing: Whether something may be there.
-  ///   - calls: The calls for the folder.
-  /// - Returns: Whether it got the name; `false` if something else has it.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``; it has the name if only syncing it has failed.
+  /// What is replaced is so in one instant. After an error it has the name if only syncing it has failed.
   func finish(
     as destination: String, isReplacing: Bool, calls: ParentFolder.Calls = .system
   ) throws(HTTPError) -> Bool {
@@ -336,7 +311,6 @@ final class PartFile: Sendable {
     }
   }
 
-  /// Removes the file and its record.
   func discard() {
     removeParts()
     letGo()

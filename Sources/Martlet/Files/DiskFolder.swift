@@ -24,13 +24,10 @@ final class DiskFolder: Sendable {
     self.descriptor = descriptor
   }
 
-  /// Opens a folder.
+  /// Opens a folder; `nil` if there is nothing of that name.
   ///
-  /// Its owner is the only one who may write in it. Others may look: there is nothing to see but folders that they cannot
-  /// open.
-  ///
-  /// - Returns: The folder; `nil` if there is nothing of that name.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// Its owner is the only one who may write in it. Others may look: there is nothing to see but folders that they
+  /// cannot open.
   static func open(_ path: String) throws(HTTPError) -> DiskFolder? {
     let number = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard number >= 0 else {
@@ -57,12 +54,7 @@ final class DiskFolder: Sendable {
     return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
   }
 
-  /// Makes a folder and what is missing above it, all for their owner only.
-  ///
-  /// - Parameters:
-  ///   - path: The folder.
-  ///   - calls: The calls that make the names of new folders survive a crash, if they must.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// Makes a folder and what is missing above it, all for their owner only; with calls, the names survive a crash.
   static func make(_ path: String, syncingBy calls: ParentFolder.Calls? = nil) throws(HTTPError) {
     if DiskCalls.facts(path) != nil { return }
     let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
@@ -79,13 +71,11 @@ final class DiskFolder: Sendable {
     return DiskFacts(facts).inode == own.inode
   }
 
-  /// Whether there is nothing of that name.
   static func isAbsent(_ path: String) -> Bool {
     var facts = stat()
     return lstat(path, &facts) != 0 && errno == ENOENT
   }
 
-  /// An error that names the folder.
   func error(_ what: String, _ code: Int32) -> HTTPError { PrivateFile.error(what, path, code) }
 
   // MARK: Within it
@@ -125,15 +115,12 @@ final class DiskFolder: Sendable {
     return opened
   }
 
-  /// Removes a file, if it is there.
-  ///
-  /// - Returns: 0, or the number of the error.
+  /// Removes a file, if it is there; 0, or the number of the error.
   @discardableResult
   func remove(_ name: DiskName, body: UInt64? = nil) -> Int32 {
     DiskCalls.remove(name.path(body: body), in: number)
   }
 
-  /// What the system knows of a file.
   func facts(_ name: DiskName, body: UInt64? = nil) -> DiskFacts? {
     DiskCalls.facts(name.path(body: body), in: number)
   }

@@ -6,12 +6,7 @@ import Foundation
 struct FileLock: ~Copyable {
   private let file: OpenFile
 
-  /// Waits for the lock, for a time.
-  ///
-  /// - Parameters:
-  ///   - path: The file of the lock.
-  ///   - patience: How many milliseconds to wait for another process.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// Waits for the lock, for a time in milliseconds.
   init(_ path: String, patience: Int) throws(HTTPError) {
     guard let file = OpenFile.at(path, O_RDWR | O_CREAT) else {
       let code = errno
@@ -23,12 +18,7 @@ struct FileLock: ~Copyable {
     self.file = file
   }
 
-  /// Waits for the lock of an open file, for a time.
-  ///
-  /// - Parameters:
-  ///   - file: The file.
-  ///   - patience: How many milliseconds to wait for another process.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// Waits for the lock of an open file, for a time in milliseconds.
   static func lock(_ file: OpenFile, patience: Int) throws(HTTPError) {
     // By the clock: on a busy machine each pause takes longer than it says.
     let end = ContinuousClock.now + .milliseconds(patience)
@@ -41,7 +31,6 @@ struct FileLock: ~Copyable {
     throw HTTPError(.file, "another process has held \(PrivateFile.shown(file.path)) for \(patience) ms")
   }
 
-  /// Gives the lock back.
   borrowing func release() {
     // A child that has not begun its program yet may have the descriptor too.
     flock(file.number, LOCK_UN)

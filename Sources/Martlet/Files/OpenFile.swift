@@ -8,7 +8,9 @@ struct OpenFile: Sendable {
   var number: Int32 { descriptor.number }
   var facts: DiskFacts? { DiskCalls.facts(number) }
 
-  /// Opens a file, or makes one for its owner only; `nil` with `errno`. A link is refused, and a pipe holds up nobody.
+  /// Opens a file, or makes one for its owner only; `nil` with `errno`.
+  ///
+  /// A link is refused, and a pipe holds up nobody.
   static func at(_ path: String, _ flags: Int32) -> OpenFile? {
     let number = open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
     return number >= 0 ? OpenFile(descriptor: DiskDescriptor(number), path: path) : nil
@@ -29,7 +31,6 @@ struct OpenFile: Sendable {
     return data.prefix(done)
   }
 
-  /// Writes all bytes at a place.
   func put(_ bytes: some ContiguousBytes, at offset: Int64) throws(HTTPError) {
     try succeed(bytes.withUnsafeBytes { DiskCalls.put($0, into: number, at: offset) }, "cannot be written")
   }

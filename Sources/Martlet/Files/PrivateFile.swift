@@ -19,15 +19,10 @@ enum PrivateFile {
   /// The error for a file that cannot be opened because it is another user's; `nil` if it is not.
   static func refusal(_ path: String) -> HTTPError? { DiskCalls.facts(path)?.isOwn == false ? foreign(path) : nil }
 
-  /// Reads a file.
+  /// Reads a file; `nil` if there is none.
   ///
-  /// - Parameters:
-  ///   - path: The file.
-  ///   - limit: The most bytes that are read.
-  ///   - isSecret: Whether nobody but its owner may have any right to it (mode 0600).
-  /// - Returns: Its bytes, or `nil` if there is none.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it cannot be read, is no plain file, is a symbolic link,
-  ///   belongs to another user, is open to others, or is too large.
+  /// One that is no plain file, a symbolic link, another user's or larger than the limit is an error; one with a secret
+  /// also if others have any right to it (mode 0600).
   static func read(_ path: String, limit: Int = 64 << 20, isSecret: Bool = false) throws(HTTPError) -> Data? {
     guard let file = OpenFile.at(path, O_RDONLY) else {
       if errno == ENOENT { return nil }
@@ -48,13 +43,8 @@ enum PrivateFile {
 
   /// Replaces a file: at every instant it is what it was or what it will be, also after a crash.
   ///
-  /// - Parameters:
-  ///   - path: The file.
-  ///   - data: What will be in it.
-  ///   - name: What the new file is called until then. The usual name is only for who holds the lock of the file.
-  ///   - isSynced: Whether it is to survive a machine that stops suddenly, and not only the end of this process.
-  ///   - calls: The calls for its folder.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// Until then the new file has another name; the usual one is only for who holds the lock of the file. It is synced
+  /// if it is to survive a machine that stops suddenly, and not only the end of this process.
   static func replace(
     _ path: String, with data: Data, by name: String? = nil, isSynced: Bool = true, calls: ParentFolder.Calls = .system
   ) throws(HTTPError) {

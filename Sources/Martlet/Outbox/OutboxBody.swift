@@ -24,9 +24,6 @@ final class OutboxBody: Sendable {
   static func path(_ id: UUID, in folder: String) -> String { "\(folder)/\(id.uuidString)\(suffix)" }
 
   /// Reads a body to its end, and sees that it is safe on the disk.
-  ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` or ``HTTPError/Kind/file``, or what a stream
-  ///   throws.
   static func store(_ body: HTTPBody?, of id: UUID, in folder: String, limit: Int64) async throws -> OutboxBody {
     let path = path(id, in: folder)
     guard let content = body?.content else { return OutboxBody(.none, path) }
@@ -68,9 +65,7 @@ final class OutboxBody: Sendable {
     return facts.isFile && facts.size == length
   }
 
-  /// Holds files that nobody writes any more, a few at a time.
-  ///
-  /// - Returns: Their requests, with the locked files.
+  /// The locked files that nobody writes any more, a few at a time, with their requests.
   static func abandoned(in folder: String, except known: Set<UUID>) -> [(UUID, OutboxBody)] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     let unknown = names.lazy.compactMap { name -> (String, UUID)? in
@@ -107,7 +102,7 @@ final class OutboxBody: Sendable {
 
     init(_ path: String) { self.path = path }
 
-    /// - Returns: Whether it is time to write.
+    /// Whether it is time to write.
     func take(_ piece: Data, limit: Int64) throws(HTTPError) -> Bool {
       try state.withLock { state throws(HTTPError) in
         guard state.written + Int64(state.held.count) + Int64(piece.count) <= limit else { throw tooLarge(limit) }

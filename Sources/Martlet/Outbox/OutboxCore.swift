@@ -47,9 +47,7 @@ final class OutboxCore: Sendable {
     signal.addWatcher()
   }
 
-  /// Hands something to the loop.
-  ///
-  /// - Returns: Whether there is one.
+  /// Hands something to the loop, if there is one.
   @discardableResult
   func post(_ message: Message) -> Bool {
     let isThere = shared.withLock { shared in
@@ -159,7 +157,6 @@ final class OutboxCore: Sendable {
 
   // MARK: Sending
 
-  /// Makes an attempt.
   func deliver(_ request: HTTPRequest) async -> OutboxVerdict {
     // A redirect must not turn it into a GET whose success is nobody's receipt.
     let defaults = RequestOptions.timeout(nil).redirects(.strictMethods)

@@ -38,7 +38,6 @@ struct OutboxFrames {
 
   init(mark: UInt64) { self.mark = mark }
 
-  /// What the beginning of a file says.
   enum Beginning {
     case journal(OutboxFrames)
     /// Made by a version that knows more.
@@ -69,7 +68,6 @@ struct OutboxFrames {
     return try frames.frame(file, at: headLength) == nil ? .none : .journal(frames)
   }
 
-  /// A record in its frame.
   func frame(_ record: [UInt8]) -> [UInt8] {
     var writer = RecordWriter()
     writer.reserve(Self.frameHead + record.count)

@@ -44,12 +44,7 @@ final class OutboxJournal: Sendable {
   private let calls: ParentFolder.Calls
   private let state = Locked(State())
 
-  /// Opens the folder; makes it if it is not there.
-  ///
-  /// - Parameters:
-  ///   - folder: The folder.
-  ///   - calls: The calls that make names survive a crash.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// Opens the folder; makes it if it is not there, and its name survive a crash.
   init(_ folder: URL, calls: ParentFolder.Calls = .system) throws(HTTPError) {
     self.folder = DiskFolder.path(folder)
     path = self.folder + "/journal"
@@ -63,7 +58,6 @@ final class OutboxJournal: Sendable {
     try ParentFolder(of: self.folder, isThere: true, by: calls).sync()
   }
 
-  /// How many bytes there are.
   var length: Int64 { state.withLock { $0.end } }
 
   /// How long another process may have the lock.
@@ -98,7 +92,7 @@ final class OutboxJournal: Sendable {
     return facts.inode == state.inode && facts.size == state.end && state.news.isEmpty
   }
 
-  /// - Returns: The file, known to its end.
+  /// The file, known to its end.
   private func catchUp(_ state: inout State) throws(HTTPError) -> OpenFile {
     let file = try current(&state)
     if state.hasRefused { try cut(file, &state) }
@@ -170,10 +164,9 @@ final class OutboxJournal: Sendable {
     try file.sync()
   }
 
-  /// Reads a request that the journal has told of.
+  /// Reads a request that the journal has told of; `nil` if there is none any more.
   ///
-  /// - Returns: The request, and `nil` if there is none any more.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it may be read another time.
+  /// After an error it may be read another time.
   func request(of entry: OutboxEntry) throws(HTTPError) -> OutboxRequest? {
     try state.withLock { state throws(HTTPError) in
       guard let file = state.file, let bytes = try state.frames.frame(file, at: entry.span.lowerBound),
@@ -185,13 +178,9 @@ final class OutboxJournal: Sendable {
 
   // MARK: Writing
 
-  /// Adds records, all or none.
+  /// Adds records, all or none, and tells what has become known, these included.
   ///
-  /// - Parameters:
-  ///   - records: The records, as bytes.
-  ///   - isSynced: Whether they must survive a machine that stops suddenly.
-  /// - Returns: What has become known, these included.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``; nothing is added.
+  /// They are synced if they must survive a machine that stops suddenly.
   func append(_ records: [[UInt8]], isSynced: Bool) throws(HTTPError) -> News {
     try locked { state throws(HTTPError) in
       let file = try catchUp(&state)
@@ -221,11 +210,10 @@ final class OutboxJournal: Sendable {
     }
   }
 
-  /// Writes the journal anew, with what is needed yet; everything added before must be known.
+  /// Writes the journal anew, with what is needed yet, in its order; everything added before must be known.
   ///
-  /// - Parameter entries: What is needed, in its order.
-  /// - Returns: Where the requests stand now; `nil` if somebody has added something meanwhile.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``; the journal is what it was.
+  /// Tells where the requests stand now; `nil` if somebody has added something meanwhile. After an error it is what it
+  /// was.
   func compact(_ entries: [OutboxEntry]) throws(HTTPError) -> [UUID: Range<Int64>]? {
     try locked { state throws(HTTPError) in
       guard Self.isUnchanged(path, state) else { return nil }

@@ -207,11 +207,7 @@ struct OutboxTable {
     turns.all.lazy.compactMap { hosts[$0]?.notBefore }.filter { $0 > now }.min()
   }
 
-  /// A request is not being sent any more.
-  ///
-  /// - Parameters:
-  ///   - entry: The request.
-  ///   - isFirst: Whether it is the first one of its host to be tried again; else others have their turn before.
+  /// A request is not being sent any more; others of its host have their turn before it, unless it is the first.
   mutating func stop(_ entry: OutboxEntry, isFirst: Bool = true) {
     guard sending.remove(entry.id) != nil else { return }
     hosts[entry.host]?.sending -= 1
@@ -232,9 +228,7 @@ struct OutboxTable {
     hosts[name]?.failures = 0
   }
 
-  /// A host has failed, and pauses.
-  ///
-  /// - Returns: How long.
+  /// A host has failed, and pauses for so long.
   mutating func hasFailed(
     _ name: String, now: Duration, asked: Duration?, _ options: Outbox.Options, random: Double
   ) -> Duration {
@@ -250,7 +244,6 @@ struct OutboxTable {
     return host.notBefore - now
   }
 
-  /// No host pauses any more.
   mutating func forgetPauses() {
     for name in hosts.keys {
       hosts[name]?.failures = 0

@@ -43,7 +43,6 @@ final class QueueCore: CallObserver {
 
   // MARK: Adding
 
-  /// Takes a request into the queue.
   func add<Output: Sendable>(
     _ request: HTTPRequest, options: RequestOptions, priority: Int, after predecessors: [RequestID],
     endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
@@ -91,7 +90,6 @@ final class QueueCore: CallObserver {
     startReady()
   }
 
-  /// Has one request wait for another.
   func add(_ predecessor: RequestID, before id: RequestID) throws -> Bool {
     do throws(QueueTable.Problem) {
       return try state.withLock { state throws(QueueTable.Problem) in try state.table.add(predecessor, before: id) }

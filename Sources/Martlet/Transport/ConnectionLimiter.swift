@@ -99,12 +99,9 @@ final class ConnectionLimiter: Sendable {
   private let limits: Limits
   private let state = Locked(State())
 
-  /// Makes a limiter.
+  /// Makes a limiter of connections with one origin, of all, and of exchanges with one origin.
   ///
-  /// - Parameters:
-  ///   - perOrigin: The most connections with one origin.
-  ///   - total: The most connections.
-  ///   - requests: The most exchanges with one origin; `nil` for what the connections carry, and over HTTP/2 ``streams``.
+  /// Without the last, what the connections carry, and over HTTP/2 ``streams``.
   init(perOrigin: Int, total: Int, requests: Int? = nil) {
     limits = Limits(perOrigin: max(1, perOrigin), total: max(1, total), requests: requests.map { max(1, $0) })
   }
@@ -119,7 +116,6 @@ final class ConnectionLimiter: Sendable {
     state.withLock { $0.lines[pool(origin, .agreed)]?.load.isMultiplexed ?? false }
   }
 
-  /// Takes a slot if there is one.
   func take(for origin: Origin, _ version: Version = .agreed) -> ConnectionSlot? {
     let taken = state.withLock { state in
       let pool = self.pool(origin, version)
@@ -157,15 +153,7 @@ final class ConnectionLimiter: Sendable {
     return next
   }
 
-  /// Takes a slot, waiting for one if need be.
-  ///
-  /// - Parameters:
-  ///   - origin: Who will be connected to.
-  ///   - version: The version that is spoken.
-  ///   - source: Ends the wait.
-  ///   - onWait: Called before a wait.
-  /// - Returns: The slot; it goes back when it is released, or dropped.
-  /// - Throws: The reason why the wait was ended.
+  /// Takes a slot, waiting for one until the source ends that; it goes back when it is released, or dropped.
   func acquire(
     for origin: Origin, _ version: Version = .agreed, abort source: AbortSource, onWait: () -> Void = {}
   ) async throws -> ConnectionSlot {
@@ -220,10 +208,9 @@ final class ConnectionLimiter: Sendable {
 
   /// Takes note of whether exchanges of a pool share a connection.
   ///
-  /// Where more of them do than there may be connections, a server that agrees on HTTP/1 is one of several that have the same
-  /// name: only the exchange that has met it has a connection by itself.
-  ///
-  /// - Returns: Whether the exchange that tells is exclusive now.
+  /// Tells whether the exchange that says so is exclusive now. Where more of them do than there may be connections,
+  /// a server that agrees on HTTP/1 is one of several that have the same name: only the exchange that has met it has a
+  /// connection by itself.
   fileprivate func note(_ pool: Pool, isMultiplexed: Bool, isExclusive: Bool) -> Bool {
     let (served, isExclusive): ([Served], Bool) = state.withLock { state in
       guard let load = state.lines[pool]?.load, load.isMultiplexed != isMultiplexed else { return ([], isExclusive) }
@@ -327,7 +314,7 @@ final class ConnectionSlot: Sendable {
     if let isExclusive = end() { limiter.release(pool, isExclusive: isExclusive) }
   }
 
-  /// - Returns: Whether it is exclusive; `nil` if it was released before.
+  /// Whether it is exclusive; `nil` if it was released before.
   private func end() -> Bool? {
     state.withLock { state in
       guard !state.isReleased else { return nil }

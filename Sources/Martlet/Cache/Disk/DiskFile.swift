@@ -62,9 +62,7 @@ final class DiskFile: Sendable {
     return home.number
   }
 
-  /// Gives it its lasting name, unless it has one.
-  ///
-  /// - Returns: The number; `nil` if it has another name already.
+  /// Gives it its lasting name, by number; `nil` if it has another one already.
   func settle(_ name: DiskName) throws(HTTPError) -> UInt64? {
     guard let temporary, home.withLock({ $0 == nil }) else { return nil }
     let number = UInt64.random(in: 1 ... .max)

@@ -1,6 +1,5 @@
 import Foundation
 
-/// Reading the file of a record.
 enum DiskRecord {
   typealias Found = (header: CacheRecordHeader, key: CacheKey, record: CacheRecord)
 
@@ -76,7 +75,6 @@ enum DiskRecord {
     return number >= 0 ? header(DiskDescriptor(number)) : nil
   }
 
-  /// The header of an open record.
   static func header(_ descriptor: DiskDescriptor) -> CacheRecordHeader? {
     withUnsafeTemporaryAllocation(byteCount: CacheRecordHeader.length, alignment: 16) { buffer in
       guard DiskCalls.fill(buffer, from: descriptor.number, at: 0) == buffer.count else { return nil }

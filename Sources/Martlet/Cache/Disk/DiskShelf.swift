@@ -35,11 +35,7 @@ final class DiskShelf: CacheShelf {
 
   /// Makes a shelf; nothing is looked at or made before it is used.
   ///
-  /// - Parameters:
-  ///   - path: The folder; a relative one starts where the process is now.
-  ///   - limit: The most bytes of all files together.
-  ///   - touchInterval: After how many seconds a use is noted on disk again.
-  ///   - now: What time it is.
+  /// A relative path starts where the process is now. A use is noted on disk again after `touchInterval` seconds.
   init(path: String, limit: Int64, touchInterval: Int = 600, now: @escaping @Sendable () -> Date = { Date() }) {
     let full = URL(filePath: path).standardizedFileURL.path(percentEncoded: false)
     // A link is followed if a slash comes after it.

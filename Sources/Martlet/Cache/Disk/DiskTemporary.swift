@@ -8,9 +8,6 @@ final class DiskTemporary: Sendable {
   private let name: String
   private let isNamed = Locked(false)
 
-  /// Makes an empty file.
-  ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
   init(in folder: DiskFolder) throws(HTTPError) {
     let name = DiskName.temporary(process: UInt64(truncatingIfNeeded: getpid()), number: .random(in: .min ... .max))
     let number = openat(folder.number, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -29,12 +26,8 @@ final class DiskTemporary: Sendable {
 
   /// Gives the file its name, once; what had it before is gone in the same instant.
   ///
-  /// - Parameters:
-  ///   - name: The name of a record.
-  ///   - body: The number of a body, if it is one.
-  ///   - isReplacing: Whether there probably is a file of that name.
-  /// - Returns: The number of the body of the record that it has replaced, if that is known.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// If there probably is a file of that name (`isReplacing`), tells the number of the body of the record that it has
+  /// replaced, as far as that is known.
   @discardableResult
   func settle(_ name: DiskName, body: UInt64? = nil, isReplacing: Bool = false) throws(HTTPError) -> UInt64? {
     let inner = try folder.makeFolder(name.folder)
