@@ -132,13 +132,7 @@ public final class TestClock: Clock, Sendable {
 
   /// Waits until something holds that changes with the time or the tasks asleep only, or the task is cancelled.
   package func wait(until isTrue: (TestClock) -> Bool) async {
-    changes.addWatcher()
-    defer { changes.removeWatcher() }
-    while !Task.isCancelled {
-      let version = changes.version
-      if isTrue(self) { return }
-      await changes.wait(after: version)
-    }
+    await changes.wait { isTrue(self) }
   }
 
   private func begin(

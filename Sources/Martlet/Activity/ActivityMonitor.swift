@@ -128,7 +128,6 @@ public actor ActivityMonitor {
 }
 
 extension ClientCore {
-  /// What goes on now.
   func snapshot() -> ActivityMonitor.Snapshot {
     let (calls, foreign, totals) = activity()
     var snapshot = ActivityMonitor.Snapshot()

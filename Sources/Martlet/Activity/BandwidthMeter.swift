@@ -18,7 +18,6 @@ final class BandwidthMeter: Sendable {
   static let window = 5
   private let state = Locked(State())
 
-  /// Counts bytes that moved.
   func record(sent: Int, received: Int, at time: Duration) {
     let second = max(0, time.components.seconds)
     let index = Int(second % Int64(BandwidthMeter.window))
@@ -45,6 +44,5 @@ final class BandwidthMeter: Sendable {
     }
   }
 
-  /// All bytes ever counted.
   var totals: (received: Int64, sent: Int64) { state.withLock { ($0.received, $0.sent) } }
 }

@@ -14,7 +14,6 @@ package final class ChangeSignal: Sendable {
 
   package init() {}
 
-  /// Says that something changed.
   package func signal() {
     guard watchers.load(ordering: .relaxed) > 0 else { return }
     let waiters: Dictionary<Int, CheckedContinuation<Void, Never>>.Values? = state.withLock { state in
@@ -49,6 +48,17 @@ package final class ChangeSignal: Sendable {
       }
     } onCancel: {
       state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
+    }
+  }
+
+  /// Waits until something holds that nothing but changes can bring about, or the task is cancelled.
+  package func wait(until isTrue: () -> Bool) async {
+    addWatcher()
+    defer { removeWatcher() }
+    while !Task.isCancelled {
+      let version = version
+      if isTrue() { return }
+      await wait(after: version)
     }
   }
 

@@ -7,7 +7,7 @@ public enum EndpointEvent<Output: Sendable>: Sendable {
   case succeeded(Output)
   /// Its error; cancelled requests are not reported.
   case failed(any Error)
-  /// The listener was too slow: so many of the oldest events were dropped before the next one.
+  /// The listener was too slow: so many of the oldest events were dropped since it was last told.
   case missed(Int)
 }
 
@@ -25,97 +25,44 @@ final class OutcomeHub: Sendable {
   func publish<E: Endpoint>(_ type: E.Type, _ event: EndpointEvent<E.Output>) {
     guard count.load(ordering: .relaxed) > 0 else { return }
     let listeners = state.withLock { $0.listeners[ObjectIdentifier(type)] }
-    for case let listener as BoundedChannel<EndpointEvent<E.Output>> in listeners?.values ?? [:].values {
-      listener.send(event)
-    }
+    for case let listener as Listener<E.Output> in listeners?.values ?? [:].values { listener.tell(event) }
   }
 
   /// Makes a stream of the outcomes of a type.
   func stream<E: Endpoint>(of type: E.Type, keeping limit: Int) -> AsyncStream<EndpointEvent<E.Output>> {
-    let channel = BoundedChannel<EndpointEvent<E.Output>>(limit: limit) { .missed($0) }
+    let (events, end) = AsyncStream.makeStream(
+      of: EndpointEvent<E.Output>.self, bufferingPolicy: .bufferingNewest(max(1, limit)))
+    let listener = Listener(end)
     let key = ObjectIdentifier(type)
     let id = state.withLock {
       $0.nextListener += 1
-      $0.listeners[key, default: [:]][$0.nextListener] = channel
+      $0.listeners[key, default: [:]][$0.nextListener] = listener
       return $0.nextListener
     }
     count.add(1, ordering: .relaxed)
-    let subscription = Subscription { [weak self] in
+    end.onTermination = { [weak self] _ in
       let removed = self?.state.withLock { $0.listeners[key]?.removeValue(forKey: id) }
-      _ = removed
-      self?.count.subtract(1, ordering: .relaxed)
+      if removed != nil { self?.count.subtract(1, ordering: .relaxed) }
     }
-    return AsyncStream(unfolding: { [subscription] in
-      _ = subscription
-      return await channel.next()
-    })
+    return AsyncStream {
+      let missed = listener.missed.exchange(0, ordering: .relaxed)
+      if missed > 0 { return .missed(missed) }
+      var iterator = events.makeAsyncIterator()
+      return await iterator.next()
+    }
   }
 }
 
-/// Ends a subscription when the stream that holds it goes away.
-final class Subscription: Sendable {
-  private let end: @Sendable () -> Void
+/// Where one listener is told, and how many events its full buffer has dropped since that was said.
+///
+/// It does not hold the stream, whose end is the end of the subscription.
+private final class Listener<Output: Sendable>: Sendable {
+  private let end: AsyncStream<EndpointEvent<Output>>.Continuation
+  let missed = Atomic<Int>(0)
 
-  init(_ end: @escaping @Sendable () -> Void) { self.end = end }
+  init(_ end: AsyncStream<EndpointEvent<Output>>.Continuation) { self.end = end }
 
-  deinit { end() }
-}
-
-/// A queue for one reader that drops its oldest elements when it is full, and says how many.
-final class BoundedChannel<Element: Sendable>: Sendable {
-  private struct State {
-    var elements: [Element] = []
-    var missed = 0
-    var waiter: CheckedContinuation<Element?, Never>?
-  }
-
-  private let limit: Int
-  private let missed: @Sendable (Int) -> Element
-  private let state = Locked(State())
-
-  init(limit: Int, missed: @escaping @Sendable (Int) -> Element) {
-    self.limit = max(1, limit)
-    self.missed = missed
-  }
-
-  func send(_ element: Element) {
-    let waiter: CheckedContinuation<Element?, Never>? = state.withLock {
-      if let waiter = $0.waiter {
-        $0.waiter = nil
-        return waiter
-      }
-      if $0.elements.count >= limit {
-        $0.elements.removeFirst()
-        $0.missed += 1
-      }
-      $0.elements.append(element)
-      return nil
-    }
-    waiter?.resume(returning: element)
-  }
-
-  /// The next element, or `nil` when the task is cancelled.
-  func next() async -> Element? {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let (element, isWaiting): (Element?, Bool) = state.withLock { state in
-          if state.missed > 0 {
-            defer { state.missed = 0 }
-            return (missed(state.missed), false)
-          }
-          if !state.elements.isEmpty { return (state.elements.removeFirst(), false) }
-          guard !Task.isCancelled, state.waiter == nil else { return (nil, false) }
-          state.waiter = continuation
-          return (nil, true)
-        }
-        if !isWaiting { continuation.resume(returning: element) }
-      }
-    } onCancel: {
-      let waiter = state.withLock { state in
-        defer { state.waiter = nil }
-        return state.waiter
-      }
-      waiter?.resume(returning: nil)
-    }
+  func tell(_ event: EndpointEvent<Output>) {
+    if case .dropped = end.yield(event) { missed.add(1, ordering: .relaxed) }
   }
 }

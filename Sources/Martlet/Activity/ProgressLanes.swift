@@ -11,22 +11,7 @@ final class ProgressLanes: Sendable {
 
   private struct State {
     var idle: [DispatchQueue]
-    /// What waits for a lane, the first one at ``next``.
-    var waiting: [Work?] = []
-    var next = 0
-
-    mutating func takeWaiting() -> Work? {
-      guard next < waiting.count else { return nil }
-      defer {
-        waiting[next] = nil
-        next += 1
-        if next * 2 > waiting.count {
-          waiting.removeFirst(next)
-          next = 0
-        }
-      }
-      return waiting[next]
-    }
+    var waiting = FirstInFirstOut<Work>()
   }
 
   static let shared = ProgressLanes(width: 8)
@@ -53,7 +38,7 @@ final class ProgressLanes: Sendable {
     while let current = work {
       current()
       work = state.withLock {
-        if let next = $0.takeWaiting() { return next }
+        if let next = $0.waiting.popFirst() { return next }
         if let lane { $0.idle.append(lane) }
         return nil
       }

@@ -26,7 +26,6 @@ struct ProgressLedger: Sendable {
   private var told: Duration?
   private var isUntold = false
 
-  /// Another exchange begins.
   mutating func begin() {
     exchanges += 1
     // The next one may expect more than this one did.
@@ -34,7 +33,6 @@ struct ProgressLedger: Sendable {
     progress.attempt = exchanges
   }
 
-  /// Counts bytes that moved.
   mutating func add(sent: Int, received: Int, _ exchange: ExchangeBytes) {
     self.sent += Int64(sent)
     self.received += Int64(received)
@@ -49,13 +47,7 @@ struct ProgressLedger: Sendable {
     isUntold = true
   }
 
-  /// What is to be told now to somebody who watches, if anything.
-  ///
-  /// - Parameters:
-  ///   - sent: The bytes just added.
-  ///   - received: The bytes just added.
-  ///   - now: The time.
-  /// - Returns: The progress, unless the last was told just before.
+  /// What is to be told now to somebody who watches; nothing if the last was told just before.
   mutating func due(sent: Int, received: Int, now: Duration) -> TransferProgress? {
     guard !progress.isFinished else { return nil }
     if let meter {
@@ -69,12 +61,7 @@ struct ProgressLedger: Sendable {
     return tell(now)
   }
 
-  /// The last that is to be told.
-  ///
-  /// - Parameters:
-  ///   - succeeded: Whether the call has.
-  ///   - now: The time.
-  /// - Returns: The progress; `nil` if the call failed and nothing moved since the last was told.
+  /// The last that is to be told; `nil` if the call failed and nothing moved since.
   mutating func last(succeeded: Bool, now: Duration) -> TransferProgress? {
     guard succeeded || isUntold, !progress.isFinished else { return nil }
     progress.isFinished = succeeded

@@ -16,7 +16,7 @@ final class Shown: Sendable {
     set { state.withLock { $0.lastUse = newValue } }
   }
 
-  /// - Returns: Whether this is a change.
+  /// Whether this is a change.
   func change(to isOn: Bool) -> Bool {
     state.withLock { state in
       defer { state.isOn = isOn }

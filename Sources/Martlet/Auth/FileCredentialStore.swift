@@ -9,7 +9,6 @@ public import Foundation
 /// Processes can share the file. A change waits up to 10 seconds for the lock, a file with the same name and `.lock`,
 /// which stays. Changes take effect in the order of the calls.
 public actor FileCredentialStore: CredentialStore {
-  /// The largest file that is read.
   private static let maximumBytes = 4 << 20
 
   private let url: URL

@@ -46,7 +46,6 @@ struct CacheControl: Sendable, Equatable {
     return FieldSyntax.isToken(Substring(value)) ? String(Substring(value)) : ""
   }
 
-  /// Whether there are no directives.
   var isEmpty: Bool { arguments.isEmpty }
 
   /// Whether a directive is there, with an argument or without.

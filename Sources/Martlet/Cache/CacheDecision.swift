@@ -48,12 +48,7 @@ enum CacheDecision: Sendable, Equatable {
     var now: Date
   }
 
-  /// Decides.
-  ///
-  /// - Parameters:
-  ///   - question: The request, a `GET` or `HEAD`, with a policy without contradictions.
-  ///   - entries: What is stored for its URL and for who asks, in any order.
-  /// - Returns: The decision.
+  /// Decides on a `GET` or `HEAD`, whose policy has no contradictions, by what is stored for its URL and who asks.
   static func make(_ question: Question, _ entries: [CacheEntry]) -> CacheDecision {
     let (headers, policy) = (question.headers, question.policy)
     let asked = CacheControl(headers)
@@ -166,12 +161,7 @@ enum CacheDecision: Sendable, Equatable {
 }
 
 extension CacheDecision {
-  /// Whether an entry may answer in place of a server that failed.
-  ///
-  /// - Parameters:
-  ///   - entry: What is stored.
-  ///   - question: The request and the time of the failure.
-  /// - Returns: Whether it may.
+  /// Whether an entry may answer in place of a server that failed; the question has the time of the failure.
   static func mayStandIn(_ entry: CacheEntry, _ question: Question) -> Bool {
     guard lack(entry, question) == nil else { return false }
     if question.policy.contains(.fallbackOnError) { return true }

@@ -50,9 +50,7 @@ final class CacheFlights: Sendable {
   final class Flight: Sendable {
     fileprivate let result = SharedResult<End>()
 
-    /// Waits for the end.
-    ///
-    /// - Returns: `nil` if it took too long.
+    /// Waits for the end; `nil` if it took too long.
     func wait(_ call: Call) async throws -> End? {
       let once = OneShot<End?>()
       let waiter = Task { [result] in once.resolve(.success(try? await result.value())) }

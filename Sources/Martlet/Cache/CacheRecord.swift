@@ -24,7 +24,7 @@ struct CacheIndex: Sendable, Equatable {
 /// Where the bytes of a stored body are.
 enum CachedBody: Sendable {
   case data(Data)
-  case file(any CachedFile)
+  case file(DiskFile)
 
   var count: Int64 {
     switch self {
@@ -32,29 +32,6 @@ enum CachedBody: Sendable {
     case .file(let file): file.count
     }
   }
-}
-
-/// A stored body that is too large to be in memory, and is open: it can be read to its end even if it is removed.
-protocol CachedFile: Sendable {
-  /// The number of bytes.
-  var count: Int64 { get }
-
-  /// Its file, if it has a lasting one with nothing else in it.
-  var url: URL? { get }
-
-  /// Reads bytes; fewer than asked for at the end only.
-  func read(from offset: Int64, count: Int) throws -> Data
-}
-
-/// Takes a body piece by piece before it is known whether it will be whole.
-protocol CacheSink: Sendable {
-  func write(_ piece: Data) throws
-
-  /// The whole body, fit to be stored by the shelf that made the sink.
-  func finish() throws -> CachedBody
-
-  /// Forgets the bytes; also when it is dropped.
-  func discard()
 }
 
 /// What keeps records: storage only, no rules.
@@ -73,14 +50,12 @@ protocol CacheShelf: AnyObject, Sendable {
   /// A body in a file is one that a sink of this shelf made, or one that came with a record of this key.
   func store(_ record: CacheRecord, _ key: CacheKey) async throws
 
-  /// Removes a record.
   func remove(_ key: CacheKey) async throws
 
-  /// Removes everything.
   func removeAll() async throws
 
   /// What takes a body before it can be stored; `nil` if it has to be in memory.
-  func makeSink() throws -> (any CacheSink)?
+  func makeSink() throws -> DiskSink?
 
   /// All that is stored, without bodies; `nil` if that cannot be told.
   func contents() async throws -> [(key: CacheKey, record: CacheRecord)]?

@@ -6,7 +6,7 @@ final class CacheRecorder: Sendable {
   private struct State {
     var pieces: [Data] = []
     var count: Int64 = 0
-    var sink: (any CacheSink)?
+    var sink: DiskSink?
     /// Whether the shelf has no sinks.
     var isInMemory = false
     var isOver = false
@@ -23,12 +23,7 @@ final class CacheRecorder: Sendable {
   /// Bodies up to this stay in memory until they are stored.
   private static let memoryBytes: Int64 = 1 << 20
 
-  /// - Parameters:
-  ///   - shelf: Where it will be stored.
-  ///   - expected: How many bytes it must have, if that is known.
-  ///   - lease: Ended with the recording.
-  ///   - commit: Stores it.
-  ///   - report: Hears why it is not stored.
+  /// `lease` is ended with the recording; `report` hears why something is not stored.
   init(
     _ shelf: any CacheShelf, expected: Int64?, _ lease: CacheFlights.Lease?,
     commit: @escaping @Sendable (CachedBody) async throws -> Void, report: @escaping @Sendable (String) -> Void
@@ -46,7 +41,7 @@ final class CacheRecorder: Sendable {
   /// Takes the next piece; of one reader, one after the other.
   func take(_ piece: Data) {
     // Files are written without the lock.
-    let step: (pieces: [Data], sink: (any CacheSink)?)? = state.withLock { state in
+    let step: (pieces: [Data], sink: DiskSink?)? = state.withLock { state in
       guard !state.isOver else { return nil }
       state.count += Int64(piece.count)
       guard state.count <= limit else { return ([], nil) }
@@ -103,9 +98,8 @@ final class CacheRecorder: Sendable {
     }
   }
 
-  /// Forgets what was taken.
   func giveUp(_ problem: String?) {
-    let (sink, isFirst): ((any CacheSink)?, Bool) = state.withLock { state in
+    let (sink, isFirst): (DiskSink?, Bool) = state.withLock { state in
       guard !state.isOver else { return (nil, false) }
       state.isOver = true
       state.pieces = []

@@ -40,9 +40,7 @@ extension CacheVisit {
     return await stored(response, askedAt: askedAt, previous: nil, lease: lease)
   }
 
-  /// What a part that comes is put behind, if that makes a larger part; the entry becomes that of both.
-  ///
-  /// - Returns: The bytes before it, if there are any.
+  /// The bytes that a part is put behind, if that makes a larger part; the entry becomes that of both.
   func joined(_ previous: CacheCandidate, _ entry: inout CacheEntry) -> CachedBody? {
     guard let part = entry.part, let old = previous.entry.part, previous.entry.status == 206,
       let tag = entry.entityTag, EntityTag.isStrong(tag), tag == previous.entry.entityTag,
@@ -79,7 +77,6 @@ extension CacheVisit {
 }
 
 extension CachedBody {
-  /// Bytes read at once.
   private static let pieceBytes = 256 << 10
 
   /// The bytes as the body of a response: those of a range, or all.

@@ -83,9 +83,7 @@ final class CacheVisit: Sendable {
     }
   }
 
-  /// Waits for the same request of somebody else.
-  ///
-  /// - Returns: Whether to wait for another one after that.
+  /// Waits for the same request of somebody else, and tells whether to wait for another one after that.
   @inline(never) private func wait(for flight: CacheFlights.Flight, until deadline: Duration) async throws -> Bool {
     try await flight.wait(context.call) == .left && context.call.core.timeline.now() < deadline
   }

@@ -28,11 +28,6 @@ struct Freshness: Sendable, Equatable {
   /// How long it has been stale; negative while it is fresh.
   var staleness: TimeInterval { age - lifetime }
 
-  /// Judges an entry at a point in time.
-  ///
-  /// - Parameters:
-  ///   - entry: The stored response.
-  ///   - now: The time.
   init(_ entry: CacheEntry, at now: Date) {
     age = Self.age(of: entry, at: now)
     if let lifetime = entry.programLifetime {

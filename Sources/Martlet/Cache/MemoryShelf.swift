@@ -25,9 +25,7 @@ final class MemoryShelf: CacheShelf {
   let limit: Int64
   private let state = Locked(State())
 
-  /// Makes an empty shelf.
-  ///
-  /// - Parameter limit: The most bytes, heads included.
+  /// Makes an empty shelf for so many bytes, heads included.
   init(limit: Int64) { self.limit = max(0, limit) }
 
   /// A quarter of everything, so that one large body does not empty the shelf.
@@ -70,7 +68,7 @@ final class MemoryShelf: CacheShelf {
     _ = dropped
   }
 
-  func makeSink() -> (any CacheSink)? { nil }
+  func makeSink() -> DiskSink? { nil }
 
   func contents() -> [(key: CacheKey, record: CacheRecord)]? {
     state.withLock { state in state.items.values.map { (state.slots[$0].key, state.slots[$0].record) } }

@@ -90,7 +90,6 @@ public final class ResponseCache: Sendable {
   /// Whether anything lasts longer than the process.
   var lasts: Bool { permanent !== session }
 
-  /// Whether surely nothing is stored.
   var isSurelyEmpty: Bool { isOff || session.isSurelyEmpty && permanent.isSurelyEmpty }
 
   /// A digest of secrets that tells nothing of them, and is another one in each process.

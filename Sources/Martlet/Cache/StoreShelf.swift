@@ -55,7 +55,7 @@ final class StoreShelf: CacheShelf {
 
   func removeAll() async throws { try await bounded(for: Self.longPatience) { try await $0.removeAll() } }
 
-  func makeSink() -> (any CacheSink)? { nil }
+  func makeSink() -> DiskSink? { nil }
 
   func contents() -> [(key: CacheKey, record: CacheRecord)]? { nil }
 

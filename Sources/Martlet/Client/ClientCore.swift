@@ -16,9 +16,16 @@ package final class ClientCore: Sendable {
     var nextForeign = 0
     var isClosed = false
     var totals = ActivityMonitor.Totals()
-    var idle: [Int: CheckedContinuation<Void, Never>] = [:]
-    var nextIdle = 0
+    /// How often nothing was running any more, if only for a moment.
+    var rests = 0
     var lastUse = Duration.zero
+
+    var isIdle: Bool { calls.isEmpty && foreign.isEmpty }
+
+    mutating func left() -> Bool {
+      if isIdle { rests += 1 }
+      return isIdle
+    }
   }
 
   private static let numbers = Atomic<UInt64>(0)
@@ -29,6 +36,7 @@ package final class ClientCore: Sendable {
   let meter: BandwidthMeter
   let outcomes = OutcomeHub()
   package let changes = ChangeSignal()
+  private let rest = ChangeSignal()
   let callSessions = CallSessions()
   private let state: Locked<State>
 
@@ -122,7 +130,7 @@ package final class ClientCore: Sendable {
   func leave(_ call: Call, _ end: RequestEvent.End) {
     watchdog.forget(call)
     let now = timeline.now()
-    let waiters: [CheckedContinuation<Void, Never>] = state.withLock {
+    let isIdle = state.withLock {
       $0.calls[call.id] = nil
       $0.lastUse = now
       switch end {
@@ -130,9 +138,9 @@ package final class ClientCore: Sendable {
       case .failed: $0.totals.failed += 1
       case .cancelled: $0.totals.cancelled += 1
       }
-      return $0.takeIdleWaiters()
+      return $0.left()
     }
-    for waiter in waiters { waiter.resume() }
+    if isIdle { rest.signal() }
     activityChanged()
   }
 
@@ -193,12 +201,12 @@ package final class ClientCore: Sendable {
 
   func leaveForeign(_ id: Int) {
     let now = timeline.now()
-    let waiters: [CheckedContinuation<Void, Never>] = state.withLock {
+    let isIdle = state.withLock {
       $0.foreign[id] = nil
       $0.lastUse = now
-      return $0.takeIdleWaiters()
+      return $0.left()
     }
-    for waiter in waiters { waiter.resume() }
+    if isIdle { rest.signal() }
     activityChanged()
   }
 
@@ -218,31 +226,7 @@ package final class ClientCore: Sendable {
 
   /// Waits until nothing runs, or the task is cancelled.
   func waitUntilIdle() async {
-    let id = state.withLock {
-      $0.nextIdle += 1
-      return $0.nextIdle
-    }
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isDone = state.withLock {
-          guard !$0.isIdle, !Task.isCancelled else { return true }
-          $0.idle[id] = continuation
-          return false
-        }
-        if isDone { continuation.resume() }
-      }
-    } onCancel: {
-      state.withLock { $0.idle.removeValue(forKey: id) }?.resume()
-    }
-  }
-}
-
-extension ClientCore.State {
-  fileprivate var isIdle: Bool { calls.isEmpty && foreign.isEmpty }
-
-  fileprivate mutating func takeIdleWaiters() -> [CheckedContinuation<Void, Never>] {
-    guard isIdle, !idle.isEmpty else { return [] }
-    defer { idle = [:] }
-    return Array(idle.values)
+    let rests = state.withLock { $0.rests }
+    await rest.wait { state.withLock { $0.isIdle || $0.rests != rests } }
   }
 }

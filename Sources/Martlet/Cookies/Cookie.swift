@@ -2,8 +2,8 @@ public import Foundation
 
 /// A cookie (RFC 6265bis).
 ///
-/// The description and `dump` show the name and where it belongs, never the value.
-public struct Cookie: Sendable, Hashable {
+/// The description and `dump` show the name and where it belongs, never the value; what is encoded has it.
+public struct Cookie: Sendable, Hashable, Codable {
   /// When a cookie goes along with a request that another site caused (RFC 6265bis §5.6.7).
   ///
   /// The only such requests here are redirects from another site.

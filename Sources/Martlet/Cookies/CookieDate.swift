@@ -5,10 +5,7 @@ import Foundation
 ///
 /// Servers have written every form there is: the parts may come in any order, with anything between them.
 enum CookieDate {
-  /// Reads a date.
-  ///
-  /// - Parameter octets: The attribute's value, any octets.
-  /// - Returns: The date, or `nil` if a part is missing or there is no such day.
+  /// Reads a date; `nil` if a part is missing or there is no such day.
   static func parse(_ octets: some Collection<UInt8>) -> Date? {
     var time: (hour: Int, minute: Int, second: Int)?
     var day: Int?

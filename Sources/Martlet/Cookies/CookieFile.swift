@@ -2,14 +2,6 @@ import MartletBase
 import Dispatch
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// The file of a jar: JSON, readable by its owner only, replaced as a whole.
 ///
 /// ```
@@ -40,16 +32,15 @@ final class CookieFile: Sendable {
     journal = keepsSessionCookies ? .everything : .persistent
   }
 
-  /// Reads the file.
+  /// Reads the cookies, as far as a server could have set them; none if there is no file.
   ///
-  /// - Returns: Its cookies, as far as a server could have set them; none if there is no file.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it is not what this class writes.
+  /// One that is not what this class writes is an error.
   func read() throws(HTTPError) -> [Cookie] {
     guard let data = try PrivateFile.read(path) else { return [] }
     guard let archive = try? JSONDecoder().decode(Archive.self, from: data), archive.version == Archive.current else {
       throw HTTPError(.file, "\(PrivateFile.shown(path)) is not a file of cookies that this version can read")
     }
-    return archive.cookies.compactMap { $0.cookie.checked() }
+    return archive.cookies.compactMap { $0.checked() }
   }
 
   /// Merges the changes of a shelf with the file, in both directions.
@@ -103,7 +94,7 @@ final class CookieFile: Sendable {
   private func write(_ cookies: [Cookie]) throws(HTTPError) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    let archive = Archive(version: Archive.current, cookies: cookies.map(Archive.Entry.init))
+    let archive = Archive(version: Archive.current, cookies: cookies)
     guard let data = try? encoder.encode(archive) else {
       throw HTTPError(.file, "the cookies cannot be written to \(PrivateFile.shown(path))")
     }
@@ -111,50 +102,9 @@ final class CookieFile: Sendable {
   }
 }
 
-/// What stands in the file.
 private struct Archive: Codable {
   static let current = 1
 
   var version: Int
-  var cookies: [Entry]
-
-  struct Entry: Codable {
-    var name: String
-    var value: String
-    var domain: String
-    var isHostOnly: Bool
-    var path: String
-    var expires: Date?
-    var isSecure: Bool
-    var isHTTPOnly: Bool
-    var sameSite: Cookie.SameSite?
-    var created: Date
-    var lastAccess: Date
-    var partition: String?
-
-    init(_ cookie: Cookie) {
-      name = cookie.name
-      value = cookie.value
-      domain = cookie.domain
-      isHostOnly = cookie.isHostOnly
-      path = cookie.path
-      expires = cookie.expires
-      isSecure = cookie.isSecure
-      isHTTPOnly = cookie.isHTTPOnly
-      sameSite = cookie.sameSite
-      created = cookie.created
-      lastAccess = cookie.lastAccess
-      partition = cookie.partition
-    }
-
-    var cookie: Cookie {
-      var cookie = Cookie(
-        name, value, domain: domain, isHostOnly: isHostOnly, path: path, expires: expires, isSecure: isSecure,
-        isHTTPOnly: isHTTPOnly, sameSite: sameSite)
-      cookie.created = created
-      cookie.lastAccess = lastAccess
-      cookie.partition = partition
-      return cookie
-    }
-  }
+  var cookies: [Cookie]
 }

@@ -24,7 +24,6 @@ public struct CookiePolicy: Sendable {
   /// value must be fit for a header field, or the request is refused.
   public static func only(_ cookies: [Cookie]) -> CookiePolicy { CookiePolicy(kind: .only(cookies)) }
 
-  /// What is wrong with it, if anything.
   var problem: String? {
     guard case .only(let cookies) = kind else { return nil }
     return cookies.first { !$0.isWellFormed || !$0.domain.isEmpty && $0.checked() == nil }.map {

@@ -125,10 +125,7 @@ enum SiteRelation: Sendable {
   /// Another site had a hand in it, and the method is not safe.
   case crossWriting
 
-  /// - Parameters:
-  ///   - url: Where the request goes.
-  ///   - method: Its method.
-  ///   - before: The URLs that were asked before in the same call.
+  /// The URLs before are those that were asked in the same call.
   init(_ url: AbsoluteURL, _ method: HTTPMethod, before: [AbsoluteURL]) {
     let isSame = before.allSatisfy {
       $0.scheme == url.scheme

@@ -6,7 +6,6 @@ import Synchronization
 ///
 /// A class with a lock, not an actor: a request asks it without waiting.
 final class CookieShelf: Sendable {
-  /// Where the cookies are kept.
   enum Keeping: Sendable {
     case nowhere
     case memory
@@ -78,9 +77,7 @@ final class CookieShelf: Sendable {
     isEmpty ? nil : Cookie.field(withTable { $0.select(for: url, relation, in: partition, now: now) })
   }
 
-  /// Stores what a response sets.
-  ///
-  /// - Returns: Whether there is something to save.
+  /// Stores what a response sets, and tells whether there is something to save.
   func receive(_ lines: [String], from url: AbsoluteURL, in partition: String, now: Date) -> Bool {
     let parsed = lines.prefix(SetCookie.maximumLines).compactMap { SetCookie($0, now: now) }
     guard !parsed.isEmpty else { return false }
@@ -94,8 +91,7 @@ final class CookieShelf: Sendable {
 
   /// Writes what has changed to the file, and takes over what others have written.
   ///
-  /// - Parameter isAsked: Whether somebody wants it: without that nothing is done if nothing has changed.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// Unless somebody has asked for it, nothing is done if nothing has changed.
   func save(isAsked: Bool) async throws {
     guard case .file(let file) = keeping else { return }
     do {

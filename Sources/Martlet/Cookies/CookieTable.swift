@@ -2,9 +2,7 @@ import Foundation
 
 /// The cookies of a jar: a value without a clock, a lock or a file (RFC 6265bis §5.7, §5.8).
 struct CookieTable: Sendable {
-  /// The most cookies of one domain.
   static let maximumPerDomain = 50
-  /// The most cookies in all.
   static let maximumCount = 3_000
 
   /// What has to be told to the keeper of the cookies.
@@ -60,12 +58,7 @@ struct CookieTable: Sendable {
 
   /// The cookies of a request in the order in which they are sent: longer paths first, then older ones.
   ///
-  /// - Parameters:
-  ///   - url: Where it goes.
-  ///   - relation: What other sites have to do with it.
-  ///   - partition: What vouches for answers to its client; `nil` for the cookies of all clients.
-  ///   - now: The date.
-  /// - Returns: The cookies.
+  /// Without a partition, what vouches for answers, those of all clients.
   mutating func select(
     for url: AbsoluteURL, _ relation: SiteRelation, in partition: String? = nil, now: Date
   ) -> [Cookie] {
@@ -103,14 +96,9 @@ struct CookieTable: Sendable {
 
   // MARK: Changing
 
-  /// Stores what a response sets, if it may.
+  /// Stores what a response sets, if it may, or deletes a cookie as it was meant to, and tells whether it did.
   ///
-  /// - Parameters:
-  ///   - line: What it sets.
-  ///   - url: Where it came from.
-  ///   - partition: What vouches for it; `nil` for the program.
-  ///   - now: The date.
-  /// - Returns: Whether it was stored, or deleted a cookie as it was meant to.
+  /// Without a partition it is the program that vouches for it.
   @discardableResult
   mutating func receive(_ line: SetCookie, from url: AbsoluteURL, in partition: String? = nil, now: Date) -> Bool {
     guard var cookie = Cookie(line, from: url, now: now) else { return false }
@@ -145,9 +133,7 @@ struct CookieTable: Sendable {
     }
   }
 
-  /// Removes a cookie, and those that it would take the place of.
-  ///
-  /// - Returns: Whether it was there.
+  /// Removes a cookie, and those that it would take the place of; tells whether it was there.
   @discardableResult
   mutating func remove(_ key: Cookie.Key) -> Bool {
     let places = places(of: key)
@@ -161,7 +147,6 @@ struct CookieTable: Sendable {
     return cookies.indices.filter { cookies[$0].key.excludes(key) }
   }
 
-  /// Removes the cookies that a closure picks.
   mutating func removeAll(where matches: (Cookie) -> Bool) {
     for cookie in byDomain.values.flatMap({ $0 }) where matches(cookie) { remove(cookie.key) }
   }

@@ -4,10 +4,7 @@
 /// registries and the private one. The list is read where it lies in the program, by two binary searches: nothing is
 /// built first.
 enum PublicSuffix {
-  /// Whether the name is a public suffix; a name of one label always is.
-  ///
-  /// - Parameter domain: A name in lower case and ASCII; a dot at its end does not count.
-  /// - Returns: Whether it is.
+  /// Whether a name in lower case and ASCII is a public suffix; one label always is, a last dot does not count.
   static func isSuffix(_ domain: String) -> Bool {
     let name = Name(domain)
     return suffixCount(of: name) >= name.labelCount
@@ -15,8 +12,7 @@ enum PublicSuffix {
 
   /// The name that somebody registered: the public suffix and one label more.
   ///
-  /// - Parameter host: A host as a URL has it.
-  /// - Returns: The registrable name; the host itself if it is an address or a public suffix.
+  /// The host itself if it is an address or a public suffix.
   static func registrable(_ host: String) -> String {
     guard !Cookie.isAddress(host) else { return host }
     let name = Name(host)

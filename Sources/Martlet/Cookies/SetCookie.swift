@@ -23,11 +23,7 @@ struct SetCookie {
   private(set) var isHTTPOnly = false
   private(set) var sameSite: Cookie.SameSite?
 
-  /// Reads a line, or refuses it as a whole.
-  ///
-  /// - Parameters:
-  ///   - octets: The value of the field, any octets.
-  ///   - now: What `Max-Age` counts from.
+  /// Reads a line, or refuses it as a whole; `Max-Age` counts from `now`.
   init?(_ octets: some Collection<UInt8>, now: Date) {
     guard !octets.contains(where: Self.isControl) else { return nil }
     let parts = Array(octets).split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)

@@ -15,7 +15,6 @@ struct ByteSpans: Hashable, Sendable {
 
   var isEmpty: Bool { spans.isEmpty }
 
-  /// Adds a span.
   mutating func insert(_ span: Range<Int64>) {
     guard !span.isEmpty else { return }
     var joined = span
@@ -29,7 +28,6 @@ struct ByteSpans: Hashable, Sendable {
     spans.replaceSubrange(first..<last, with: [joined])
   }
 
-  /// What of a range is not there.
   func missing(in whole: Range<Int64>) -> [Range<Int64>] {
     var gaps: [Range<Int64>] = []
     var start = whole.lowerBound

@@ -6,22 +6,15 @@ struct DownloadCheck: Sendable {
   /// What was said, and by whom.
   private var expectations: [(source: String, digits: String)] = []
 
-  /// Gathers what was said.
-  ///
-  /// - Parameters:
-  ///   - checksum: The caller's word.
-  ///   - digests: `Repr-Digest` and `Content-Digest` (RFC 9530), values of dictionaries such as `sha-256=:…:`.
+  /// Gathers what was said: by the caller, and by `Repr-Digest` and `Content-Digest` (RFC 9530), as in `sha-256=:…:`.
   init(_ checksum: DownloadOptions.Checksum?, digests: [String]) {
     if let checksum { expectations.append(("the checksum", checksum.digits)) }
     for digest in digests.lazy.compactMap(Self.sha256) { expectations.append(("the server's digest field", digest)) }
   }
 
-  /// Whether there is nothing to check.
   var isEmpty: Bool { expectations.isEmpty }
 
-  /// Reads a file and compares; it takes its time.
-  ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/checksumMismatch``.
+  /// Reads a file and compares (``HTTPError/Kind/checksumMismatch``); it takes its time.
   func run(_ part: PartFile, length: Int64) throws(HTTPError) {
     guard !isEmpty else { return }
     let hash = SHA256Stream()

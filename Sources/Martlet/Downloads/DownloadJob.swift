@@ -21,7 +21,6 @@ final class DownloadJob: Sendable {
     var digests: [String] = []
   }
 
-  /// Who takes work.
   enum Role: Sendable {
     /// The call itself.
     case first
@@ -55,7 +54,6 @@ final class DownloadJob: Sendable {
     progress.begin(at: there, of: part.record.length)
   }
 
-  /// Whether all bytes are there.
   var isComplete: Bool { state.withLock { $0.isComplete } }
 
   /// Whether more connections have something to do.
@@ -153,9 +151,7 @@ final class DownloadJob: Sendable {
 
   // MARK: Bytes
 
-  /// Takes a response.
-  ///
-  /// - Returns: Whether it was one for the file; if not, its body was not touched.
+  /// Takes a response for the file; the body of another one is not touched.
   func receive(_ response: StreamedResponse, for work: DownloadWork, _ role: Role) async throws -> Bool {
     let verdict = DownloadRules.judge(response.status, response.headers, asked: work, record: part.record)
     switch verdict {
@@ -297,9 +293,7 @@ extension DownloadJob {
     return DownloadedFile(url: URL(filePath: path), byteCount: length, resumedAt: resumedAt, response: response)
   }
 
-  /// Lets go of an unfinished file.
-  ///
-  /// - Parameter isKept: Whether another download may go on with it.
+  /// Lets go of an unfinished file, with which another download may go on if it is kept.
   func leave(isKept: Bool) {
     let record = part.record
     let isOfUse = isKept && !record.written.isEmpty

@@ -85,7 +85,6 @@ public struct DownloadOptions: Sendable {
     set { request[keyPath: field] = newValue }
   }
 
-  /// What is wrong with them.
   var problem: InvalidInput? {
     if !(1...16).contains(segments) { return InvalidInput("segments is \(segments); it must be from 1 to 16") }
     if let maximumBytes, maximumBytes < 0 { return InvalidInput("maximumBytes is \(maximumBytes)") }

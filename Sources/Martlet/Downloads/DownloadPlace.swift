@@ -2,7 +2,6 @@ import Foundation
 
 /// Where a download goes: the file for the unfinished one, and how the finished one gets its name.
 struct DownloadPlace: Sendable {
-  /// The part file.
   let partPath: String
   /// The finished file, or `nil` if the server has a say in its name.
   let path: String?
@@ -15,13 +14,7 @@ struct DownloadPlace: Sendable {
   /// The most bytes of a name, with room for the endings of a part file and what belongs to it.
   private static let longestName = SafeFilename.maximumBytes - ".part.json.new".utf8.count
 
-  /// Sees that there can be a file.
-  ///
-  /// - Parameters:
-  ///   - destination: A file, an existing folder, or `nil` for a file in the folder for temporary ones.
-  ///   - url: What is downloaded.
-  ///   - options: How.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` or ``HTTPError/Kind/invalidRequest``.
+  /// Sees that there can be a file: the destination, one in that folder, or one in the folder for temporary ones.
   init(_ destination: URL?, of url: AbsoluteURL, _ options: DownloadOptions) throws(HTTPError) {
     let destination = destination?.standardizedFileURL
     if let destination, !destination.isFileURL {
@@ -75,7 +68,6 @@ struct DownloadPlace: Sendable {
     partPath = Self.join(partFolder, name + ".part")
   }
 
-  /// The name of the finished file.
   func name(for response: HTTPResponse?) -> String {
     if let path { return path }
     let name = response?.suggestedFilename ?? "download"

@@ -21,7 +21,6 @@ final class DownloadProgress: Sendable {
     }
   }
 
-  /// More bytes are there.
   func add(_ bytes: Int, _ file: (received: Int64, expected: Int64?)) {
     tell { ledger, now in
       ledger.add(
@@ -30,7 +29,6 @@ final class DownloadProgress: Sendable {
     }
   }
 
-  /// The file is whole.
   func tellEnd() { tell { $0.last(succeeded: true, now: $1) } }
 
   private func tell(_ change: (inout ProgressLedger, Duration) -> TransferProgress?) {

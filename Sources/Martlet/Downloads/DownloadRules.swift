@@ -7,7 +7,6 @@ struct DownloadWork: Sendable, Equatable {
   var start: Int64 = 0
   /// The byte after the last one wanted; `nil` for all that come.
   var end: Int64?
-  /// Whether only a part is asked for.
   var isRange = false
   /// The version that the part must be of; `nil` if there is none to hold on to yet.
   var validator: String?

@@ -1,16 +1,6 @@
 import MartletBase
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
-private let closeFile: @Sendable (Int32) -> Void = { close($0) }
-
 /// The bytes of an unfinished download, and its record beside them.
 ///
 /// ```
@@ -37,19 +27,16 @@ final class PartFile: Sendable {
     }
   }
 
-  /// The part file.
   let path: String
-  /// The record of it.
   let recordPath: String
-  private let descriptor: Int32
-  /// Held while bytes are written, so that nobody writes with a number that has been given to another file.
-  private let isOpen = Locked(true)
+  /// Held while bytes are written; `nil` once it is closed, which does not wait for its last holder to leave.
+  private let file: Locked<OpenFile?>
   private let state: Locked<State>
 
-  private init(_ path: String, _ descriptor: Int32, _ record: PartRecord) {
+  private init(_ path: String, _ file: OpenFile, _ record: PartRecord) {
     self.path = path
     recordPath = Self.recordPath(of: path)
-    self.descriptor = descriptor
+    self.file = Locked(file)
     state = Locked(State(record: record))
   }
 
@@ -62,14 +49,8 @@ final class PartFile: Sendable {
 
   /// Opens a part file, or makes one, and locks it.
   ///
-  /// - Parameters:
-  ///   - path: The part file.
-  ///   - url: Where its bytes come from.
-  ///   - partition: What vouches for them: what is there is gone on with if the same has vouched for it.
-  ///   - resume: Whether what is there may be gone on with.
-  /// - Returns: The file, with its lock.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``: it cannot be opened, is in use, or is something else than
-  ///   the beginning of this download.
+  /// What is there is gone on with if that is wanted, and the same partition has vouched for it. It is an error if it
+  /// is in use, or something else than the beginning of this download.
   static func open(
     _ path: String, url: String, partition: String = "", resume: DownloadOptions.Resume
   ) async throws -> PartFile {
@@ -79,40 +60,35 @@ final class PartFile: Sendable {
     }
     // A download that was cancelled lets go of it a moment after its caller knows.
     let end = ContinuousClock.now + patience
-    var descriptor = try lock(path)
-    while descriptor == nil, ContinuousClock.now < end {
+    var locked = try lock(path)
+    while locked == nil, ContinuousClock.now < end {
       try await Task.sleep(for: .milliseconds(5))
-      descriptor = try lock(path)
+      locked = try lock(path)
     }
-    guard let descriptor else {
+    guard let locked else {
       throw HTTPError(.downloadInProgress, "\(PrivateFile.shown(path)) is being downloaded already")
     }
-    do throws(HTTPError) {
-      let size = DiskCalls.facts(descriptor)?.size ?? 0
-      var record = PartRecord(url: url, partition: partition)
-      switch try kept(path, size, url, resume) {
-      case let found? where found.partition == partition:
-        record = found
-        record.written = found.reliable(size: size, boot: MachineRun.current)
-        record.synced = found.synced.cut(at: record.written.isEmpty ? 0 : size)
-        record.url = url
-      case .some, nil: break
-      }
-      hide(descriptor)
-      record.boot = MachineRun.current
-      let file = PartFile(path, descriptor, record)
-      if record.written.isEmpty {
-        try file.cut(at: 0)
-      } else {
-        // Its size says how much of it there is.
-        if record.isSequential { try file.cut(at: record.written.prefix) }
-        try file.save()
-      }
-      return file
-    } catch {
-      closeFile(descriptor)
-      throw error
+    let size = locked.facts?.size ?? 0
+    var record = PartRecord(url: url, partition: partition)
+    switch try kept(path, size, url, resume) {
+    case let found? where found.partition == partition:
+      record = found
+      record.written = found.reliable(size: size, boot: MachineRun.current)
+      record.synced = found.synced.cut(at: record.written.isEmpty ? 0 : size)
+      record.url = url
+    case .some, nil: break
     }
+    locked.setMode(0o600)
+    record.boot = MachineRun.current
+    let file = PartFile(path, locked, record)
+    if record.written.isEmpty {
+      try locked.cut(at: 0)
+    } else {
+      // Its size says how much of it there is.
+      if record.isSequential { try locked.cut(at: record.written.prefix) }
+      try file.save()
+    }
+    return file
   }
 
   /// The record that says what is in a part file, if that is to be used.
@@ -140,50 +116,30 @@ final class PartFile: Sendable {
   /// How long somebody else's lock is waited for.
   private static let patience = Duration.seconds(1)
 
-  /// Opens the file and takes its lock.
-  ///
-  /// - Returns: The open file, or `nil` if somebody else has the lock.
-  private static func lock(_ path: String) throws(HTTPError) -> Int32? {
+  /// Opens the file and takes its lock; `nil` if somebody else has that.
+  private static func lock(_ path: String) throws(HTTPError) -> OpenFile? {
     // Whoever had it may have finished and renamed it meanwhile: then this is no part file any more.
     for _ in 0..<16 {
-      let (descriptor, isNew) = DiskCalls.openPart(path)
-      guard descriptor >= 0 else {
+      let (opened, isNew) = DiskCalls.openPart(path)
+      guard let file = opened else {
         let code = errno
         if code == EEXIST { continue }
         throw PrivateFile.refusal(path) ?? PrivateFile.error("cannot be opened", path, code)
       }
-      let facts: DiskFacts
-      do throws(HTTPError) {
-        facts = try check(descriptor, path, isNew: isNew)
-      } catch {
-        closeFile(descriptor)
-        throw error
-      }
-      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      let facts = try file.check(isNew: isNew)
+      guard flock(file.number, LOCK_EX | LOCK_NB) == 0 else {
         let code = errno
-        closeFile(descriptor)
         guard code == EWOULDBLOCK else { throw PrivateFile.error("cannot be locked", path, code) }
         return nil
       }
       if DiskCalls.facts(path)?.inode == facts.inode {
-        guard !isNew, facts.isOpenToAll || facts.hasOtherNames else { return descriptor }
+        guard !isNew, facts.isOpenToAll || facts.hasOtherNames else { return file }
         // Anybody's bytes may be in it; or it is a file that somebody has made a link to, or one that is finished, and its
         // download was killed before this name was removed. Not before the lock: it may be another download's.
-        unlink(path)
+        withExtendedLifetime(file) { _ = unlink(path) }
       }
-      closeFile(descriptor)
     }
     throw HTTPError(.file, "\(PrivateFile.shown(path)) keeps being replaced; another process may be writing it")
-  }
-
-  /// Sees that nobody else can change what is written; what was just made is what the file system lets it be.
-  private static func check(_ descriptor: Int32, _ path: String, isNew: Bool) throws(HTTPError) -> DiskFacts {
-    guard let facts = DiskCalls.facts(descriptor), facts.isFile else {
-      throw HTTPError(.file, "\(PrivateFile.shown(path)) is not a plain file")
-    }
-    if isNew { return facts }
-    guard facts.isOwn else { throw PrivateFile.foreign(path) }
-    return facts
   }
 
   // MARK: What is there
@@ -194,7 +150,7 @@ final class PartFile: Sendable {
 
   /// Begins a version anew: nothing of another one is left when the record speaks of this one.
   func start(_ change: (inout PartRecord) -> Void) throws(HTTPError) {
-    try cut(at: 0)
+    try opened().cut(at: 0)
     state.withLock {
       $0.record.written = ByteSpans()
       $0.record.synced = ByteSpans()
@@ -207,26 +163,24 @@ final class PartFile: Sendable {
     try save()
   }
 
-  private func cut(at size: Int64) throws(HTTPError) {
-    guard ftruncate(descriptor, off_t(size)) == 0 else { throw PrivateFile.error("cannot be cut", path, errno) }
+  private func opened() throws(HTTPError) -> OpenFile {
+    guard let file = file.withLock({ $0 }) else { throw PrivateFile.error("cannot be used", path, ECANCELED) }
+    return file
   }
 
-  /// Writes bytes at their place.
-  ///
-  /// - Returns: How many bytes there are now, and how many there will be.
+  /// Writes bytes at their place, and tells how many there are now, and how many there will be.
   func write(_ piece: Data, at offset: Int64) throws(HTTPError) -> (received: Int64, expected: Int64?) {
     // One after the other: whoever leaves a gap has said so before another one writes behind it.
-    try isOpen.withLock { isOpen throws(HTTPError) in
-      guard isOpen else { throw PrivateFile.error("cannot be written", path, ECANCELED) }
+    try file.withLock { file throws(HTTPError) in
+      guard let file else { throw PrivateFile.error("cannot be written", path, ECANCELED) }
       let leavesGap = state.withLock { state in
         guard state.record.isSequential, offset != state.record.written.prefix else { return false }
         state.record.isSequential = false
         return true
       }
       if leavesGap { try putRecord() }
-      let code = piece.withUnsafeBytes { DiskCalls.put($0, into: descriptor, at: offset) }
       // What was not written whole is as good as not written.
-      guard code == 0 else { throw PrivateFile.error("cannot be written", path, code) }
+      try file.put(piece, at: offset)
       let (isSaveDue, progress) = state.withLock { state in
         state.record.written.insert(offset..<(offset + Int64(piece.count)))
         state.unsaved += Int64(piece.count)
@@ -241,10 +195,9 @@ final class PartFile: Sendable {
   /// So much may be lost when the machine stops suddenly.
   private static let syncBytes: Int64 = 64 << 20
 
-  /// Writes the record.
   func save() throws(HTTPError) {
-    try isOpen.withLock { isOpen throws(HTTPError) in
-      if isOpen { try putRecord() }
+    try file.withLock { file throws(HTTPError) in
+      if file != nil { try putRecord() }
     }
   }
 
@@ -267,31 +220,23 @@ final class PartFile: Sendable {
       $0.unsynced = 0
       return $0.record.written
     }
-    let code = DiskCalls.sync(descriptor)
-    guard code == 0 else { throw PrivateFile.error("cannot be written", path, code) }
+    try opened().sync()
     state.withLock { $0.record.synced = written }
     try save()
   }
 
-  /// Sees that there is room for more bytes.
-  ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if the file system says that there is not.
+  /// Sees that there is room for more bytes, if the file system tells.
   func checkRoom(for bytes: Int64) throws(HTTPError) {
-    guard bytes > 0, let free = DiskCalls.freeBytes(descriptor), free < bytes else { return }
+    guard bytes > 0, let free = try opened().freeBytes, free < bytes else { return }
     throw HTTPError(.file, "\(PrivateFile.shown(path)) needs \(bytes) more bytes, and \(free) are free")
   }
 
   /// Reads bytes; fewer than asked for only at the end.
   func read(at offset: Int64, count: Int) throws(HTTPError) -> Data {
-    var data = Data(count: count)
-    let done = data.withUnsafeMutableBytes { DiskCalls.fill($0, from: descriptor, at: offset) }
-    guard done >= 0 else { throw PrivateFile.error("cannot be read", path, Int32(-done)) }
-    return data.prefix(done)
+    try opened().read(at: offset, count: count)
   }
 
-  /// Takes a file of the cache for the whole, without a copy.
-  ///
-  /// - Returns: Whether that can be done: not across file systems.
+  /// Takes a file of the cache for the whole, without a copy; that cannot be done across file systems.
   func adopt(_ file: URL) -> Bool {
     // Of a process that was killed.
     unlink(linkPath)
@@ -304,29 +249,21 @@ final class PartFile: Sendable {
 
   /// Makes sure that all of it is on the disk, as it will be; a file of the cache stays as it is.
   ///
-  /// - Parameters:
-  ///   - modified: When its bytes were changed last, if known.
-  ///   - isPrivate: Whether the finished file is its owner's only, and not as other new files are.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// Unless it is private, others get the rights to it that they have to other new files.
   func seal(_ modified: HTTPDate?, isPrivate: Bool) throws(HTTPError) {
     if state.withLock({ $0.isLinked }) { return }
-    if let length = record.length { try cut(at: length) }
+    let file = try opened()
+    if let length = record.length { try file.cut(at: length) }
     unlink(linkPath)
-    if let modified { DiskCalls.setTime(DiskCalls.microseconds(modified.date), of: descriptor) }
-    let code = DiskCalls.sync(descriptor)
-    guard code == 0 else { throw PrivateFile.error("cannot be written", path, code) }
-    // Last, so that what a crash leaves before it is private. Some file systems have no modes to set.
-    if !isPrivate, let mode = DiskCalls.usualMode(linkPath) { fchmod(descriptor, mode) }
+    if let modified { DiskCalls.setTime(DiskCalls.microseconds(modified.date), of: file.number) }
+    try file.sync()
+    // Last, so that what a crash leaves before it is private.
+    if !isPrivate, let mode = DiskCalls.usualMode(linkPath) { file.setMode(mode) }
   }
 
-  /// Gives the file its name, after ``seal(_:isPrivate:)``.
+  /// Gives the file its name, after ``seal(_:isPrivate:)``; `false` if something else has it and is not to be replaced.
   ///
-  /// - Parameters:
-  ///   - destination: The path that it gets; what is there is replaced in one instant.
-  ///   - isReplacing: Whether something may be there.
-  ///   - calls: The calls for the folder.
-  /// - Returns: Whether it got the name; `false` if something else has it.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``; it has the name if only syncing it has failed.
+  /// What is replaced is so in one instant. After an error it has the name if only syncing it has failed.
   func finish(
     as destination: String, isReplacing: Bool, calls: ParentFolder.Calls = .system
   ) throws(HTTPError) -> Bool {
@@ -355,33 +292,25 @@ final class PartFile: Sendable {
 
   /// Lets go of the file before its end, with its record; it is its owner's only, also if it was sealed.
   func leave() throws(HTTPError) {
-    try isOpen.withLock { isOpen throws(HTTPError) in
-      guard isOpen else { return }
+    try file.withLock { file throws(HTTPError) in
+      guard let file else { return }
       // It may have the name of the finished file, and only the disk has failed to note that.
       guard DiskCalls.facts(path) != nil else { throw PrivateFile.error("cannot be found", path, ENOENT) }
-      Self.hide(descriptor)
+      file.setMode(0o600)
       try putRecord()
     }
     close()
   }
 
-  /// Takes everybody else's rights away.
-  ///
-  /// Some file systems have no modes to set.
-  private static func hide(_ descriptor: Int32) { fchmod(descriptor, 0o600) }
-
   /// Closes the file, which gives its lock back.
   func close() {
-    isOpen.withLock { isOpen in
-      guard isOpen else { return }
+    file.withLock { file in
       // A child that has not begun its program yet may have the descriptor too.
-      flock(descriptor, LOCK_UN)
-      closeFile(descriptor)
-      isOpen = false
+      if let file { flock(file.number, LOCK_UN) }
+      file = nil
     }
   }
 
-  /// Removes the file and its record.
   func discard() {
     removeParts()
     letGo()

@@ -18,7 +18,6 @@ struct PartRecord: Codable, Equatable, Sendable {
   var lastModified: String?
   /// The number of bytes of the whole, if the server has said it.
   var length: Int64?
-  /// What was written.
   var written = ByteSpans()
   /// What was written and is on the disk, so that a machine that stops suddenly does not lose it.
   var synced = ByteSpans()
@@ -37,12 +36,7 @@ struct PartRecord: Codable, Equatable, Sendable {
   /// What a request for a part is to hold on to, or `nil` if the server gave nothing that is good enough.
   var validator: String? { entityTag ?? lastModified }
 
-  /// What of the file can be relied on.
-  ///
-  /// - Parameters:
-  ///   - size: The size of the part file.
-  ///   - now: The machine's present run.
-  /// - Returns: The bytes that are there for certain.
+  /// The bytes of the file that are there for certain, by its size and the machine's present run.
   func reliable(size: Int64, boot now: String?) -> ByteSpans {
     guard !isRejected, validator != nil else { return ByteSpans() }
     var spans: ByteSpans
@@ -64,9 +58,7 @@ struct PartRecord: Codable, Equatable, Sendable {
     case found(PartRecord)
   }
 
-  /// Reads a record.
-  ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it is no file of one's own.
+  /// Reads a record; it is an error if it is no file of one's own.
   static func read(_ path: String) throws(HTTPError) -> Finding {
     guard let data = try PrivateFile.read(path, limit: 1 << 20) else { return .missing }
     guard let record = try? JSONDecoder().decode(PartRecord.self, from: data), record.version == version,

@@ -17,7 +17,6 @@ final class SHA256Stream {
     private var library = SHA256()
   #endif
 
-  /// Takes in the next bytes.
   func update(_ bytes: Data) {
     #if os(Linux)
       guard let library else { return own.update(bytes) }

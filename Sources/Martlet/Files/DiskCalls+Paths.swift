@@ -1,18 +1,8 @@
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// The system's calls as downloads and outboxes need them.
 extension DiskCalls {
-  /// Has the disk itself write what was written to a file.
-  ///
-  /// - Returns: 0, or the number of the error.
+  /// Has the disk itself write what was written to a file; 0, or the number of the error.
   static func sync(_ descriptor: Int32) -> Int32 {
     #if canImport(Darwin)
       // There `fsync` leaves it in the drive's own memory; not every file system can do better.
@@ -21,9 +11,7 @@ extension DiskCalls {
     return fsync(descriptor) == 0 ? 0 : errno
   }
 
-  /// Gives a file another name, but only where nothing is.
-  ///
-  /// - Returns: 0, or the number of the error.
+  /// Gives a file another name, but only where nothing is; 0, or the number of the error.
   static func move(_ path: String, to name: String) -> Int32 {
     #if canImport(Darwin)
       // The sandbox of iOS may refuse a link.
@@ -38,20 +26,17 @@ extension DiskCalls {
 
   /// Opens a file for reading and writing, or makes one for its owner only; follows no link.
   ///
-  /// - Returns: The descriptor, or -1 with `errno`, ``EEXIST`` if the file was made or removed meanwhile; and whether the
-  ///   file is new.
-  static func openPart(_ path: String) -> (descriptor: Int32, isNew: Bool) {
-    let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+  /// `nil` with `errno`, ``EEXIST`` if it was made or removed meanwhile.
+  static func openPart(_ path: String) -> (file: OpenFile?, isNew: Bool) {
     // Without `O_CREAT`, which some systems refuse for files of others in folders that everybody may write in.
-    let descriptor = open(path, flags)
-    if descriptor >= 0 || errno != ENOENT { return (descriptor, false) }
-    return (open(path, flags | O_CREAT | O_EXCL, 0o600), true)
+    let file = OpenFile.at(path, O_RDWR)
+    if file != nil || errno != ENOENT { return (file, false) }
+    return (OpenFile.at(path, O_RDWR | O_CREAT | O_EXCL), true)
   }
 
   /// The mode that a new file gets without a wish, by the process's mask and the rules of the folder.
   ///
-  /// - Parameter path: A name that is free, for a moment.
-  /// - Returns: The mode, or `nil` if no file can be made there.
+  /// The path is free, for a moment; `nil` if no file can be made there.
   static func usualMode(_ path: String) -> mode_t? {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
     guard descriptor >= 0 else { return nil }
@@ -62,9 +47,7 @@ extension DiskCalls {
     return code == 0 ? facts.st_mode & 0o777 : nil
   }
 
-  /// Writes all bytes at a place.
-  ///
-  /// - Returns: 0, or the number of the error.
+  /// Writes all bytes at a place; 0, or the number of the error.
   static func put(_ bytes: UnsafeRawBufferPointer, into descriptor: Int32, at offset: Int64) -> Int32 {
     repeated(bytes) { rest, done in pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done)) }
   }
@@ -106,20 +89,13 @@ extension DiskCalls {
   struct Failure: Error {
     let code: Int32
 
-    /// Whether there is no such file.
     var isAbsence: Bool { code == ENOENT || code == ENOTDIR }
     /// Whether the process or the system has no descriptor or no memory left, which passes.
     var isExhaustion: Bool { code == EMFILE || code == ENFILE || code == ENOMEM }
     var text: String { String(cString: strerror(code)) }
   }
 
-  /// Reads a regular file; follows links.
-  ///
-  /// - Parameters:
-  ///   - path: The file.
-  ///   - limit: The most bytes that are read.
-  /// - Returns: The bytes, or `nil` if it is something else than a regular file.
-  /// - Throws: ``Failure``.
+  /// Reads a regular file, up to a limit, or `nil` if it is something else; follows links.
   static func contents(_ path: String, upTo limit: Int) throws(Failure) -> Data? {
     guard !path.utf8.contains(0) else { throw Failure(code: ENOENT) }
     // A pipe would otherwise hold up whoever opens it.

@@ -1,18 +1,10 @@
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// The system's calls as files of our own need them: repeated after a signal, and to the end.
 enum DiskCalls {
-  /// Reads bytes of a file into a buffer.
+  /// Reads bytes of a file into a buffer; fewer than asked for at the end of the file only.
   ///
-  /// - Returns: How many; fewer than asked for at the end of the file only. If it fails, the negative number of the error.
+  /// Tells how many; if it fails, the negative number of the error.
   static func fill(_ buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32, at offset: Int64) -> Int {
     var done = 0
     while done < buffer.count {
@@ -26,19 +18,14 @@ enum DiskCalls {
     return done
   }
 
-  /// Writes all bytes.
-  ///
-  /// - Returns: 0, or the number of the error.
+  /// Writes all bytes; 0, or the number of the error.
   static func append(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
     repeated(bytes) { rest, _ in write(descriptor, rest.baseAddress, rest.count) }
   }
 
-  /// Has bytes written until all are.
+  /// Has bytes written until all are; 0, or the number of the error.
   ///
-  /// - Parameters:
-  ///   - bytes: The bytes.
-  ///   - write: Gets what is left, and how many were written before; returns how many it wrote, or sets `errno`.
-  /// - Returns: 0, or the number of the error.
+  /// `write` gets what is left, and how many were written before; it tells how many it wrote, or sets `errno`.
   static func repeated(
     _ bytes: UnsafeRawBufferPointer, _ write: (_ rest: UnsafeRawBufferPointer, _ done: Int) -> Int
   ) -> Int32 {
@@ -96,7 +83,7 @@ enum DiskCalls {
 
   /// Removes a file or, with all that is in it, a folder; follows no link.
   ///
-  /// - Returns: 0, also if there was nothing, or the number of the error.
+  /// 0, also if there was nothing, or the number of the error.
   @discardableResult
   static func remove(_ name: UnsafePointer<CChar>, in folder: Int32, depth: Int = 0) -> Int32 {
     if unlinkat(folder, name, 0) == 0 || errno == ENOENT { return 0 }
@@ -136,13 +123,14 @@ enum DiskCalls {
   }
 }
 
-/// What is worth knowing of a file.
 struct DiskFacts: Equatable {
   var isFile: Bool
   var isFolder: Bool
   var isOwn: Bool
   /// Whether somebody else may write.
   var isOpenToOthers: Bool
+  /// Whether nobody else has any right to it.
+  var isPrivate: Bool
   /// Whether everybody may write, and not only the group.
   var isOpenToAll: Bool
   /// Whether it has more than one name (a hard link).
@@ -158,6 +146,7 @@ struct DiskFacts: Equatable {
     isFolder = facts.st_mode & S_IFMT == S_IFDIR
     isOwn = facts.st_uid == geteuid()
     isOpenToOthers = facts.st_mode & 0o022 != 0
+    isPrivate = facts.st_mode & 0o077 == 0
     isOpenToAll = facts.st_mode & 0o002 != 0
     hasOtherNames = facts.st_nlink > 1
     inode = UInt64(truncatingIfNeeded: facts.st_ino)

@@ -1,14 +1,6 @@
 import MartletBase
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// An open descriptor, closed with its last reference.
 final class DiskDescriptor: Sendable {
   let number: Int32
@@ -32,13 +24,10 @@ final class DiskFolder: Sendable {
     self.descriptor = descriptor
   }
 
-  /// Opens a folder.
+  /// Opens a folder; `nil` if there is nothing of that name.
   ///
-  /// Its owner is the only one who may write in it. Others may look: there is nothing to see but folders that they cannot
-  /// open.
-  ///
-  /// - Returns: The folder; `nil` if there is nothing of that name.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// Its owner is the only one who may write in it. Others may look: there is nothing to see but folders that they
+  /// cannot open.
   static func open(_ path: String) throws(HTTPError) -> DiskFolder? {
     let number = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     guard number >= 0 else {
@@ -65,12 +54,7 @@ final class DiskFolder: Sendable {
     return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
   }
 
-  /// Makes a folder and what is missing above it, all for their owner only.
-  ///
-  /// - Parameters:
-  ///   - path: The folder.
-  ///   - calls: The calls that make the names of new folders survive a crash, if they must.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// Makes a folder and what is missing above it, all for their owner only; with calls, the names survive a crash.
   static func make(_ path: String, syncingBy calls: ParentFolder.Calls? = nil) throws(HTTPError) {
     if DiskCalls.facts(path) != nil { return }
     let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
@@ -87,13 +71,11 @@ final class DiskFolder: Sendable {
     return DiskFacts(facts).inode == own.inode
   }
 
-  /// Whether there is nothing of that name.
   static func isAbsent(_ path: String) -> Bool {
     var facts = stat()
     return lstat(path, &facts) != 0 && errno == ENOENT
   }
 
-  /// An error that names the folder.
   func error(_ what: String, _ code: Int32) -> HTTPError { PrivateFile.error(what, path, code) }
 
   // MARK: Within it
@@ -104,13 +86,12 @@ final class DiskFolder: Sendable {
   func openFile(_ name: DiskName, body: UInt64? = nil) -> Int32 {
     let folder = name.folder
     if !checked.withLock({ $0.contains(folder) }) {
-      let facts = DiskName.withFolderName(folder) { DiskCalls.facts($0, in: number) }
-      guard let facts, facts.isFolder, facts.isOwn else { return -ENOENT }
+      guard let facts = DiskCalls.facts(DiskName.folderName(folder), in: number), facts.isFolder, facts.isOwn else {
+        return -ENOENT
+      }
       _ = checked.withLock { $0.insert(folder) }
     }
-    let opened = name.withFileName(body: body, isPath: true) {
-      openat(number, $0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-    }
+    let opened = openat(number, name.path(body: body), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     return opened >= 0 ? opened : -errno
   }
 
@@ -118,35 +99,29 @@ final class DiskFolder: Sendable {
   ///
   /// What stands in its place is removed.
   func openFolder(_ folder: Int) -> DiskDescriptor? {
-    let opened = DiskName.withFolderName(folder) {
-      openat(number, $0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    }
+    let name = DiskName.folderName(folder)
+    let opened = openat(number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     if opened >= 0 { return DiskDescriptor(opened) }
-    if errno == ELOOP || errno == ENOTDIR {
-      _ = DiskName.withFolderName(folder) { DiskCalls.remove($0, in: number) }
-    }
+    if errno == ELOOP || errno == ENOTDIR { DiskCalls.remove(name, in: number) }
     return nil
   }
 
   /// Opens one of the 256 folders, made if it is missing.
   func makeFolder(_ folder: Int) throws(HTTPError) -> DiskDescriptor {
     if let opened = openFolder(folder) { return opened }
-    let code = DiskName.withFolderName(folder) { mkdirat(number, $0, 0o700) == 0 ? 0 : errno }
+    let code = mkdirat(number, DiskName.folderName(folder), 0o700) == 0 ? 0 : errno
     guard code == 0 || code == EEXIST else { throw error("cannot take a folder", code) }
     guard let opened = openFolder(folder) else { throw error("cannot take a folder", errno) }
     return opened
   }
 
-  /// Removes a file, if it is there.
-  ///
-  /// - Returns: 0, or the number of the error.
+  /// Removes a file, if it is there; 0, or the number of the error.
   @discardableResult
   func remove(_ name: DiskName, body: UInt64? = nil) -> Int32 {
-    name.withFileName(body: body, isPath: true) { DiskCalls.remove($0, in: number) }
+    DiskCalls.remove(name.path(body: body), in: number)
   }
 
-  /// What the system knows of a file.
   func facts(_ name: DiskName, body: UInt64? = nil) -> DiskFacts? {
-    name.withFileName(body: body, isPath: true) { DiskCalls.facts($0, in: number) }
+    DiskCalls.facts(name.path(body: body), in: number)
   }
 }

@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// The open folder of a name that must survive a crash.
 ///
 /// It is opened before the name is made and synced after that: if it cannot be opened, nothing has changed.
@@ -33,14 +25,8 @@ struct ParentFolder {
 
   /// Opens the folder of a name.
   ///
-  /// A folder that may be written but not read (mode 0300) is refused: nothing could be promised of its names.
-  ///
-  /// - Parameters:
-  ///   - name: The file or folder that gets the name.
-  ///   - isThere: Whether it has the name already. Then a folder that may not be read is no error: no process of this user
-  ///     has made the name without opening the folder first.
-  ///   - calls: The system's calls.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// A folder that may be written but not read (mode 0300) is refused: nothing could be promised of its names. But not
+  /// if the name is there already: no process of this user has made it without opening the folder first.
   init(of name: String, isThere: Bool = false, by calls: Calls = .system) throws(HTTPError) {
     path = URL(filePath: name).deletingLastPathComponent().path(percentEncoded: false)
     self.calls = calls
@@ -52,9 +38,7 @@ struct ParentFolder {
     }
   }
 
-  /// Makes sure that the names in it survive a crash.
-  ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if the disk fails or is full.
+  /// Makes sure that the names in it survive a crash; it is an error if the disk fails or is full.
   func sync() throws(HTTPError) {
     guard let descriptor else { return }
     let code = calls.sync(descriptor.number)

@@ -1,22 +1,11 @@
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
-// The system's calls, of which the type has namesakes.
-private let readBytes: @Sendable (Int32, UnsafeMutableRawBufferPointer) -> Int = { read($0, $1.baseAddress, $1.count) }
+// The system's call, of which the type has a namesake.
 private let renameFile: @Sendable (String, String) -> Int32 = { rename($0, $1) }
 
 /// Files with secrets in them: for their owner only from the first instant, never through a symbolic link, whole or not
 /// there.
 enum PrivateFile {
-  private static let mode: mode_t = 0o600
-
   /// A path fit for a log.
   static func shown(_ path: String) -> String { InvalidInput.printable(path, limit: 300) }
 
@@ -30,51 +19,32 @@ enum PrivateFile {
   /// The error for a file that cannot be opened because it is another user's; `nil` if it is not.
   static func refusal(_ path: String) -> HTTPError? { DiskCalls.facts(path)?.isOwn == false ? foreign(path) : nil }
 
-  /// Reads a file.
+  /// Reads a file; `nil` if there is none.
   ///
-  /// - Parameters:
-  ///   - path: The file.
-  ///   - limit: The most bytes that are read.
-  ///   - isSecret: Whether nobody but its owner may have any right to it (mode 0600).
-  /// - Returns: Its bytes, or `nil` if there is none.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it cannot be read, is no plain file, is a symbolic link,
-  ///   belongs to another user, is open to others, or is too large.
+  /// One that is no plain file, a symbolic link, another user's or larger than the limit is an error; one with a secret
+  /// also if others have any right to it (mode 0600).
   static func read(_ path: String, limit: Int = 64 << 20, isSecret: Bool = false) throws(HTTPError) -> Data? {
-    // A pipe would otherwise hold up whoever opens it.
-    let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else {
+    guard let file = OpenFile.at(path, O_RDONLY) else {
       if errno == ENOENT { return nil }
       throw error("cannot be opened", path, errno)
     }
-    defer { close(descriptor) }
-    var facts = stat()
-    guard fstat(descriptor, &facts) == 0 else { throw error("cannot be examined", path, errno) }
-    guard facts.st_mode & S_IFMT == S_IFREG else { throw HTTPError(.file, "\(shown(path)) is not a plain file") }
-    guard facts.st_uid == geteuid() else { throw foreign(path) }
-    guard !isSecret || facts.st_mode & 0o077 == 0 else {
+    let facts = try file.check()
+    guard !isSecret || facts.isPrivate else {
       throw HTTPError(.file, "\(shown(path)) is not a file that only its owner has rights to (mode 0600)")
     }
     var data = Data()
-    var buffer = [UInt8](repeating: 0, count: 64 << 10)
     while true {
-      let count = buffer.withUnsafeMutableBytes { readBytes(descriptor, $0) }
-      if count == 0 { return data }
-      if count < 0 && errno == EINTR { continue }
-      guard count > 0 else { throw error("cannot be read", path, errno) }
-      data += buffer[..<count]
+      let piece = try file.read(at: Int64(data.count), count: 64 << 10)
+      if piece.isEmpty { return data }
+      data += piece
       guard data.count <= limit else { throw HTTPError(.file, "\(shown(path)) is larger than \(limit) bytes") }
     }
   }
 
   /// Replaces a file: at every instant it is what it was or what it will be, also after a crash.
   ///
-  /// - Parameters:
-  ///   - path: The file.
-  ///   - data: What will be in it.
-  ///   - name: What the new file is called until then. The usual name is only for who holds the lock of the file.
-  ///   - isSynced: Whether it is to survive a machine that stops suddenly, and not only the end of this process.
-  ///   - calls: The calls for its folder.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// Until then the new file has another name; the usual one is only for who holds the lock of the file. It is synced
+  /// if it is to survive a machine that stops suddenly, and not only the end of this process.
   static func replace(
     _ path: String, with data: Data, by name: String? = nil, isSynced: Bool = true, calls: ParentFolder.Calls = .system
   ) throws(HTTPError) {
@@ -82,15 +52,10 @@ enum PrivateFile {
     let new = name ?? path + ".new"
     // Of a process that was killed; or somebody's trap, which is then not followed.
     unlink(new)
-    let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
-    guard descriptor >= 0 else { throw error("cannot be made", new, errno) }
-    let failure = write(data, to: descriptor, isSynced: isSynced)
-    close(descriptor)
-    guard failure == 0 else {
-      unlink(new)
-      throw error("cannot be written", new, failure)
-    }
-    do {
+    guard let file = OpenFile.at(new, O_WRONLY | O_CREAT | O_EXCL) else { throw error("cannot be made", new, errno) }
+    do throws(HTTPError) {
+      try file.append(data)
+      if isSynced { try file.sync() }
       try rename(new, to: path, in: folder)
     } catch {
       unlink(new)
@@ -111,14 +76,5 @@ enum PrivateFile {
   private static func rename(_ path: String, to name: String, in folder: ParentFolder?) throws(HTTPError) {
     guard renameFile(path, name) == 0 else { throw error("cannot be replaced", name, errno) }
     try folder?.sync()
-  }
-
-  /// Writes all of it down to the disk.
-  ///
-  /// - Returns: 0, or the error's number.
-  private static func write(_ data: Data, to descriptor: Int32, isSynced: Bool) -> Int32 {
-    let code = data.withUnsafeBytes { DiskCalls.append($0, to: descriptor) }
-    if code != 0 { return code }
-    return isSynced ? DiskCalls.sync(descriptor) : 0
   }
 }

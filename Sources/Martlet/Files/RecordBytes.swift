@@ -33,7 +33,6 @@ struct RecordReader {
     return UnsafeRawBufferPointer(rebasing: source[position..<(position + count)])
   }
 
-  /// What was not read yet.
   var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: source[position...]) }
 
   mutating func text() throws(Malformed) -> String {
@@ -78,6 +77,5 @@ struct RecordWriter {
 
   mutating func reserve(_ count: Int) { bytes.reserveCapacity(count) }
 
-  /// Adds bytes as they are.
   mutating func append(_ more: [UInt8]) { bytes += more }
 }

@@ -10,7 +10,6 @@ struct RecordChecksum {
   private var restCount: UInt64 = 0
   private var count: UInt64 = 0
 
-  /// The checksum of some bytes.
   static func of(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     var sum = RecordChecksum()
     sum.update(bytes)

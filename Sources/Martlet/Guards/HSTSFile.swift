@@ -26,10 +26,7 @@ final class HSTSFile: Sendable {
 
   init(_ url: URL) { path = url.path(percentEncoded: false) }
 
-  /// Reads the file.
-  ///
-  /// - Returns: Its hosts; none if there is no file.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if it cannot be read, or is something else.
+  /// Reads the hosts; none if there is no file, and an error if it is something else.
   func read() throws(HTTPError) -> [String: HSTSTable.Entry] {
     guard let data = try PrivateFile.read(path, limit: Self.maximumBytes) else { return [:] }
     guard let entries = Self.parse(data) else {
@@ -48,9 +45,7 @@ final class HSTSFile: Sendable {
     }
   }
 
-  /// Puts changes into the file; to be called ``inTurn(_:)``.
-  ///
-  /// - Returns: What is in it then.
+  /// Puts changes into the file, and tells what is in it then; to be called ``inTurn(_:)``.
   func merge(
     _ changes: [String: HSTSTable.Entry?], now: Int64
   ) throws(HTTPError) -> [String: HSTSTable.Entry] {

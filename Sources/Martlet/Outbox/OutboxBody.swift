@@ -1,16 +1,6 @@
 import MartletBase
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
-private let closeFile: @Sendable (Int32) -> Void = { close($0) }
-
 /// The body of a request on its way into an outbox: a small one in memory, a larger one in a file of its own.
 ///
 /// The file is locked until the journal speaks of it: so whoever cleans up knows what nobody will ever speak of. A
@@ -25,23 +15,18 @@ final class OutboxBody: Sendable {
 
   let body: OutboxRequest.Body
   private let path: String
-  private let descriptor: Int32
+  private let file: OpenFile?
 
-  private init(_ body: OutboxRequest.Body, _ path: String, _ descriptor: Int32) {
-    (self.body, self.path, self.descriptor) = (body, path, descriptor)
+  private init(_ body: OutboxRequest.Body, _ path: String, _ file: OpenFile? = nil) {
+    (self.body, self.path, self.file) = (body, path, file)
   }
-
-  deinit { if descriptor >= 0 { closeFile(descriptor) } }
 
   static func path(_ id: UUID, in folder: String) -> String { "\(folder)/\(id.uuidString)\(suffix)" }
 
   /// Reads a body to its end, and sees that it is safe on the disk.
-  ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` or ``HTTPError/Kind/file``, or what a stream
-  ///   throws.
   static func store(_ body: HTTPBody?, of id: UUID, in folder: String, limit: Int64) async throws -> OutboxBody {
     let path = path(id, in: folder)
-    guard let content = body?.content else { return OutboxBody(.none, path, -1) }
+    guard let content = body?.content else { return OutboxBody(.none, path) }
     guard body?.trailers == nil else {
       throw HTTPError(.unsupported, "an outbox does not store trailers: send them as header fields")
     }
@@ -66,7 +51,7 @@ final class OutboxBody: Sendable {
   }
 
   /// Removes it again: the journal will not speak of it.
-  func discard() { if descriptor >= 0 { unlink(path) } }
+  func discard() { if file != nil { unlink(path) } }
 
   static func remove(_ id: UUID, in folder: String) { unlink(path(id, in: folder)) }
 
@@ -80,9 +65,7 @@ final class OutboxBody: Sendable {
     return facts.isFile && facts.size == length
   }
 
-  /// Holds files that nobody writes any more, a few at a time.
-  ///
-  /// - Returns: Their requests, with the locked files.
+  /// The locked files that nobody writes any more, a few at a time, with their requests.
   static func abandoned(in folder: String, except known: Set<UUID>) -> [(UUID, OutboxBody)] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     let unknown = names.lazy.compactMap { name -> (String, UUID)? in
@@ -93,19 +76,16 @@ final class OutboxBody: Sendable {
     }
     return unknown.prefix(64).compactMap { name, id in
       let path = "\(folder)/\(name)"
-      let descriptor = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-      guard descriptor >= 0 else { return nil }
-      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, isNamed(descriptor, path) else {
-        closeFile(descriptor)
+      guard let file = OpenFile.at(path, O_RDWR), flock(file.number, LOCK_EX | LOCK_NB) == 0, isNamed(file) else {
         return nil
       }
-      return (id, OutboxBody(.none, path, descriptor))
+      return (id, OutboxBody(.none, path, file))
     }
   }
 
-  /// Whether a path names the file that is open.
-  private static func isNamed(_ descriptor: Int32, _ path: String) -> Bool {
-    guard let open = DiskCalls.facts(descriptor), let named = DiskCalls.facts(path) else { return false }
+  /// Whether its path still names the file that is open.
+  private static func isNamed(_ file: OpenFile) -> Bool {
+    guard let open = file.facts, let named = DiskCalls.facts(file.path) else { return false }
     return open.inode == named.inode
   }
 
@@ -114,7 +94,7 @@ final class OutboxBody: Sendable {
     private struct State {
       var held = Data()
       var written: Int64 = 0
-      var descriptor: Int32 = -1
+      var file: OpenFile?
     }
 
     private let path: String
@@ -122,7 +102,7 @@ final class OutboxBody: Sendable {
 
     init(_ path: String) { self.path = path }
 
-    /// - Returns: Whether it is time to write.
+    /// Whether it is time to write.
     func take(_ piece: Data, limit: Int64) throws(HTTPError) -> Bool {
       try state.withLock { state throws(HTTPError) in
         guard state.written + Int64(state.held.count) + Int64(piece.count) <= limit else { throw tooLarge(limit) }
@@ -134,55 +114,46 @@ final class OutboxBody: Sendable {
     func flush() throws(HTTPError) {
       let (held, known) = state.withLock { state in
         defer { state.held = Data() }
-        return (state.held, state.descriptor)
+        return (state.held, state.file)
       }
-      let descriptor = known < 0 ? try make() : known
-      if known < 0 { state.withLock { $0.descriptor = descriptor } }
-      let code = held.withUnsafeBytes { DiskCalls.append($0, to: descriptor) }
-      guard code == 0 else { throw PrivateFile.error("cannot be written", path, code) }
+      let file = if let known { known } else { try make() }
+      state.withLock { $0.file = file }
+      try file.append(held)
       state.withLock { $0.written += Int64(held.count) }
     }
 
     /// Makes the file, and locks it.
-    private func make() throws(HTTPError) -> Int32 {
+    private func make() throws(HTTPError) -> OpenFile {
       // Far more often than somebody cleans up: on a busy machine each time may be lost by chance.
       for _ in 0..<200 {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw PrivateFile.error("cannot be made", path, errno) }
-        do throws(HTTPError) {
-          // Who cleans up may be faster, and then removes it, or lets it be.
-          try FileLock.lock(descriptor, path, patience: patience)
-          if isNamed(descriptor, path) { return descriptor }
-        } catch {
-          closeFile(descriptor)
-          throw error
+        guard let file = OpenFile.at(path, O_RDWR | O_CREAT | O_EXCL) else {
+          throw PrivateFile.error("cannot be made", path, errno)
         }
-        closeFile(descriptor)
+        // Who cleans up may be faster, and then removes it, or lets it be.
+        try FileLock.lock(file, patience: patience)
+        if isNamed(file) { return file }
       }
       throw HTTPError(.file, "\(PrivateFile.shown(path)) keeps being removed; another process may be removing it")
     }
 
     func finish() throws(HTTPError) -> OutboxBody {
-      let (held, isInFile) = state.withLock { ($0.held, $0.descriptor >= 0) }
-      guard isInFile else { return OutboxBody(.bytes(held), path, -1) }
+      let (held, file) = state.withLock { ($0.held, $0.file) }
+      guard let file else { return OutboxBody(.bytes(held), path) }
       let parent = try ParentFolder(of: path)
       try flush()
-      let (descriptor, written) = state.withLock { ($0.descriptor, $0.written) }
-      let failure = DiskCalls.sync(descriptor)
-      guard failure == 0 else { throw PrivateFile.error("cannot be written", path, failure) }
+      try file.sync()
       try parent.sync()
-      state.withLock { $0.descriptor = -1 }
-      return OutboxBody(.file(written), path, descriptor)
+      let written = state.withLock { state in
+        state.file = nil
+        return state.written
+      }
+      return OutboxBody(.file(written), path, file)
     }
 
     func discard() {
-      let descriptor = state.withLock { state in
-        defer { state.descriptor = -1 }
-        return state.descriptor
-      }
-      guard descriptor >= 0 else { return }
-      unlink(path)
-      closeFile(descriptor)
+      guard let file = state.withLock({ $0.file.take() }) else { return }
+      // Not before the lock is given back: it could be another file's name by then.
+      withExtendedLifetime(file) { _ = unlink(path) }
     }
   }
 }

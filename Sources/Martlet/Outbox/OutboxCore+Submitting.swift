@@ -2,7 +2,6 @@ import MartletBase
 import Foundation
 
 extension ClientCore {
-  /// Opens an outbox.
   @concurrent func outbox(at directory: URL, _ options: Outbox.Options) async throws -> Outbox {
     if let problem = options.problem { throw HTTPError(.invalidRequest, problem) }
     guard directory.isFileURL else { throw HTTPError(.file, "the folder of an outbox needs a file URL") }
@@ -18,7 +17,6 @@ extension ClientCore {
 }
 
 extension OutboxCore {
-  /// Asks the loop for something.
   func ask<Answer: Sendable>(_ message: (OneShot<Answer>) -> Message) async throws -> Answer {
     let answer = OneShot<Answer>()
     let message = message(answer)
@@ -26,7 +24,6 @@ extension OutboxCore {
     return try await answer.value()
   }
 
-  /// Makes a request safe.
   @concurrent func submit(_ asked: HTTPRequest, key: String?) async throws -> UUID {
     let id = UUID()
     var asked = asked
@@ -75,7 +72,6 @@ extension OutboxCore {
     return (request, url.requestString)
   }
 
-  /// Ends it in time.
   func close(within timeout: Duration?) async {
     beginClosing()
     guard let timeout else { return await closed() }

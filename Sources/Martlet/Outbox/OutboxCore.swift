@@ -45,12 +45,9 @@ final class OutboxCore: Sendable {
   init(_ client: ClientCore, _ journal: OutboxJournal, _ options: Outbox.Options) {
     (self.client, self.journal, self.options) = (client, journal, options)
     signal.addWatcher()
-    changed.addWatcher()
   }
 
-  /// Hands something to the loop.
-  ///
-  /// - Returns: Whether there is one.
+  /// Hands something to the loop, if there is one.
   @discardableResult
   func post(_ message: Message) -> Bool {
     let isThere = shared.withLock { shared in
@@ -94,19 +91,11 @@ final class OutboxCore: Sendable {
   }
 
   /// Waits until the loop has ended.
-  func closed() async { await until { shared.withLock { $0.isOver } } }
+  func closed() async { await changed.wait { shared.withLock { $0.isOver } } }
 
   /// Waits until nothing is pending, or the loop has ended, or the task is cancelled.
   func waitUntilIdle() async {
-    await until { shared.withLock { $0.isOver || $0.status.pending == 0 && $0.messages.isEmpty } }
-  }
-
-  private func until(_ isTrue: () -> Bool) async {
-    while !Task.isCancelled {
-      let version = changed.version
-      if isTrue() { return }
-      await changed.wait(after: version)
-    }
+    await changed.wait { shared.withLock { $0.isOver || $0.status.pending == 0 && $0.messages.isEmpty } }
   }
 
   func events() -> AsyncStream<Outbox.Event> {
@@ -168,7 +157,6 @@ final class OutboxCore: Sendable {
 
   // MARK: Sending
 
-  /// Makes an attempt.
   func deliver(_ request: HTTPRequest) async -> OutboxVerdict {
     // A redirect must not turn it into a GET whose success is nobody's receipt.
     let defaults = RequestOptions.timeout(nil).redirects(.strictMethods)

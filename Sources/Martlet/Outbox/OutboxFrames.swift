@@ -38,10 +38,6 @@ struct OutboxFrames {
 
   init(mark: UInt64) { self.mark = mark }
 
-  /// The bytes of a file cannot be read now; that says nothing of what they are.
-  struct Unreadable: Error { var code: Int32 }
-
-  /// What the beginning of a file says.
   enum Beginning {
     case journal(OutboxFrames)
     /// Made by a version that knows more.
@@ -52,8 +48,8 @@ struct OutboxFrames {
   }
 
   /// Finds the mark of a journal; in its first frame, if its head is damaged.
-  static func beginning(_ descriptor: Int32) throws(Unreadable) -> Beginning {
-    let bytes = try read(descriptor, at: 0, count: Int(headLength) + 8)
+  static func beginning(_ file: OpenFile) throws(HTTPError) -> Beginning {
+    let bytes = try read(file, at: 0, count: Int(headLength) + 8)
     if bytes.count <= headLength, bytes.allSatisfy({ $0 == 0 }) { return .empty }
     let found: (Beginning, UInt64?) = bytes.withUnsafeBytes { bytes in
       var reader = RecordReader(bytes)
@@ -69,10 +65,9 @@ struct OutboxFrames {
     }
     guard let mark = found.1 else { return found.0 }
     let frames = OutboxFrames(mark: mark)
-    return try frames.frame(descriptor, at: headLength) == nil ? .none : .journal(frames)
+    return try frames.frame(file, at: headLength) == nil ? .none : .journal(frames)
   }
 
-  /// A record in its frame.
   func frame(_ record: [UInt8]) -> [UInt8] {
     var writer = RecordWriter()
     writer.reserve(Self.frameHead + record.count)
@@ -92,8 +87,8 @@ struct OutboxFrames {
   }
 
   /// The record at a place of a file, if there is a whole one.
-  func frame(_ descriptor: Int32, at offset: Int64) throws(Unreadable) -> [UInt8]? {
-    let head = try Self.read(descriptor, at: offset, count: Self.frameHead)
+  func frame(_ file: OpenFile, at offset: Int64) throws(HTTPError) -> [UInt8]? {
+    let head = try Self.read(file, at: offset, count: Self.frameHead)
     guard head.count == Self.frameHead else { return nil }
     let (mark, length, expected): (UInt64, Int, UInt64) = head.withUnsafeBytes {
       (
@@ -103,34 +98,34 @@ struct OutboxFrames {
       )
     }
     guard mark == self.mark, length <= Self.maximumRecord else { return nil }
-    let record = try Self.read(descriptor, at: offset + Int64(Self.frameHead), count: length)
+    let record = try Self.read(file, at: offset + Int64(Self.frameHead), count: length)
     return record.count == length && checksum(record) == expected ? record : nil
   }
 
   /// Whether what is left from a place on is the beginning of a frame: what a process has not come to write.
-  func isTorn(_ descriptor: Int32, at offset: Int64) throws(Unreadable) -> Bool {
-    let head = try Self.read(descriptor, at: offset, count: Self.frameHead)
+  func isTorn(_ file: OpenFile, at offset: Int64) throws(HTTPError) -> Bool {
+    let head = try Self.read(file, at: offset, count: Self.frameHead)
     let isMarked = head.withUnsafeBytes { head in
       withUnsafeBytes(of: mark.littleEndian) { mark in zip(head, mark).allSatisfy { $0 == $1 } }
     }
     guard isMarked, head.count == Self.frameHead else { return isMarked }
     let length = head.withUnsafeBytes { UInt32(littleEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt32.self)) }
     guard length <= Self.maximumRecord else { return false }
-    return try Self.read(descriptor, at: offset + Int64(Self.frameHead), count: Int(length)).count < length
+    return try Self.read(file, at: offset + Int64(Self.frameHead), count: Int(length)).count < length
   }
 
   /// The place of the next whole frame after damage, if there is one.
-  func next(_ descriptor: Int32, after offset: Int64) throws(Unreadable) -> Int64? {
+  func next(_ file: OpenFile, after offset: Int64) throws(HTTPError) -> Int64? {
     let pattern = withUnsafeBytes(of: mark.littleEndian) { Data($0) }
     var place = offset + 1
     while true {
-      let block = try Self.read(descriptor, at: place, count: 1 << 20)
+      let block = try Self.read(file, at: place, count: 1 << 20)
       guard block.count >= pattern.count else { return nil }
       let data = Data(block)
       var rest = data[...]
       while let found = rest.range(of: pattern) {
         let candidate = place + Int64(found.lowerBound)
-        if try frame(descriptor, at: candidate) != nil { return candidate }
+        if try frame(file, at: candidate) != nil { return candidate }
         rest = data[(found.lowerBound + 1)...]
       }
       // A mark may stand across two blocks.
@@ -138,15 +133,7 @@ struct OutboxFrames {
     }
   }
 
-  /// Reads bytes; fewer than asked for only at the end of the file.
-  private static func read(_ descriptor: Int32, at offset: Int64, count: Int) throws(Unreadable) -> [UInt8] {
-    var code: Int32 = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-      let done = DiskCalls.fill(UnsafeMutableRawBufferPointer(buffer), from: descriptor, at: offset)
-      if done < 0 { code = Int32(-done) }
-      filled = max(0, done)
-    }
-    guard code == 0 else { throw Unreadable(code: code) }
-    return bytes
+  private static func read(_ file: OpenFile, at offset: Int64, count: Int) throws(HTTPError) -> [UInt8] {
+    [UInt8](try file.read(at: offset, count: count))
   }
 }

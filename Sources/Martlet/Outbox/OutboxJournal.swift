@@ -1,16 +1,6 @@
 import MartletBase
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
-private let closeFile: @Sendable (Int32) -> Void = { close($0) }
-
 /// The file that an outbox is: records, one after the other, added by any process and never changed.
 ///
 /// ```
@@ -33,7 +23,7 @@ final class OutboxJournal: Sendable {
   }
 
   private struct State {
-    var descriptor: Int32 = -1
+    var file: OpenFile?
     var inode: UInt64 = 0
     var frames = OutboxFrames(mark: 0)
     /// Up to where it is known.
@@ -54,12 +44,7 @@ final class OutboxJournal: Sendable {
   private let calls: ParentFolder.Calls
   private let state = Locked(State())
 
-  /// Opens the folder; makes it if it is not there.
-  ///
-  /// - Parameters:
-  ///   - folder: The folder.
-  ///   - calls: The calls that make names survive a crash.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
+  /// Opens the folder; makes it if it is not there, and its name survive a crash.
   init(_ folder: URL, calls: ParentFolder.Calls = .system) throws(HTTPError) {
     self.folder = DiskFolder.path(folder)
     path = self.folder + "/journal"
@@ -73,9 +58,6 @@ final class OutboxJournal: Sendable {
     try ParentFolder(of: self.folder, isThere: true, by: calls).sync()
   }
 
-  deinit { state.withLock { if $0.descriptor >= 0 { closeFile($0.descriptor) } } }
-
-  /// How many bytes there are.
   var length: Int64 { state.withLock { $0.end } }
 
   /// How long another process may have the lock.
@@ -89,10 +71,8 @@ final class OutboxJournal: Sendable {
 
   /// Takes the lock of the one process that sends, if nobody has it.
   func lease() -> DiskDescriptor? {
-    let descriptor = openFile(folder + "/lease", O_RDWR | O_CREAT)
-    guard descriptor >= 0 else { return nil }
-    let lease = DiskDescriptor(descriptor)
-    return flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? lease : nil
+    guard let lease = OpenFile.at(folder + "/lease", O_RDWR | O_CREAT)?.descriptor else { return nil }
+    return flock(lease.number, LOCK_EX | LOCK_NB) == 0 ? lease : nil
   }
 
   // MARK: Reading
@@ -100,9 +80,9 @@ final class OutboxJournal: Sendable {
   /// Learns what others have added.
   func catchUp() throws(HTTPError) -> News {
     // Nothing has happened, mostly.
-    if state.withLock({ $0.descriptor >= 0 && Self.isUnchanged(path, $0) }) { return News() }
+    if state.withLock({ $0.file != nil && Self.isUnchanged(path, $0) }) { return News() }
     return try locked { state throws(HTTPError) in
-      try catchUp(&state)
+      _ = try catchUp(&state)
       return state.takeNews()
     }
   }
@@ -112,82 +92,63 @@ final class OutboxJournal: Sendable {
     return facts.inode == state.inode && facts.size == state.end && state.news.isEmpty
   }
 
-  private func catchUp(_ state: inout State) throws(HTTPError) {
-    if state.descriptor < 0 || DiskCalls.facts(path)?.inode != state.inode {
-      let isAnew = state.descriptor >= 0
-      try open(&state)
-      if isAnew { state.news = News(isAnew: true) }
-    }
-    if state.hasRefused { try cut(&state) }
-    guard let size = DiskCalls.facts(state.descriptor)?.size else {
-      throw PrivateFile.error("cannot be examined", path, errno)
-    }
-    do throws(OutboxFrames.Unreadable) {
-      while state.end < size {
-        if let record = try state.frames.frame(state.descriptor, at: state.end) {
-          let span = state.end..<(state.end + Int64(OutboxFrames.frameHead + record.count))
-          if let record = OutboxRecord(record) {
-            state.news.changes.append(OutboxChange(record, span))
-          } else {
-            state.news.damaged += 1
-          }
-          state.end = span.upperBound
-        } else if let next = try state.frames.next(state.descriptor, after: state.end) {
-          state.news.damaged += 1
-          state.end = next
+  /// The file, known to its end.
+  private func catchUp(_ state: inout State) throws(HTTPError) -> OpenFile {
+    let file = try current(&state)
+    if state.hasRefused { try cut(file, &state) }
+    guard let size = file.facts?.size else { throw PrivateFile.error("cannot be examined", path, errno) }
+    while state.end < size {
+      if let record = try state.frames.frame(file, at: state.end) {
+        let span = state.end..<(state.end + Int64(OutboxFrames.frameHead + record.count))
+        if let record = OutboxRecord(record) {
+          state.news.changes.append(OutboxChange(record, span))
         } else {
-          // Nobody writes now: a process that was killed has left it of a record that it has promised nobody; or it is
-          // damaged, and nothing comes after it.
-          if try !state.frames.isTorn(state.descriptor, at: state.end) { state.news.damaged += 1 }
-          state.hasRefused = true
-          break
+          state.news.damaged += 1
         }
+        state.end = span.upperBound
+      } else if let next = try state.frames.next(file, after: state.end) {
+        state.news.damaged += 1
+        state.end = next
+      } else {
+        // Nobody writes now: a process that was killed has left it of a record that it has promised nobody; or it is
+        // damaged, and nothing comes after it.
+        if try !state.frames.isTorn(file, at: state.end) { state.news.damaged += 1 }
+        state.hasRefused = true
+        break
       }
-    } catch {
-      throw PrivateFile.error("cannot be read", path, error.code)
     }
-    if state.hasRefused { try cut(&state) }
+    if state.hasRefused { try cut(file, &state) }
+    return file
   }
 
   /// Cuts off what nobody was promised.
-  private func cut(_ state: inout State) throws(HTTPError) {
-    guard ftruncate(state.descriptor, off_t(state.end)) == 0 else {
-      throw PrivateFile.error("cannot be cut", path, errno)
-    }
+  private func cut(_ file: OpenFile, _ state: inout State) throws(HTTPError) {
+    try file.cut(at: state.end)
     state.hasRefused = false
   }
 
-  private func open(_ state: inout State) throws(HTTPError) {
+  /// The file that has the name now, opened if need be.
+  private func current(_ state: inout State) throws(HTTPError) -> OpenFile {
+    if let file = state.file, DiskCalls.facts(path)?.inode == state.inode { return file }
     let parent = try ParentFolder(of: path, by: calls)
-    let descriptor = openFile(path, O_RDWR | O_CREAT)
-    guard descriptor >= 0 else { throw PrivateFile.error("cannot be opened", path, errno) }
-    do throws(HTTPError) {
-      guard let facts = DiskCalls.facts(descriptor), facts.isFile else {
-        throw HTTPError(.file, "\(PrivateFile.shown(path)) is not a plain file")
-      }
-      guard facts.isOwn else { throw PrivateFile.foreign(path) }
-      state.frames = try frames(of: descriptor, size: facts.size, in: parent)
-      if state.descriptor >= 0 { closeFile(state.descriptor) }
-      (state.descriptor, state.inode, state.end) = (descriptor, facts.inode, OutboxFrames.headLength)
-      state.hasRefused = false
-    } catch {
-      closeFile(descriptor)
-      throw error
+    guard let file = OpenFile.at(path, O_RDWR | O_CREAT) else {
+      throw PrivateFile.error("cannot be opened", path, errno)
     }
+    let facts = try file.check()
+    state.frames = try frames(of: file, size: facts.size, in: parent)
+    if state.file != nil { state.news = News(isAnew: true) }
+    (state.file, state.inode, state.end) = (file, facts.inode, OutboxFrames.headLength)
+    state.hasRefused = false
+    return file
   }
 
   /// Looks how the file begins, and begins it if it is new.
-  private func frames(
-    of descriptor: Int32, size: Int64, in parent: ParentFolder
-  ) throws(HTTPError) -> OutboxFrames {
-    let beginning = try readable { () throws(OutboxFrames.Unreadable) in
-      size < OutboxFrames.headLength ? .empty : try OutboxFrames.beginning(descriptor)
-    }
-    switch beginning {
+  private func frames(of file: OpenFile, size: Int64, in parent: ParentFolder) throws(HTTPError) -> OutboxFrames {
+    switch size < OutboxFrames.headLength ? .empty : try OutboxFrames.beginning(file) {
     case .journal(let frames): return frames
     case .empty:
       let frames = OutboxFrames(mark: UInt64.random(in: .min ... .max))
-      try begin(descriptor, frames)
+      try begin(file, frames)
       try parent.sync()
       return frames
     case .newer(let version):
@@ -198,55 +159,31 @@ final class OutboxJournal: Sendable {
     }
   }
 
-  private func openFile(_ path: String, _ flags: Int32) -> Int32 {
-    #if canImport(Darwin)
-      Darwin.open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
-    #elseif canImport(Glibc)
-      Glibc.open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
-    #elseif canImport(Musl)
-      Musl.open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
-    #endif
+  private func begin(_ file: OpenFile, _ frames: OutboxFrames) throws(HTTPError) {
+    try file.put(frames.head, at: 0)
+    try file.sync()
   }
 
-  private func begin(_ descriptor: Int32, _ frames: OutboxFrames) throws(HTTPError) {
-    let code = frames.head.withUnsafeBytes { DiskCalls.put($0, into: descriptor, at: 0) }
-    let failure = code == 0 ? DiskCalls.sync(descriptor) : code
-    guard failure == 0 else { throw PrivateFile.error("cannot be written", path, failure) }
-  }
-
-  /// Reads a request that the journal has told of.
+  /// Reads a request that the journal has told of; `nil` if there is none any more.
   ///
-  /// - Returns: The request, and `nil` if there is none any more.
-  /// - Throws: ``OutboxFrames/Unreadable`` if it may be read another time.
-  func request(of entry: OutboxEntry) throws(OutboxFrames.Unreadable) -> OutboxRequest? {
-    try state.withLock { state throws(OutboxFrames.Unreadable) in
-      guard let bytes = try state.frames.frame(state.descriptor, at: entry.span.lowerBound),
+  /// After an error it may be read another time.
+  func request(of entry: OutboxEntry) throws(HTTPError) -> OutboxRequest? {
+    try state.withLock { state throws(HTTPError) in
+      guard let file = state.file, let bytes = try state.frames.frame(file, at: entry.span.lowerBound),
         case .submitted(let request)? = OutboxRecord(bytes), request.id == entry.id
       else { return nil }
       return request
     }
   }
 
-  private func readable<R>(_ work: () throws(OutboxFrames.Unreadable) -> R) throws(HTTPError) -> R {
-    do throws(OutboxFrames.Unreadable) {
-      return try work()
-    } catch {
-      throw PrivateFile.error("cannot be read", path, error.code)
-    }
-  }
-
   // MARK: Writing
 
-  /// Adds records, all or none.
+  /// Adds records, all or none, and tells what has become known, these included.
   ///
-  /// - Parameters:
-  ///   - records: The records, as bytes.
-  ///   - isSynced: Whether they must survive a machine that stops suddenly.
-  /// - Returns: What has become known, these included.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``; nothing is added.
+  /// They are synced if they must survive a machine that stops suddenly.
   func append(_ records: [[UInt8]], isSynced: Bool) throws(HTTPError) -> News {
     try locked { state throws(HTTPError) in
-      try catchUp(&state)
+      let file = try catchUp(&state)
       let start = state.end
       var changes: [OutboxChange] = []
       var bytes: [UInt8] = []
@@ -258,13 +195,14 @@ final class OutboxJournal: Sendable {
         }
         bytes += frame
       }
-      let code = bytes.withUnsafeBytes { DiskCalls.put($0, into: state.descriptor, at: start) }
-      let failure = code != 0 || !isSynced ? code : DiskCalls.sync(state.descriptor)
-      guard failure == 0 else {
+      do throws(HTTPError) {
+        try file.put(bytes, at: start)
+        if isSynced { try file.sync() }
+      } catch {
         // What nobody was promised must not be there: now, or before anything else.
         state.hasRefused = true
-        try? cut(&state)
-        throw PrivateFile.error("cannot be written", path, failure)
+        try? cut(file, &state)
+        throw error
       }
       state.end = start + Int64(bytes.count)
       state.news.changes += changes
@@ -272,48 +210,39 @@ final class OutboxJournal: Sendable {
     }
   }
 
-  /// Writes the journal anew, with what is needed yet; everything added before must be known.
+  /// Writes the journal anew, with what is needed yet, in its order; everything added before must be known.
   ///
-  /// - Parameter entries: What is needed, in its order.
-  /// - Returns: Where the requests stand now; `nil` if somebody has added something meanwhile.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``; the journal is what it was.
+  /// Tells where the requests stand now; `nil` if somebody has added something meanwhile. After an error it is what it
+  /// was.
   func compact(_ entries: [OutboxEntry]) throws(HTTPError) -> [UUID: Range<Int64>]? {
     try locked { state throws(HTTPError) in
       guard Self.isUnchanged(path, state) else { return nil }
+      guard let old = state.file else { return nil }
       let new = path + ".new"
       unlink(new)
-      let descriptor = openFile(new, O_RDWR | O_CREAT | O_EXCL)
-      guard descriptor >= 0 else { throw PrivateFile.error("cannot be made", new, errno) }
+      guard let file = OpenFile.at(new, O_RDWR | O_CREAT | O_EXCL) else {
+        throw PrivateFile.error("cannot be made", new, errno)
+      }
       do throws(HTTPError) {
         var spans: [UUID: Range<Int64>] = [:]
         var end = OutboxFrames.headLength
-        try begin(descriptor, state.frames)
+        try begin(file, state.frames)
         for entry in entries {
           // What is damaged is lost already; what cannot be read now is not.
-          guard
-            let record = try readable({ () throws(OutboxFrames.Unreadable) in
-              try state.frames.frame(state.descriptor, at: entry.span.lowerBound)
-            })
-          else { continue }
+          guard let record = try state.frames.frame(old, at: entry.span.lowerBound) else { continue }
           var bytes = state.frames.frame(record)
           spans[entry.id] = end..<(end + Int64(bytes.count))
           for note in entry.notes { bytes += state.frames.frame(note.bytes) }
-          let code = bytes.withUnsafeBytes { DiskCalls.put($0, into: descriptor, at: end) }
-          guard code == 0 else { throw PrivateFile.error("cannot be written", new, code) }
+          try file.put(bytes, at: end)
           end += Int64(bytes.count)
         }
-        let failure = DiskCalls.sync(descriptor)
-        guard failure == 0 else { throw PrivateFile.error("cannot be written", new, failure) }
-        guard let inode = DiskCalls.facts(descriptor)?.inode else {
-          throw PrivateFile.error("cannot be examined", new, errno)
-        }
+        try file.sync()
+        guard let inode = file.facts?.inode else { throw PrivateFile.error("cannot be examined", new, errno) }
         try PrivateFile.rename(new, to: path, calls: calls)
-        closeFile(state.descriptor)
-        (state.descriptor, state.inode, state.end) = (descriptor, inode, end)
+        (state.file, state.inode, state.end) = (OpenFile(descriptor: file.descriptor, path: path), inode, end)
         return spans
       } catch {
         unlink(new)
-        closeFile(descriptor)
         throw error
       }
     }

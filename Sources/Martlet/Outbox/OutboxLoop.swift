@@ -44,8 +44,6 @@ actor OutboxLoop {
   // MARK: The rounds
 
   /// Learns what was submitted before.
-  ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``.
   func open() async throws {
     take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.catchUp() })
     try await seekLease()
@@ -273,14 +271,13 @@ actor OutboxLoop {
     case verdict(OutboxVerdict)
   }
 
-  /// Reads the requests whose turn it is.
   private func read(_ entries: [OutboxEntry]) async -> [(OutboxEntry, Reading)] {
     guard !entries.isEmpty else { return [] }
     return await onFileQueue { [journal] in entries.map { ($0, Self.read($0, journal)) } }
   }
 
   private static func read(_ entry: OutboxEntry, _ journal: OutboxJournal) -> Reading {
-    do throws(OutboxFrames.Unreadable) {
+    do throws(HTTPError) {
       guard let stored = try journal.request(of: entry) else {
         return .verdict(.dead(.unreadable("it cannot be read any more")))
       }

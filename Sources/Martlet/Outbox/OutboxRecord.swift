@@ -1,6 +1,5 @@
 import Foundation
 
-/// A request that an outbox keeps.
 struct OutboxRequest: Equatable, Sendable {
   enum Body: Equatable, Sendable {
     case none
@@ -30,7 +29,6 @@ enum OutboxRecord: Equatable, Sendable {
   case revived(UUID, at: Date)
   case removed(UUID)
 
-  /// The request that it is about.
   var id: UUID {
     switch self {
     case .submitted(let request): request.id
@@ -138,10 +136,7 @@ extension OutboxRequest {
     }
   }
 
-  /// The request as it is sent.
-  ///
-  /// - Parameter folder: Where files of bodies are.
-  /// - Returns: The request.
+  /// The request as it is sent, with files of bodies in a folder.
   func request(in folder: String) -> HTTPRequest {
     let body: HTTPBody? =
       switch self.body {

@@ -148,7 +148,7 @@ struct OutboxTable {
   private mutating func dequeue(_ entry: OutboxEntry) {
     guard let key = entry.key else { return }
     let wasFirst = lanes[key]?.first == entry.id
-    lanes[key]?.remove(entry.id)
+    lanes[key]?.removeFirst { $0 == entry.id }
     if wasFirst, !sending.contains(entry.id) { readyNext(key) }
   }
 
@@ -204,14 +204,10 @@ struct OutboxTable {
 
   /// When a host that pauses is to be tried again.
   func nextTurn(after now: Duration) -> Duration? {
-    turns.lazy.compactMap { hosts[$0]?.notBefore }.filter { $0 > now }.min()
+    turns.all.lazy.compactMap { hosts[$0]?.notBefore }.filter { $0 > now }.min()
   }
 
-  /// A request is not being sent any more.
-  ///
-  /// - Parameters:
-  ///   - entry: The request.
-  ///   - isFirst: Whether it is the first one of its host to be tried again; else others have their turn before.
+  /// A request is not being sent any more; others of its host have their turn before it, unless it is the first.
   mutating func stop(_ entry: OutboxEntry, isFirst: Bool = true) {
     guard sending.remove(entry.id) != nil else { return }
     hosts[entry.host]?.sending -= 1
@@ -232,9 +228,7 @@ struct OutboxTable {
     hosts[name]?.failures = 0
   }
 
-  /// A host has failed, and pauses.
-  ///
-  /// - Returns: How long.
+  /// A host has failed, and pauses for so long.
   mutating func hasFailed(
     _ name: String, now: Duration, asked: Duration?, _ options: Outbox.Options, random: Double
   ) -> Duration {
@@ -250,53 +244,10 @@ struct OutboxTable {
     return host.notBefore - now
   }
 
-  /// No host pauses any more.
   mutating func forgetPauses() {
     for name in hosts.keys {
       hosts[name]?.failures = 0
       hosts[name]?.notBefore = .zero
-    }
-  }
-}
-
-/// A line: first in, first out.
-struct FirstInFirstOut<Element> {
-  private var elements: [Element] = []
-  private var head = 0
-
-  var count: Int { elements.count - head }
-  var isEmpty: Bool { count == 0 }
-  var first: Element? { isEmpty ? nil : elements[head] }
-  var lazy: LazySequence<ArraySlice<Element>> { elements[head...].lazy }
-
-  mutating func append(_ element: Element) { elements.append(element) }
-
-  mutating func prepend(_ element: Element) {
-    if head > 0 {
-      head -= 1
-      elements[head] = element
-    } else {
-      elements.insert(element, at: 0)
-    }
-  }
-
-  mutating func popFirst() -> Element? {
-    guard let first else { return nil }
-    head += 1
-    if head > 32, head * 2 > elements.count {
-      elements.removeFirst(head)
-      head = 0
-    }
-    return first
-  }
-}
-
-extension FirstInFirstOut where Element: Equatable {
-  mutating func remove(_ element: Element) {
-    if first == element {
-      _ = popFirst()
-    } else if let index = elements[head...].firstIndex(of: element) {
-      elements.remove(at: index)
     }
   }
 }

@@ -12,7 +12,6 @@ enum OutboxVerdict: Equatable, Sendable {
   /// Nobody is to blame: this process stops.
   case stopped
 
-  /// What a response means.
   init(_ status: HTTPStatus, _ headers: HTTPHeaders, _ options: Outbox.Options, now: Date) {
     if status.isSuccess {
       self = .delivered(status)
@@ -23,7 +22,6 @@ enum OutboxVerdict: Equatable, Sendable {
     }
   }
 
-  /// What an error means.
   init(_ error: any Error) {
     guard let error = error as? HTTPError else {
       let failure = Outbox.Failure.error(.middleware, InvalidInput.printable("\(type(of: error))"))

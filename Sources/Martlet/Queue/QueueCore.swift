@@ -23,12 +23,12 @@ final class QueueCore: CallObserver {
     var events: [Int: AsyncStream<RequestQueue.Event>.Continuation] = [:]
     var progress: [Int: AsyncStream<RequestQueue.Progress>.Continuation] = [:]
     var nextWatcher = 0
-    var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
   }
 
   let client: ClientCore
   private let onFailure: RequestQueue.FailurePolicy
   private let kind: RequestQueue.Progress.Kind
+  private let finished = ChangeSignal()
   private let state: Locked<State>
 
   init(
@@ -43,7 +43,6 @@ final class QueueCore: CallObserver {
 
   // MARK: Adding
 
-  /// Takes a request into the queue.
   func add<Output: Sendable>(
     _ request: HTTPRequest, options: RequestOptions, priority: Int, after predecessors: [RequestID],
     endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
@@ -91,7 +90,6 @@ final class QueueCore: CallObserver {
     startReady()
   }
 
-  /// Has one request wait for another.
   func add(_ predecessor: RequestID, before id: RequestID) throws -> Bool {
     do throws(QueueTable.Problem) {
       return try state.withLock { state throws(QueueTable.Problem) in try state.table.add(predecessor, before: id) }
@@ -294,42 +292,21 @@ final class QueueCore: CallObserver {
     state.withLock { $0.isFinishing = true }
     resume()
     tellFinish()
-    let id = state.withLock { state in
-      state.nextWatcher += 1
-      return state.nextWatcher
-    }
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isDone = state.withLock { state in
-          guard state.table.count > 0, !Task.isCancelled else { return true }
-          state.waiters[id] = continuation
-          return false
-        }
-        if isDone { continuation.resume() }
-      }
-    } onCancel: {
-      state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
-    }
+    await finished.wait { state.withLock { $0.table.count == 0 } }
     return status.summary
   }
 
   private func tellFinish() {
     typealias Ends = (
-      [CheckedContinuation<Void, Never>], [AsyncStream<RequestQueue.Event>.Continuation],
-      [AsyncStream<RequestQueue.Progress>.Continuation], RequestQueue.Progress
+      [AsyncStream<RequestQueue.Event>.Continuation], [AsyncStream<RequestQueue.Progress>.Continuation],
+      RequestQueue.Progress
     )
     let ends: Ends? = state.withLock { state in
       guard state.isFinishing, state.table.count == 0 else { return nil }
-      defer {
-        state.waiters = [:]
-        state.events = [:]
-        state.progress = [:]
-      }
-      return (
-        Array(state.waiters.values), Array(state.events.values), Array(state.progress.values), state.tally.progress
-      )
+      defer { (state.events, state.progress) = ([:], [:]) }
+      return (Array(state.events.values), Array(state.progress.values), state.tally.progress)
     }
-    guard let (waiters, events, progress, last) = ends else { return }
+    guard let (events, progress, last) = ends else { return }
     for stream in events {
       stream.yield(.finished(last.summary))
       stream.finish()
@@ -338,6 +315,6 @@ final class QueueCore: CallObserver {
       stream.yield(last)
       stream.finish()
     }
-    for waiter in waiters { waiter.resume() }
+    finished.signal()
   }
 }

@@ -40,10 +40,8 @@ struct QueueTable {
 
   var count: Int { entries.count }
 
-  /// How many ended requests are remembered now.
   var outcomeCount: Int { outcomes.count }
 
-  /// Why a request cannot be added.
   enum Problem: Error, Equatable {
     /// A predecessor is not of this queue, or has ended too long ago to be remembered.
     case unknown(RequestID)
@@ -53,7 +51,6 @@ struct QueueTable {
     case cycle(RequestID)
   }
 
-  /// Adds a request.
   mutating func add(
     _ id: RequestID, host: String, priority: Int, after predecessors: [RequestID]
   ) throws(Problem) {
@@ -66,9 +63,7 @@ struct QueueTable {
     if waiting.isEmpty { makeReady(id) }
   }
 
-  /// Has one request wait for another one.
-  ///
-  /// - Returns: Whether it does: not if it runs already, or the other one is at its end.
+  /// Has one request wait for another one; not if it runs already, or the other one is at its end.
   mutating func add(_ predecessor: RequestID, before id: RequestID) throws(Problem) -> Bool {
     try check(predecessor)
     guard var entry = entries[id] else { throw .unknown(id) }
@@ -139,9 +134,7 @@ struct QueueTable {
     oldest = (oldest + 1) % ended.count
   }
 
-  /// A request is at its end.
-  ///
-  /// - Returns: Its successors that will never start, unless it succeeded.
+  /// A request is at its end; unless it succeeded, its successors will never start.
   mutating func end(_ id: RequestID, succeeded: Bool) -> [RequestID] {
     guard let entry = entries.removeValue(forKey: id) else { return [] }
     remember(id, succeeded)

@@ -46,14 +46,6 @@ final class ConnectionLimiter: Sendable {
     let requests: Int?
   }
 
-  /// Those that wait, in order of arrival.
-  fileprivate struct Queue {
-    /// Those before `head` are gone.
-    var waiters: [Waiter?] = []
-    var head = 0
-    var count = 0
-  }
-
   /// The exchanges under way of a pool.
   fileprivate struct Load {
     var active = 0
@@ -79,8 +71,9 @@ final class ConnectionLimiter: Sendable {
 
   fileprivate struct Line {
     var load: Load
-    var queue = Queue()
-    var exclusiveQueue = Queue()
+    /// Those that wait, in order of arrival.
+    var queue = FirstInFirstOut<Waiter>()
+    var exclusiveQueue = FirstInFirstOut<Waiter>()
 
     init(_ pool: Pool) { load = Load(isMultiplexed: pool.kind == .multiplexed) }
   }
@@ -106,12 +99,9 @@ final class ConnectionLimiter: Sendable {
   private let limits: Limits
   private let state = Locked(State())
 
-  /// Makes a limiter.
+  /// Makes a limiter of connections with one origin, of all, and of exchanges with one origin.
   ///
-  /// - Parameters:
-  ///   - perOrigin: The most connections with one origin.
-  ///   - total: The most connections.
-  ///   - requests: The most exchanges with one origin; `nil` for what the connections carry, and over HTTP/2 ``streams``.
+  /// Without the last, what the connections carry, and over HTTP/2 ``streams``.
   init(perOrigin: Int, total: Int, requests: Int? = nil) {
     limits = Limits(perOrigin: max(1, perOrigin), total: max(1, total), requests: requests.map { max(1, $0) })
   }
@@ -126,7 +116,6 @@ final class ConnectionLimiter: Sendable {
     state.withLock { $0.lines[pool(origin, .agreed)]?.load.isMultiplexed ?? false }
   }
 
-  /// Takes a slot if there is one.
   func take(for origin: Origin, _ version: Version = .agreed) -> ConnectionSlot? {
     let taken = state.withLock { state in
       let pool = self.pool(origin, version)
@@ -164,15 +153,7 @@ final class ConnectionLimiter: Sendable {
     return next
   }
 
-  /// Takes a slot, waiting for one if need be.
-  ///
-  /// - Parameters:
-  ///   - origin: Who will be connected to.
-  ///   - version: The version that is spoken.
-  ///   - source: Ends the wait.
-  ///   - onWait: Called before a wait.
-  /// - Returns: The slot; it goes back when it is released, or dropped.
-  /// - Throws: The reason why the wait was ended.
+  /// Takes a slot, waiting for one until the source ends that; it goes back when it is released, or dropped.
   func acquire(
     for origin: Origin, _ version: Version = .agreed, abort source: AbortSource, onWait: () -> Void = {}
   ) async throws -> ConnectionSlot {
@@ -227,10 +208,9 @@ final class ConnectionLimiter: Sendable {
 
   /// Takes note of whether exchanges of a pool share a connection.
   ///
-  /// Where more of them do than there may be connections, a server that agrees on HTTP/1 is one of several that have the same
-  /// name: only the exchange that has met it has a connection by itself.
-  ///
-  /// - Returns: Whether the exchange that tells is exclusive now.
+  /// Tells whether the exchange that says so is exclusive now. Where more of them do than there may be connections,
+  /// a server that agrees on HTTP/1 is one of several that have the same name: only the exchange that has met it has a
+  /// connection by itself.
   fileprivate func note(_ pool: Pool, isMultiplexed: Bool, isExclusive: Bool) -> Bool {
     let (served, isExclusive): ([Served], Bool) = state.withLock { state in
       guard let load = state.lines[pool]?.load, load.isMultiplexed != isMultiplexed else { return ([], isExclusive) }
@@ -257,7 +237,7 @@ final class ConnectionLimiter: Sendable {
     var served: [Served] = []
     while !state.crowded.isEmpty, let next = nextServed(state) {
       guard take(next.pool, isExclusive: next.isExclusive, &state) else { break }
-      if let waiter = state.lines[next.pool]?[next.isExclusive].takeFirst() {
+      if let waiter = state.lines[next.pool]?[next.isExclusive].popFirst() {
         served.append((waiter, next.pool, next.isExclusive))
       }
       if state.lines[next.pool]?.waiting == 0 { state.crowded.remove(next.pool) }
@@ -278,7 +258,7 @@ final class ConnectionLimiter: Sendable {
     for pool in state.crowded {
       guard let line = state.lines[pool] else { continue }
       for isExclusive in [false, true] {
-        guard let number = line[isExclusive].firstNumber, best.map({ number < $0.number }) ?? true,
+        guard let number = line[isExclusive].first?.number, best.map({ number < $0.number }) ?? true,
           load(pool, oneMore: isExclusive, state) != nil
         else { continue }
         best = (number, pool, isExclusive)
@@ -289,7 +269,7 @@ final class ConnectionLimiter: Sendable {
 
   private func leave(_ number: Int, _ pool: Pool, isExclusive: Bool) {
     let removed: Waiter? = state.withLock { state in
-      let removed = state.lines[pool]?[isExclusive].remove(number)
+      let removed = state.lines[pool]?[isExclusive].removeFirst { $0.number == number }
       if let line = state.lines[pool], line.waiting == 0 {
         state.crowded.remove(pool)
         if line.load.active == 0, state.lines.count > 32 { state.lines[pool] = nil }
@@ -303,45 +283,9 @@ final class ConnectionLimiter: Sendable {
 extension ConnectionLimiter.Line {
   fileprivate var waiting: Int { queue.count + exclusiveQueue.count }
 
-  fileprivate subscript(isExclusive: Bool) -> ConnectionLimiter.Queue {
+  fileprivate subscript(isExclusive: Bool) -> FirstInFirstOut<ConnectionLimiter.Waiter> {
     _read { if isExclusive { yield exclusiveQueue } else { yield queue } }
     _modify { if isExclusive { yield &exclusiveQueue } else { yield &queue } }
-  }
-}
-
-extension ConnectionLimiter.Queue {
-  fileprivate var firstNumber: Int? { head < waiters.count ? waiters[head]?.number : nil }
-
-  fileprivate mutating func append(_ waiter: ConnectionLimiter.Waiter) {
-    waiters.append(waiter)
-    count += 1
-  }
-
-  fileprivate mutating func takeFirst() -> ConnectionLimiter.Waiter? {
-    guard head < waiters.count, let first = waiters[head] else { return nil }
-    waiters[head] = nil
-    count -= 1
-    skipGone()
-    return first
-  }
-
-  fileprivate mutating func remove(_ number: Int) -> ConnectionLimiter.Waiter? {
-    // The numbers ascend, but for the gaps; aborting is rare enough for a search.
-    guard let index = waiters[head...].firstIndex(where: { $0?.number == number }) else { return nil }
-    let removed = waiters[index]
-    waiters[index] = nil
-    count -= 1
-    skipGone()
-    return removed
-  }
-
-  /// Keeps `head` at a waiter, and the array from growing without end.
-  private mutating func skipGone() {
-    while head < waiters.count, waiters[head] == nil { head += 1 }
-    if head > 64 && head * 2 > waiters.count {
-      waiters.removeFirst(head)
-      head = 0
-    }
   }
 }
 
@@ -370,7 +314,7 @@ final class ConnectionSlot: Sendable {
     if let isExclusive = end() { limiter.release(pool, isExclusive: isExclusive) }
   }
 
-  /// - Returns: Whether it is exclusive; `nil` if it was released before.
+  /// Whether it is exclusive; `nil` if it was released before.
   private func end() -> Bool? {
     state.withLock { state in
       guard !state.isReleased else { return nil }

@@ -196,7 +196,7 @@
           #expect(error?.kind == .file)
           #expect(error?.message.contains(path) == true)
         }
-        let sink = try #require(shelf.makeSink())
+        let sink = try #require(try shelf.makeSink())
         #expect(throws: HTTPError.self) { for _ in 0..<20 { try sink.write(Data(count: 100_000)) } }
         #expect(throws: HTTPError.self) { _ = try sink.finish() }
 

@@ -44,15 +44,11 @@ import Testing
     #expect(CacheRecordCoding.decode(slice)?.key == Self.key)
   }
 
-  @Test func `a body in a file is not written into a record`() {
-    struct File: CachedFile {
-      let count: Int64 = 3
-      var url: URL? { nil }
+  @Test func `a body in a file is not written into a record`() throws {
+    let folder = try ShelfFolder()
+    let sink = try #require(try folder.shelf().makeSink())
 
-      func read(from offset: Int64, count: Int) -> Data { Data() }
-    }
-
-    #expect(CacheRecordCoding.encode(CacheRecord(body: .file(File())), Self.key) == nil)
+    #expect(CacheRecordCoding.encode(CacheRecord(body: try sink.finish()), Self.key) == nil)
   }
 
   /// What version 1 has stored does not say what vouched for it.

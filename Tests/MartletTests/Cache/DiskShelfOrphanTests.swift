@@ -25,7 +25,7 @@ import Testing
   @Test func `what is being written is left alone while it may be`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf()
-    let sink = try #require(shelf.makeSink())
+    let sink = try #require(try shelf.makeSink())
     try sink.write(Self.large)
     #expect(folder.files.count == 1)
 

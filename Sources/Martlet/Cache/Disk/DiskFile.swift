@@ -1,16 +1,10 @@
 import MartletBase
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// A large body in a file of its own, which is never written again once it is whole.
-final class DiskFile: CachedFile {
+///
+/// It can be read to its end even if it is removed.
+final class DiskFile: Sendable {
   let count: Int64
   let checksum: UInt64
   let descriptor: DiskDescriptor
@@ -26,11 +20,9 @@ final class DiskFile: CachedFile {
     var folder: String
   }
 
+  /// Its file, if that is a lasting one.
   var url: URL? {
-    home.withLock { $0 }.map { home in
-      let path = home.name.withFileName(body: home.number, isPath: true) { String(cString: $0) }
-      return URL(filePath: home.folder).appending(path: path)
-    }
+    home.withLock { $0 }.map { URL(filePath: $0.folder).appending(path: $0.name.path(body: $0.number)) }
   }
 
   /// A body that is stored.
@@ -45,7 +37,8 @@ final class DiskFile: CachedFile {
     home = Locked(nil)
   }
 
-  func read(from offset: Int64, count: Int) throws -> Data {
+  /// Reads bytes; fewer than asked for at the end only.
+  func read(from offset: Int64, count: Int) throws(HTTPError) -> Data {
     let wanted = Int(clamping: min(Int64(max(count, 0)), max(self.count - max(offset, 0), 0)))
     guard offset >= 0, wanted > 0 else { return Data() }
     guard let memory = malloc(wanted) else { throw HTTPError(.file, "no memory for \(wanted) bytes of a stored body") }
@@ -69,9 +62,7 @@ final class DiskFile: CachedFile {
     return home.number
   }
 
-  /// Gives it its lasting name, unless it has one.
-  ///
-  /// - Returns: The number; `nil` if it has another name already.
+  /// Gives it its lasting name, by number; `nil` if it has another one already.
   func settle(_ name: DiskName) throws(HTTPError) -> UInt64? {
     guard let temporary, home.withLock({ $0 == nil }) else { return nil }
     let number = UInt64.random(in: 1 ... .max)
@@ -81,67 +72,35 @@ final class DiskFile: CachedFile {
   }
 }
 
-/// Takes a body: the first bytes in memory, all in a file as soon as they are many.
-final class DiskSink: CacheSink {
+/// Takes a large body piece by piece into a file, before it is known whether it will be whole.
+final class DiskSink: Sendable {
   private struct State {
-    var memory = Data()
-    var temporary: DiskTemporary?
+    let temporary: DiskTemporary
     var checksum = RecordChecksum()
     var count: Int64 = 0
   }
 
-  /// As much as may be in memory for each of many bodies that arrive at the same time.
-  static let memoryLimit = 128 << 10
-
-  private let maximumBytes: Int64
   /// `nil` while somebody works with it, which is not done under the lock, and after the end.
-  private let state = Locked<State?>(State())
-  private let makeFile: @Sendable () throws(HTTPError) -> DiskTemporary
+  private let state: Locked<State?>
 
-  init(maximumBytes: Int64, makeFile: @escaping @Sendable () throws(HTTPError) -> DiskTemporary) {
-    self.maximumBytes = maximumBytes
-    self.makeFile = makeFile
-  }
+  init(_ temporary: DiskTemporary) { state = Locked(State(temporary: temporary)) }
 
-  func write(_ piece: Data) throws { try append(piece) }
-
-  func append(_ piece: Data) throws(HTTPError) {
+  func write(_ piece: Data) throws(HTTPError) {
     guard var now = state.withLock({ $0.take() }) else { throw Self.ended }
     now.count += Int64(piece.count)
-    guard now.count <= maximumBytes else {
-      throw HTTPError(.file, "the body is larger than the \(maximumBytes) bytes that are stored of one")
-    }
-    if now.temporary == nil, now.memory.count + piece.count > Self.memoryLimit {
-      now.temporary = try makeFile()
-      try Self.put(now.memory, &now)
-      now.memory = Data()
-    }
-    if now.temporary == nil { now.memory.append(piece) } else { try Self.put(piece, &now) }
+    piece.withUnsafeBytes { now.checksum.update($0) }
+    try now.temporary.append(piece)
     state.withLock { [now] in $0 = now }
   }
 
-  func finish() throws -> CachedBody { try end() }
-
-  func end() throws(HTTPError) -> CachedBody {
+  /// The whole body, fit to be stored by the shelf that made the sink.
+  func finish() throws(HTTPError) -> CachedBody {
     guard let now = state.withLock({ $0.take() }) else { throw Self.ended }
-    guard let temporary = now.temporary else { return .data(now.memory) }
-    let file = DiskFile(temporary, count: now.count, checksum: now.checksum.value)
-    guard now.count <= DiskShelf.maximumInlineBytes else { return .file(file) }
-    // It stands in the file of its record.
-    do { return .data(try file.read(from: 0, count: Int(now.count))) } catch {
-      throw HTTPError(.file, "a record that was just written cannot be read")
-    }
+    return .file(DiskFile(now.temporary, count: now.count, checksum: now.checksum.value))
   }
 
+  /// Forgets the bytes; also when it is dropped.
   func discard() { _ = state.withLock { $0.take() } }
 
   private static let ended = HTTPError(.file, "a body was written after its end, or by two at the same time")
-
-  private static func put(_ piece: Data, _ state: inout State) throws(HTTPError) {
-    guard let temporary = state.temporary else { return }
-    piece.withUnsafeBytes { state.checksum.update($0) }
-    do throws(DiskFailure) { try temporary.append(piece) } catch {
-      throw temporary.folder.error("cannot be written in", error.code)
-    }
-  }
 }

@@ -46,60 +46,35 @@ struct DiskName: Hashable, Sendable {
   /// Which of the 256 folders it is in.
   var folder: Int { Int(first >> 56) }
 
-  /// The name of a folder as C wants it.
-  static func withFolderName<Result>(_ folder: Int, _ body: (UnsafePointer<CChar>) -> Result) -> Result {
-    withText { text in
-      text.put(UInt64(folder), digits: 2)
-      return body(text.start)
-    }
-  }
+  static func folderName(_ folder: Int) -> String { (folder < 16 ? "0" : "") + String(folder, radix: 16) }
 
-  /// The name of the file of the record or, by its number, of a body as C wants it, with its folder if it is a path.
-  func withFileName<Result>(
-    body number: UInt64? = nil, isPath: Bool = false, _ body: (UnsafePointer<CChar>) -> Result
-  ) -> Result {
-    Self.withText { text in
-      if isPath {
-        text.put(first >> 56, digits: 2)
-        text.put(0x2F)
+  /// The name of the file of the record or, by its number, of a body.
+  func fileName(body: UInt64? = nil) -> String { String(path(body: body).dropFirst(3)) }
+
+  /// The same within the folder of the store; each lookup needs one, so it is written into its memory at once.
+  func path(body: UInt64? = nil) -> String {
+    String(unsafeUninitializedCapacity: 60) { text in
+      var count = 0
+      func put(_ character: UInt8) {
+        text[count] = character
+        count += 1
       }
-      text.put(first, digits: 16)
-      text.put(second, digits: 16)
-      text.put(UInt64(third), digits: 8)
-      if let number {
-        text.put(0x2D)
-        text.put(number, digits: 16)
+      func put(_ word: UInt64, digits: Int) {
+        for index in (0..<digits).reversed() {
+          let value = UInt8(truncatingIfNeeded: word >> UInt64(4 * index) & 15)
+          put(value < 10 ? 0x30 + value : 0x61 + value - 10)
+        }
       }
-      return body(text.start)
-    }
-  }
-
-  /// Text in memory of the stack; the longest is 61 bytes with its end.
-  private struct Text {
-    let start: UnsafeMutablePointer<CChar>
-    var count = 0
-
-    mutating func put(_ character: CChar) {
-      start[count] = character
-      count += 1
-      start[count] = 0
-    }
-
-    mutating func put(_ word: UInt64, digits: Int) {
-      for index in (0..<digits).reversed() {
-        let value = CChar(truncatingIfNeeded: word >> UInt64(4 * index) & 15)
-        put(value < 10 ? 0x30 + value : 0x61 + value - 10)
+      put(first >> 56, digits: 2)
+      put(0x2F)
+      put(first, digits: 16)
+      put(second, digits: 16)
+      put(UInt64(third), digits: 8)
+      if let body {
+        put(0x2D)
+        put(body, digits: 16)
       }
-    }
-  }
-
-  private static func withText<Result>(_ body: (inout Text) -> Result) -> Result {
-    var memory: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
-    return withUnsafeMutablePointer(to: &memory) { memory in
-      memory.withMemoryRebound(to: CChar.self, capacity: 64) { start in
-        var text = Text(start: start)
-        return body(&text)
-      }
+      return count
     }
   }
 

@@ -1,14 +1,5 @@
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
-/// Reading the file of a record.
 enum DiskRecord {
   typealias Found = (header: CacheRecordHeader, key: CacheKey, record: CacheRecord)
 
@@ -16,13 +7,13 @@ enum DiskRecord {
   private static let firstRead = 16 << 10
 
   /// Reads a record of an open file, with its body if that is asked for and in this file; `nil` if it is damaged.
-  static func read(_ descriptor: Int32, size: Int64, needsBody: Bool = true) throws(DiskFailure) -> Found? {
+  static func read(_ descriptor: Int32, size: Int64, needsBody: Bool = true) throws(DiskCalls.Failure) -> Found? {
     let result = withUnsafeTemporaryAllocation(byteCount: firstRead, alignment: 16) {
-      buffer -> Result<Found?, DiskFailure> in
-      do throws(DiskFailure) {
+      buffer -> Result<Found?, DiskCalls.Failure> in
+      do throws(DiskCalls.Failure) {
         let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(size, Int64(firstRead)))])
         let count = DiskCalls.fill(wanted, from: descriptor, at: 0)
-        guard count >= 0 else { throw DiskFailure(code: Int32(-count)) }
+        guard count >= 0 else { throw DiskCalls.Failure(code: Int32(-count)) }
         let first = UnsafeRawBufferPointer(rebasing: wanted[..<count])
         return .success(try read(descriptor, size: size, needsBody: needsBody, first: first))
       } catch {
@@ -34,7 +25,7 @@ enum DiskRecord {
 
   private static func read(
     _ descriptor: Int32, size: Int64, needsBody: Bool, first: UnsafeRawBufferPointer
-  ) throws(DiskFailure) -> Found? {
+  ) throws(DiskCalls.Failure) -> Found? {
     guard let header = CacheRecordHeader(first), header.recordLength == size,
       header.bodyFile != 0 || header.bodyLength <= DiskShelf.maximumInlineBytes
     else { return nil }
@@ -60,10 +51,10 @@ enum DiskRecord {
   /// Some bytes of the file, as far as they can be taken from the first ones; `nil` if they are not there.
   private static func piece(
     _ descriptor: Int32, _ offset: Int, _ count: Int, _ first: UnsafeRawBufferPointer
-  ) throws(DiskFailure) -> Data? {
+  ) throws(DiskCalls.Failure) -> Data? {
     if offset + count <= first.count { return Data(first[offset..<(offset + count)]) }
     guard count > 0 else { return Data() }
-    guard let memory = malloc(count) else { throw DiskFailure(code: ENOMEM) }
+    guard let memory = malloc(count) else { throw DiskCalls.Failure(code: ENOMEM) }
     let known = max(0, first.count - offset)
     let buffer = UnsafeMutableRawBufferPointer(start: memory, count: count)
     if known > 0 { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: first[offset...])) }
@@ -71,7 +62,7 @@ enum DiskRecord {
     let got = DiskCalls.fill(rest, from: descriptor, at: Int64(offset + known))
     guard got == rest.count else {
       free(memory)
-      if got < 0 { throw DiskFailure(code: Int32(-got)) }
+      if got < 0 { throw DiskCalls.Failure(code: Int32(-got)) }
       return nil
     }
     // Only now: of a few bytes it makes a copy, and frees the memory at once.
@@ -84,7 +75,6 @@ enum DiskRecord {
     return number >= 0 ? header(DiskDescriptor(number)) : nil
   }
 
-  /// The header of an open record.
   static func header(_ descriptor: DiskDescriptor) -> CacheRecordHeader? {
     withUnsafeTemporaryAllocation(byteCount: CacheRecordHeader.length, alignment: 16) { buffer in
       guard DiskCalls.fill(buffer, from: descriptor.number, at: 0) == buffer.count else { return nil }
@@ -93,14 +83,14 @@ enum DiskRecord {
   }
 
   /// The checksum of a whole file; of fewer bytes than its size if it is cut meanwhile.
-  static func checksum(_ descriptor: Int32, size: Int64) throws(DiskFailure) -> UInt64 {
+  static func checksum(_ descriptor: Int32, size: Int64) throws(DiskCalls.Failure) -> UInt64 {
     var sum = RecordChecksum()
     var offset: Int64 = 0
     let pieces = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
     defer { pieces.deallocate() }
     while offset < size {
       let count = DiskCalls.fill(pieces, from: descriptor, at: offset)
-      guard count >= 0 else { throw DiskFailure(code: Int32(-count)) }
+      guard count >= 0 else { throw DiskCalls.Failure(code: Int32(-count)) }
       guard count > 0 else { break }
       sum.update(UnsafeRawBufferPointer(rebasing: pieces[..<count]))
       offset += Int64(count)

@@ -54,7 +54,6 @@ extension DiskShelf {
     }
   }
 
-  /// Looks at some of the 256 folders.
   func scan(_ parts: [Int], of folder: DiskFolder) {
     for part in parts {
       if part == 0 { removeOldTemporaries(folder) }

@@ -1,14 +1,6 @@
 import MartletBase
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 extension DiskShelf {
   /// A body that is where it belongs.
   private struct Placed {
@@ -52,14 +44,9 @@ extension DiskShelf {
   private func write(
     _ head: [UInt8], _ body: Data, to name: DiskName, in folder: DiskFolder, _ time: Int64
   ) throws(HTTPError) -> UInt64? {
-    let file: DiskTemporary
-    do throws(DiskFailure) {
-      file = try DiskTemporary(in: folder)
-      try file.append(head)
-      try file.append(body)
-    } catch {
-      throw folder.error("cannot be written in", error.code)
-    }
+    let file = try DiskTemporary(in: folder)
+    try file.append(head)
+    try file.append(body)
     DiskCalls.setTime(time, of: file.descriptor.number)
     return try file.settle(name, isReplacing: true)
   }
@@ -71,48 +58,34 @@ extension DiskShelf {
       return Placed(
         data: data, length: Int64(data.count), checksum: data.withUnsafeBytes { RecordChecksum.of($0) })
     case .data(let data):
-      let sink = sink(.max)
-      try sink.append(data)
-      return try place(try sink.end(), name, in: folder)
-    case .file(let file):
-      guard let own = file as? DiskFile else { return try place(try copy(file), name, in: folder) }
+      let sink = DiskSink(try DiskTemporary(in: folder))
+      try sink.write(data)
+      return try place(try sink.finish(), name, in: folder)
+    case .file(let own):
       if let number = own.number(for: name, in: folder) {
         return Placed(length: own.count, checksum: own.checksum, number: number)
       }
       // So that an old file without a record is one that nobody is about to refer to.
       DiskCalls.setTime(time, of: own.descriptor.number)
-      guard let number = try own.settle(name) else { return try place(try copy(file), name, in: folder) }
+      guard let number = try own.settle(name) else { return try place(try copy(own, in: folder), name, in: folder) }
       if let facts = DiskCalls.facts(own.descriptor.number) { remember(number, facts) }
       return Placed(length: own.count, checksum: own.checksum, number: number)
     }
   }
 
   /// A body that is stored elsewhere, or was removed meanwhile, once more.
-  private func copy(_ file: any CachedFile) throws(HTTPError) -> CachedBody {
-    let sink = sink(.max)
+  private func copy(_ file: DiskFile, in folder: DiskFolder) throws(HTTPError) -> CachedBody {
+    let sink = DiskSink(try DiskTemporary(in: folder))
     var offset: Int64 = 0
     while offset < file.count {
-      let piece: Data
-      do { piece = try file.read(from: offset, count: 256 << 10) } catch {
-        throw error as? HTTPError ?? HTTPError(.file, "a stored body cannot be read")
-      }
-      guard !piece.isEmpty else { throw HTTPError(.file, "a stored body cannot be read: it has been cut") }
-      try sink.append(piece)
+      let piece = try file.read(from: offset, count: 256 << 10)
+      try sink.write(piece)
       offset += Int64(piece.count)
     }
-    return try sink.end()
+    return try sink.finish()
   }
 
-  func makeSink() -> (any CacheSink)? { sink(maximumBodyBytes) }
-
-  private func sink(_ maximumBytes: Int64) -> DiskSink {
-    DiskSink(maximumBytes: maximumBytes) { [self] () throws(HTTPError) -> DiskTemporary in
-      let folder = try folderMade()
-      do throws(DiskFailure) { return try DiskTemporary(in: folder) } catch {
-        throw folder.error("cannot be written in", error.code)
-      }
-    }
-  }
+  func makeSink() throws -> DiskSink? { DiskSink(try DiskTemporary(in: folderMade())) }
 
   // MARK: Removing
 

@@ -1,14 +1,6 @@
 import MartletBase
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// Records on disk, one file each; the one that was not used for longest goes first.
 ///
 /// ``DiskName`` draws the folder and ``CacheRecordHeader`` a file. A file is written under another name and renamed, so
@@ -43,11 +35,7 @@ final class DiskShelf: CacheShelf {
 
   /// Makes a shelf; nothing is looked at or made before it is used.
   ///
-  /// - Parameters:
-  ///   - path: The folder; a relative one starts where the process is now.
-  ///   - limit: The most bytes of all files together.
-  ///   - touchInterval: After how many seconds a use is noted on disk again.
-  ///   - now: What time it is.
+  /// A relative path starts where the process is now. A use is noted on disk again after `touchInterval` seconds.
   init(path: String, limit: Int64, touchInterval: Int = 600, now: @escaping @Sendable () -> Date = { Date() }) {
     let full = URL(filePath: path).standardizedFileURL.path(percentEncoded: false)
     // A link is followed if a slash comes after it.
@@ -102,7 +90,7 @@ final class DiskShelf: CacheShelf {
       drop(name, nil, in: folder)
       return nil
     }
-    do throws(DiskFailure) {
+    do throws(DiskCalls.Failure) {
       guard let found = try DiskRecord.read(descriptor.number, size: facts.size),
         found.key.url.utf8.elementsEqual(key.url.utf8), found.key.detail.utf8.elementsEqual(key.detail.utf8)
       else {
@@ -142,7 +130,7 @@ final class DiskShelf: CacheShelf {
     guard let facts = DiskCalls.facts(descriptor.number), facts.isFile, facts.isOwn, facts.size == header.bodyLength
     else { return .damaged }
     if state.withLock({ $0.verified[header.bodyFile] }) != facts {
-      do throws(DiskFailure) {
+      do throws(DiskCalls.Failure) {
         guard try DiskRecord.checksum(descriptor.number, size: facts.size) == header.bodyChecksum else {
           return .damaged
         }
