@@ -4,13 +4,12 @@ import Foundation
 
 /// A port of 127.0.0.1 where connecting neither succeeds nor fails.
 ///
-/// The listener never accepts and its queue is full, so that the system drops further attempts and a client waits until
-/// its own timeout. How full the queue has to be is the system's affair: this works on Linux and is a best effort
-/// elsewhere.
+/// The listener never accepts and its queue is full, so the system drops further attempts and a client waits for its
+/// own timeout. When a queue counts as full depends on the system: this works on Linux and is a best effort elsewhere.
 public final class BlackHole: Sendable {
   /// The port.
   public let port: Int
-  /// The address, `http://127.0.0.1:` and the port.
+  /// The URL, `http://127.0.0.1:` and the port.
   public var url: String { "http://127.0.0.1:\(port)" }
 
   private let sockets: Locked<[Int32]>
@@ -46,7 +45,7 @@ public final class BlackHole: Sendable {
 
   deinit { close() }
 
-  /// Closes the listener; clients still waiting are then refused at their next try.
+  /// Closes the listener; waiting clients are refused at their next attempt.
   ///
   /// Calling it again does nothing.
   public func close() {

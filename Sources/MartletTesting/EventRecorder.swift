@@ -1,7 +1,7 @@
 import MartletBase
 import Martlet
 
-/// Collects what a handle, a monitor or callbacks emit, and waits for it.
+/// Records the events of a handle, a monitor or callbacks, and waits for them.
 ///
 /// ```swift
 /// let events = EventRecorder<String>()
@@ -9,7 +9,7 @@ import Martlet
 /// #expect(await events.wait(for: 1))
 /// ```
 ///
-/// Every wait is bounded and ends early when its task is cancelled. Nothing is polled.
+/// Every wait has a timeout and ends early when its task is cancelled. Nothing is polled.
 public final class EventRecorder<Element: Sendable>: Sendable {
   private struct State {
     var elements: [Element] = []
@@ -21,13 +21,13 @@ public final class EventRecorder<Element: Sendable>: Sendable {
 
   private let state = Locked(State())
 
-  /// Creates a recorder that has seen nothing.
+  /// Creates an empty recorder.
   public init() {}
 
-  /// What was recorded, in order.
+  /// The recorded elements, in order.
   public var elements: [Element] { state.withLock { $0.elements } }
 
-  /// Adds an element at the end; it may be called from any thread.
+  /// Appends an element; callable from any thread.
   public func record(_ element: Element) {
     let waiters = state.withLock { state in
       state.elements.append(element)
@@ -37,9 +37,9 @@ public final class EventRecorder<Element: Sendable>: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
-  /// Records the elements of a stream in a task of its own.
+  /// Records the elements of a stream in a new task.
   ///
-  /// - Parameter stream: What to record, to its end.
+  /// - Parameter stream: The stream, recorded to its end.
   /// - Returns: The task, which ends with the stream or when it is cancelled.
   @discardableResult
   public func follow(_ stream: AsyncStream<Element>) -> Task<Void, Never> {
@@ -51,9 +51,9 @@ public final class EventRecorder<Element: Sendable>: Sendable {
   /// Waits until at least `count` elements have been recorded.
   ///
   /// - Parameters:
-  ///   - count: How many, counted from the making of the recorder.
+  ///   - count: The number of elements since the recorder was created.
   ///   - timeout: The longest wait, in real time; 30 seconds by default.
-  /// - Returns: Whether that happened before the timeout.
+  /// - Returns: Whether they were recorded before the timeout.
   public func wait(for count: Int, timeout: Duration = .seconds(30)) async -> Bool {
     await wait(timeout: timeout) { $0.count >= count }
   }
@@ -62,7 +62,7 @@ public final class EventRecorder<Element: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - timeout: The longest wait, in real time; 30 seconds by default.
-  ///   - condition: Gets all elements so far; asked at once and then after elements were recorded.
+  ///   - condition: Receives all elements so far; evaluated immediately, and again after elements were recorded.
   /// - Returns: Whether the condition held before the timeout.
   public func wait(
     timeout: Duration = .seconds(30), until condition: @Sendable ([Element]) -> Bool

@@ -1,6 +1,6 @@
-/// What a ``MockServer`` does with one connection, apart from its answers.
+/// How a ``MockServer`` treats one connection, apart from its responses.
 ///
-/// A server asks ``MockServer/Options/onConnect`` for a plan each time it accepts.
+/// A server asks ``MockServer/Options/onConnect`` for a plan for each connection that it accepts.
 public enum ConnectionPlan: Sendable {
   /// Reads requests and answers them.
   case serve
@@ -10,16 +10,16 @@ public enum ConnectionPlan: Sendable {
   case resetAtOnce
   /// Accepts and never reads; the connection ends when the client or the server ends it.
   case acceptAndStall
-  /// Closes without announcing it after this many answers, as a server does with a connection that was idle too long.
+  /// Closes after this many responses without announcing it, like a server with an idle limit.
   case closeAfter(requests: Int)
-  /// Serves, and closes in order this long after accepting, even in the middle of an answer.
+  /// Serves, and closes in order this long after accepting, even in the middle of a response.
   case delayedClose(after: Duration)
-  /// Serves, and closes in order once the connection has been without a request for this long.
+  /// Serves, and closes in order after this long without a request.
   case closeWhenIdle(for: Duration)
-  /// Serves, and receives at most so many bytes at a time with a pause after each.
+  /// Serves, and receives at most this many bytes at a time, with a pause after each read.
   case slowReading(bytes: Int, every: Duration)
-  /// Plays these steps before anything is read, and then serves.
+  /// Plays these steps before reading anything, then serves.
   ///
-  /// With a raw text this is a server that speaks out of turn.
+  /// With raw text, the server speaks out of turn.
   case greet([MockResponse.Step])
 }

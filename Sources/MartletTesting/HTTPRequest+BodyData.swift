@@ -2,14 +2,15 @@ public import Foundation
 public import Martlet
 
 extension HTTPRequest {
-  /// The bytes of its body; none if it has no body.
+  /// The bytes of the request's body; empty without a body.
   ///
-  /// For closures of ``StubTransport`` and for ``StubTransport/requests``. A stream that can be read only once is read by
-  /// that.
+  /// For closures of ``StubTransport`` and for ``StubTransport/requests``. A stream that can be read only once is
+  /// consumed.
   ///
-  /// - Parameter limit: The most bytes; 64 MiB by default. More throw `HTTPError.Kind.bodyTooLarge`.
+  /// - Parameter limit: The maximum number of bytes; 64 MiB by default. A larger body throws
+  ///   `HTTPError.Kind.bodyTooLarge`.
   /// - Returns: The bytes.
-  /// - Throws: `HTTPError`, or what a stream throws.
+  /// - Throws: `HTTPError`, or the error of a stream.
   public func bodyData(upTo limit: Int = 64 << 20) async throws -> Data {
     guard let body else { return Data() }
     var bytes = Data()
@@ -22,11 +23,11 @@ extension HTTPRequest {
     return bytes
   }
 
-  /// The fields that follow its body (`HTTPBody.withTrailers`); none if it has no body.
+  /// The trailer fields of the request (`HTTPBody.withTrailers`); none without a body.
   ///
   /// For closures of ``StubTransport`` and for ``StubTransport/requests``.
   ///
   /// - Returns: The fields.
-  /// - Throws: `HTTPError`, or what making them throws.
+  /// - Throws: `HTTPError`, or the error of the closure that creates them.
   public func bodyTrailers() async throws -> HTTPHeaders { try await body?.trailers?.fields() ?? [:] }
 }

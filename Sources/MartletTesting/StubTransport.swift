@@ -2,14 +2,13 @@ import MartletBase
 public import Foundation
 public import Martlet
 
-/// A transport that answers from a closure, without a network, and remembers what it was asked.
+/// A transport that responds from a closure, without a network, and records requests.
 ///
-/// The closure and ``requests`` have all items of the URL's query in `HTTPRequest.query`, decoded as `Query.init(parsing:)`
-/// does, and none in the target. `HTTPRequest.url` has the query as it is sent.
+/// In the closure and in ``requests``, `HTTPRequest.query` has all items of the URL's query, decoded like
+/// `Query.init(parsing:)`, and the target has none. `HTTPRequest.url` has the query as it is sent.
 ///
-/// The body of a request that is a stream is read to its end first: the closure and ``requests`` have its bytes, as
-/// `HTTPBody.data`. More than 64 MiB of them fail the request. `HTTPRequest.bodyData(upTo:)` reads the body of any
-/// request.
+/// A body that is a stream is read to its end first: the closure and ``requests`` have its bytes, as `HTTPBody.data`.
+/// More than 64 MiB fail the request. `HTTPRequest.bodyData(upTo:)` reads the body of any request.
 ///
 /// ```swift
 /// let transport = StubTransport { request in
@@ -18,25 +17,25 @@ public import Martlet
 /// let client = HTTPClient { $0.transport = transport }
 /// ```
 public final class StubTransport: Transport {
-  /// What the closure gets besides the request is in the context.
+  /// Returns the response to a request, given the context of its exchange.
   public typealias Responder = @Sendable (HTTPRequest, RequestContext) async throws -> StubResponse
 
   private let responder: Responder
   private let log = Locked<[HTTPRequest]>([])
 
-  /// Answers each request with what a closure returns.
+  /// Creates a transport that responds from a closure.
   ///
-  /// - Parameter responder: Gets the request as it would be sent; what it throws is the answer's failure.
+  /// - Parameter responder: Receives the request as it would be sent. An error that it throws fails the request.
   public init(_ responder: @escaping @Sendable (HTTPRequest) async throws -> StubResponse) {
     self.responder = { request, _ in try await responder(request) }
   }
 
-  /// Answers each request with what a closure returns that also sees the context.
+  /// Creates a transport that responds from a closure with access to the context.
   ///
-  /// - Parameter responder: Gets the request as it would be sent, and the context of its exchange.
+  /// - Parameter responder: Receives the request as it would be sent, and the context of its exchange.
   public init(withContext responder: @escaping Responder) { self.responder = responder }
 
-  /// Answers with one response after the other; the last one is repeated.
+  /// Creates a transport that returns one response after the other; the last one repeats.
   ///
   /// - Parameter script: The responses and failures, at least one.
   public convenience init(script: [StubResponse]) {
@@ -51,17 +50,17 @@ public final class StubTransport: Transport {
     }
   }
 
-  /// Fails a number of times before it answers.
+  /// Creates a transport that fails a number of requests before it responds.
   ///
   /// - Parameters:
-  ///   - count: How many requests fail.
-  ///   - kind: The kind of their error.
-  ///   - response: The answer to all later requests.
+  ///   - count: The number of failing requests.
+  ///   - kind: The kind of their errors.
+  ///   - response: The response to all later requests.
   public convenience init(failing count: Int, with kind: HTTPError.Kind, then response: StubResponse) {
     self.init(script: Array(repeating: .failure(HTTPError(kind, "stubbed")), count: max(0, count)) + [response])
   }
 
-  /// Answers by method and path.
+  /// Creates a transport that responds by method and path.
   ///
   /// - Parameter routes: The responses by `"GET /path"`. Any other request fails with `HTTPError.Kind.unsupported`, and
   ///   the error names it and the routes.
@@ -126,13 +125,13 @@ extension StubTransport {
   }
 }
 
-/// What a ``StubTransport`` answers.
+/// A response of a ``StubTransport``.
 public struct StubResponse: Sendable {
   /// The status.
   public var status: HTTPStatus
   /// The header fields.
   public var headers: HTTPHeaders
-  /// The fields after the body; none by default.
+  /// The trailer fields; none by default.
   public var trailers: HTTPHeaders = [:]
   var outcome: Result<ResponseBody, any Error>
 
@@ -155,12 +154,12 @@ public struct StubResponse: Sendable {
     StubResponse(status, headers, .success(ResponseBody(body)))
   }
 
-  /// A response of 200 with text.
+  /// A response with text; status 200 by default.
   ///
   /// - Parameters:
   ///   - text: The body.
   ///   - status: The status.
-  ///   - headers: More header fields.
+  ///   - headers: Additional header fields.
   /// - Returns: The response.
   public static func text(_ text: String, status: HTTPStatus = .ok, headers: HTTPHeaders = [:]) -> StubResponse {
     var all: HTTPHeaders = ["Content-Type": "text/plain; charset=utf-8"]
@@ -171,9 +170,9 @@ public struct StubResponse: Sendable {
   /// A response with JSON text.
   ///
   /// - Parameters:
-  ///   - json: The text of the document, as it is.
+  ///   - json: The JSON text, sent unchanged.
   ///   - status: The status.
-  ///   - headers: More header fields.
+  ///   - headers: Additional header fields.
   /// - Returns: The response.
   public static func json(_ json: String, status: HTTPStatus = .ok, headers: HTTPHeaders = [:]) -> StubResponse {
     var all: HTTPHeaders = ["Content-Type": "application/json"]
@@ -191,12 +190,12 @@ public struct StubResponse: Sendable {
     .status(status, headers: ["Location": location])
   }
 
-  /// A response whose body comes piece by piece.
+  /// A response whose body arrives in chunks.
   ///
   /// - Parameters:
   ///   - status: The status.
   ///   - headers: The header fields.
-  ///   - next: Returns the next piece, or `nil` at the end.
+  ///   - next: Returns the next chunk, or `nil` at the end.
   /// - Returns: The response.
   public static func streamed(
     _ status: HTTPStatus = .ok, headers: HTTPHeaders = [:], next: @escaping @Sendable () async throws -> Data?
@@ -204,9 +203,9 @@ public struct StubResponse: Sendable {
     StubResponse(status, headers, .success(ResponseBody(next: next)))
   }
 
-  /// No response at all.
+  /// A failure instead of a response.
   ///
-  /// - Parameter error: What sending throws.
+  /// - Parameter error: The error that sending throws.
   /// - Returns: The failure.
   public static func failure(_ error: any Error) -> StubResponse { StubResponse(.ok, [:], .failure(error)) }
 }
@@ -215,9 +214,9 @@ public struct StubResponse: Sendable {
 extension StubTransport: AddressCheckingTransport {}
 
 extension Transport where Self == StubTransport {
-  /// A transport that answers from a closure, without a network.
+  /// A transport that responds from a closure, without a network.
   ///
-  /// - Parameter responder: Gets the request as it would be sent.
+  /// - Parameter responder: Receives the request as it would be sent.
   /// - Returns: The transport.
   public static func stub(
     _ responder: @escaping @Sendable (HTTPRequest) async throws -> StubResponse

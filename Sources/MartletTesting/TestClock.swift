@@ -1,18 +1,17 @@
 import MartletBase
 import Martlet
 
-/// A clock that moves only when a test or a sleep moves it.
+/// A clock that advances only by sleeps or by hand.
 ///
-/// By default the clock advances by itself: a task that sleeps is resumed at once, with the time moved to its deadline,
-/// so that waits between retries cost no real time and can be checked exactly:
+/// By default the clock advances by itself: a sleeping task is resumed at once, and the time moves to its deadline.
+/// Waits between retries then cost no real time, and can be checked exactly:
 ///
 /// ```swift
 /// #expect(clock.sleeps == [.milliseconds(200), .milliseconds(400)])
 /// ```
 ///
-/// Several tasks asleep are served in the order of their deadlines. Before the time moves, tasks that are about to
-/// sleep get turns to do so, which is a courtesy and not a promise; a test of exact interleavings uses
-/// ``Advancing/manually``.
+/// Sleeping tasks are resumed in the order of their deadlines. Before the time moves, tasks that are about to sleep get
+/// a chance to do so, without a guarantee; a test of exact interleavings uses ``Advancing/manually``.
 public final class TestClock: Clock, Sendable {
   /// A length of time.
   public typealias Duration = Swift.Duration
@@ -27,21 +26,21 @@ public final class TestClock: Clock, Sendable {
       self.offset = offset
     }
 
-    /// The instant that is so much later.
+    /// The instant that is later by this duration.
     public func advanced(by duration: Swift.Duration) -> Instant { Instant(offset: offset + duration) }
 
-    /// The time from this instant to another.
+    /// The duration from this instant to another.
     public func duration(to other: Instant) -> Swift.Duration { other.offset - offset }
 
     /// Whether one instant is before another.
     public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
   }
 
-  /// What makes the time pass.
+  /// How the time advances.
   public enum Advancing: Sendable {
-    /// Every sleep up to the limit of the clock, as soon as it begins.
+    /// Every sleep up to the limit of the clock advances the time as soon as it begins.
     case automatically
-    /// Only ``TestClock/advance(by:)``.
+    /// Only ``TestClock/advance(by:)`` advances the time.
     case manually
   }
 
@@ -53,36 +52,36 @@ public final class TestClock: Clock, Sendable {
   /// Creates a clock at zero.
   ///
   /// - Parameters:
-  ///   - advancing: What makes the time pass; by default every sleep.
-  ///   - automaticLimit: The longest sleep that moves the time by itself, by default 60 seconds. A longer one, such as
-  ///     the deadline of a whole call, must not jump ahead of the work it watches: it ends when other sleeps or
+  ///   - advancing: How the time advances; by default with every sleep.
+  ///   - automaticLimit: The longest sleep that advances the time by itself; 60 seconds by default. A longer one, such
+  ///     as the deadline of a whole call, must not overtake the work that it limits: it ends when other sleeps or
   ///     ``advance(by:)`` carry the time past it.
   public init(advancing: Advancing = .automatically, automaticLimit: Swift.Duration = .seconds(60)) {
     self.advancing = advancing
     self.automaticLimit = automaticLimit
   }
 
-  /// The time of the clock.
+  /// The current time of the clock.
   public var now: Instant { state.withLock { $0.now } }
 
   /// Zero: the clock is exact.
   public var minimumResolution: Swift.Duration { .zero }
 
-  /// The lengths of the pauses that came to their end, in that order.
+  /// The durations of the completed sleeps, in order of completion.
   ///
-  /// Sleeps with a tolerance, such as those of time limits, are left out. So are sleeps that were cancelled or still go on, and those
-  /// whose deadline had passed already.
+  /// Sleeps with a tolerance, such as those of time limits, are left out. So are sleeps that were cancelled or have not
+  /// ended, and those whose deadline had already passed.
   public var sleeps: [Swift.Duration] { state.withLock { $0.sleeps } }
 
-  /// The number of tasks asleep, those that watch over something included.
+  /// The number of sleeping tasks, including those of time limits.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
   /// Sleeps until the clock reaches a deadline.
   ///
   /// - Parameters:
-  ///   - deadline: When to go on; one that is not in the future returns at once.
-  ///   - tolerance: The clock is exact. A sleep that gives a tolerance watches over something, such as a time limit, and
-  ///     does not move the time by itself.
+  ///   - deadline: When to resume; a deadline that is not in the future returns at once.
+  ///   - tolerance: Any value marks the sleep as a time limit, which does not advance the time by itself. The clock
+  ///     itself is exact.
   /// - Throws: `CancellationError` as soon as the task is cancelled.
   public func sleep(until deadline: Instant, tolerance: Swift.Duration? = nil) async throws {
     try Task.checkCancellation()
@@ -97,24 +96,24 @@ public final class TestClock: Clock, Sendable {
     }
   }
 
-  /// Moves the time forward and resumes the tasks whose deadlines it reaches, in the order of these.
+  /// Advances the time and resumes the tasks whose deadlines it reaches, in deadline order.
   ///
-  /// It works in both modes. The tasks go on after the call, when the time has moved all the way; one that then sleeps
-  /// again counts from there.
+  /// Works in both modes. The tasks continue after the call, when the time has moved all the way; a task that then
+  /// sleeps again counts from there.
   ///
-  /// - Parameter duration: How far to move; not negative.
+  /// - Parameter duration: The duration to advance by; not negative.
   public func advance(by duration: Swift.Duration) {
     precondition(duration >= .zero, "Time does not run backwards.")
     for continuation in state.withLock({ $0.advance(to: $0.now.advanced(by: duration)) }) { continuation.resume() }
     changes.signal()
   }
 
-  /// Waits until at least so many tasks are asleep.
+  /// Waits until at least `count` tasks are asleep.
   ///
   /// - Parameters:
   ///   - count: The number of tasks.
   ///   - timeout: The longest wait in real time, by default 30 seconds.
-  /// - Returns: Whether that happened in time.
+  /// - Returns: Whether that happened before the timeout.
   @discardableResult
   public func waitForSleepers(_ count: Int, timeout: Swift.Duration = .seconds(30)) async -> Bool {
     await withTaskGroup(of: Void.self) { group in

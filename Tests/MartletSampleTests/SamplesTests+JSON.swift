@@ -153,7 +153,7 @@ extension SamplesTests {
 
   @Test(arguments: [
     ("", "the body is not the JSON of User: it is empty"),
-    ("<html>", "it is HTML or XML, such as the page of a proxy or of a sign-in"),
+    ("<html>", "it is HTML or XML, such as a proxy or sign-in page"),
     (#"{"id": 1}"#, "no value for 'name' at the top level"),
     (#"{"id": "1", "name": "Ada"}"#, "not a Int at .id"),
     (#"{"id": null, "name": "Ada"}"#, "null instead of a Int at .id"),

@@ -91,7 +91,7 @@ final class Answer: Sendable {
   func field(method: String, uri: String) throws -> String {
     if let token = credential.token {
       guard !token.isEmpty, token.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
-        throw HTTPError(.invalidRequest, "the token has characters that cannot be sent")
+        throw HTTPError(.invalidRequest, "the token is empty or has characters other than visible ASCII")
       }
       return "Bearer \(token)"
     }

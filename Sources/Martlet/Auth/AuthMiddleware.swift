@@ -107,7 +107,8 @@ struct AuthMiddleware: Stage {
   ) async throws {
     guard request.isUsable else {
       let error = HTTPError(
-        .bodyNotReplayable, "the server wants credentials and the body again, which can be sent only once")
+        .bodyNotReplayable,
+        "the server requires authentication, but the body can be sent only once: use a replayable body")
       throw try await Self.completed(error, &response, call)
     }
     if let answer = sent.answer { call.emit(.authenticating(answer.scheme, realm: answer.realm)) }

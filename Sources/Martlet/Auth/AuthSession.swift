@@ -169,7 +169,7 @@ final class AuthSession: Sendable {
       let killer = Task {
         guard (try? await timeline.watch(limit)) != nil else { return }
         flight.abortSource.abort(
-          HTTPError(.authenticationFailed, "no credential came within \(HTTPError.text(limit))"))
+          HTTPError(.authenticationFailed, "the authenticator returned no credential within \(HTTPError.text(limit))"))
       }
       let result: Result<Answer?, HTTPError>
       do {
@@ -181,7 +181,8 @@ final class AuthSession: Sendable {
             }
           })
       } catch {
-        result = .failure(flight.abortSource.error as? HTTPError ?? Self.failure("there is no credential", error))
+        let problem = "the authenticator or the credential store failed"
+        result = .failure(flight.abortSource.error as? HTTPError ?? Self.failure(problem, error))
       }
       killer.cancel()
       let stamp = state.withLock { $0.finish(flight, key, result) }

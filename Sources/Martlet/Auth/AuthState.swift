@@ -106,7 +106,7 @@ struct AuthState {
   mutating func step(_ key: Key, toward offer: Offer, after request: Sent, isRefused: Bool) -> Step {
     let isCurrent = request.answer != nil && current[key.place]?.answer === request.answer
     if let best = strongest[key.place], best > offer.strength {
-      let message = "\(offer.scheme) is offered where something stronger was accepted before"
+      let message = "only \(offer.scheme) is offered, but a stronger scheme or hash was accepted before"
       return .fail(HTTPError(.authenticationFailed, message))
     }
     if let (newer, result) = spaces[key]?.outcome, newer > request.stamp {

@@ -12,13 +12,14 @@ extension AuthenticationChallenge {
     public static let bearer = Scheme("bearer")
     /// A proof of a password that does not reveal it (RFC 7616).
     public static let digest = Scheme("digest")
-    /// A proof that the client knows the password of a Windows account (MS-NTHT), for one connection.
+    /// NTLM (MS-NTHT), which authenticates a connection with a Windows account.
     ///
-    /// Whoever gets the proof can try passwords on it at leisure. On Linux, with libcurl.
+    /// A server or interceptor that receives the proof can guess the password offline. Available on Linux, with
+    /// libcurl.
     public static let ntlm = Scheme("ntlm")
-    /// A Kerberos ticket (RFC 4559), for one connection.
+    /// Negotiate (RFC 4559), which authenticates a connection with a Kerberos ticket.
     ///
-    /// On Linux, with libcurl.
+    /// Available on Linux, with libcurl.
     public static let negotiate = Scheme("negotiate")
 
     /// Creates a scheme from its name.
@@ -28,7 +29,7 @@ extension AuthenticationChallenge {
 
     init(_ name: String) { self.init(rawValue: name) }
 
-    /// The name as the registry of schemes spells it.
+    /// The name as spelled in the IANA registry of authentication schemes.
     public var description: String {
       switch self {
       case .basic: "Basic"

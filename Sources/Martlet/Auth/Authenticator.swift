@@ -1,39 +1,40 @@
 /// Provides credentials for servers.
 ///
-/// It is kept in ``HTTPClient/Configuration/authenticators`` under the place that it is for. However many requests are
-/// refused at the same time, it is asked once for each protection space, and all of them go on with what it says. A
-/// request that it makes itself, with the same client too, is sent without its credentials.
+/// An authenticator is kept in ``HTTPClient/Configuration/authenticators`` under its origin pattern. When several
+/// requests are challenged at the same time, it is asked once for each protection space, and all of them use its
+/// answer. Requests that the authenticator itself sends, even with the same client, carry none of its credentials.
 public protocol Authenticator: Sendable {
-  /// The schemes that it may be asked for; Digest, Bearer and Basic by default.
+  /// The supported schemes; Digest, Bearer and Basic by default.
   ///
-  /// Of those that a server offers the strongest is chosen: Negotiate before Digest before NTLM before Bearer before
-  /// Basic, and of Digest the one with the best hash.
+  /// Of the schemes that a server offers, the strongest supported one is used: Negotiate before Digest before NTLM
+  /// before Bearer before Basic. Of several Digest challenges, the one with the strongest hash is used.
   var schemes: [AuthenticationChallenge.Scheme] { get }
 
-  /// The longest wait for an answer, 30 s by default; who waits for it then gets
-  /// ``HTTPError/Kind/authenticationFailed``.
+  /// The longest wait for a credential; 30 s by default.
   ///
-  /// The limits of the waiting requests hold as well, each for its own.
+  /// Requests still waiting after it fail with ``HTTPError/Kind/authenticationFailed``. The time limits of each waiting
+  /// request apply as well.
   var answerLimit: Duration { get }
 
-  /// What is sent to a place before it asks; nothing by default.
+  /// The credential to send preemptively, before a challenge; none by default.
   ///
-  /// Called for each request until there is a credential that was accepted, so it has to be quick.
+  /// Called for each request until a credential has been accepted, so it must return quickly.
   ///
-  /// - Parameter space: The place; its realm is not known yet.
-  /// - Returns: A credential whose ``Credential/isSentUnasked`` is true.
+  /// - Parameter space: The protection space; its realm is not known yet.
+  /// - Returns: A credential whose ``Credential/isSentUnasked`` is true, or `nil`.
   func unaskedCredential(for space: ProtectionSpace) -> Credential?
 
   /// Answers a challenge.
   ///
-  /// It runs in a task of its own, which no waiting request cancels.
+  /// Runs in a separate task, which is not cancelled with a waiting request.
   ///
-  /// - Parameter challenge: Who asks, for what, and what was refused before.
-  /// - Returns: The credential, or `nil` to give up: the waiting requests then end with their 401.
-  /// - Throws: Any error. The waiting requests fail with ``HTTPError/Kind/authenticationFailed`` and this underneath.
+  /// - Parameter challenge: The challenge, with the rejected credential if there is one.
+  /// - Returns: The credential, or `nil` to give up: the waiting requests then receive their 401.
+  /// - Throws: Any error. The waiting requests fail with ``HTTPError/Kind/authenticationFailed`` and this underlying
+  ///   error.
   func respond(to challenge: AuthenticationChallenge) async throws -> Credential?
 
-  /// Forgets what it knows, because the user signs out.
+  /// Forgets all credentials, because the user signs out.
   func signOut() async
 }
 

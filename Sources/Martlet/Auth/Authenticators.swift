@@ -7,10 +7,10 @@ import MartletBase
 /// $0.authenticators[.host("*.example.com")] = .oauth2(token) { old in try await renew(old) }
 /// ```
 ///
-/// For a request the most exact place counts: an origin or the base URL before a pattern of hosts before everywhere; of
-/// several patterns the one that was set first. What an authenticator's servers are known to accept stays with it in
-/// copies of the configuration, so that a derived client does not begin anew, unless it trusts other servers; setting
-/// it again forgets that.
+/// The most specific pattern applies: an origin or the base URL before a host pattern, a host pattern before
+/// everywhere; of several host patterns, the one that was set first. Copies of the configuration share which
+/// credentials the servers of an authenticator accept, so a derived client does not start anew, unless its TLS trust
+/// differs. Setting the authenticator again discards that knowledge.
 public struct Authenticators: Sendable {
   private struct Entry: Sendable {
     let place: OriginPattern
@@ -114,17 +114,18 @@ public struct OriginPattern: Sendable, Hashable {
   /// The origin of ``HTTPClient/Configuration/baseURL``.
   public static let baseURL = OriginPattern(place: .baseURL)
 
-  /// Whoever asks, proxies too; only for authenticators that look at who it is, such as
-  /// ``Authenticator/ask(schemes:answerLimit:_:)``.
+  /// All origins and proxies.
   ///
-  /// With one credential for all, every request throws ``HTTPError/Kind/invalidRequest``.
+  /// Only for authenticators that check the origin of a challenge, such as
+  /// ``Authenticator/ask(schemes:answerLimit:_:)``. A fixed credential makes every request throw
+  /// ``HTTPError/Kind/invalidRequest``.
   public static let everywhere = OriginPattern(place: .everywhere)
 
   /// One origin: a scheme, a host and a port.
   ///
-  /// - Parameter url: Such as `https://api.example.com` or `http://127.0.0.1:8080`; its path does not count. Text that
-  ///   is no URL makes every request throw ``HTTPError/Kind/invalidRequest``.
-  /// - Returns: The place.
+  /// - Parameter url: A URL such as `https://api.example.com` or `http://127.0.0.1:8080`; its path is ignored. A
+  ///   malformed URL makes every request throw ``HTTPError/Kind/invalidRequest``.
+  /// - Returns: The pattern.
   public static func origin(_ url: String) -> OriginPattern {
     do throws(InvalidInput) {
       return OriginPattern(place: .origin(try AbsoluteURL.parse(url).origin))
@@ -133,12 +134,12 @@ public struct OriginPattern: Sendable, Hashable {
     }
   }
 
-  /// A host, or all hosts below one, over https at its own port.
+  /// A host, or all its subdomains, over https on port 443.
   ///
-  /// - Parameter pattern: A name, or `*.` and a name: `*.example.com` is `api.example.com` and `a.b.example.com`, not
-  ///   `example.com`. Any other star makes every request throw ``HTTPError/Kind/invalidRequest``: `api.*` would be
-  ///   `api.evil.example`, too.
-  /// - Returns: The place.
+  /// - Parameter pattern: A host name, or `*.` and a host name: `*.example.com` matches `api.example.com` and
+  ///   `a.b.example.com`, but not `example.com`. Any other star makes every request throw
+  ///   ``HTTPError/Kind/invalidRequest``: `api.*` would also match `api.evil.example`.
+  /// - Returns: The pattern.
   public static func host(_ pattern: String) -> OriginPattern {
     let isPattern = pattern.hasPrefix("*.")
     let name = isPattern ? String(pattern.dropFirst(2)) : pattern
@@ -146,27 +147,31 @@ public struct OriginPattern: Sendable, Hashable {
       let url = try AbsoluteURL.parse("https://\(name)")
       guard url.port == nil, url.path == "/", url.query == nil, url.fragment == nil, url.user == nil,
         !name.contains("*"), !isPattern || url.host.contains(".")
-      else { throw InvalidInput("'\(InvalidInput.printable(pattern))' is not a pattern of hosts") }
+      else {
+        let shown = InvalidInput.printable(pattern)
+        throw InvalidInput("'\(shown)' is not a host pattern: write a name, or '*.' and a name")
+      }
       return OriginPattern(place: isPattern ? .subdomains(url.host) : .host(url.origin))
     } catch {
       return OriginPattern(place: .invalid(error))
     }
   }
 
-  /// One proxy, for its own credentials: they never go to a server, nor to another proxy.
+  /// One proxy, for its own credentials.
   ///
-  /// Those in the proxy's URL, or given to ``Proxy``, count before.
+  /// They are never sent to a server or to another proxy. Credentials in the proxy's URL, or passed to ``Proxy``, take
+  /// precedence.
   ///
-  /// - Parameter url: Such as `http://proxy.example:3128`, as in ``HTTPClient/Configuration/proxy``; http and https
-  ///   only. Text that is no URL of such a proxy, or has a user name, makes every request throw
-  ///   ``HTTPError/Kind/invalidRequest``.
-  /// - Returns: The place.
+  /// - Parameter url: An http or https URL such as `http://proxy.example:3128`, as in
+  ///   ``HTTPClient/Configuration/proxy``. A URL that is malformed, has another scheme or has a user name makes every
+  ///   request throw ``HTTPError/Kind/invalidRequest``.
+  /// - Returns: The pattern.
   public static func proxy(_ url: String) -> OriginPattern {
     let proxy = Proxy(url)
     if let problem = proxy.problem { return OriginPattern(place: .invalid(problem)) }
     guard proxy.scheme != .socks5, proxy.user == nil, proxy.password == nil else {
-      return OriginPattern(
-        place: .invalid(InvalidInput("an authenticator is for an http or https proxy without a user: \(proxy)")))
+      let message = "authenticator for the proxy \(proxy): write an http or https URL without a user name"
+      return OriginPattern(place: .invalid(InvalidInput(message)))
     }
     return OriginPattern(place: .proxy(proxy.origin))
   }

@@ -1,8 +1,9 @@
 extension HTTPClient.Configuration {
-  /// Where the credentials that were accepted are kept; `nil`, the default, keeps them as long as the client's own
-  /// memory.
+  /// The storage for accepted credentials; `nil` by default.
   ///
-  /// It is asked before an authenticator that asks somebody, and by itself where no authenticator is set.
+  /// With `nil`, accepted credentials live in memory as long as the client. The store is consulted before an
+  /// authenticator that obtains credentials at run time (`.ask(…)`, `.oauth2(…)` or your own), and by itself where no
+  /// authenticator is set.
   public var credentialStore: (any CredentialStore)? {
     get { authenticators.store }
     set { authenticators.store = newValue }
@@ -11,6 +12,6 @@ extension HTTPClient.Configuration {
   var authenticationProblem: InvalidInput? {
     if let problem = authenticators.problem { return problem }
     guard options.credential != nil, baseURL == nil else { return nil }
-    return InvalidInput("the credential of a client needs a baseURL, or an origin in authenticators")
+    return InvalidInput("the client's credential has no origin: set baseURL, or use authenticators with an origin")
   }
 }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// A credential: a user name and password, a token, a domain account, or a ticket.
 ///
-/// `description` and `dump` show nothing of it.
+/// `description` and `dump` do not reveal its secrets.
 public struct Credential: Sendable, Hashable {
   /// In a box, because options are copied for every request and hardly ever have one.
   private indirect enum Secret: Sendable, Hashable {
@@ -16,28 +16,28 @@ public struct Credential: Sendable, Hashable {
 
   /// Whether the credential is sent preemptively, before a challenge.
   ///
-  /// `false` by default for a password, which goes out only when a server has asked, and from then on at once; `true`
-  /// for a token, for which hardly any server asks first.
+  /// `false` by default for a password, which is sent only after a server's first challenge, and preemptively from then
+  /// on. `true` by default for a token, because servers rarely challenge for one.
   public var isSentUnasked: Bool
 
-  /// A user and a password, for Basic and Digest.
+  /// A user name and a password, for Basic and Digest.
   ///
   /// - Parameters:
-  ///   - user: The name; for Basic one without a colon (RFC 7617 §2).
+  ///   - user: The user name; for Basic, without a colon (RFC 7617 §2).
   ///   - password: The password.
-  ///   - isSentUnasked: Whether Basic is sent before the server asks.
+  ///   - isSentUnasked: Whether Basic is sent before a challenge.
   /// - Returns: The credential.
   public static func user(_ user: String, password: String, isSentUnasked: Bool = false) -> Credential {
     Credential(secret: .password(user: user, password), isSentUnasked: isSentUnasked)
   }
 
-  /// A token (RFC 6750).
+  /// A bearer token (RFC 6750).
   ///
   /// - Parameters:
   ///   - token: The token: visible ASCII without blanks.
-  ///   - refreshToken: What a new one is asked for with (RFC 6749 §1.5).
-  ///   - expires: When it ends. From ten seconds before that on, a new one is asked for before a request is sent.
-  ///   - isSentUnasked: Whether it is sent before the server asks.
+  ///   - refreshToken: The refresh token (RFC 6749 §1.5).
+  ///   - expires: The expiration date. From ten seconds before it, the token is refreshed before a request is sent.
+  ///   - isSentUnasked: Whether the token is sent before a challenge.
   /// - Returns: The credential.
   public static func token(
     _ token: String, refreshToken: String? = nil, expires: Date? = nil, isSentUnasked: Bool = true
@@ -45,17 +45,17 @@ public struct Credential: Sendable, Hashable {
     Credential(secret: .token(token, refresh: refreshToken, expires: expires), isSentUnasked: isSentUnasked)
   }
 
-  /// An account of a Windows domain, for NTLM and nothing else.
+  /// An account of a Windows domain, for NTLM only.
   ///
-  /// libcurl knows names in ASCII and passwords in ISO 8859-1 only; requests with others throw
-  /// ``HTTPError/Kind/invalidRequest``, as every wrong proof may count against the account.
+  /// libcurl supports only user names in ASCII and passwords in ISO 8859-1. Requests with others throw
+  /// ``HTTPError/Kind/invalidRequest``, because every wrong proof may count against the account.
   ///
   /// - Parameters:
-  ///   - user: The name, without the domain.
+  ///   - user: The user name, without the domain.
   ///   - password: The password.
-  ///   - domain: The domain, or the name of the server whose account it is; may be empty.
-  ///   - isAllowedWithoutTLS: Whether a server may be answered over http, where anybody on the way can use the proof
-  ///     for requests of their own, and try passwords on it.
+  ///   - domain: The domain, or the name of the server that has the account; may be empty.
+  ///   - isAllowedWithoutTLS: Whether to authenticate to a server over http, where an attacker on the path can use the
+  ///     proof for their own requests, and guess the password offline.
   /// - Returns: The credential.
   public static func user(
     _ user: String, password: String, domain: String, isAllowedWithoutTLS: Bool = false
@@ -65,10 +65,10 @@ public struct Credential: Sendable, Hashable {
       isSentUnasked: false)
   }
 
-  /// The Kerberos ticket that the user of this process has, as from `kinit`, for Negotiate and nothing else.
+  /// The Kerberos ticket of the process's user, as from `kinit`, for Negotiate only.
   ///
-  /// - Parameter isAllowedWithoutTLS: Whether a server may be answered over http, where anybody on the way can use the
-  ///   connection.
+  /// - Parameter isAllowedWithoutTLS: Whether to authenticate to a server over http, where an attacker on the path can
+  ///   use the connection.
   /// - Returns: The credential.
   public static func ticket(isAllowedWithoutTLS: Bool = false) -> Credential {
     Credential(secret: .ticket(isAllowedWithoutTLS: isAllowedWithoutTLS), isSentUnasked: false)
@@ -96,7 +96,7 @@ public struct Credential: Sendable, Hashable {
   /// Whether the credential is a Kerberos ticket.
   public var isTicket: Bool { if case .ticket = secret { true } else { false } }
 
-  /// Whether NTLM and Negotiate may be used with it over http.
+  /// Whether the credential may be used for NTLM and Negotiate over http.
   public var isAllowedWithoutTLS: Bool {
     switch secret {
     case .account(_, _, _, let isAllowed), .ticket(let isAllowed): isAllowed

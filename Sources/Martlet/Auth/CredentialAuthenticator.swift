@@ -1,13 +1,15 @@
 import MartletBase
 
-/// Answers challenges with one credential, or with what a closure returns.
+/// Answers challenges with a fixed credential, or with the result of a closure.
 ///
-/// Made by ``Authenticator/basic(user:password:isSentUnasked:)`` and its like.
+/// Created by ``Authenticator/basic(user:password:isSentUnasked:)`` and similar methods.
 public final class CredentialAuthenticator: Authenticator {
-  /// Returns the credential for a challenge, or `nil` to give up; what it throws ends the requests that wait for it.
+  /// Returns the credential for a challenge, or `nil` to give up.
+  ///
+  /// An error that it throws fails the waiting requests.
   public typealias Ask = @Sendable (AuthenticationChallenge) async throws -> Credential?
 
-  /// The schemes that are answered.
+  /// The supported schemes.
   public let schemes: [AuthenticationChallenge.Scheme]
   /// The longest wait for the closure.
   public let answerLimit: Duration
@@ -41,19 +43,19 @@ public final class CredentialAuthenticator: Authenticator {
     return schemes.contains(credential.token == nil ? .basic : .bearer) ? credential : nil
   }
 
-  /// The credential, unless it was refused, or the closure's answer.
+  /// Returns the credential, unless it was rejected, or the closure's result.
   public func respond(to challenge: AuthenticationChallenge) async throws -> Credential? {
     if let ask { return try await ask(challenge) }
     let credential = credential.withLock { $0 }
     return credential == challenge.rejected ? nil : credential
   }
 
-  /// Forgets the credential: from now on every challenge is left to the caller.
+  /// Forgets the fixed credential; later 401 responses are delivered to the caller.
   public func signOut() async { credential.withLock { $0 = nil } }
 }
 
 extension CredentialAuthenticator: CustomStringConvertible, CustomReflectable {
-  /// The schemes, and nothing of the credential.
+  /// The supported schemes, without the credential.
   public var description: String { "CredentialAuthenticator(\(schemes.map(\.description).joined(separator: ", ")))" }
 
   /// A mirror that shows nothing.
@@ -61,38 +63,40 @@ extension CredentialAuthenticator: CustomStringConvertible, CustomReflectable {
 }
 
 extension Authenticator where Self == CredentialAuthenticator {
-  /// A user and a password, for Digest where a server offers it, else for Basic.
+  /// A user name and a password, for Digest where a server offers it, otherwise for Basic.
   ///
   /// - Parameters:
-  ///   - user: The name.
+  ///   - user: The user name.
   ///   - password: The password.
   /// - Returns: The authenticator.
   public static func password(user: String, password: String) -> CredentialAuthenticator {
     CredentialAuthenticator(.user(user, password: password))
   }
 
-  /// A user and a password for Basic only (RFC 7617), as UTF-8.
+  /// A user name and a password for Basic only (RFC 7617), encoded as UTF-8.
   ///
   /// - Parameters:
-  ///   - user: The name, without a colon.
+  ///   - user: The user name, without a colon.
   ///   - password: The password.
-  ///   - isSentUnasked: Whether they are sent before the server asks; `false` by default.
+  ///   - isSentUnasked: Whether they are sent before a challenge; `false` by default.
   /// - Returns: The authenticator.
   public static func basic(user: String, password: String, isSentUnasked: Bool = false) -> CredentialAuthenticator {
     CredentialAuthenticator(.user(user, password: password, isSentUnasked: isSentUnasked), schemes: [.basic])
   }
 
-  /// A user and a password for Digest only (RFC 7616): a server that offers only Basic does not get the password.
+  /// A user name and a password for Digest only (RFC 7616).
+  ///
+  /// A server that offers only Basic never receives the password.
   ///
   /// - Parameters:
-  ///   - user: The name.
+  ///   - user: The user name.
   ///   - password: The password.
   /// - Returns: The authenticator.
   public static func digest(user: String, password: String) -> CredentialAuthenticator {
     CredentialAuthenticator(.user(user, password: password), schemes: [.digest])
   }
 
-  /// A token that does not change (RFC 6750), sent with every request.
+  /// A fixed token (RFC 6750), sent with every request.
   ///
   /// - Parameter token: The token.
   /// - Returns: The authenticator.
@@ -101,10 +105,10 @@ extension Authenticator where Self == CredentialAuthenticator {
   /// An account of a Windows domain, for NTLM (on Linux, with libcurl).
   ///
   /// - Parameters:
-  ///   - user: The name, without the domain.
+  ///   - user: The user name, without the domain.
   ///   - password: The password.
   ///   - domain: The domain; may be empty.
-  ///   - isAllowedWithoutTLS: Whether a server may be answered over http; `false` by default.
+  ///   - isAllowedWithoutTLS: Whether to authenticate to a server over http; `false` by default.
   /// - Returns: The authenticator.
   public static func ntlm(
     user: String, password: String, domain: String, isAllowedWithoutTLS: Bool = false
@@ -113,24 +117,24 @@ extension Authenticator where Self == CredentialAuthenticator {
       .user(user, password: password, domain: domain, isAllowedWithoutTLS: isAllowedWithoutTLS))
   }
 
-  /// The Kerberos ticket of the user of this process, for Negotiate (on Linux, with libcurl).
+  /// The Kerberos ticket of the process's user, for Negotiate (on Linux, with libcurl).
   ///
-  /// - Parameter isAllowedWithoutTLS: Whether a server may be answered over http; `false` by default.
+  /// - Parameter isAllowedWithoutTLS: Whether to authenticate to a server over http; `false` by default.
   /// - Returns: The authenticator.
   public static func negotiate(isAllowedWithoutTLS: Bool = false) -> CredentialAuthenticator {
     CredentialAuthenticator(.ticket(isAllowedWithoutTLS: isAllowedWithoutTLS))
   }
 
-  /// Whoever a closure asks, such as the user.
+  /// An authenticator that asks a closure, such as one that prompts the user.
   ///
-  /// A credential that is accepted is kept for the following requests, and in
-  /// ``HTTPClient/Configuration/credentialStore`` if there is one; the closure is asked again when it is refused.
+  /// An accepted credential is kept for the following requests, and in ``HTTPClient/Configuration/credentialStore`` if
+  /// one is set. The closure is asked again when the credential is rejected.
   ///
   /// - Parameters:
-  ///   - schemes: What it has credentials for; Digest, Bearer and Basic by default. Of those that a server offers it is
-  ///     asked for the strongest.
+  ///   - schemes: The supported schemes; Digest, Bearer and Basic by default. Of those that a server offers, the
+  ///     closure is asked for the strongest.
   ///   - answerLimit: The longest wait for the closure; 5 minutes by default.
-  ///   - ask: Gets the challenge; `nil` gives up.
+  ///   - ask: Receives the challenge, and returns the credential, or `nil` to give up.
   /// - Returns: The authenticator.
   public static func ask(
     schemes: [AuthenticationChallenge.Scheme] = [.digest, .bearer, .basic], answerLimit: Duration = .seconds(300),

@@ -1,28 +1,29 @@
 /// Storage for credentials that outlives a client.
 ///
-/// Asked when a server asks, before the ``Authenticator`` of the place; told what was accepted after the authenticator
-/// was asked, and every new token. Credentials that the program has said itself (`.basic(…)`, a URL, an option) are not
-/// put into it.
+/// The store is consulted when a server sends a challenge, before the ``Authenticator`` for the origin. It receives
+/// each accepted credential that the authenticator provided, and each new token. Credentials set in code (`.basic(…)`,
+/// a URL, an option) are not stored.
 public protocol CredentialStore: Sendable {
   /// The credential for a protection space, or `nil`.
   ///
-  /// - Parameter space: The space.
+  /// - Parameter space: The protection space.
   /// - Returns: The credential, or `nil` if there is none.
-  /// - Throws: Any error; the request then fails with ``HTTPError/Kind/authenticationFailed`` and this underneath.
+  /// - Throws: Any error; the request then fails with ``HTTPError/Kind/authenticationFailed`` and this underlying
+  ///   error.
   func credential(for space: ProtectionSpace) async throws -> Credential?
 
   /// Stores a credential, or removes it if `nil`.
   ///
   /// - Parameters:
-  ///   - credential: The credential; `nil` forgets the one that is there.
-  ///   - space: The space.
-  /// - Throws: Any error; that of a credential that was accepted, or of a new token, costs no response and is told as
-  ///   ``RequestEvent/credentialNotStored(_:)``.
+  ///   - credential: The credential; `nil` removes the stored one.
+  ///   - space: The protection space.
+  /// - Throws: Any error. Failing to store an accepted credential or a new token does not fail the request; it is
+  ///   reported as ``RequestEvent/credentialNotStored(_:)``.
   func set(_ credential: Credential?, for space: ProtectionSpace) async throws
 
   /// Removes all credentials.
   ///
-  /// - Throws: Any error, which ``HTTPClient/signOut()`` passes on.
+  /// - Throws: Any error; ``HTTPClient/signOut()`` rethrows it.
   func removeAll() async throws
 }
 
@@ -44,6 +45,6 @@ public actor MemoryCredentialStore: CredentialStore {
 }
 
 extension CredentialStore where Self == MemoryCredentialStore {
-  /// A new store in memory.
+  /// A new in-memory store.
   public static var memory: MemoryCredentialStore { MemoryCredentialStore() }
 }

@@ -1,14 +1,15 @@
 extension HTTPClient {
-  /// Forgets who the client was: tokens, passwords, what servers had accepted, its cookies, what is in its cache for this
-  /// session, and what is in its credential
-  /// store.
+  /// Forgets the user's credentials, cookies and cached responses.
   ///
-  /// The next request has no credentials. Authenticators that have one credential, such as `.basic(…)` and
-  /// `.oauth2(…)`, forget it, for all clients that share them; a closure is asked again when a server asks. Requests
-  /// under way go on with what they were sent with, and those that wait for a credential fail with
-  /// ``HTTPError/Kind/authenticationFailed``. Header fields and options that the program has set stay as they are.
+  /// Removes tokens and passwords, the record of credentials that servers accepted, the client's cookies, the responses
+  /// that its cache holds for this session, and the contents of its credential store.
   ///
-  /// - Throws: What the credential store throws, after everything else was forgotten.
+  /// The next request has no credentials. Authenticators with a fixed credential or a token, such as `.basic(…)` and
+  /// `.oauth2(…)`, forget it for all clients that share them; a closure is asked again at the next challenge. Requests
+  /// in progress continue with the credentials they were sent with, and requests that wait for a credential fail with
+  /// ``HTTPError/Kind/authenticationFailed``. Header fields and options set in code are unchanged.
+  ///
+  /// - Throws: The error of the credential store, after everything else has been removed.
   public nonisolated func signOut() async throws {
     let configuration = core.settings.configuration
     await configuration.authenticators.signOut()

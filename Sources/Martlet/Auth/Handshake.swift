@@ -44,11 +44,11 @@ extension Call {
   func handshake(for answer: Answer, to origin: Origin, _ request: HTTPRequest) throws -> Handshake {
     let (scheme, credential) = (answer.scheme, answer.credential)
     guard origin.scheme == "https" || credential.isAllowedWithoutTLS else {
-      let message = "\(scheme) is not sent without TLS unless its credential allows that"
+      let message = "\(scheme) over http is not allowed: use https, or a credential with isAllowedWithoutTLS"
       throw HTTPError(.authenticationFailed, message, request: request)
     }
     guard let transport = settings.transport as? any HandshakeTransport else {
-      let message = "this transport has no \(scheme); on Linux, the transports .curl and .urlSession have"
+      let message = "this transport does not support \(scheme); on Linux, use .curl or .urlSession"
       throw HTTPError(.unsupported, message, request: request)
     }
     if let problem = transport.handshakeProblem(scheme) { throw HTTPError(.unsupported, problem, request: request) }

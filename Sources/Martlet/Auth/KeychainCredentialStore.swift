@@ -2,18 +2,19 @@
   import Foundation
   import Security
 
-  /// Credentials in the keychain of Apple platforms, as generic passwords of one service.
+  /// Credential storage in the keychain of Apple platforms.
   ///
-  /// They are readable when the device has been unlocked once, and go to no other device.
+  /// Credentials are generic passwords of one service. They are readable after the device was first unlocked, and never
+  /// migrate to another device.
   public actor KeychainCredentialStore: CredentialStore {
     private let service: String
     private let accessGroup: String?
 
-    /// Takes the part of the keychain with a name.
+    /// Creates a store for the keychain items of a service.
     ///
     /// - Parameters:
-    ///   - service: The name, such as the program's identifier.
-    ///   - accessGroup: The group of programs that share it, if there is one.
+    ///   - service: The service name, such as the program's identifier.
+    ///   - accessGroup: The access group of the programs that share the items; `nil`, the default, for none.
     public init(service: String, accessGroup: String? = nil) {
       self.service = service
       self.accessGroup = accessGroup
@@ -74,16 +75,16 @@
     private func check(_ status: OSStatus) throws {
       // errSecMissingEntitlement
       let hint = status == -34018 ? ": the program is not signed with an entitlement for this keychain" : ""
-      guard status == errSecSuccess else { throw HTTPError(.file, "the keychain says \(status)\(hint)") }
+      guard status == errSecSuccess else { throw HTTPError(.file, "the keychain failed with status \(status)\(hint)") }
     }
   }
 
   extension CredentialStore where Self == KeychainCredentialStore {
-    /// The keychain.
+    /// A credential store in the keychain.
     ///
     /// - Parameters:
-    ///   - service: The name, such as the program's identifier.
-    ///   - accessGroup: The group of programs that share it, if there is one.
+    ///   - service: The service name, such as the program's identifier.
+    ///   - accessGroup: The access group of the programs that share the items; `nil`, the default, for none.
     /// - Returns: The store.
     public static func keychain(service: String, accessGroup: String? = nil) -> KeychainCredentialStore {
       KeychainCredentialStore(service: service, accessGroup: accessGroup)

@@ -4,13 +4,13 @@ import MartletBase
 public struct ProtectionSpace: Hashable, Sendable, CustomStringConvertible {
   /// `http` or `https`.
   public var scheme: String
-  /// The host in lower case; for a token that several hosts share, the pattern that its authenticator is kept under.
+  /// The host in lower case; for a token that several hosts share, its authenticator's host pattern.
   public var host: String
   /// The port.
   public var port: Int
   /// The realm that the server named, or `nil`.
   public var realm: String?
-  /// Whether the challenge is a proxy's.
+  /// Whether the challenge is from a proxy.
   public var isProxy: Bool
 
   /// Creates a protection space.
@@ -20,7 +20,7 @@ public struct ProtectionSpace: Hashable, Sendable, CustomStringConvertible {
   ///   - host: The host in lower case.
   ///   - port: The port.
   ///   - realm: The realm, if there is one.
-  ///   - isProxy: Whether it is a proxy's.
+  ///   - isProxy: Whether the challenge is from a proxy.
   public init(scheme: String, host: String, port: Int, realm: String? = nil, isProxy: Bool = false) {
     self.scheme = scheme
     self.host = host
@@ -40,27 +40,27 @@ public struct ProtectionSpace: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A challenge by a server or a proxy (RFC 9110 §11.3).
+/// A challenge from a server or a proxy (RFC 9110 §11.3).
 public struct AuthenticationChallenge: Sendable {
   /// The protection space of the credential.
   public var space: ProtectionSpace
   /// The strongest scheme that the server offers and the authenticator supports.
   public var scheme: AuthenticationChallenge.Scheme
-  /// The other parameters of the challenge by their names in lower case, such as `scope` and `error` (RFC 6750 §3).
+  /// The other parameters of the challenge, such as `scope` and `error` (RFC 6750 §3).
   ///
-  /// They are the server's words: escape them before showing them.
+  /// Names are in lower case. Values are text from the server: escape them before display.
   public var parameters: [String: String] = [:]
-  /// How often a credential for this space was refused since one was last accepted.
+  /// The number of credentials rejected for this space since one was last accepted.
   public var previousFailures = 0
-  /// The credential that was refused, or the token that has expired.
+  /// The rejected credential, or the expired token.
   public var rejected: Credential?
 
   /// The host that sent the challenge.
   public var host: String { space.host }
-  /// The realm, or `nil`: text by the server, to be escaped before it is shown.
+  /// The realm, or `nil`; text from the server, to be escaped before display.
   public var realm: String? { space.realm }
-  /// Whether the challenge is a proxy's.
+  /// Whether the challenge is from a proxy.
   public var isProxy: Bool { space.isProxy }
-  /// Whether the credential would be readable on the network: without TLS, and not Digest.
+  /// Whether the credential would be readable on the network: over http, without Digest.
   public var isSentInClear: Bool { space.scheme == "http" && scheme != .digest }
 }

@@ -105,7 +105,8 @@ struct ProxyAuthMiddleware: Stage {
     guard request.isUsable else {
       throw HTTPError(
         .bodyNotReplayable,
-        "the proxy \(use.proxy) wants credentials and the body again, which can be sent only once", request: request)
+        "the proxy \(use.proxy) requires authentication, but the body can be sent only once: use a replayable body",
+        request: request)
     }
     try await drain(refused, call)
     exchange.sendNext(newer, to: use.proxy)
@@ -151,7 +152,7 @@ struct ProxyAuthMiddleware: Stage {
       error.message += why
       return error
     case .response(var response):
-      let what = use.sent.answer == nil ? "wants credentials" : "did not accept the credentials"
+      let what = use.sent.answer == nil ? "requires authentication" : "did not accept the credentials"
       let error = HTTPError(.authenticationFailed, "the proxy \(use.proxy) \(what) (407)\(why)", phase: .waiting)
       return try await AuthMiddleware.completed(error, &response, call)
     }

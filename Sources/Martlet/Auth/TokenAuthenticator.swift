@@ -1,12 +1,13 @@
 import MartletBase
 
-/// Answers challenges with an OAuth 2 token, and refreshes it (RFC 6749 §6, RFC 6750).
+/// Answers challenges with an OAuth 2.0 token, and refreshes it (RFC 6749 §6, RFC 6750).
 ///
-/// Made by ``Authenticator/oauth2(_:refreshLimit:refresh:)``. There is one token for the whole place, however many
-/// origins and realms that has.
+/// Created by ``Authenticator/oauth2(_:refreshLimit:refresh:)``. All origins and realms of the origin pattern share one
+/// token.
 public final class TokenAuthenticator: Authenticator {
-  /// Returns a new token for the old one, which is `nil` before the first, or `nil` to give up; what it throws ends the
-  /// requests that wait for it.
+  /// Returns a new token for the old one, or `nil` to give up.
+  ///
+  /// The old token is `nil` if there was none yet. An error that it throws fails the waiting requests.
   public typealias Refresh = @Sendable (_ old: Credential?) async throws -> Credential?
 
   /// The longest wait for a new token.
@@ -21,7 +22,7 @@ public final class TokenAuthenticator: Authenticator {
     self.refresh = refresh
   }
 
-  /// Bearer and nothing else.
+  /// Bearer only.
   public var schemes: [AuthenticationChallenge.Scheme] { [.bearer] }
 
   /// The initial token, or `nil`.
@@ -45,16 +46,17 @@ extension TokenAuthenticator: CustomStringConvertible, CustomReflectable {
 }
 
 extension Authenticator where Self == TokenAuthenticator {
-  /// A token that a closure refreshes when it is refused or expires.
+  /// A token that a closure refreshes when it expires or is rejected.
   ///
-  /// A 401 counts as a refusal even if it names no scheme, as many servers have it. The newest token is kept in
-  /// ``HTTPClient/Configuration/credentialStore`` if there is one, and found there by the next client.
+  /// A 401 counts as a rejection even if it names no scheme, as is common. The newest token is stored in
+  /// ``HTTPClient/Configuration/credentialStore`` if one is set, where the next client finds it.
   ///
   /// - Parameters:
-  ///   - token: The token to begin with; with `nil` the closure is asked when a server asks first.
+  ///   - token: The initial token. With `nil`, the closure is called at the first challenge.
   ///   - refreshLimit: The longest wait for the closure; 30 s by default.
-  ///   - refresh: Gets the old token, if there is one, with its ``Credential/refreshToken``; `nil` gives up. It runs
-  ///     once, however many requests wait for it, and what it sends with the same client has no token.
+  ///   - refresh: Receives the old token, if there is one, with its ``Credential/refreshToken``, and returns the new
+  ///     one, or `nil` to give up. It runs once for all waiting requests. Requests that it sends with the same client
+  ///     carry no token.
   /// - Returns: The authenticator.
   public static func oauth2(
     _ token: Credential? = nil, refreshLimit: Duration = .seconds(30), refresh: @escaping TokenAuthenticator.Refresh

@@ -146,7 +146,7 @@ package final class BodySpool: Sendable {
   }
 
   private var tooLarge: HTTPError {
-    var error = HTTPError(.bodyTooLarge, "the body has more than the \(limit) bytes that it is spooled up to")
+    var error = HTTPError(.bodyTooLarge, "the body exceeds its spooling limit of \(limit) bytes")
     error.mayHaveReachedServer = false
     return error
   }

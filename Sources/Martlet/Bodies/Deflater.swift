@@ -21,7 +21,7 @@ final class Deflater {
   init() throws(HTTPError) {
     guard let stream = martlet_deflater_new(Self.level) else {
       output.deallocate()
-      throw HTTPError(.unsupported, "there is no memory, or no zlib, to gzip the body")
+      throw HTTPError(.unsupported, "the body cannot be gzipped: there is no zlib, or no memory for it")
     }
     self.stream = stream
   }

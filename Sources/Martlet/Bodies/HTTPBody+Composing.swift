@@ -9,11 +9,11 @@ extension HTTPBody {
   /// ```
   ///
   /// - Parameters:
-  ///   - boundary: What stands between the parts; by default a random one, made for each form, that is in none of the
-  ///     parts in memory. One that is given is checked (RFC 2046 §5.1.1), also against those parts; one that is
-  ///     illegal makes sending throw ``HTTPError/Kind/invalidRequest``. Files and streams are not looked through.
+  ///   - boundary: The boundary between the parts; by default a random one for each form, which occurs in none of the
+  ///     parts in memory. A given boundary is checked against RFC 2046 §5.1.1 and against those parts; an illegal one
+  ///     makes sending throw ``HTTPError/Kind/invalidRequest``. Files and streams are not searched.
   ///   - build: Adds the parts, in order.
-  /// - Returns: The body; its length is known if that of each part is.
+  /// - Returns: The body; its length is known if the length of every part is.
   public static func multipart(
     boundary: String? = nil, _ build: (inout MultipartForm) throws -> Void
   ) rethrows -> HTTPBody {
@@ -26,8 +26,8 @@ extension HTTPBody {
   ///
   /// - Parameters:
   ///   - form: The form.
-  ///   - boundary: What stands between the parts; by default a random one, made for each body.
-  /// - Returns: The body; its length is known if that of each part is.
+  ///   - boundary: The boundary between the parts; by default a random one for each body.
+  /// - Returns: The body; its length is known if the length of every part is.
   public static func multipart(_ form: MultipartForm, boundary: String? = nil) -> HTTPBody {
     if let problem = form.problem { return HTTPBody(.invalid(problem), contentType: nil) }
     let boundary = boundary ?? freeBoundary(for: form)
@@ -35,7 +35,7 @@ extension HTTPBody {
       return HTTPBody(.invalid(problem), contentType: nil)
     }
     guard !form.contains(boundary: boundary) else {
-      let problem = InvalidInput("the boundary '\(boundary)' is in a part of the form")
+      let problem = InvalidInput("the boundary '\(boundary)' occurs in a part of the form: choose another one")
       return HTTPBody(.invalid(problem), contentType: nil)
     }
     let type = MediaType(
@@ -51,9 +51,9 @@ extension HTTPBody {
 
   /// The concatenation of several bodies.
   ///
-  /// The length is known if each one's is, and the body can be sent again if each one can. Their content types do not
-  /// count. A body that is ``gzipped()`` or has trailers cannot be one of them: gzip the whole, and give it the
-  /// trailers.
+  /// The length is known if the length of every body is, and the concatenation can be sent again if every body can.
+  /// Their content types are ignored. A body that is ``gzipped()`` or has trailers cannot be concatenated: gzip the
+  /// result, and add the trailers to it.
   ///
   /// - Parameters:
   ///   - bodies: The bodies, in order.

@@ -6,14 +6,15 @@ extension HTTPBody {
 
   /// The same body, compressed with gzip (RFC 1952) while it is sent, with `Content-Encoding: gzip`.
   ///
-  /// The server has to know how to undo that; most do not unless they are told to, and answer 415. Nothing is written to a
-  /// second file, and no more than some hundred kilobytes are in memory. The length is not known before the end: over
-  /// HTTP/1.1 the body is sent in chunks (RFC 9112 §7.1), unless it is ``spooled(upTo:in:)``. A body in memory of at most
-  /// 64 KiB is compressed before, and sent as it is if that does not make it smaller.
+  /// The server must support gzip in requests; most servers do not unless configured to, and respond with 415. No
+  /// temporary file is written, and no more than a few hundred kilobytes are in memory. The length is unknown until the
+  /// end: over HTTP/1.1 the body uses the chunked transfer coding (RFC 9112 §7.1), unless it is ``spooled(upTo:in:)``.
+  /// A body in memory of at most 64 KiB is compressed in advance, and sent uncompressed if compression does not make it
+  /// smaller.
   ///
-  /// What can be sent again stays so. A body that is gzipped already is returned as it is. The zlib of the system is used;
-  /// without one the request throws ``HTTPError/Kind/unsupported``. A request that has a field `Content-Encoding` of its own
-  /// throws ``HTTPError/Kind/invalidRequest``.
+  /// Compression does not change whether the body can be sent again. A body that is already gzipped is returned
+  /// unchanged. The system's zlib is used; without it the request throws ``HTTPError/Kind/unsupported``. A request with
+  /// its own `Content-Encoding` field throws ``HTTPError/Kind/invalidRequest``.
   ///
   /// - Returns: The body.
   public func gzipped() -> HTTPBody {

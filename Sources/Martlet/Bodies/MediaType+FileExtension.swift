@@ -5,13 +5,13 @@ import MartletBase
 #endif
 
 extension MediaType {
-  /// The media type that files with an extension usually have, such as `image/png` for `png`.
+  /// The usual media type for a file extension, such as `image/png` for `png`.
   ///
-  /// A table of some 130 extensions, the same on every platform; on Apple's platforms the system is asked for the others.
-  /// Text has no `charset`, which an extension does not say.
+  /// A table of some 130 extensions is the same on every platform; Apple platforms look up other extensions in the
+  /// system. Text types have no `charset`, because an extension does not determine it.
   ///
   /// - Parameter fileExtension: The extension, with or without the dot, in any case.
-  /// - Returns: The type, or `nil` if it is not known.
+  /// - Returns: The type, or `nil` if it is unknown.
   public static func forFileExtension(_ fileExtension: String) -> MediaType? {
     let name = FieldSyntax.lowercased(fileExtension.hasPrefix(".") ? String(fileExtension.dropFirst()) : fileExtension)
     if let type = FileTypes.byExtension[name] { return MediaType(type) }

@@ -1,12 +1,12 @@
 public import Foundation
 
-/// The fields and files of a form, as a browser sends them with `multipart/form-data` (RFC 7578).
+/// The fields and files of a form (`multipart/form-data`, RFC 7578).
 ///
 /// Parts are sent in the order they were added; a name may be added more than once. Nothing is read before it is sent,
-/// and nothing is copied to the disk. Names and filenames are written as browsers write them (WHATWG,
-/// "multipart/form-data encoding algorithm"): in UTF-8, with `"`, CR and LF as `%22`, `%0D` and `%0A`, so that no text
-/// can end its place. Line breaks in names and in values of fields become CR LF. Only a name that ends in a backslash
-/// before a filename, which servers read in different ways, is refused: sending throws
+/// and nothing is copied to disk. Names and filenames are written as browsers write them (WHATWG, "multipart/form-data
+/// encoding algorithm"): in UTF-8, with `"`, CR and LF as `%22`, `%0D` and `%0A`, so that no name can break out of its
+/// quotes. Line breaks in names and in field values become CR LF. A field name that ends in a backslash and is followed
+/// by a filename is refused, because servers read it in different ways: sending throws
 /// ``HTTPError/Kind/invalidRequest``.
 public struct MultipartForm: Sendable, Hashable {
   struct Part: Sendable, Hashable {
@@ -25,37 +25,36 @@ public struct MultipartForm: Sendable, Hashable {
   /// Adds a field.
   ///
   /// - Parameters:
-  ///   - value: Its value, sent in UTF-8.
-  ///   - name: Its name.
+  ///   - value: The value, sent as UTF-8.
+  ///   - name: The name of the field.
   public mutating func add(_ value: String, for name: String) {
     add(.data(Data(MultipartSyntax.withCRLF(value).utf8)), name, filename: nil, type: nil)
   }
 
-  /// Adds bytes, as a file if they have a filename.
+  /// Adds bytes, as a file if a filename is given.
   ///
   /// - Parameters:
   ///   - data: The bytes, sent as they are.
   ///   - name: The name of the field.
-  ///   - filename: The name of the file; `nil` for none, which most servers take for a field and not for a file.
-  ///   - type: The media type; by default what the extension of the filename says
-  ///     (``MediaType/forFileExtension(_:)``), or `application/octet-stream`. One that is none makes sending throw
-  ///     ``HTTPError/Kind/invalidRequest``.
+  ///   - filename: The filename; with `nil`, most servers treat the part as a field and not as a file.
+  ///   - type: The media type; by default that of the filename's extension (``MediaType/forFileExtension(_:)``), or
+  ///     `application/octet-stream`. An invalid media type makes sending throw ``HTTPError/Kind/invalidRequest``.
   public mutating func add(_ data: Data, for name: String, filename: String? = nil, type: String? = nil) {
     add(.data(data), name, filename: filename, type: type ?? MediaType.forFilename(filename ?? "").description)
   }
 
-  /// Adds a file, read in pieces while it is sent.
+  /// Adds a file, read in chunks while it is sent.
   ///
-  /// A file that does not exist, is no file, or cannot be read throws ``HTTPError/Kind/file`` before connecting. So
-  /// does one that changes its length while it is sent, and the server gets no whole request.
+  /// A file that does not exist, is not a regular file, or cannot be read throws ``HTTPError/Kind/file`` before
+  /// connecting. A file whose length changes while it is sent throws the same error, and the server never receives a
+  /// complete request.
   ///
   /// - Parameters:
   ///   - file: A file URL.
   ///   - name: The name of the field.
-  ///   - filename: The name of the file for the server; by default its own.
-  ///   - type: The media type; by default what the extension of the filename says
-  ///     (``MediaType/forFileExtension(_:)``), or `application/octet-stream`. One that is none makes sending throw
-  ///     ``HTTPError/Kind/invalidRequest``.
+  ///   - filename: The filename for the server; by default the name of the file.
+  ///   - type: The media type; by default that of the filename's extension (``MediaType/forFileExtension(_:)``), or
+  ///     `application/octet-stream`. An invalid media type makes sending throw ``HTTPError/Kind/invalidRequest``.
   public mutating func add(file: URL, for name: String, filename: String? = nil, type: String? = nil) {
     let filename = filename ?? file.lastPathComponent
     add(.file(file), name, filename: filename, type: type ?? MediaType.forFilename(filename).description)
@@ -63,14 +62,14 @@ public struct MultipartForm: Sendable, Hashable {
 
   /// Adds a body of any kind: JSON, a stream, another form.
   ///
-  /// With a stream whose length is not known the length of the form is not known either, and with one that can be sent
-  /// once the form can be sent once; ``HTTPBody/spooled(upTo:in:)`` helps with both. A body that is
-  /// ``HTTPBody/gzipped()`` cannot be a part (RFC 7578 §4.8): gzip the form.
+  /// A stream of unknown length makes the length of the form unknown, and a form with a stream that can be sent only
+  /// once can be sent only once; ``HTTPBody/spooled(upTo:in:)`` solves both. A body that is ``HTTPBody/gzipped()``
+  /// cannot be a part (RFC 7578 §4.8): gzip the form.
   ///
   /// - Parameters:
   ///   - body: The body; its ``HTTPBody/contentType`` is the type of the part.
   ///   - name: The name of the field.
-  ///   - filename: The name of the file; `nil` for none.
+  ///   - filename: The filename; `nil` for none.
   public mutating func add(_ body: HTTPBody, for name: String, filename: String? = nil) {
     if body.isGzipped { problem = problem ?? InvalidInput("a gzipped body cannot be a part of a form: gzip the form") }
     if body.trailers != nil {
@@ -81,7 +80,7 @@ public struct MultipartForm: Sendable, Hashable {
 
   private mutating func add(_ content: HTTPBody.Content, _ name: String, filename: String?, type: String?) {
     if let type, !MultipartSyntax.isMediaType(type) {
-      problem = problem ?? InvalidInput("'\(InvalidInput.printable(type))' is not the media type of a part")
+      problem = problem ?? InvalidInput("'\(InvalidInput.printable(type))' is not a media type, such as image/png")
     }
     if filename != nil, name.utf8.reversed().prefix(while: { $0 == 0x5C }).count % 2 == 1 {
       // A browser would send it. To servers that read `\"` as a quote the filename would then be a part of the name, and

@@ -7,11 +7,11 @@ import Foundation
 
 /// A client that blocks the calling thread until the response has arrived.
 ///
-/// Got from ``HTTPClient/blocking``. It is for threads of a program's own, such as those that a C library calls back
-/// on. What has `async` waits with ``HTTPClient`` itself, and a script has it at its top level.
+/// Obtained from ``HTTPClient/blocking``. Use it on threads that the program created, such as those on which a C
+/// library calls back. Asynchronous code, including the top level of a script, awaits ``HTTPClient`` instead.
 ///
-/// It refuses (``HTTPError/Kind/unsupported``) the main thread, where everything else would wait too, and tasks, whose
-/// threads are few and belong to all tasks. It refuses the thread of the engine of Linux, too, which all requests need.
+/// It throws ``HTTPError/Kind/unsupported`` on the main thread, which would block everything else; in tasks, which
+/// share a few threads; and on the thread of the Linux engine, which all requests need.
 public struct BlockingClient: Sendable {
   private let client: HTTPClient
 
@@ -19,15 +19,15 @@ public struct BlockingClient: Sendable {
 
   /// Sends a request and waits for the response.
   ///
-  /// Nothing interrupts the thread, but the limits of ``RequestOptions/timeout`` and ``HTTPClient/cancelAll()`` end the
-  /// request and so the wait.
+  /// The thread cannot be interrupted, but the limits of ``RequestOptions/timeout`` and ``HTTPClient/cancelAll()`` end
+  /// the request, and with it the wait.
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - options: What is different for this one.
+  ///   - options: Per-request options.
   /// - Returns: An accepted response, with its body.
-  /// - Throws: ``HTTPError``, of kind ``HTTPError/Kind/unsupported`` on a thread that it refuses; `CancellationError`
-  ///   after ``HTTPClient/cancelAll()``; or what middleware throws.
+  /// - Throws: ``HTTPError``, of kind ``HTTPError/Kind/unsupported`` on a thread that must not block;
+  ///   `CancellationError` after ``HTTPClient/cancelAll()``; or an error thrown by middleware.
   public func send(_ request: HTTPRequest, options: RequestOptions = RequestOptions()) throws -> HTTPResponse {
     try wait { [client] in try await client.send(request, options: options) }
   }
@@ -36,9 +36,9 @@ public struct BlockingClient: Sendable {
   ///
   /// - Parameters:
   ///   - endpoint: The endpoint.
-  ///   - options: What is different for this one.
-  /// - Returns: What the endpoint makes of the response.
-  /// - Throws: As `send(_:options:)` of a request, or what the endpoint throws.
+  ///   - options: Per-request options.
+  /// - Returns: The output of the endpoint.
+  /// - Throws: The errors of `send(_:options:)` for a request, or an error thrown by the endpoint.
   public func send<E: Endpoint>(_ endpoint: E, options: RequestOptions = RequestOptions()) throws -> E.Output {
     try wait { [client] in try await client.send(endpoint, options: options) }
   }
@@ -62,9 +62,9 @@ public struct BlockingClient: Sendable {
 
   /// Why nothing may wait here.
   static func problem(isMainThread: Bool, isInTask: Bool, isInEngine: Bool) -> String? {
-    if isInEngine { return "HTTPClient.blocking would wait for its own thread: call it on a thread of your own" }
-    if isInTask { return "HTTPClient.blocking would stop a thread that all tasks share: use await" }
-    return isMainThread ? "HTTPClient.blocking would stop the main thread: use await, or start(_:)" : nil
+    if isInEngine { return "HTTPClient.blocking would block the engine's thread: call it on a thread of your own" }
+    if isInTask { return "HTTPClient.blocking would block a thread that all tasks share: use await" }
+    return isMainThread ? "HTTPClient.blocking would block the main thread: use await, or start(_:)" : nil
   }
 
   private static var isInEngine: Bool {

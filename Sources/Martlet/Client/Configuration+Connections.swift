@@ -1,13 +1,13 @@
 extension HTTPClient.Configuration {
-  /// The proxy settings; ``ProxySettings/direct`` by default, whatever the environment says.
+  /// The proxy settings; ``ProxySettings/direct`` by default, whatever the environment variables are.
   ///
-  /// On the engine of Linux; the system's loader throws ``HTTPError/Kind/unsupported`` for all but the default.
+  /// Requires the Linux engine; the system's loader throws ``HTTPError/Kind/unsupported`` for all but the default.
   public var proxy: ProxySettings {
     get { transportSettings.proxy }
     set { transportSettings.proxy = newValue }
   }
 
-  /// Addresses of hosts that are not looked up; empty by default.
+  /// IP addresses of hosts, used instead of a name lookup; empty by default.
   ///
   /// See ``TransportSettings/resolve``.
   public var resolve: [String: [String]] {
@@ -43,8 +43,8 @@ extension HTTPClient.Configuration {
 extension HTTPClient {
   /// Closes idle connections.
   ///
-  /// Requests that run are not touched; while one of them is held up by the reader of its body, closing waits for it.
-  /// The next request connects anew. Returns at once; the closing itself takes some milliseconds. Does nothing where
-  /// the system's `URLSession` loads.
+  /// Running requests are not affected; if the reader of a body is holding one of them up, closing waits for it. The
+  /// next request opens a new connection. The function returns immediately; closing takes some milliseconds. It does
+  /// nothing with the system's `URLSession` loader.
   public nonisolated func closeIdleConnections() { core.settings.transport.closeIdleConnections() }
 }

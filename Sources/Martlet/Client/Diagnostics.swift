@@ -1,26 +1,26 @@
 extension HTTPClient {
-  /// What this client uses to send requests, and its capabilities on this machine.
+  /// The loader of this client, and its capabilities on this machine.
   ///
-  /// On Linux this opens libcurl, if no request has done so yet. Nothing is sent.
+  /// On Linux this loads libcurl, unless a request has already done so. Nothing is sent.
   public nonisolated var diagnostics: Diagnostics {
     let transport = core.settings.transport
     return (transport as? any DiagnosableTransport)?.diagnostics
       ?? Diagnostics(loader: .other("\(type(of: transport))"))
   }
 
-  /// What a client uses to send requests, and its capabilities on this machine.
+  /// The loader of a client, and its capabilities on this machine.
   ///
   /// ```swift
   /// print(client.diagnostics)
   /// ```
   ///
-  /// `martlet doctor` prints those of a client that sets nothing.
+  /// `martlet doctor` prints the diagnostics of a client with the default configuration.
   public struct Diagnostics: Sendable, Hashable, CustomStringConvertible {
     /// The loader.
     public enum Loader: Sendable, Hashable {
       /// Martlet's engine, on libcurl.
       case engine
-      /// The system's: `URLSession` as it comes with Foundation.
+      /// The system's `URLSession`, as it comes with Foundation.
       case system
       /// A custom transport, with the name of its type.
       case other(String)
@@ -32,7 +32,7 @@ extension HTTPClient {
     /// Why the engine cannot be used; `nil` if it can.
     public var engineProblem: String?
 
-    /// libcurl's version, such as `7.88.1`, if it can be used.
+    /// The version of libcurl, such as `7.88.1`, or `nil` if it cannot be used.
     public var libcurl: String?
 
     /// The file that libcurl was loaded from.
@@ -44,37 +44,37 @@ extension HTTPClient {
     /// The HTTP versions that the engine supports.
     public var httpVersions: [String] = []
 
-    /// Which of ``AuthenticationChallenge/Scheme/ntlm`` and ``AuthenticationChallenge/Scheme/negotiate`` the engine
-    /// can do.
+    /// The schemes for connection-based authentication that the engine supports, of
+    /// ``AuthenticationChallenge/Scheme/ntlm`` and ``AuthenticationChallenge/Scheme/negotiate``.
     public var handshakes: [AuthenticationChallenge.Scheme] = []
 
-    /// The content codings that are decoded, in the order in which a request asks for them.
+    /// The content codings that are decoded, in the order in which `Accept-Encoding` lists them.
     public var contentCodings: [String] = []
 
-    /// The file or folder that the system's root certificates are read from; `nil` if there is none.
+    /// The file or folder with the system's root certificates; `nil` if there is none.
     public var roots: String?
 
-    /// The limit of open file descriptors, counted up to 65,536.
+    /// The maximum number of open file descriptors, counted up to 65,536.
     public var descriptorLimit: Int?
 
     /// Known weaknesses of this libcurl, and how Martlet guards against them.
     public var remarks: [String] = []
 
-    /// One line for each fact.
+    /// One line for each property.
     public var description: String {
       let name =
         switch loader {
         case .engine where engineProblem != nil: "none"
         case .engine: "Martlet's engine on libcurl"
         case .system: "the system's URLSession"
-        case .other(let name): "\(name), a transport of the program's"
+        case .other(let name): "\(name), a custom transport"
         }
       var lines = ["loader: \(name)"]
       if let engineProblem { lines.append("engine: not used: \(engineProblem)") }
       if let libcurl { lines.append("libcurl: \(libcurl)" + (libcurlPath.map { ", \($0)" } ?? "")) }
       if let tlsLibrary { lines.append("TLS: \(tlsLibrary)") }
       if libcurl != nil {
-        lines.append("root certificates: \(roots ?? "none were found: TLS works with roots of one's own only")")
+        lines.append("root certificates: \(roots ?? "none found: TLS requires custom roots")")
         lines.append("HTTP: \(httpVersions.joined(separator: ", "))")
         lines.append("handshakes: \(handshakes.isEmpty ? "none" : handshakes.map(\.rawValue).joined(separator: ", "))")
         lines.append("content codings: \(contentCodings.isEmpty ? "none" : contentCodings.joined(separator: ", "))")

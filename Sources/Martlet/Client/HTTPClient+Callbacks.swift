@@ -2,18 +2,18 @@
 extension HTTPClient {
   /// Starts a `GET` request that calls back on the caller's actor.
   ///
-  /// It is managed: it lives until it succeeds, fails or is cancelled. After a cancellation nothing is called.
+  /// The request is managed: it runs until it succeeds, fails or is cancelled. After a cancellation, no callback runs.
   ///
   /// - Parameters:
-  ///   - target: Where it goes.
+  ///   - target: The target.
   ///   - query: Query items to add.
   ///   - headers: Header fields.
-  ///   - options: What is different for this one.
+  ///   - options: Per-request options.
   ///   - isolation: The caller's actor.
   ///   - onStart: Called first.
   ///   - onSuccess: Called with an accepted response.
-  ///   - onError: Called with the error instead.
-  /// - Returns: A handle; dropping it does nothing.
+  ///   - onError: Called with the error if the request fails.
+  /// - Returns: A handle; releasing it does not affect the request.
   @discardableResult
   public func get(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
@@ -25,8 +25,9 @@ extension HTTPClient {
       .get(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError)
   }
 
-  /// Starts a `HEAD` request that calls back on the caller's actor;
-  /// otherwise as ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
+  /// Starts a `HEAD` request that calls back on the caller's actor.
+  ///
+  /// See ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
   @discardableResult
   public func head(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
@@ -38,8 +39,9 @@ extension HTTPClient {
       .head(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError)
   }
 
-  /// Starts a `DELETE` request that calls back on the caller's actor;
-  /// otherwise as ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
+  /// Starts a `DELETE` request that calls back on the caller's actor.
+  ///
+  /// See ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
   @discardableResult
   public func delete(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
@@ -51,8 +53,9 @@ extension HTTPClient {
       .delete(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError)
   }
 
-  /// Starts a `POST` request that calls back on the caller's actor;
-  /// otherwise as ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
+  /// Starts a `POST` request that calls back on the caller's actor.
+  ///
+  /// See ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
   @discardableResult
   public func post(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -64,8 +67,9 @@ extension HTTPClient {
       .post(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError)
   }
 
-  /// Starts a `PUT` request that calls back on the caller's actor;
-  /// otherwise as ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
+  /// Starts a `PUT` request that calls back on the caller's actor.
+  ///
+  /// See ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
   @discardableResult
   public func put(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -77,8 +81,9 @@ extension HTTPClient {
       .put(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError)
   }
 
-  /// Starts a `PATCH` request that calls back on the caller's actor;
-  /// otherwise as ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
+  /// Starts a `PATCH` request that calls back on the caller's actor.
+  ///
+  /// See ``get(_:query:headers:options:isolation:onStart:onSuccess:onError:)``.
   @discardableResult
   public func patch(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,

@@ -3,11 +3,11 @@ public import Foundation
 import Synchronization
 
 extension HTTPClient {
-  /// The configuration of a client; each request uses the value at its start.
+  /// The configuration of a client; a request uses the configuration at its start.
   public struct Configuration: Sendable {
     private static let global = Locked(Configuration())
 
-    /// The initial configuration of new clients; a change affects only later ones.
+    /// The initial configuration of new clients; a change affects only clients created later.
     public static var `default`: Configuration {
       get { global.withLock { $0 }.unshared }
       set { global.withLock { $0 = newValue.unshared } }
@@ -15,24 +15,25 @@ extension HTTPClient {
 
     /// The URL that relative targets are joined to; `nil` by default.
     ///
-    /// `/x` and `x` are both appended to its path; a whole URL as a target replaces it.
+    /// `/x` and `x` are both appended to its path; a full URL as a target replaces it.
     public var baseURL: RequestTarget?
 
-    /// Header fields of every request, replaced by name by those of an endpoint or a request.
+    /// The default header fields; an endpoint or a request replaces them by name.
     ///
-    /// With ``baseURL`` set, `Authorization`, `Cookie` and `Proxy-Authorization` here go to the base URL's origin only.
+    /// With ``baseURL`` set, `Authorization`, `Cookie` and `Proxy-Authorization` here are sent to the base URL's origin
+    /// only.
     public var headers: HTTPHeaders = [:]
 
     /// The `User-Agent` field; `Martlet/` and the version by default.
     public var userAgent = "Martlet/\(Configuration.version)"
 
-    /// The name of a header field that carries the number of the call, such as `X-Request-ID`; `nil`, the default,
-    /// sends none.
+    /// The name of a header field for the request identifier, such as `X-Request-ID`; `nil` by default.
     ///
-    /// The number is the same for all attempts and redirects of a call, and unique in the process only.
+    /// The field carries a number that is the same for all attempts and redirects of a call, and unique within the
+    /// process only. `nil` sends no such field.
     public var requestIDHeader: String?
 
-    /// The options of every request, where a scope, an endpoint or the request itself says nothing.
+    /// The default options of requests; a scope, an endpoint or a request overrides them.
     public var options = RequestOptions()
 
     /// Credentials by origin; empty by default.
@@ -40,7 +41,7 @@ extension HTTPClient {
 
     /// Guards that reject disallowed destinations, also of redirects and middleware; empty by default.
     ///
-    /// A client that is given ``RequestGuard/publicAddressesOnly`` opens new connections.
+    /// Adding ``RequestGuard/publicAddressesOnly`` makes the client open new connections.
     public var guards: [RequestGuard] = [] {
       didSet {
         guardRules = GuardRules(guards)
@@ -48,10 +49,10 @@ extension HTTPClient {
       }
     }
 
-    /// Middleware run once per call, the first one outermost.
+    /// Middleware that runs once per call, the first one outermost.
     public var middleware: [any Middleware] = []
 
-    /// Middleware run once per attempt, right above the transport.
+    /// Middleware that runs once per attempt, directly above the transport.
     public var attemptMiddleware: [any Middleware] = []
 
     /// The transport that sends the requests; `.urlSession` by default.
@@ -59,11 +60,11 @@ extension HTTPClient {
 
     /// The maximum number of connections per host; 6 by default.
     ///
-    /// With HTTP/1 each request needs one of its own. With HTTP/2 requests whose bodies are collected share one, or as
-    /// many as the server's limit of streams makes necessary; see ``maximumRequestsPerHost``. On the engine of Linux
-    /// each streamed response and each streamed request body has its own, so that a reader or a body that sleeps holds
-    /// up nobody else, unless there is only one. The system's loaders do not tell the version in time: there it is the
-    /// most requests.
+    /// With HTTP/1 each request needs its own connection. With HTTP/2, requests whose bodies are collected share one
+    /// connection, or as many as the server's limit of streams requires; see ``maximumRequestsPerHost``. With the Linux
+    /// engine, each streamed response and each streamed request body has its own connection, so that a slow reader or
+    /// body does not hold up other requests, unless only one connection is allowed. The system's loaders do not report
+    /// the version in time: for them this is the maximum number of requests.
     public var maximumConnectionsPerHost: Int {
       get { transportSettings.maximumConnectionsPerHost }
       set { transportSettings.maximumConnectionsPerHost = max(1, newValue) }
@@ -71,9 +72,9 @@ extension HTTPClient {
 
     /// The maximum number of concurrent requests per host; `nil` by default.
     ///
-    /// `nil` is no limit of its own over HTTP/1, where ``maximumConnectionsPerHost`` is one, and 100 over HTTP/2, or
-    /// ``maximumConnectionsPerHost`` if that is more. HTTP/2 counts as spoken from the first TLS handshake on in which
-    /// it was agreed on; until then, requests wait as they do for HTTP/1. Less than 1 is taken for 1.
+    /// Over HTTP/1, `nil` sets no limit beyond ``maximumConnectionsPerHost``. Over HTTP/2, it sets a limit of 100, or
+    /// ``maximumConnectionsPerHost`` if that is higher. A host counts as an HTTP/2 host from the first TLS handshake
+    /// that negotiates HTTP/2; until then, requests wait as they do for HTTP/1. Values less than 1 are treated as 1.
     public var maximumRequestsPerHost: Int? {
       get { transportSettings.maximumRequestsPerHost }
       set { transportSettings.maximumRequestsPerHost = newValue.map { max(1, $0) } }
@@ -81,8 +82,8 @@ extension HTTPClient {
 
     /// The maximum number of connections, including idle ones; 64 by default.
     ///
-    /// With HTTP/1 it is the most requests, too. Where HTTP/2 is spoken, up to 100 requests with one host count as one.
-    /// On the engine of Linux, an exchange that ends while its host is looked up counts until the lookup has ended.
+    /// With HTTP/1 this also limits the number of requests. With HTTP/2, up to 100 requests to one host count as one.
+    /// With the Linux engine, an exchange that ends during its name lookup counts until the lookup ends.
     public var maximumConnections: Int {
       get { transportSettings.maximumConnections }
       set { transportSettings.maximumConnections = max(1, newValue) }
@@ -90,27 +91,28 @@ extension HTTPClient {
 
     /// The maximum number of engine threads on Linux; 1 by default, at most 64.
     ///
-    /// One thread carries tens of thousands of small requests per second, or a gigabyte of TLS. More of them are for a
-    /// client that moves large bodies over TLS, or is the main work of a machine with many processors. Each has
-    /// connections of its own. A request goes to the thread of its host as long as that has no other one, or over
-    /// HTTP/2 fewer than 100, and else to the thread that has the fewest. The limits of connections hold for all
-    /// threads together, but for idle connections, and those of HTTP/2, of which each thread has its own. Fewer than 1
-    /// are taken for 1, more than 64 for 64. The system's loaders and other transports know nothing of it.
+    /// One thread carries tens of thousands of small requests, or a gigabyte of TLS, per second. Use more threads for a
+    /// client that transfers large bodies over TLS, or that is the main workload of a machine with many processors.
+    /// Each thread has its own connections. A request goes to the thread of its host, unless that thread has another
+    /// request (over HTTP/2, 100 requests) and another thread has fewer. The connection limits apply to all threads
+    /// together, except for idle connections and HTTP/2 connections, for which each thread has its own limit. Values
+    /// less than 1 are treated as 1, and values greater than 64 as 64. The system's loaders and other transports ignore
+    /// this.
     public var engineThreads: Int {
       get { transportSettings.engineThreads }
       set { transportSettings.engineThreads = min(max(1, newValue), 64) }
     }
 
-    /// The limit of body bytes per second of all requests together; `nil`, the default, for none.
+    /// The bandwidth limit of all requests together, in body bytes per second; `nil`, the default, for none.
     ///
-    /// Shared, in turns, by the requests of the client, of those ``HTTPClient/derived(_:)`` from it, and of all others
-    /// that are made of a copy of this configuration, until it is set to something else; requests that run keep the
-    /// limit they began with. Set in ``default``, it is one for all clients made later. Time spent waiting for it is
-    /// not idle time (``TimeoutPolicy/idle``), but part of the total.
+    /// The requests of the client, of clients ``HTTPClient/derived(_:)`` from it, and of all clients made from a copy
+    /// of this configuration take turns, until the limit is set again. Running requests keep the limit they started
+    /// with. If it is set in ``default``, all clients created later share it. Waiting for the limit does not count as
+    /// idle time (``TimeoutPolicy/idle``), but counts towards the total.
     ///
-    /// A limit below 1,024 fails each request with ``HTTPError/Kind/invalidRequest``. Martlet's own engine on Linux
-    /// keeps limits; with the system's loader each request is ``HTTPError/Kind/unsupported``. Both come before
-    /// anything is sent. Other transports know nothing of it.
+    /// A limit below 1,024 fails every request with ``HTTPError/Kind/invalidRequest``. The limit requires the Linux
+    /// engine; with the system's loader every request fails with ``HTTPError/Kind/unsupported``. Both errors are thrown
+    /// before anything is sent. Other transports ignore the limit.
     public var bandwidth: BandwidthLimit? {
       didSet {
         if bandwidth != oldValue { bandwidthBudget = bandwidth.map { BandwidthBudget($0) } }
@@ -119,29 +121,27 @@ extension HTTPClient {
 
     /// TLS trust and client certificates; ``TLSSettings/system`` by default.
     ///
-    /// A client whose settings change opens new connections, and uses no stored response and no cookie that came under
-    /// the earlier ones.
+    /// After a change the client opens new connections, and does not use responses or cookies received under earlier
+    /// settings.
     public var tls: TLSSettings {
       get { transportSettings.tls }
       set { transportSettings.tls = newValue }
     }
 
-    /// Where cookies are stored; ``CookieStore/memory`` by default.
+    /// The cookie storage; ``CookieStore/memory`` by default.
     ///
-    /// Setting it gives a client another jar, also when it is the same store again.
-    /// A client that acts for many users must keep them apart: with ``CookieStore/off`` here, and a jar for each user
-    /// in ``RequestOptions/cookies``.
+    /// Setting it gives the client a new jar, even if the storage is the same as before. A client that acts for several
+    /// users must keep their cookies apart: use ``CookieStore/off`` here, and a jar for each user in
+    /// ``RequestOptions/cookies``.
     public var cookies = CookieStore.memory { didSet { cookiesIdentity = Self.newIdentity() } }
 
-    /// Where responses are kept for later requests; ``ResponseCache/automatic`` by default, 8 MiB of memory of the
-    /// client's own.
+    /// The response cache; ``ResponseCache/automatic`` by default, with 8 MiB of the client's own memory.
     ///
-    /// What is done with it each request says: ``RequestOptions/cache``. Clients with the same cache share what is in
-    /// it, as far as they trust the same servers and reach them in the same way.
+    /// ``RequestOptions/cache`` determines how a request uses it. Clients with the same cache share its contents if
+    /// they trust the same servers and reach them in the same way.
     public var cache = ResponseCache.automatic
 
-    /// What is hidden in the logs, exported commands, errors and activity of this client; ``Redaction/standard`` by
-    /// default.
+    /// The redaction of the client's logs, exported commands, errors and activity; ``Redaction/standard`` by default.
     public var redaction = Redaction.standard
 
     /// The encoder of JSON bodies (``HTTPBody/json(_:)-(EncodableSendable)``).
@@ -155,14 +155,14 @@ extension HTTPClient {
     /// }
     /// ```
     ///
-    /// By default keys are sorted (`.sortedKeys`), so that equal values have equal bytes. Each client has its own, with
-    /// the strategies of ``default`` at first. Change it here, or in
-    /// ``HTTPClient/update(_:)``: not the one that ``HTTPClient/configuration`` returns, which requests are using.
+    /// By default keys are sorted (`.sortedKeys`), so that equal values have equal bytes. Each client has its own encoder,
+    /// initially with the strategies of ``default``. Change it here or in ``HTTPClient/update(_:)``. Do not change the one
+    /// that ``HTTPClient/configuration`` returns: running requests use it.
     public var encoder = JSONEncoder.standard
 
-    /// The decoder of JSON responses, server-sent events and JSON Lines, and of endpoints that have none of their own.
+    /// The decoder of JSON responses, server-sent events and JSON Lines.
     ///
-    /// As ``encoder``, each client has its own.
+    /// It also decodes the responses of endpoints without a decoder. Like the ``encoder``, each client has its own.
     public var decoder = JSONDecoder()
 
     /// The same, with coders of its own: they are objects.
@@ -172,13 +172,13 @@ extension HTTPClient {
       return copy
     }
 
-    /// The clock for time limits and pauses.
+    /// The clock for time limits and delays.
     public var clock: any Clock<Duration> = ContinuousClock()
 
-    /// The current date, for expirations.
+    /// Returns the current date, for expiration.
     public var now: @Sendable () -> Date = { Date() }
 
-    /// A random number from 0 up to 1, for the jitter of pauses.
+    /// Returns a random number from 0 up to 1, for the jitter of delays.
     public var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
 
     var transportSettings = TransportSettings() { didSet { transportIdentity = Self.newIdentity() } }
@@ -201,8 +201,8 @@ extension HTTPClient {
 
     /// The default time limits of requests.
     ///
-    /// A ``TimeoutPolicy/total`` that is changed here limits streams and downloads too; the one of 120 s that is there
-    /// by default does not.
+    /// A ``TimeoutPolicy/total`` that is set here also limits streams and downloads; the built-in default of 120 s does
+    /// not.
     public var timeout: TimeoutPolicy {
       get { options.timeout }
       set { options.timeout = newValue }
@@ -220,7 +220,7 @@ extension HTTPClient {
       set { options.accepts = newValue }
     }
 
-    /// The bytes kept of the body of a response that is not accepted; 64 KiB by default, 0 for none.
+    /// The maximum body bytes kept of an unaccepted response; 64 KiB by default, 0 for none.
     public var maximumErrorBodyBytes: Int {
       get { options.maximumErrorBodyBytes ?? 64 << 10 }
       set { options.maximumErrorBodyBytes = newValue }

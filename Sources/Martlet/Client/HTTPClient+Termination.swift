@@ -12,13 +12,13 @@ import Dispatch
 extension HTTPClient {
   /// Drains the client on `SIGTERM`, before the process ends.
   ///
-  /// What runs, managed requests too, comes to its end, as with ``drain(timeout:)``; then the process ends as if it had
-  /// never been asked to wait. A second `SIGTERM` ends it at once. Several clients are drained at the same time. It
-  /// takes the signal over from whoever handled it: a program with a handler of its own calls ``drain(timeout:)``
-  /// there instead. Programs that this one starts ignore `SIGTERM` unless they say otherwise.
+  /// Running requests, including managed ones, finish as with ``drain(timeout:)``; then the process ends as it would
+  /// have without this function. A second `SIGTERM` ends it at once. Several clients are drained at the same time. This
+  /// function replaces an existing handler of the signal: a program with its own handler calls ``drain(timeout:)``
+  /// there instead. Child processes ignore `SIGTERM` unless they set it otherwise.
   ///
-  /// - Parameter timeout: How long to wait at most; what runs then is cancelled. 10 s by default. Whoever sends the
-  ///   signal may have less patience: a service manager kills after some time.
+  /// - Parameter timeout: The maximum time to wait, after which running requests are cancelled; 10 s by default. The
+  ///   sender of the signal may wait less: a service manager kills the process after some time.
   public nonisolated func drainOnTermination(timeout: Duration = .seconds(10)) {
     TerminationDrain.add(core, timeout)
   }

@@ -2,12 +2,12 @@ extension HTTPClient {
   /// Sends a `GET` request and returns the whole response.
   ///
   /// - Parameters:
-  ///   - target: Where it goes.
+  ///   - target: The target.
   ///   - query: Query items to add.
   ///   - headers: Header fields.
-  ///   - options: What is different for this one.
+  ///   - options: Per-request options.
   /// - Returns: An accepted response.
-  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  /// - Throws: ``HTTPError``, `CancellationError`, or an error thrown by middleware.
   @discardableResult
   public nonisolated func get(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
@@ -19,13 +19,14 @@ extension HTTPClient {
   /// Sends a `GET` request and decodes the JSON of the response.
   ///
   /// - Parameters:
-  ///   - target: Where it goes.
+  ///   - target: The target.
   ///   - query: Query items to add.
   ///   - headers: Header fields.
-  ///   - options: What is different for this one.
+  ///   - options: Per-request options.
   ///   - type: The type to decode.
   /// - Returns: The value.
-  /// - Throws: As without a type, and ``HTTPError/Kind/decoding``.
+  /// - Throws: ``HTTPError``, also of kind ``HTTPError/Kind/decoding``, `CancellationError`, or an error thrown by
+  ///   middleware.
   public nonisolated func get<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), as type: T.Type
@@ -33,7 +34,7 @@ extension HTTPClient {
     try await core.json(.get(target, query: query, headers: headers), options, type)
   }
 
-  /// Sends a `HEAD` request and returns the whole response; otherwise as ``get(_:query:headers:options:)``.
+  /// Sends a `HEAD` request and returns the whole response; see ``get(_:query:headers:options:)``.
   @discardableResult
   public nonisolated func head(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
@@ -42,7 +43,7 @@ extension HTTPClient {
     try await send(.head(target, query: query, headers: headers), options: options)
   }
 
-  /// Sends a `DELETE` request and returns the whole response; otherwise as ``get(_:query:headers:options:)``.
+  /// Sends a `DELETE` request and returns the whole response; see ``get(_:query:headers:options:)``.
   @discardableResult
   public nonisolated func delete(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
@@ -51,7 +52,7 @@ extension HTTPClient {
     try await send(.delete(target, query: query, headers: headers), options: options)
   }
 
-  /// Sends a `DELETE` request and decodes the JSON of the response; otherwise as `get` does.
+  /// Sends a `DELETE` request and decodes the JSON of the response, like `get`.
   public nonisolated func delete<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), as type: T.Type
@@ -59,7 +60,7 @@ extension HTTPClient {
     try await core.json(.delete(target, query: query, headers: headers), options, type)
   }
 
-  /// Sends a `POST` request and returns the whole response; otherwise as ``get(_:query:headers:options:)``.
+  /// Sends a `POST` request and returns the whole response; see ``get(_:query:headers:options:)``.
   @discardableResult
   public nonisolated func post(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -68,7 +69,7 @@ extension HTTPClient {
     try await send(.post(target, query: query, headers: headers, body: body), options: options)
   }
 
-  /// Sends a `POST` request and decodes the JSON of the response; otherwise as `get` does.
+  /// Sends a `POST` request and decodes the JSON of the response, like `get`.
   public nonisolated func post<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
@@ -76,7 +77,7 @@ extension HTTPClient {
     try await core.json(.post(target, query: query, headers: headers, body: body), options, type)
   }
 
-  /// Sends a `PUT` request and returns the whole response; otherwise as ``get(_:query:headers:options:)``.
+  /// Sends a `PUT` request and returns the whole response; see ``get(_:query:headers:options:)``.
   @discardableResult
   public nonisolated func put(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -85,7 +86,7 @@ extension HTTPClient {
     try await send(.put(target, query: query, headers: headers, body: body), options: options)
   }
 
-  /// Sends a `PUT` request and decodes the JSON of the response; otherwise as `get` does.
+  /// Sends a `PUT` request and decodes the JSON of the response, like `get`.
   public nonisolated func put<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
@@ -93,7 +94,7 @@ extension HTTPClient {
     try await core.json(.put(target, query: query, headers: headers, body: body), options, type)
   }
 
-  /// Sends a `PATCH` request and returns the whole response; otherwise as ``get(_:query:headers:options:)``.
+  /// Sends a `PATCH` request and returns the whole response; see ``get(_:query:headers:options:)``.
   @discardableResult
   public nonisolated func patch(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -102,7 +103,7 @@ extension HTTPClient {
     try await send(.patch(target, query: query, headers: headers, body: body), options: options)
   }
 
-  /// Sends a `PATCH` request and decodes the JSON of the response; otherwise as `get` does.
+  /// Sends a `PATCH` request and decodes the JSON of the response, like `get`.
   public nonisolated func patch<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
@@ -115,17 +116,18 @@ extension HTTPClient {
 extension HTTPClient {
   /// Sends a `GET` request and decodes the JSON of the response on the caller's actor.
   ///
-  /// For types that cannot leave it: those that are not `Sendable`, and those whose `Decodable` conformance belongs to an
-  /// actor, as in a module where that is the default. Others are decoded elsewhere.
+  /// For types that cannot leave the actor: types that are not `Sendable`, and types whose `Decodable` conformance is
+  /// isolated to an actor, as in a module with a default isolation. Other types are decoded off the actor.
   ///
   /// - Parameters:
-  ///   - target: Where it goes.
+  ///   - target: The target.
   ///   - query: Query items to add.
   ///   - headers: Header fields.
-  ///   - options: What is different for this one.
+  ///   - options: Per-request options.
   ///   - type: The type to decode.
   /// - Returns: The value.
-  /// - Throws: As without a type, and ``HTTPError/Kind/decoding``.
+  /// - Throws: ``HTTPError``, also of kind ``HTTPError/Kind/decoding``, `CancellationError`, or an error thrown by
+  ///   middleware.
   public nonisolated func get<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), as type: T.Type
@@ -133,7 +135,7 @@ extension HTTPClient {
     try await core.own(.get(target, query: query, headers: headers), options, type)
   }
 
-  /// Sends a `DELETE` request and decodes the JSON of the response on the caller's actor, as `get` does.
+  /// Sends a `DELETE` request and decodes the JSON of the response on the caller's actor, like `get`.
   public nonisolated func delete<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     options: RequestOptions = RequestOptions(), as type: T.Type
@@ -141,7 +143,7 @@ extension HTTPClient {
     try await core.own(.delete(target, query: query, headers: headers), options, type)
   }
 
-  /// Sends a `POST` request and decodes the JSON of the response on the caller's actor, as `get` does.
+  /// Sends a `POST` request and decodes the JSON of the response on the caller's actor, like `get`.
   public nonisolated func post<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
@@ -149,7 +151,7 @@ extension HTTPClient {
     try await core.own(.post(target, query: query, headers: headers, body: body), options, type)
   }
 
-  /// Sends a `PUT` request and decodes the JSON of the response on the caller's actor, as `get` does.
+  /// Sends a `PUT` request and decodes the JSON of the response on the caller's actor, like `get`.
   public nonisolated func put<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type
@@ -157,7 +159,7 @@ extension HTTPClient {
     try await core.own(.put(target, query: query, headers: headers, body: body), options, type)
   }
 
-  /// Sends a `PATCH` request and decodes the JSON of the response on the caller's actor, as `get` does.
+  /// Sends a `PATCH` request and decodes the JSON of the response on the caller's actor, like `get`.
   public nonisolated func patch<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
     options: RequestOptions = RequestOptions(), as type: T.Type

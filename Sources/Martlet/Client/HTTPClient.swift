@@ -1,8 +1,8 @@
 /// An HTTP client.
 ///
-/// A client is made once and kept: it owns a pool of connections, a configuration, and the registry of what is running.
-/// Sending does not pass through the actor, so many requests start at the same time. A client needs no shutdown;
-/// ``drain(timeout:)`` is there for programs that end.
+/// Create a client once and keep it: it owns a connection pool, a configuration, and the registry of running requests.
+/// Sending does not go through the actor, so many requests can start at the same time. A client needs no shutdown;
+/// ``drain(timeout:)`` is for programs that are about to exit.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.baseURL = "https://api.example.com/v1" }
@@ -11,7 +11,7 @@
 public actor HTTPClient {
   /// A client for programs that need only one: `try await HTTPClient.shared.get("https://…")`.
   ///
-  /// It takes its configuration from `Configuration.default` when it is first used.
+  /// Its configuration is `Configuration.default` at the time of its first use.
   public static let shared = HTTPClient()
 
   package nonisolated let core: ClientCore
@@ -48,9 +48,9 @@ public actor HTTPClient {
 
   /// A client with its own configuration that shares connections, cookies, cache and retry budget.
   ///
-  /// Its requests are its own too: `cancelAll()` of one client leaves those of the other alone. With another
-  /// ``Configuration/tls``, or another way to servers, it opens connections of its own and is not served what came over
-  /// the others: see <doc:Connections>.
+  /// It also has its own requests: `cancelAll()` of one client does not affect the other. If its ``Configuration/tls``
+  /// or its route to servers differs, it opens its own connections and uses no data received over the others: see
+  /// <doc:Connections>.
   ///
   /// - Parameter change: Changes a copy of this client's configuration.
   /// - Returns: The new client.
@@ -65,13 +65,13 @@ public actor HTTPClient {
 
   /// Sends a request and returns the whole response.
   ///
-  /// The caller's task owns it: cancelling the task cancels the transfer at once.
+  /// The request belongs to the calling task: cancelling the task cancels the transfer at once.
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - options: What is different for this one.
-  /// - Returns: A response that is accepted (``RequestOptions/accepts``).
-  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  ///   - options: Per-request options.
+  /// - Returns: An accepted response (``RequestOptions/accepts``).
+  /// - Throws: ``HTTPError``, `CancellationError`, or an error thrown by middleware.
   @discardableResult
   public nonisolated func send(
     _ request: HTTPRequest, options: RequestOptions = RequestOptions()
@@ -82,13 +82,13 @@ public actor HTTPClient {
 
   /// Starts a managed request, which is not tied to the calling task.
   ///
-  /// It lives until it succeeds, fails or is cancelled; neither dropping the handle nor dropping the client ends it.
-  /// Whatever is wrong with the request is the handle's error.
+  /// It runs until it succeeds, fails or is cancelled; releasing the handle or the client does not end it. If the
+  /// request is invalid, the handle throws the error.
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - options: What is different for this one.
-  /// - Returns: A handle to wait for it, watch it or cancel it.
+  ///   - options: Per-request options.
+  /// - Returns: A handle to await, observe or cancel the request.
   @discardableResult
   public nonisolated func start(
     _ request: HTTPRequest, options: RequestOptions = RequestOptions()
@@ -98,16 +98,15 @@ public actor HTTPClient {
 
   /// Sends a request and passes the streamed response to a closure.
   ///
-  /// The request ends with the closure: what was not read is not transferred. A status that is not accepted throws
-  /// before the closure is entered. There is no total limit unless the request or
-  /// the client has set one.
+  /// The request ends with the closure; the unread rest of the body is not transferred. A status that is not accepted
+  /// throws before the closure is called. There is no total limit unless the request or the client has set one.
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - options: What is different for this one.
+  ///   - options: Per-request options.
   ///   - body: Reads the response.
-  /// - Returns: What the closure returns.
-  /// - Throws: ``HTTPError``, `CancellationError`, or what the closure throws.
+  /// - Returns: The result of the closure.
+  /// - Throws: ``HTTPError``, `CancellationError`, or an error thrown by the closure.
   public nonisolated func stream<R: Sendable>(
     _ request: HTTPRequest, options: RequestOptions = RequestOptions(),
     _ body: @Sendable (StreamedResponse) async throws -> R
@@ -116,25 +115,26 @@ public actor HTTPClient {
     return try await core.stream(request, options: core.unbounded(options), body)
   }
 
-  /// Sends a request and returns the response while its body still arrives.
+  /// Sends a request and returns the response while its body is still arriving.
   ///
   /// ```swift
   /// let response = try await client.stream("/export")
   /// for try await piece in response.body { try file.write(contentsOf: piece) }
   /// ```
   ///
-  /// The request lives as long as its body: until that was read to its end, failed, or is dropped with the last copy of
-  /// the response, of its body and of their iterators, which cancels the request and closes its connection. Until then it
-  /// holds one. It may be read on any actor, kept, or handed on, as in the body of another response
-  /// (`HTTPBody.stream(_:length:contentType:)`); cancelling the task that reads it cancels it.
+  /// The request ends when its body has been read to the end or has failed. It is cancelled, and its connection closed,
+  /// when the last copy of the response, its body and their iterators is released; until then it occupies a connection.
+  /// The body can be read on any actor, stored, or passed on, for example as the body of another request
+  /// (`HTTPBody.stream(_:length:contentType:)`). Cancelling the task that reads the body cancels the request.
   ///
   /// A status that is not accepted throws. There is no total limit unless the request or the client has set one.
   ///
   /// - Parameters:
   ///   - request: The request; a literal is a `GET`.
-  ///   - options: What is different for this one.
+  ///   - options: Per-request options.
   /// - Returns: The response.
-  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws; so does reading the body.
+  /// - Throws: ``HTTPError``, `CancellationError`, or an error thrown by middleware. Reading the body throws the same
+  ///   errors.
   public nonisolated func stream(
     _ request: HTTPRequest, options: RequestOptions = RequestOptions()
   ) async throws -> StreamedResponse {
@@ -146,14 +146,14 @@ public actor HTTPClient {
 
   /// Cancels all requests: awaited, managed and scoped.
   ///
-  /// - Returns: How many requests it ended.
+  /// - Returns: The number of cancelled requests.
   @discardableResult
   public nonisolated func cancelAll() -> Int { core.cancel() }
 
   /// Cancels the requests for which a closure returns `true`.
   ///
-  /// - Parameter matches: Gets each running request.
-  /// - Returns: How many requests it ended.
+  /// - Parameter matches: Receives each running request.
+  /// - Returns: The number of cancelled requests.
   @discardableResult
   public nonisolated func cancelAll(where matches: (ActivityMonitor.RequestInfo) -> Bool) -> Int {
     core.cancel { matches(ActivityMonitor.RequestInfo($0)) }
@@ -161,8 +161,8 @@ public actor HTTPClient {
 
   /// Cancels the requests of one endpoint type.
   ///
-  /// - Parameter type: The type; requests of other types, also of related ones, go on.
-  /// - Returns: How many requests it ended.
+  /// - Parameter type: The endpoint type; requests of other types, even related ones, continue.
+  /// - Returns: The number of cancelled requests.
   @discardableResult
   public nonisolated func cancelAll<E: Endpoint>(of type: E.Type) -> Int {
     core.cancel { $0.endpoint == type }
@@ -170,8 +170,8 @@ public actor HTTPClient {
 
   /// Waits for running requests and refuses new ones, before the program exits.
   ///
-  /// - Parameter timeout: How long to wait; what runs then is cancelled. `nil` waits without a limit of its own (every
-  ///   request still has its own).
+  /// - Parameter timeout: The maximum time to wait, after which running requests are cancelled. `nil` sets no such
+  ///   limit; each request still has its own.
   public func drain(timeout: Duration? = nil) async {
     await core.drain(timeout)
   }

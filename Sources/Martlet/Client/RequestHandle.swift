@@ -1,8 +1,8 @@
 import MartletBase
 
-/// A started request: wait for it, observe it, cancel it or repeat it.
+/// A handle to await, observe, cancel or repeat a started request.
 ///
-/// Dropping the handle does nothing to the request.
+/// Releasing the handle does not affect the request.
 public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   private enum Origin: Sendable {
     case call(Call)
@@ -35,7 +35,7 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
 
   var call: Call? { if case .call(let call) = origin { call } else { nil } }
 
-  /// The number of the call.
+  /// The identifier of the call.
   public var id: RequestID {
     switch origin {
     case .call(let call): call.id
@@ -43,14 +43,14 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
     }
   }
 
-  /// The call that this one repeats, or `nil`.
+  /// The identifier of the call that this one repeats, or `nil`.
   public var retryOf: RequestID? { call?.retryOf }
 
   /// The output of the request.
   ///
-  /// Any number of tasks may wait. A waiting task that is cancelled gets `CancellationError`; the request goes on.
+  /// Any number of tasks may wait. A waiting task that is cancelled gets `CancellationError`; the request continues.
   ///
-  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware threw.
+  /// - Throws: ``HTTPError``, `CancellationError`, or an error thrown by middleware.
   public var value: Output {
     get async throws { try await result.value() }
   }
@@ -80,10 +80,10 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   /// The response, or `nil` before it has arrived.
   public var response: HTTPResponse? { call?.response }
 
-  /// Everything that happened and happens to it: from ``RequestEvent/started`` to ``RequestEvent/ended(_:)``.
+  /// All events of the request, from ``RequestEvent/started`` to ``RequestEvent/ended(_:)``.
   ///
-  /// A stream made late begins with what has happened before. A reader that falls more than 512 events behind loses the
-  /// oldest ones.
+  /// A stream created later begins with the past events. A reader that falls more than 512 events behind loses the
+  /// oldest events.
   public var events: AsyncStream<RequestEvent> {
     if let call { return call.eventStream() }
     let state = state
@@ -95,8 +95,8 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
 
   /// The progress of the request: the current value, then the newest one after each change.
   ///
-  /// At most 20 a second; the last one comes before the stream ends, and if the request has succeeded its
-  /// ``TransferProgress/fraction`` is 1. Made after the end it gives that one.
+  /// At most 20 values arrive per second. The last value arrives before the stream ends; if the request has succeeded,
+  /// its ``TransferProgress/fraction`` is 1. A stream created after the end of the request yields only that value.
   public var progress: AsyncStream<TransferProgress> {
     call?.progressStream() ?? AsyncStream { $0.finish() }
   }
@@ -104,13 +104,13 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   /// Cancels the request and closes its connection.
   ///
   /// Tasks that wait for ``value`` get `CancellationError`. No callback runs, even if the request has ended and its
-  /// callback is still due; with ``RequestOptions/reportsCancellation`` `onError` does. A second call does nothing.
+  /// callback is still due; with ``RequestOptions/reportsCancellation``, `onError` does. Repeated calls have no effect.
   public func cancel() {
     result.silence()
     call?.cancel()
   }
 
-  /// Sends the request again, ended or not, with the same options, callbacks and scope.
+  /// Sends the request again, even while it is running, with the same options, callbacks and scope.
   ///
   /// - Returns: The handle of the new request; its ``retryOf`` is this one's ``id``.
   @discardableResult

@@ -33,9 +33,9 @@ extension RequestOptions {
   /// Options that set all four limits.
   public static func timeout(_ policy: TimeoutPolicy) -> RequestOptions { RequestOptions().timeout(policy) }
 
-  /// Sets the limit of the whole call; `nil` means none.
+  /// Sets the limit of the whole call; `nil` means no limit.
   public func timeout(_ total: Duration?) -> RequestOptions { with { $0.timeout.total = total } }
-  /// Options that set the limit of the whole call; `nil` means none.
+  /// Options that set the limit of the whole call; `nil` means no limit.
   public static func timeout(_ total: Duration?) -> RequestOptions { RequestOptions().timeout(total) }
 
   /// Sets ``TimeoutPolicy/connect``; `nil` means no limit.
@@ -48,9 +48,9 @@ extension RequestOptions {
   /// Options that set ``TimeoutPolicy/idle``; `nil` means no limit.
   public static func timeout(idle: Duration?) -> RequestOptions { RequestOptions().timeout(idle: idle) }
 
-  /// Sets ``TimeoutPolicy/firstByte``; `nil` leaves that wait to the idle limit.
+  /// Sets ``TimeoutPolicy/firstByte``; with `nil`, the idle limit covers that wait.
   public func timeout(firstByte: Duration?) -> RequestOptions { with { $0.timeout.firstByte = firstByte } }
-  /// Options that set ``TimeoutPolicy/firstByte``; `nil` leaves that wait to the idle limit.
+  /// Options that set ``TimeoutPolicy/firstByte``; with `nil`, the idle limit covers that wait.
   public static func timeout(firstByte: Duration?) -> RequestOptions {
     RequestOptions().timeout(firstByte: firstByte)
   }

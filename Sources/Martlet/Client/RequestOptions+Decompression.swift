@@ -3,22 +3,21 @@ extension RequestOptions {
   public enum Decompression: Hashable, Sendable {
     /// Requests content codings and decodes them; the default.
     ///
-    /// `Accept-Encoding` names what can be decoded, unless the request has such a field of its own. `Content-Encoding`
-    /// and `Content-Length` of a decoded response are removed: they describe other bytes. A coding that is not known
-    /// leaves the body and the fields as they came, and so do the statuses 204, 206 and 304 and the method `HEAD`.
+    /// `Accept-Encoding` lists the supported codings, unless the request has its own field. `Content-Encoding` and
+    /// `Content-Length` of a decoded response are removed, because they describe the encoded body. An unknown coding
+    /// leaves the body and the fields unchanged, as do the statuses 204, 206 and 304 and the method `HEAD`.
     ///
-    /// On Linux with libcurl `gzip`, `deflate`, `br` and `zstd` are known, the last two where the system has their
-    /// libraries. A coded body that is cut or corrupt, that has more than five codings, or that becomes more than 200
-    /// times as large once more than 1 MiB of it was decoded, is an error of kind
-    /// ``HTTPError/Kind/protocolViolation``. gzip can reach 1032:1 with bodies that only repeat themselves: use
-    /// ``off`` for one that is to be trusted.
+    /// On Linux with libcurl, `gzip`, `deflate`, `br` and `zstd` are supported, the last two if the system has their
+    /// libraries. An encoded body fails with ``HTTPError/Kind/protocolViolation`` if it is truncated or corrupt, has
+    /// more than five codings, or, once more than 1 MiB has been decoded, is more than 200 times its encoded size. gzip
+    /// can reach 1032:1 with highly repetitive bodies: use ``off`` for such a body if you trust it.
     case automatic
 
     /// Delivers the body as received, with `Content-Encoding` and `Content-Length`.
     ///
-    /// No `Accept-Encoding` is added to the request; a server may then choose any coding, or one that a field of the
-    /// caller's names. The system's `URLSession` loader always decodes: it throws ``HTTPError/Kind/unsupported`` before
-    /// anything is sent.
+    /// No `Accept-Encoding` is added to the request; the server may then choose any coding, or one that the caller's
+    /// own field lists. The system's `URLSession` loader always decodes: it throws ``HTTPError/Kind/unsupported``
+    /// before anything is sent.
     case off
   }
 }

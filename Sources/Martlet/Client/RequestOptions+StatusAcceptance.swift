@@ -1,5 +1,5 @@
 extension RequestOptions {
-  /// Which responses are accepted; others throw ``HTTPError/Kind/status``.
+  /// The rule for accepted responses; others throw ``HTTPError/Kind/status``.
   public struct StatusAcceptance: Sendable {
     enum Rule: Sendable {
       case range(Range<Int>)
@@ -8,15 +8,15 @@ extension RequestOptions {
 
     let rule: Rule
 
-    /// Every status below 400: an error is what the client or the server got wrong (RFC 9110 §15.5, §15.6).
+    /// Every status below 400: all except client and server errors (RFC 9110 §15.5, §15.6).
     public static let success = StatusAcceptance(rule: .range(100..<400))
 
     /// Every status.
     public static let any = StatusAcceptance(rule: .range(0..<Int.max))
 
-    /// The statuses of a range.
+    /// The statuses in a range.
     ///
-    /// - Parameter range: Such as `200..<300`.
+    /// - Parameter range: The range, such as `200..<300`.
     /// - Returns: The rule.
     public static func statuses(_ range: Range<Int>) -> StatusAcceptance {
       StatusAcceptance(rule: .range(range))
@@ -24,8 +24,8 @@ extension RequestOptions {
 
     /// Responses for which a closure returns `true`.
     ///
-    /// - Parameter isAccepted: It is called after the body was read, off the caller's actor; what it throws ends the
-    ///   call.
+    /// - Parameter isAccepted: Called after the body has been read, off the caller's actor. An error that it throws
+    ///   ends the call.
     /// - Returns: The rule.
     public static func when(_ isAccepted: @escaping @Sendable (HTTPResponse) throws -> Bool)
       -> StatusAcceptance

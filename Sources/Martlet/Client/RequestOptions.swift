@@ -1,7 +1,8 @@
 /// Per-request options, which can also be set at every level above.
 ///
 /// The levels are: the built-in defaults, `HTTPClient.Configuration.default`, the client, the scope, the endpoint, the
-/// request. Every field is merged by itself: what is `nil` is inherited, the last level that says something wins.
+/// request. Each field is merged separately: `nil` inherits the value of the level above, and the last level that sets
+/// a value wins.
 ///
 /// ```swift
 /// try await client.get("/slow", options: .timeout(.seconds(300)).retry(.off))
@@ -10,12 +11,11 @@ public struct RequestOptions: Sendable {
   /// The retry policy; ``RetryPolicy/standard`` by default.
   public var retry: RetryPolicy?
 
-  /// Whether sending the request twice has the effect of sending it once; by default what ``HTTPRequest/isIdempotent``
-  /// says.
+  /// Whether repeating the request is harmless; ``HTTPRequest/isIdempotent`` by default.
   ///
-  /// With `true` a ``retry`` policy repeats a `POST` as it does a `GET`, also after a response with 429 or 503 and on a
-  /// connection that turned out dead. With `false` it repeats no request that may have reached a server, not even a
-  /// `GET`. It holds for every redirect of the call.
+  /// With `true`, a ``retry`` policy repeats a `POST` like a `GET`, also after a response with 429 or 503 and on a
+  /// connection that turns out dead. With `false`, it repeats no request that may have reached a server, not even a
+  /// `GET`. It applies to every redirect of the call.
   public var isIdempotent: Bool?
 
   /// The redirect policy; ``RedirectPolicy/follow`` by default.
@@ -23,8 +23,8 @@ public struct RequestOptions: Sendable {
 
   /// The cookie policy; ``CookiePolicy/automatic`` by default.
   ///
-  /// A `Cookie` header field that a program sets itself is sent as it is, with nothing from a jar added to it; what the
-  /// response sets is kept all the same. The field goes to the origin that it was set for only.
+  /// A `Cookie` header field that the program sets is sent unchanged, without cookies from the jar; cookies that the
+  /// response sets are still stored. The field is sent only to the origin that it was set for.
   public var cookies: CookiePolicy?
 
   /// Which responses are accepted; ``RequestOptions/StatusAcceptance/success`` by default.
@@ -33,35 +33,35 @@ public struct RequestOptions: Sendable {
   /// The maximum size of a response body in memory, in bytes after decoding; 100 MiB by default.
   public var maximumBodyBytes: Int?
 
-  /// The bytes kept of the body of a response that is not accepted; 64 KiB by default.
+  /// The maximum body bytes kept of an unaccepted response; 64 KiB by default.
   ///
-  /// With 0 the connection is ended as soon as the head is there.
+  /// With 0, the connection is closed as soon as the head has arrived.
   public var maximumErrorBodyBytes: Int?
 
   /// The cache policy; ``CachePolicy/standard`` by default.
   ///
-  /// Where the response came from is in ``HTTPResponse/source``, why in ``HTTPResponse/cacheExplanation``.
+  /// ``HTTPResponse/source`` tells where the response came from, and ``HTTPResponse/cacheExplanation`` why.
   public var cache: CachePolicy?
 
-  /// The freshness lifetime, in place of the server's; `nil` by default.
+  /// The freshness lifetime, instead of the server's; `nil` by default.
   ///
-  /// A response that its server forbids to store is stored all the same then. Counted from when it came.
+  /// It starts when the response arrives. A response is stored even if its server forbids it.
   public var cacheFor: Duration?
 
   /// How long responses may be stored; ``ResponseCache/Storage/permanent`` by default.
   public var cacheStorage: ResponseCache.Storage?
 
-  /// The cache partition key, which keeps stored responses apart; `nil` by default.
+  /// The cache partition key, which separates stored responses; `nil` by default.
   ///
-  /// Credentials keep responses apart by themselves, and in memory. With a name the program vouches for who asks, and
-  /// they may be kept on disk.
+  /// Responses to requests with different credentials are separate without a key, and are stored only in memory. With a
+  /// key, the program vouches for the user's identity, and the responses may be stored on disk.
   public var cachePartition: String?
 
-  /// Whether a `GET` waits for the same `GET` that is under way, to share its response if that may be stored; `true` by
-  /// default.
+  /// Whether equal concurrent `GET` requests share one response; `true` by default.
   ///
-  /// It waits 10 seconds at most. What could not be shared once is not waited for again. A request with credentials,
-  /// conditions or a range of its own shares nothing.
+  /// A `GET` waits at most 10 seconds for an equal `GET` in progress, whose response is shared if it may be stored.
+  /// After a response that could not be shared, later requests do not wait. A request with credentials, conditions or
+  /// its own range shares nothing.
   public var coalesces: Bool?
 
   /// Whether bodies are decoded; ``RequestOptions/Decompression/automatic`` by default.
@@ -69,23 +69,22 @@ public struct RequestOptions: Sendable {
 
   /// The version of HTTP; ``HTTPVersion/automatic`` by default.
   ///
-  /// On the engine of Linux; the system's loader throws ``HTTPError/Kind/unsupported`` for all but the default.
+  /// Requires the Linux engine; the system's loader throws ``HTTPError/Kind/unsupported`` for all but the default.
   public var httpVersion: HTTPVersion?
 
-  /// Whether the server is asked for leave before the body is sent (`Expect: 100-continue`, RFC 9110 §10.1.1); by
-  /// default for bodies that are known to have more than 1 MiB.
+  /// Whether to send `Expect: 100-continue` and wait before sending the body (RFC 9110 §10.1.1).
   ///
-  /// A server that does not want the body says so with its final response then, before it is sent. Over HTTP/1.1, on
-  /// the engine of Linux: the system's loader never asks. Without an answer the body is sent after a second. By
-  /// default a server that has let that pass is not asked again by the client, and a request with an idle limit of
-  /// less than 2 seconds does not ask. After 417 the request is sent once more without asking. A header field `Expect`
-  /// of the request's own counts more than this.
+  /// By default, for bodies known to be larger than 1 MiB. A server that rejects the body sends its final response
+  /// before the body is sent. Requires HTTP/1.1 and the Linux engine; the system's loader never sends the expectation.
+  /// Without an answer, the body is sent after a second. By default, the client does not send the expectation again to
+  /// a server that let that second pass, nor with a request whose idle limit is less than 2 seconds. After a 417
+  /// response, the request is sent once more without the expectation. The request's own `Expect` header field takes
+  /// precedence over this option.
   public var expectsContinue: Bool?
 
-  /// The credential, in place of ``HTTPClient/Configuration/authenticators``; `nil` by default.
+  /// The credential, instead of ``HTTPClient/Configuration/authenticators``; `nil` by default.
   ///
-  /// It is for the origin that the request is made to and goes nowhere else. In the options of a client it is for the
-  /// base URL's origin.
+  /// It is sent only to the origin of the request. In the options of a client, it is for the origin of the base URL.
   public var credential: Credential?
 
   /// A tag for cancelling and counting requests; never sent.
@@ -94,11 +93,12 @@ public struct RequestOptions: Sendable {
   /// Whether callbacks receive ``HTTPError/Kind/cancelled`` on cancellation; `false` by default.
   public var reportsCancellation: Bool?
 
-  /// Called as bytes move, on a thread of the library's, of which closures of all requests share eight.
+  /// Called as bytes are transferred, on one of eight threads that the closures of all requests share.
   ///
-  /// At most 20 times a second by the client's clock, one call after the other; what is left out is in the next one. A
-  /// closure that takes its time gets fewer of them. The last one comes before the request's end is told, with a
-  /// ``TransferProgress/fraction`` of 1 if it has succeeded; the end waits for it to return. Not called after the end.
+  /// It is called at most 20 times a second by the client's clock, one call at a time; a skipped update is part of the
+  /// next one, so a slow closure gets fewer calls. The last call comes before the end of the request is reported, with
+  /// a ``TransferProgress/fraction`` of 1 if the request succeeded, and the end waits for that call to return. It is
+  /// never called after the end.
   public var onProgress: (@Sendable (TransferProgress) -> Void)?
 
   /// The time limits; each one inherited by default.
@@ -111,7 +111,7 @@ public struct RequestOptions: Sendable {
 
   /// Creates options.
   ///
-  /// - Parameter configure: Sets what is not to be inherited.
+  /// - Parameter configure: Sets the options that are not inherited.
   public init(_ configure: (inout RequestOptions) -> Void) {
     self.init()
     configure(&self)
@@ -219,11 +219,11 @@ final class ResolvedOptions: Sendable {
     if let (name, value) = timeouts.illegalLimit {
       problem = InvalidInput("the \(name) limit is \(value); it must be at least 1 ms, or nil for none")
     } else if maximumBodyBytes < 0 {
-      problem = InvalidInput("maximumBodyBytes is \(maximumBodyBytes)")
+      problem = InvalidInput("maximumBodyBytes is \(maximumBodyBytes); it must not be negative")
     } else if maximumErrorBodyBytes < 0 {
-      problem = InvalidInput("maximumErrorBodyBytes is \(maximumErrorBodyBytes)")
+      problem = InvalidInput("maximumErrorBodyBytes is \(maximumErrorBodyBytes); it must not be negative")
     } else if let lifetime = cacheFor, lifetime < .zero {
-      problem = InvalidInput("cacheFor is \(lifetime)")
+      problem = InvalidInput("cacheFor is \(lifetime); it must not be negative")
     } else {
       problem = (httpVersion.problem ?? cache.problem ?? retry.problem ?? redirects.problem ?? cookies.problem).map {
         InvalidInput($0)

@@ -1,9 +1,9 @@
 import MartletBase
 
-/// Requests that live as long as their owner: a screen, a session, a function.
+/// A group of requests that ends with its owner, such as a screen or a session.
 ///
-/// Keep it as a property of what the requests belong to. When the scope goes away, or ``cancelAll()`` is called, they
-/// are cancelled and their callbacks stay silent.
+/// Keep it as a property of the owner. When the scope is released, or ``cancelAll()`` is called, its requests are
+/// cancelled and their callbacks do not run.
 ///
 /// ```swift
 /// requests.start(.get("/search", query: ["q": text]), replacing: "search", for: self) { model, response in
@@ -24,8 +24,8 @@ public final class RequestScope: Sendable {
   /// Creates a scope.
   ///
   /// - Parameters:
-  ///   - client: The client that sends.
-  ///   - options: Options of every request of the scope, between those of the client and those of the endpoint.
+  ///   - client: The client.
+  ///   - options: The options of every request of the scope, between those of the client and those of the endpoint.
   public init(client: HTTPClient = .shared, options: RequestOptions = RequestOptions()) {
     self.client = client
     self.options = options
@@ -40,9 +40,10 @@ public final class RequestScope: Sendable {
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - key: A request started before with the same key is cancelled: the newest keystroke wins.
-  ///   - options: What is different for this one.
-  /// - Returns: Its handle; dropping it does nothing.
+  ///   - key: A key that identifies the request; an earlier request with the same key, such as that of an earlier
+  ///     keystroke, is cancelled.
+  ///   - options: Per-request options.
+  /// - Returns: A handle; releasing it does not affect the request.
   @discardableResult
   public func start(
     _ request: HTTPRequest, replacing key: String? = nil, options: RequestOptions = RequestOptions()
@@ -56,8 +57,8 @@ public final class RequestScope: Sendable {
   ///
   /// - Parameters:
   ///   - endpoint: The endpoint.
-  ///   - key: A request started before with the same key is cancelled.
-  /// - Returns: Its handle; dropping it does nothing.
+  ///   - key: A key that identifies the request; an earlier request with the same key is cancelled.
+  /// - Returns: A handle; releasing it does not affect the request.
   @discardableResult
   public func start<E: Endpoint>(_ endpoint: E, replacing key: String? = nil) -> RequestHandle<E.Output> {
     let handle = client.core.start(endpoint, below: options)
@@ -67,17 +68,17 @@ public final class RequestScope: Sendable {
 
   /// Starts a request and calls back on the caller's actor while the owner exists.
   ///
-  /// The owner is held weakly, so that there is no cycle to think of.
+  /// The owner is held weakly, so that no retain cycle is possible.
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - key: A request started before with the same key is cancelled.
-  ///   - owner: What the callbacks belong to; nothing is called once it is gone.
-  ///   - options: What is different for this one.
+  ///   - key: A key that identifies the request; an earlier request with the same key is cancelled.
+  ///   - owner: The owner of the callbacks; they are not called after it is deallocated.
+  ///   - options: Per-request options.
   ///   - isolation: The caller's actor.
   ///   - onSuccess: Called with the owner and an accepted response.
   ///   - onError: Called with the owner and the error; not after a cancellation.
-  /// - Returns: Its handle; dropping it does nothing.
+  /// - Returns: A handle; releasing it does not affect the request.
   @discardableResult
   public func start<Owner: AnyObject>(
     _ request: HTTPRequest, replacing key: String? = nil, for owner: Owner,
@@ -90,7 +91,7 @@ public final class RequestScope: Sendable {
 
   /// Adds a request that was started elsewhere to the scope.
   ///
-  /// - Parameter handle: Its handle.
+  /// - Parameter handle: The handle of the request.
   public func adopt(_ handle: RequestHandle<some Sendable>) { join(handle, nil) }
 
   /// Cancels all requests in the scope; new ones can be started afterwards.
@@ -154,15 +155,15 @@ public final class RequestScope: Sendable {
   }
 }
 
-/// Runs a closure with a scope, then cancels what is still running.
+/// Runs a closure with a scope, then cancels the requests that are still running.
 ///
 /// - Parameters:
-///   - client: The client that sends.
-///   - options: Options of every request of the scope.
+///   - client: The client.
+///   - options: The options of every request of the scope.
 ///   - isolation: The caller's actor, on which the closure runs.
 ///   - body: The closure.
-/// - Returns: What the closure returns.
-/// - Throws: What the closure throws.
+/// - Returns: The result of the closure.
+/// - Throws: The error thrown by the closure.
 public func withRequestScope<R>(
   client: HTTPClient = .shared, options: RequestOptions = RequestOptions(),
   isolation: isolated (any Actor)? = #isolation, _ body: (RequestScope) async throws -> R

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// One operation of an API as a type: its request and its output.
+/// An operation of an API as a type: its request and its output.
 ///
-/// Only ``target`` has to be written when the output is `Decodable`, `Data`, `String` or `Void`.
+/// Only ``target`` is required if the output is `Decodable`, `Data`, `String` or `Void`.
 ///
 /// ```swift
 /// struct GetRepo: Endpoint {
@@ -16,13 +16,13 @@ public import Foundation
 /// let repo = try await client.send(GetRepo(owner: "apple", name: "swift"))
 /// ```
 ///
-/// What the endpoints of an API share goes into a protocol that refines this one, with defaults in an extension; see
+/// Put what the endpoints of an API share into a protocol that refines this one, with defaults in an extension; see
 /// <doc:Endpoints>.
 public protocol Endpoint: Sendable {
-  /// What a caller gets.
+  /// The type of the result.
   associatedtype Output: Sendable
 
-  /// Where the request goes.
+  /// The target of the request.
   var target: RequestTarget { get }
   /// The method; `GET` by default.
   var method: HTTPMethod { get }
@@ -34,19 +34,19 @@ public protocol Endpoint: Sendable {
   var body: HTTPBody? { get }
   /// Options, between those of the scope and those of the call; all inherited by default.
   var options: RequestOptions { get }
-  /// The decoder of a `Decodable` output; `nil`, the default, takes the client's.
+  /// The decoder of a `Decodable` output; the client's if `nil`, the default.
   var decoder: JSONDecoder? { get }
 
-  /// Changes the request last of all.
+  /// Makes the last changes to the request.
   func prepare(_ request: inout HTTPRequest)
 
-  /// Throws if an accepted response is a failure all the same.
+  /// Throws an error if an accepted response is nevertheless a failure.
   func validate(_ response: HTTPResponse) throws
 
-  /// Makes the output; runs off the caller's actor.
+  /// Creates the output from a response, off the caller's actor.
   func decode(_ response: HTTPResponse) throws -> Output
 
-  /// Maps an error to another one, or to an output; throws it unchanged by default.
+  /// Maps an error to another error or to an output; throws it unchanged by default.
   func recover(from error: HTTPError) throws -> Output
 }
 
@@ -77,21 +77,21 @@ extension Endpoint where Output: Decodable {
 }
 
 extension Endpoint where Output == Data {
-  /// The body as it is.
+  /// Returns the body unchanged.
   public func decode(_ response: HTTPResponse) throws -> Data { response.body }
 }
 
 extension Endpoint where Output == String {
-  /// The body as text.
+  /// Returns the body as text.
   public func decode(_ response: HTTPResponse) throws -> String { response.text }
 }
 
 extension Endpoint where Output == Void {
-  /// Nothing: an accepted response is enough.
+  /// Returns nothing; an accepted response is enough.
   public func decode(_ response: HTTPResponse) throws {}
 }
 
 extension Endpoint where Output == HTTPResponse {
-  /// The response itself.
+  /// Returns the response itself.
   public func decode(_ response: HTTPResponse) throws -> HTTPResponse { response }
 }

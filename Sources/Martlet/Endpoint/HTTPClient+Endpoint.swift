@@ -1,13 +1,13 @@
 extension HTTPClient {
   /// Sends an endpoint's request and returns its output.
   ///
-  /// The caller's task owns it, as with ``send(_:options:)``.
+  /// The request belongs to the calling task, as with ``send(_:options:)``.
   ///
   /// - Parameters:
   ///   - endpoint: The endpoint.
-  ///   - options: What is different for this call; the last level of all.
+  ///   - options: Per-request options, which override all other levels.
   /// - Returns: The output.
-  /// - Throws: ``HTTPError``, `CancellationError`, or what the endpoint throws.
+  /// - Throws: ``HTTPError``, `CancellationError`, or an error thrown by the endpoint.
   public nonisolated func send<E: Endpoint>(
     _ endpoint: E, options: RequestOptions = RequestOptions()
   ) async throws -> E.Output {
@@ -19,8 +19,8 @@ extension HTTPClient {
   ///
   /// - Parameters:
   ///   - endpoint: The endpoint.
-  ///   - options: What is different for this call.
-  /// - Returns: A handle to wait for it, watch it or cancel it.
+  ///   - options: Per-request options.
+  /// - Returns: A handle to await, observe or cancel the request.
   @discardableResult
   public nonisolated func start<E: Endpoint>(
     _ endpoint: E, options: RequestOptions = RequestOptions()
@@ -32,7 +32,7 @@ extension HTTPClient {
   ///
   /// - Parameters:
   ///   - endpoints: The endpoints.
-  ///   - limit: The most requests at a time.
+  ///   - limit: The maximum number of concurrent requests.
   /// - Returns: The outputs, in the order of the endpoints.
   /// - Throws: The first error.
   public nonisolated func all<E: Endpoint>(_ endpoints: [E], limit: Int = 16) async throws -> [E.Output] {
@@ -52,14 +52,14 @@ extension HTTPClient {
     }
   }
 
-  /// Sends several requests of one endpoint type; each one succeeds or fails by itself.
+  /// Sends several requests of one endpoint type; each one succeeds or fails independently.
   ///
-  /// Ending the loop over the results cancels what still runs.
+  /// Leaving the loop over the results cancels the requests that are still running.
   ///
   /// - Parameters:
   ///   - endpoints: The endpoints.
-  ///   - limit: The most requests at a time.
-  /// - Returns: The results as they come, each with the index of its endpoint.
+  ///   - limit: The maximum number of concurrent requests.
+  /// - Returns: The results as they arrive, each with the index of its endpoint.
   public nonisolated func results<E: Endpoint>(
     _ endpoints: [E], limit: Int = 16
   ) -> AsyncStream<(index: Int, result: Result<E.Output, any Error>)> {
@@ -86,10 +86,10 @@ extension HTTPClient {
     }
   }
 
-  /// The pages of an endpoint, each requested when the one before was consumed.
+  /// The pages of an endpoint, each requested after the previous one was consumed.
   ///
   /// - Parameter endpoint: The endpoint of the first page.
-  /// - Returns: The pages; an error ends them.
+  /// - Returns: The pages; an error ends the sequence.
   public nonisolated func pages<E: PagedEndpoint>(of endpoint: E) -> AsyncThrowingStream<E.Output, any Error> {
     let pages = Pages(core, endpoint)
     return AsyncThrowingStream { try await pages.next() }
@@ -97,11 +97,11 @@ extension HTTPClient {
 
   /// The outcomes of all later requests of an endpoint type.
   ///
-  /// Each listener gets every event. A slow one loses the oldest and is told how many.
+  /// Each listener receives every event. A slow listener loses the oldest events and is told how many.
   ///
   /// - Parameters:
-  ///   - type: The type.
-  ///   - limit: How many events are kept for a slow listener.
+  ///   - type: The endpoint type.
+  ///   - limit: The maximum number of events kept for a slow listener.
   /// - Returns: The events.
   public nonisolated func events<E: Endpoint>(
     of type: E.Type, keeping limit: Int = 64

@@ -1,16 +1,16 @@
 extension HTTPClient {
   /// Starts an endpoint's request that calls back on the caller's actor, with the typed output.
   ///
-  /// It is managed: it lives until it succeeds, fails or is cancelled. After a cancellation nothing is called.
+  /// The request is managed: it runs until it succeeds, fails or is cancelled. After a cancellation, no callback runs.
   ///
   /// - Parameters:
   ///   - endpoint: The endpoint.
-  ///   - options: What is different for this call.
+  ///   - options: Per-request options.
   ///   - isolation: The caller's actor.
   ///   - onStart: Called first.
   ///   - onSuccess: Called with the output.
-  ///   - onError: Called with the error instead.
-  /// - Returns: A handle; dropping it does nothing.
+  ///   - onError: Called with the error if the request fails.
+  /// - Returns: A handle; releasing it does not affect the request.
   @discardableResult
   public func start<E: Endpoint>(
     _ endpoint: E, options: RequestOptions = RequestOptions(), isolation: isolated (any Actor)? = #isolation,
@@ -24,16 +24,16 @@ extension HTTPClient {
 }
 
 extension RequestScope {
-  /// Starts an endpoint's request and calls back on the caller's actor, if the owner is still there.
+  /// Starts an endpoint's request and calls back on the caller's actor while the owner exists.
   ///
   /// - Parameters:
   ///   - endpoint: The endpoint.
-  ///   - key: A request started before with the same key is cancelled.
-  ///   - owner: What the callbacks belong to; held weakly, and nothing is called once it is gone.
+  ///   - key: A key that identifies the request; an earlier request with the same key is cancelled.
+  ///   - owner: The owner of the callbacks, held weakly; they are not called after it is deallocated.
   ///   - isolation: The caller's actor.
   ///   - onSuccess: Called with the owner and the output.
   ///   - onError: Called with the owner and the error; not after a cancellation.
-  /// - Returns: Its handle; dropping it does nothing.
+  /// - Returns: A handle; releasing it does not affect the request.
   @discardableResult
   public func start<E: Endpoint, Owner: AnyObject>(
     _ endpoint: E, replacing key: String? = nil, for owner: Owner,

@@ -56,7 +56,7 @@ struct AllowedHosts: Sendable, Hashable {
     let isPattern = text.hasPrefix("*.")
     let rest = isPattern ? text.dropFirst(2) : text[...]
     guard !rest.contains("*") else {
-      throw InvalidInput("a star stands at the start only, for whole labels: *.a.example")
+      throw InvalidInput("a star is allowed only at the start, before a dot: *.a.example")
     }
     let bytes = Array(rest.utf8)[...]
     var authority = try URLAuthority(parsing: bytes, scheme: "http")

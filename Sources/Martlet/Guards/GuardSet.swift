@@ -34,7 +34,7 @@ final class GuardSet: Sendable {
     if let refusal = rules.refusal(of: url) { throw HTTPError(.refusedByGuard, refusal, request: request) }
     guard !isBlind else {
       throw HTTPError(
-        .unsupported, "this transport has no publicAddressesOnly; on Linux, the transports .curl and .urlSession have",
+        .unsupported, "this transport does not support publicAddressesOnly; on Linux, use .curl or .urlSession",
         request: request)
     }
     var request = request

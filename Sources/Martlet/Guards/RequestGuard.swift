@@ -1,13 +1,13 @@
-/// Keeps the requests of a client from going where they must not, whatever asks for it: a caller, a redirect, a
-/// middleware, or a name's address.
+/// Restricts the destinations of a client's requests.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.guards = [.httpsOnly, .publicAddressesOnly] }
 /// ```
 ///
-/// None is on by default. Each is asked for every exchange, so for every hop of a redirect and every attempt, and all
-/// have to agree. What one refuses is ``HTTPError/Kind/refusedByGuard``, with the host in its message, and not a byte
-/// is sent to it.
+/// No guard is on by default. A guard checks every exchange, so every hop of a redirect and every attempt, whatever
+/// chose the destination: a caller, a redirect, a middleware, or the addresses of a name. All guards must agree. A
+/// refused exchange throws ``HTTPError/Kind/refusedByGuard`` with the host in its message, and nothing is sent to that
+/// host.
 public struct RequestGuard: Sendable {
   enum Kind: Sendable {
     case httpsOnly
@@ -20,21 +20,21 @@ public struct RequestGuard: Sendable {
 
   /// Allows only https URLs.
   ///
-  /// Together with ``hsts`` an http URL of a host that wants https is made an https one first.
+  /// Together with ``hsts``, http URLs of HSTS hosts are changed to https first.
   public static let httpsOnly = RequestGuard(kind: .httpsOnly)
 
-  /// Applies HTTP Strict Transport Security (RFC 6797), with hosts in memory.
+  /// Applies HTTP Strict Transport Security (RFC 6797), with known hosts in memory.
   public static let hsts = RequestGuard.hsts(.memory)
 
   /// Applies HTTP Strict Transport Security (RFC 6797).
   ///
-  /// What hosts say in `Strict-Transport-Security` counts for ten years at most. It is believed over https only, not of
-  /// IP addresses, and not with ``TLSSettings/insecureTrustAnything``. An http URL of such a host is made an https one
-  /// before cookies and credentials are chosen: port 80 becomes 443, another one stays. The response tells it by its
-  /// ``HTTPResponse/finalRequest``, a handle by ``RequestEvent/upgraded(host:)``. Up to 1,000 hosts are remembered;
-  /// then the one that was heard of longest ago is forgotten.
+  /// A host's `Strict-Transport-Security` field applies for at most ten years. It counts only over https, not for IP
+  /// addresses, and not with ``TLSSettings/insecureTrustAnything``. An http URL of a known HSTS host is changed to
+  /// https before cookies and credentials are chosen: port 80 becomes 443, any other port stays. The response shows the
+  /// change in ``HTTPResponse/finalRequest``, a handle as ``RequestEvent/upgraded(host:)``. Up to 1,000 hosts are
+  /// stored; then the least recently updated one is removed.
   ///
-  /// - Parameter store: Where they are remembered.
+  /// - Parameter store: The storage for known HSTS hosts.
   /// - Returns: The guard.
   public static func hsts(_ store: RequestGuard.HSTSStore) -> RequestGuard { RequestGuard(kind: .hsts(store)) }
 
@@ -45,31 +45,31 @@ public struct RequestGuard: Sendable {
 
   /// Allows only addresses of the public internet, and exceptions.
   ///
-  /// Refused are addresses that are loopback, private, shared by a provider, link-local, multicast, broadcast,
-  /// unspecified, reserved, for documentation or for benchmarks, those of clouds' metadata services, and IPv6 addresses
-  /// that lead to one of them (mapped, NAT64, 6to4, Teredo). What is judged is the address that a connection is about
-  /// to be opened to, after the name was looked up, so a name that resolves to something else the next time does not
-  /// pass. If a name has several addresses, those that are refused are skipped.
+  /// Refused are loopback, private, provider-shared, link-local, multicast, broadcast, unspecified, reserved,
+  /// documentation and benchmark addresses, those of cloud metadata services, and IPv6 addresses that lead to one of
+  /// them (mapped, NAT64, 6to4, Teredo). The guard checks the resolved address right before connecting to it, so a name
+  /// that later resolves to another address (DNS rebinding) does not pass. Of a name with several addresses, the
+  /// refused ones are skipped.
   ///
-  /// On the engine of Linux. Elsewhere, and with a transport of one's own, requests throw
-  /// ``HTTPError/Kind/unsupported``, and so does a request that would go through a proxy, which looks up names itself.
-  /// Not together with ``HTTPClient/Configuration/unixSocket``.
+  /// Requires the engine on Linux. Elsewhere, and with a custom transport, requests throw
+  /// ``HTTPError/Kind/unsupported``; so do requests through a proxy, which resolves names itself. Cannot be combined
+  /// with ``HTTPClient/Configuration/unixSocket``.
   ///
-  /// - Parameter exceptions: Addresses, such as `127.0.0.1`, and networks, such as `10.1.0.0/16`. One that is neither
-  ///   fails every request with ``HTTPError/Kind/invalidRequest``.
+  /// - Parameter exceptions: Addresses, such as `127.0.0.1`, and networks, such as `10.1.0.0/16`. Any other text makes
+  ///   every request throw ``HTTPError/Kind/invalidRequest``.
   /// - Returns: The guard.
   public static func publicAddressesOnly(except exceptions: [String]) -> RequestGuard {
     RequestGuard(kind: .publicAddressesOnly(AddressPolicy(except: exceptions)))
   }
 
-  /// Allows only certain hosts.
+  /// Allows only the listed hosts.
   ///
-  /// With several such guards a host has to be in each list. An empty list allows nothing.
+  /// With several such guards, a host must be in every list. An empty list allows nothing.
   ///
-  /// - Parameter hosts: Names, such as `api.example.com`; `*.example.com` for all names below `example.com`, which is
-  ///   not one of them; IP addresses; each at any port, or with one: `api.example.com:8443`. Spelling does not matter:
-  ///   letter case, international names, a dot at the end. What is none of these fails every request with
-  ///   ``HTTPError/Kind/invalidRequest``.
+  /// - Parameter hosts: Host names, such as `api.example.com`; `*.example.com` for all subdomains of `example.com`, but
+  ///   not `example.com` itself; IP addresses. Each allows any port, or only its own: `api.example.com:8443`. Letter
+  ///   case, the spelling of international names and a trailing dot do not matter. Any other text makes every request
+  ///   throw ``HTTPError/Kind/invalidRequest``.
   /// - Returns: The guard.
   public static func allowedHosts(_ hosts: [String]) -> RequestGuard {
     RequestGuard(kind: .allowedHosts(AllowedHosts(hosts)))

@@ -94,23 +94,23 @@ struct CurlCommand {
 }
 
 extension HTTPRequest {
-  /// This request as a command of curl, to be tried in a terminal or sent to somebody else.
+  /// This request as a curl command, to run in a terminal or to share.
   ///
-  /// The command is one line for a POSIX shell, whatever the request holds. Secrets are masked, so that it does not work
-  /// as it is where they are needed. curl adds its own `User-Agent` and `Accept`, and what a client would add is not in
-  /// it: for that, see ``HTTPClient/curlCommand(for:options:redaction:)``.
+  /// The command is always one line for a POSIX shell. Secrets are masked, so a request that needs them does not work
+  /// unchanged. curl adds its own `User-Agent` and `Accept`. What a client would add is missing: for that, see
+  /// ``HTTPClient/curlCommand(for:options:redaction:)``.
   ///
-  /// A body of at most 16 KiB is part of the command; its form fields and members of JSON are masked by their names. A
-  /// file is named by its path. A larger body, a stream, what is not text unless secrets are shown, and with
-  /// ``Redaction/strict`` every body, has to come from standard input (`@-`).
+  /// A body of at most 16 KiB is part of the command; its form fields and JSON members are masked by name. A file is
+  /// referenced by its path. The command reads any other body from standard input (`@-`): a larger body, a stream, data
+  /// that is not text unless secrets are shown, and with ``Redaction/strict`` every body.
   ///
   /// - Parameters:
-  ///   - redaction: What is hidden; ``Redaction/standard`` by default, ``Redaction/revealingSecrets`` for a command that
+  ///   - redaction: What to mask; ``Redaction/standard`` by default, ``Redaction/revealingSecrets`` for a command that
   ///     works.
-  ///   - base: What a relative target is joined to.
+  ///   - base: The base URL of a relative target.
   /// - Returns: The command.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if the request could not be sent, has a NUL where
-  ///   no command can have one, or has trailers, which curl cannot send.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if the request cannot be sent, contains a NUL
+  ///   where a command cannot have one, or has trailers, which curl cannot send.
   public func curlCommand(redaction: Redaction = .standard, base: RequestTarget? = nil) throws -> String {
     do throws(InvalidInput) {
       let url = try target.resolve(against: base, adding: query)
@@ -130,18 +130,19 @@ extension HTTPRequest {
 }
 
 extension HTTPClient {
-  /// A request of this client as a command of curl that sends the same.
+  /// A request of this client as an equivalent curl command.
   ///
-  /// Like ``HTTPRequest/curlCommand(redaction:base:)``, with all that the client adds: its base URL, its header fields,
-  /// the credential of the URL or the options if it is sent unasked, and the cookies of its jar. Not in the command are
-  /// what middleware and authenticators add, cookies of ``CookiePolicy/only(_:)``, and how the client connects: proxies, TLS settings, limits.
+  /// Like ``HTTPRequest/curlCommand(redaction:base:)``, with everything that the client adds: its base URL, its header
+  /// fields, preemptive credentials of the URL or the options, and the cookies of its jar. Left out are what middleware
+  /// and authenticators add, cookies of ``CookiePolicy/only(_:)``, and the connection settings: proxies, TLS settings,
+  /// limits.
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - options: What is different for this one.
-  ///   - redaction: What is hidden; by default what ``Configuration/redaction`` says.
+  ///   - options: Per-request options.
+  ///   - redaction: What to mask; by default ``Configuration/redaction``.
   /// - Returns: The command.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if the request could not be sent.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if the request cannot be sent.
   public nonisolated func curlCommand(
     for request: HTTPRequest, options: RequestOptions = RequestOptions(), redaction: Redaction? = nil
   ) throws -> String {

@@ -6,7 +6,7 @@ extension HTTPRequest: CustomStringConvertible, CustomReflectable {
   /// The method and the URL, with query values masked.
   public var description: String { "\(InvalidInput.printable(method.rawValue)) \(Redaction.strict.url(of: self))" }
 
-  /// A mirror that shows no values of fields, no query values and no body.
+  /// A mirror without header values, query values and body.
   public var customMirror: Mirror {
     Mirror(
       self,
@@ -18,7 +18,7 @@ extension HTTPRequest: CustomStringConvertible, CustomReflectable {
 }
 
 extension HTTPBody: CustomStringConvertible, CustomReflectable {
-  /// What kind of body it is, and how long.
+  /// The kind and the length of the body.
   public var description: String {
     let kind =
       switch content {
@@ -39,7 +39,7 @@ extension HTTPBody: CustomStringConvertible, CustomReflectable {
 }
 
 extension MultipartForm: CustomStringConvertible, CustomReflectable {
-  /// The number of its parts.
+  /// The number of parts.
   public var description: String { "a form of \(parts.count) parts" }
 
   /// A mirror without children, so that `dump` shows neither names nor values.
@@ -47,10 +47,10 @@ extension MultipartForm: CustomStringConvertible, CustomReflectable {
 }
 
 extension HTTPResponse: CustomStringConvertible, CustomReflectable {
-  /// The status, the number of bytes, and what was asked, with query values masked.
+  /// The status, the number of bytes, and the request, with query values masked.
   public var description: String { "\(status), \(LogText.bytes(body.count)), of \(request)" }
 
-  /// A mirror that shows no values of fields and no body.
+  /// A mirror without header values and body.
   public var customMirror: Mirror {
     Mirror(
       self,
@@ -62,10 +62,10 @@ extension HTTPResponse: CustomStringConvertible, CustomReflectable {
 }
 
 extension StreamedResponse: CustomStringConvertible, CustomReflectable {
-  /// The status and what was asked, with query values masked.
+  /// The status and the request, with query values masked.
   public var description: String { "\(status), of \(request)" }
 
-  /// A mirror that shows no values of fields and no body.
+  /// A mirror without header values and body.
   public var customMirror: Mirror {
     Mirror(
       self,
@@ -83,12 +83,12 @@ extension HTTPResponse.Redirect: CustomStringConvertible, CustomReflectable {
     return InvalidInput.printable("\(status.rawValue): \(method.rawValue) \(from) to \(to)", limit: .max)
   }
 
-  /// A mirror without children, so that `dump` does not show the URLs as they are.
+  /// A mirror without children, so that `dump` does not show unmasked URLs.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension HTTPError: CustomReflectable {
-  /// A mirror that shows what ``description`` shows, and the parts that have no secret.
+  /// A mirror with the ``description`` and the parts without secrets.
   public var customMirror: Mirror {
     Mirror(
       self,

@@ -4,32 +4,30 @@ import Foundation
 
 /// A destination for log lines.
 ///
-/// Lines are handed over one after the other on a queue of the sink's own, so that no request ever waits for it. A sink
-/// that is slower than its requests keeps 10,000 lines and 8 MiB at most; what is more is left out, and one line says
-/// how many.
+/// Lines are written one at a time on the sink's own queue, so no request ever waits for it. A sink that is slower than
+/// its requests buffers at most 10,000 lines and 8 MiB. Further lines are dropped, and one line reports their number.
 public struct LogSink: Sendable {
   private let queue: LogQueue
 
-  /// Makes a sink of a closure.
+  /// Creates a sink from a closure.
   ///
-  /// - Parameter write: Gets each line, without a line's end and fit to be shown: no character in it ends a line or
-  ///   commands a terminal. It may block, and is never called twice at a time.
+  /// - Parameter write: Receives each line, without a line ending and safe to display: no character in it ends a line
+  ///   or controls a terminal. It may block, and is never called concurrently.
   public init(_ write: @escaping @Sendable (String) -> Void) { queue = LogQueue(write) }
 
   /// Standard error; a line that cannot be written is lost.
   ///
-  /// A program whose standard error may be a pipe that is closed has to ignore `SIGPIPE`, as for every write of its
-  /// own.
+  /// If standard error may be a closed pipe, the program must ignore `SIGPIPE`, as for its own writes.
   public static let standardError = LogSink { line in
     try? FileHandle.standardError.write(contentsOf: Data("\(line)\n".utf8))
   }
 
   /// Writes a line.
   ///
-  /// - Parameter line: The line; what would end it or command a terminal is escaped.
+  /// - Parameter line: The line; characters that would end it or control a terminal are escaped.
   public func write(_ line: String) { queue.add(InvalidInput.printable(line, limit: .max)) }
 
-  /// Waits until everything that was handed over up to now has been written, as a program does before it exits.
+  /// Waits until all lines added so far are written, such as before an exit.
   public func flush() async { await queue.flush() }
 }
 

@@ -2,22 +2,22 @@ import MartletBase
 import Foundation
 
 extension LoggingMiddleware {
-  /// The middleware that the environment variable `MARTLET_LOG` asks for, or `nil` if it is not set or empty.
+  /// The middleware that `MARTLET_LOG` configures, or `nil` if the variable is empty or not set.
   ///
-  /// For tools, whose users want to see what happens without a debugger. Nothing else in the library reads the variable,
-  /// and what it turns on is masked like every log. Its value names what to log, separated by commas:
+  /// For tools whose users want diagnostics without a debugger. Nothing else in the library reads this environment
+  /// variable, and its log is masked like every other. The value lists what to log, separated by commas:
   ///
   /// ```text
   /// MARTLET_LOG=summary              MARTLET_LOG=headers              MARTLET_LOG=bodies
   /// MARTLET_LOG=lifecycle,connection,auth,body,throttle
   /// ```
   ///
-  /// A word that is not one of them is named in the log, and the others count.
+  /// An unknown word is reported in the log; the others apply.
   ///
   /// - Parameters:
-  ///   - redaction: What is hidden; by default what ``HTTPClient/Configuration/redaction`` says.
-  ///   - sink: Where the lines go; standard error by default.
-  /// - Returns: The middleware, best put into `Configuration.attemptMiddleware`.
+  ///   - redaction: What to mask; by default ``HTTPClient/Configuration/redaction``.
+  ///   - sink: The destination of the lines; standard error by default.
+  /// - Returns: The middleware, best used in `Configuration.attemptMiddleware`.
   public static func fromEnvironment(
     redaction: Redaction? = nil, to sink: LogSink = .standardError
   ) -> LoggingMiddleware? {

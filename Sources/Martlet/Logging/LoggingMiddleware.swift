@@ -4,10 +4,10 @@
 /// let client = HTTPClient { $0.middleware = [LoggingMiddleware(.headers)] }
 /// ```
 ///
-/// In `Configuration.middleware` it shows each call, in `Configuration.attemptMiddleware` each exchange: every
-/// redirect, repetition and answer to a challenge, with the fields that other stages have added. The lines of one
-/// exchange begin with the number of its call, the redirects before it, and the number of its attempt; the mark after
-/// them says what follows:
+/// In `Configuration.middleware` it logs each call, in `Configuration.attemptMiddleware` each exchange: every redirect,
+/// repetition and answer to a challenge, with the fields that other stages have added. Each line begins with the number
+/// of the call, the number of redirects before the exchange, and the number of the attempt. The mark after them tells
+/// what follows:
 ///
 /// ```text
 /// 7-0-1 > POST https://api.example.com/users?token=*** (14 bytes)
@@ -19,42 +19,42 @@
 /// 7-0-1 = 8 bytes in 13.0 ms
 /// ```
 ///
-/// | Mark | What |
+/// | Mark | Meaning |
 /// |---|---|
-/// | `>` `<` | the request and its header fields, the response and its |
+/// | `>` `<` | a request and its header fields, a response and its header fields |
 /// | `>\|` `<\|` | the beginning of a body |
-/// | `=` | the end of the response's body, or where its reader left it |
-/// | `*` | a connection, a challenge, a credential, or a wait for the limit of bandwidth |
+/// | `=` | the end of the response's body, or the place where its reader stopped |
+/// | `*` | a connection, a challenge, a credential, or a wait for bandwidth |
 /// | `!` | an error, or a cancellation |
 ///
-/// Whatever a server sends stays in its line: control characters, escape sequences, characters that change the
-/// direction of text and octets that are no UTF-8 are shown as `\n`, `\u{1b}` or `\x80`. A `\` stands for itself.
+/// Text from a server cannot leave its line: control characters, escape sequences, characters that change the direction
+/// of text and octets that are not UTF-8 are shown as `\n`, `\u{1b}` or `\x80`. A `\` stands for itself.
 ///
-/// Bodies are watched while they are read, so that nothing is read twice, kept beyond
-/// ``init(_:redaction:maximumBodyBytes:to:)``'s limit, or read that nobody wants; the body of a request that is a
-/// stream or a file is not touched. No request waits for the log or fails because of it.
+/// Bodies are logged as they are read: the log neither reads them itself nor keeps more than the limit of
+/// ``init(_:redaction:maximumBodyBytes:to:)``. Request bodies that are streams or files are not read for the log. No
+/// request waits for the log or fails because of it.
 public struct LoggingMiddleware: Middleware {
-  /// What is logged.
+  /// What to log.
   public struct Detail: OptionSet, Sendable, Hashable {
     /// The bits.
     public let rawValue: Int
 
-    /// Makes a set of bits.
+    /// Creates a set from its bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// Each request, response, end, error and cancellation.
     public static let lifecycle = Detail(rawValue: 1)
-    /// The connection of each response: whether it is new, to which address, and how long that took.
+    /// The connection of each response: whether it is new, its address, and its setup time.
     ///
-    /// Only as far as the transport tells it, and only in `Configuration.attemptMiddleware` for each exchange.
+    /// Logged as far as the transport reports it. Use it in `Configuration.attemptMiddleware` to see each exchange.
     public static let connection = Detail(rawValue: 4)
-    /// Which schemes a server asks for, and which one a request answers with; never a credential.
+    /// The schemes that a server offers, and the one that a request uses; never a credential.
     ///
-    /// In `Configuration.attemptMiddleware`: above it, credentials are not in the request yet.
+    /// Use it in `Configuration.attemptMiddleware`: in `Configuration.middleware`, requests have no credentials yet.
     public static let auth = Detail(rawValue: 8)
     /// The beginning of bodies that are text, and the length of others.
     public static let body = Detail(rawValue: 16)
-    /// How long ``HTTPClient/Configuration/bandwidth`` has held a request back, once it is over.
+    /// The time that ``HTTPClient/Configuration/bandwidth`` delayed a request, logged at its end.
     public static let throttle = Detail(rawValue: 32)
 
     /// One line for each request, one for each response, and one for its end.
@@ -70,16 +70,16 @@ public struct LoggingMiddleware: Middleware {
   let detail: Detail
   let redaction: Redaction?
   let maximumBodyBytes: Int
-  /// Where the lines go.
+  /// The destination of the lines.
   public let sink: LogSink
 
-  /// Makes a middleware that logs.
+  /// Creates a logging middleware.
   ///
   /// - Parameters:
-  ///   - detail: What is logged; a summary by default.
-  ///   - redaction: What is hidden; by default what ``HTTPClient/Configuration/redaction`` says.
-  ///   - maximumBodyBytes: How much of a body is shown; 4 KiB by default, 1 MiB at most.
-  ///   - sink: Where the lines go; standard error by default.
+  ///   - detail: What to log; a summary by default.
+  ///   - redaction: What to mask; by default ``HTTPClient/Configuration/redaction``.
+  ///   - maximumBodyBytes: The maximum number of body bytes to log; 4 KiB by default, at most 1 MiB.
+  ///   - sink: The destination of the lines; standard error by default.
   public init(
     _ detail: Detail = .summary, redaction: Redaction? = nil, maximumBodyBytes: Int = 4 << 10,
     to sink: LogSink = .standardError
@@ -90,7 +90,7 @@ public struct LoggingMiddleware: Middleware {
     self.sink = sink
   }
 
-  /// Logs a request and what comes of it.
+  /// Logs a request and its outcome.
   public func intercept(
     _ request: HTTPRequest, context: RequestContext,
     next: MiddlewareNext

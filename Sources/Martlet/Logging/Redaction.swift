@@ -1,24 +1,23 @@
-/// What is masked in logs, exported commands, errors and snapshots.
+/// Masks secrets in logs, exported commands, errors and snapshots.
 ///
 /// ```swift
 /// $0.redaction = .standard.masking(headers: ["X-Tenant"], queryItems: ["email"]).showing(queryItems: ["code"])
 /// ```
 ///
-/// A hidden value is shown as `***`. With ``standard``, hidden are
+/// A masked value is shown as `***`. ``standard`` masks
 ///
 /// - the values of header fields that carry credentials: `Authorization`, `Proxy-Authorization`, `Cookie`,
-///   `Set-Cookie`, `Authentication-Info`, `X-Api-Key`, and every name with a word such as token, secret, password,
-///   session or signature in it;
-/// - the values of query items, of form fields and of members of JSON objects with such a name, or one such as `key`,
-///   `code`, `sig` or `pwd`;
+///   `Set-Cookie`, `Authentication-Info`, `X-Api-Key`, and every field whose name contains a word such as token,
+///   secret, password, session or signature;
+/// - the values of query items, form fields and JSON members with such a name, or with one such as `key`, `code`, `sig`
+///   or `pwd`;
 /// - user names and passwords in URLs, and fragments.
 ///
-/// URLs inside other header fields, such as `Location` and `Referer`, are treated like that too. Names are compared
-/// without regard to case and to the marks between their words. What no name gives away is shown: a secret in a path,
-/// in plain text, or under a name of your own, which ``masking(headers:queryItems:)`` adds.
+/// URLs inside other header fields, such as `Location` and `Referer`, are masked in the same way. Names are compared
+/// ignoring case and the marks between their words. Secrets without a telling name stay visible: those in a path, in
+/// plain text, or under a custom name, unless you add it with ``masking(headers:queryItems:)``.
 ///
-/// The description of a value that belongs to no client, such as a ``RequestTarget`` or ``HTTPHeaders``, is always
-/// ``strict``.
+/// The description of a value without a client, such as a ``RequestTarget`` or ``HTTPHeaders``, always uses ``strict``.
 public struct Redaction: Sendable, Hashable {
   private enum Rule: Sendable, Hashable {
     case names, everything, nothing
@@ -32,7 +31,9 @@ public struct Redaction: Sendable, Hashable {
   /// Masks values whose names suggest a secret; the default.
   public static let standard = Redaction(rule: .names)
 
-  /// Hides the value of every header field and query item, and whole bodies; names and lengths remain.
+  /// Masks the value of every header field and query item, and whole bodies.
+  ///
+  /// Names and lengths remain.
   public static let strict = Redaction(rule: .everything)
 
   /// Masks nothing: shows passwords, tokens and cookies.
@@ -40,11 +41,11 @@ public struct Redaction: Sendable, Hashable {
 
   private init(rule: Rule) { self.rule = rule }
 
-  /// A redaction that masks more names.
+  /// Returns a redaction that masks additional names.
   ///
   /// - Parameters:
   ///   - headers: Names of header fields.
-  ///   - queryItems: Names of query items, form fields and members of JSON objects.
+  ///   - queryItems: Names of query items, form fields and JSON members.
   /// - Returns: The redaction.
   public func masking(headers: [String] = [], queryItems: [String] = []) -> Redaction {
     var copy = self
@@ -54,9 +55,9 @@ public struct Redaction: Sendable, Hashable {
     return copy
   }
 
-  /// A redaction that shows the values of some query items, whatever their names look like.
+  /// Returns a redaction that shows some query values, even if their names suggest a secret.
   ///
-  /// - Parameter queryItems: Names of query items, form fields and members of JSON objects.
+  /// - Parameter queryItems: Names of query items, form fields and JSON members.
   /// - Returns: The redaction.
   public func showing(queryItems: [String]) -> Redaction {
     var copy = self
@@ -72,10 +73,10 @@ public struct Redaction: Sendable, Hashable {
   /// Whether nothing is hidden but what was named.
   var revealsSecrets: Bool { rule == .nothing }
 
-  /// Whether the values of header fields with a name are hidden.
+  /// Whether the values of header fields with this name are masked.
   ///
   /// - Parameter name: The name, in any case.
-  /// - Returns: Whether they are.
+  /// - Returns: Whether they are masked.
   public func hides(field name: String) -> Bool {
     let folded = SecretNames.folded(name)
     if hiddenFields.contains(folded) { return true }
@@ -86,10 +87,10 @@ public struct Redaction: Sendable, Hashable {
     }
   }
 
-  /// Whether the values of query items, form fields and members of JSON objects with a name are hidden.
+  /// Whether the values of query items, form fields and JSON members with this name are masked.
   ///
   /// - Parameter name: The name, not encoded, in any case.
-  /// - Returns: Whether they are.
+  /// - Returns: Whether they are masked.
   public func hides(item name: String) -> Bool { hides(foldedItem: SecretNames.folded(name)) }
 
   /// The same for a name as it stands in a URL or a form.

@@ -10,7 +10,7 @@ enum ShellText {
     guard text.unicodeScalars.allSatisfy(InvalidInput.isPrintable) else {
       // The shell drops ends of lines at the end of what a command prints.
       guard text.utf8.last != UInt8(ascii: "\n") else {
-        throw InvalidInput("a line's end at the end of an argument cannot be part of a command")
+        throw InvalidInput("an argument that ends with a line break cannot be part of a command")
       }
       return "\"$(\(printf(text.utf8)))\""
     }

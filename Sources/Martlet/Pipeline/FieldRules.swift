@@ -56,7 +56,7 @@ enum FieldRules {
     }
     switch rule(for: field.name) {
     case nil: return
-    case .refused: throw InvalidInput("the header '\(name)' is set by the client itself")
+    case .refused: throw InvalidInput("the header '\(name)' is set by the client itself: remove it")
     case .one(let isSafe, let expected):
       guard isSafe(String(FieldSyntax.trimmed(field.value))) else {
         throw InvalidInput("the header '\(name)' must be \(expected)")
@@ -73,15 +73,15 @@ enum FieldRules {
     switch name.utf8.count {
     // Transfer codings beside `chunked` could not be undone.
     case 2 where FieldSyntax.isSameName(name, "TE"):
-      return .one({ FieldSyntax.isSameName($0, "trailers") }, "'trailers', if anything")
+      return .one({ FieldSyntax.isSameName($0, "trailers") }, "'trailers' or absent")
     case 4 where FieldSyntax.isSameName(name, "Host"): return .one(isHost, "a host, with a port or without")
     case 6 where FieldSyntax.isSameName(name, "Expect"):
-      return .one({ FieldSyntax.isSameName($0, "100-continue") }, "'100-continue', if anything")
+      return .one({ FieldSyntax.isSameName($0, "100-continue") }, "'100-continue' or absent")
     case 7 where FieldSyntax.isSameName(name, "Trailer"), 7 where FieldSyntax.isSameName(name, "Upgrade"):
       return .refused
     case 7 where FieldSyntax.isSameName(name, "Referer"): return .one({ _ in true }, "")
     case 10 where FieldSyntax.isSameName(name, "Connection"):
-      return .one({ FieldSyntax.isSameName($0, "close") }, "'close', if anything: the rest is the client's")
+      return .one({ FieldSyntax.isSameName($0, "close") }, "'close' or absent: the client sets the other options")
     case 10 where FieldSyntax.isSameName(name, "Keep-Alive"): return .refused
     case 12 where FieldSyntax.isSameName(name, "Content-Type"): return .one({ _ in true }, "")
     case 14 where FieldSyntax.isSameName(name, "Content-Length"),

@@ -1,14 +1,14 @@
 /// Intercepts requests and responses, and may change both.
 ///
-/// In `Configuration.middleware` it runs once per call, above redirects and retries; in
-/// `Configuration.attemptMiddleware` once per exchange, right above the transport.
+/// Middleware in `Configuration.middleware` runs once per call, above redirects and retries; in
+/// `Configuration.attemptMiddleware` it runs once per exchange, directly above the transport.
 public protocol Middleware: Sendable {
   /// Handles one request.
   ///
   /// - Parameters:
-  ///   - request: The request; its target is a whole URL.
-  ///   - context: What is known of the call.
-  ///   - next: Sends a request on.
+  ///   - request: The request; its target is an absolute URL.
+  ///   - context: The context of the call.
+  ///   - next: Passes a request to the next step.
   /// - Returns: The response.
   /// - Throws: Any error; an awaited call throws it unchanged.
   func intercept(
@@ -17,18 +17,18 @@ public protocol Middleware: Sendable {
   ) async throws -> StreamedResponse
 }
 
-/// The next step of a middleware: `try await next(request)` sends the request on.
+/// The next step after a middleware: `try await next(request)` passes the request on.
 public struct MiddlewareNext: Sendable {
   let stages: Next
   let context: RequestContext
 
-  /// Sends a request on.
+  /// Passes a request on.
   ///
   /// It may be called any number of times, or not at all.
   ///
-  /// - Parameter request: The request. One that was changed is checked again before it goes out.
-  /// - Returns: The response, with its head and a body that is still to come.
-  /// - Throws: ``HTTPError``, or what a middleware further down throws.
+  /// - Parameter request: The request. A changed request is checked again before it is sent.
+  /// - Returns: The response: its head, and a body that has not been read yet.
+  /// - Throws: ``HTTPError``, or an error thrown by later middleware.
   public func callAsFunction(_ request: HTTPRequest) async throws -> StreamedResponse {
     var request = request
     // Once for all that comes after it: redirects, attempts, answers to a 401.

@@ -1,12 +1,12 @@
 /// The context of a request, for transports and middleware.
 public struct RequestContext: Sendable {
-  /// The call.
+  /// The identifier of the call.
   public var id: RequestID { call.id }
-  /// The number of the attempt at this hop, from 1.
+  /// The number of the attempt, from 1 for each request of a redirect chain.
   public internal(set) var attempt = 1
   /// The number of redirects followed before this request.
   public internal(set) var hop = 0
-  /// The options in force, every inherited field filled in.
+  /// The effective options, with all inherited values.
   public var options: RequestOptions { call.options.source }
 
   package let call: Call
@@ -41,19 +41,19 @@ public struct RequestContext: Sendable {
   /// Reports that bytes of the request body were sent, for progress and bandwidth.
   ///
   /// - Parameters:
-  ///   - bytes: How many more.
-  ///   - expected: How many there will be in all, if known.
+  ///   - bytes: The number of additional bytes.
+  ///   - expected: The total number of bytes, if known.
   public func didSend(_ bytes: Int, of expected: Int64? = nil) { exchange.didSend(bytes, of: expected) }
 
   /// Reports that bytes of the response body were received, for progress and bandwidth.
   ///
   /// - Parameters:
-  ///   - bytes: How many more.
-  ///   - expected: How many there will be in all, if known.
+  ///   - bytes: The number of additional bytes.
+  ///   - expected: The total number of bytes, if known.
   public func didReceive(_ bytes: Int, of expected: Int64? = nil) { exchange.didReceive(bytes, of: expected) }
 }
 
-/// The number of a call, the same over all its attempts and redirects; unique in the process.
+/// The number of a call, the same for all its attempts and redirects; unique within the process.
 public struct RequestID: Hashable, Sendable, Comparable, CustomStringConvertible {
   let number: UInt64
 

@@ -70,7 +70,9 @@ enum RequestGate {
     guard request.method.isValid else {
       throw InvalidInput("the method '\(InvalidInput.printable(request.method.rawValue))' is not a token")
     }
-    guard request.method != .connect else { throw InvalidInput("CONNECT is not a request that a client can send") }
+    guard request.method != .connect else {
+      throw InvalidInput("the method CONNECT cannot be sent: for a tunnel, set a proxy in the configuration")
+    }
     let isUsual = settings.areDefaultHeadersSound && request.headers.isIdentical(to: settings.defaultHeaders)
     if !isUsual { try FieldRules.check(request.headers) }
     if request.method == .head && request.body != nil { throw InvalidInput("a HEAD request has no body") }

@@ -6,7 +6,7 @@ extension TrailerRules {
 
   /// Checks the names of trailers that a request announces.
   static func check(names: [String]) throws(InvalidInput) {
-    guard !names.isEmpty else { throw InvalidInput("trailers without a name: name those that follow the body") }
+    guard !names.isEmpty else { throw InvalidInput("no trailer names: list the trailers that follow the body") }
     for name in names {
       let shown = InvalidInput.printable(name)
       guard FieldSyntax.isToken(name) else { throw InvalidInput("the trailer name '\(shown)' is not a token") }

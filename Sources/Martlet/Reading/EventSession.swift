@@ -66,7 +66,8 @@ final class EventSession {
 
   private func begin() throws {
     if settings.maximumEventBytes < 1 {
-      throw HTTPError(.invalidRequest, "maximumEventBytes is \(settings.maximumEventBytes)", request: request)
+      let message = "maximumEventBytes is \(settings.maximumEventBytes): at least 1"
+      throw HTTPError(.invalidRequest, message, request: request)
     }
     guard case .set(let total?) = options.timeout.totalLimit else { return }
     end = core.timeline.now() + total
@@ -132,10 +133,10 @@ final class EventSession {
       connection = call
       body = response.body.makeAsyncIterator()
     case .ok:
-      let type = response.headers["Content-Type"].map { "'\(InvalidInput.printable($0))'" } ?? "of no type"
-      throw await call.fail(error(.decoding, "the response is \(type), not text/event-stream", response))
+      let type = response.headers["Content-Type"].map { "'\(InvalidInput.printable($0))'" } ?? "missing"
+      throw await call.fail(error(.decoding, "the Content-Type is \(type), not text/event-stream", response))
     default:
-      throw await call.fail(error(.status, "\(response.status.rawValue) is no answer for an event stream", response))
+      throw await call.fail(error(.status, "the status is \(response.status.rawValue), not 200 or 204", response))
     }
   }
 

@@ -3,25 +3,27 @@ public import Foundation
 extension ServerSentEvents {
   /// A server-sent event (WHATWG HTML §9.2).
   public struct Event: Sendable, Hashable {
-    /// The last identifier that the server has set, with this event or an earlier one; empty if there is none.
+    /// The most recent identifier from the server; empty if there is none.
+    ///
+    /// Set by this event or an earlier one.
     public var id: String
-    /// The type; `message` if the server names none.
+    /// The event type; `message` if the server sends none.
     public var type: String
     /// The content: the `data` lines, joined by LF.
     public var data: String
-    /// The pause before a reconnect, if the server has set one with this event.
+    /// The reconnection time, if the server has set one with this event.
     public var retry: Duration?
 
     /// The client's, for JSON.
     var decoder = Unshown<JSONDecoder>()
 
-    /// Makes an event.
+    /// Creates an event.
     ///
     /// - Parameters:
     ///   - id: The identifier.
     ///   - type: The type.
     ///   - data: The content.
-    ///   - retry: The pause before a reconnect.
+    ///   - retry: The reconnection time.
     public init(id: String = "", type: String = "message", data: String, retry: Duration? = nil) {
       self.id = id
       self.type = type

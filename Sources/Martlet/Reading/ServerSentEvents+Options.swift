@@ -1,53 +1,53 @@
 extension ServerSentEvents {
-  /// Options for a stream of server-sent events, and for its request.
+  /// Options for a stream of server-sent events and its request.
   @dynamicMemberLookup
   public struct Options: Sendable {
-    /// Which requests are sent again when their connection ends.
+    /// A policy for sending requests again when their connection ends.
     public enum Reconnect: Sendable, Hashable {
-      /// Those that may be sent twice: idempotent ones (``HTTPRequest/isIdempotent``), such as `GET`.
+      /// Sends idempotent requests again (``HTTPRequest/isIdempotent``), such as `GET`.
       case automatic
-      /// All whose body can be sent again, also a `POST`.
+      /// Sends every request with a replayable body again, even a `POST`.
       case always
-      /// None: the events end with the connection.
+      /// Sends no request again: the events end with the connection.
       case never
     }
 
-    /// Which requests are sent again when their connection ends; ``Reconnect/automatic`` by default.
+    /// The policy for sending the request again; ``Reconnect/automatic`` by default.
     ///
     /// A body that can be read only once is never sent again.
     public var reconnect = Reconnect.automatic
 
-    /// The pause before a reconnect as long as the server says nothing of it; 3 seconds by default, as in browsers.
+    /// The initial reconnection time; 3 seconds by default, as in browsers.
     ///
-    /// The server's `retry` replaces it, from ``minimumDelay`` up to a day.
+    /// The server's `retry` replaces it, from ``minimumDelay`` up to one day.
     public var initialDelay: Duration = .seconds(3)
 
-    /// The shortest pause that a server can ask for; 1 second by default.
+    /// The shortest reconnection time that a server can set; 1 second by default.
     ///
-    /// A `retry` below it counts as this long, and the pauses grow until a connection has lasted as long as the pause
-    /// before it and brought an event. With zero a server may have requests without any pause.
+    /// A smaller `retry` counts as this value. The pauses then grow until a connection has delivered an event and
+    /// lasted as long as the pause before it. With zero, a server can demand reconnects without any pause.
     public var minimumDelay: Duration = .seconds(1)
 
-    /// Up to where the pause grows while no connection lasts; 60 seconds by default.
+    /// The limit up to which pauses grow; 60 seconds by default.
     ///
-    /// It doubles for each connection that fails, or that ends sooner than the pause before it and without a line.
-    /// What is above the server's `retry` is random.
+    /// A pause doubles for each connection that fails, or that ends without a line and sooner than the pause before it.
+    /// The part above the server's `retry` is random.
     public var maximumDelay: Duration = .seconds(60)
 
-    /// How many reconnects may fail one after the other; 10 by default.
+    /// The maximum number of consecutive failed reconnects; 10 by default.
     ///
-    /// The error of the last one is thrown then.
+    /// After them, the last error is thrown.
     public var maximumFailures = 10
 
-    /// The most bytes of an event; 1 MiB by default.
+    /// The maximum number of bytes of an event; 1 MiB by default.
     ///
-    /// A larger one throws ``HTTPError/Kind/bodyTooLarge``.
+    /// A larger event throws ``HTTPError/Kind/bodyTooLarge``.
     public var maximumEventBytes = 1 << 20
 
-    /// The identifier to go on after, from an earlier stream; empty, the default, for none.
+    /// The identifier from an earlier stream to resume after; empty, the default, for none.
     public var lastEventID = ""
 
-    /// The options of the request; its fields can be written here as well, as in `$0.timeout`.
+    /// The options of the request; also accessible directly, as in `$0.timeout`.
     public var request = RequestOptions()
 
     /// The default options.

@@ -1,10 +1,10 @@
 /// A stream of server-sent events (WHATWG HTML §9.2).
 ///
-/// Nothing is sent before the first event is asked for, and each iteration has a connection of its own. Events are read
-/// no faster than they are asked for. Leaving the loop, dropping the iterator or cancelling the task closes the
+/// The request is sent when the first event is requested, and each iteration has its own connection. Events are read
+/// only as fast as they are requested. Leaving the loop, dropping the iterator or cancelling the task closes the
 /// connection.
 ///
-/// Made by ``HTTPClient/serverSentEvents(_:options:)``.
+/// Created by ``HTTPClient/serverSentEvents(_:options:)``.
 public struct ServerSentEvents: AsyncSequence, Sendable {
   public typealias Element = ServerSentEvents.Event
   public typealias Failure = any Error
@@ -43,7 +43,7 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
     }
   }
 
-  /// Starts reading, with a connection of its own.
+  /// Creates an iterator with its own connection.
   public func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(EventSession(core, request, settings, options))
   }

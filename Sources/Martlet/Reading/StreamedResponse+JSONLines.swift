@@ -1,12 +1,11 @@
 import Foundation
 
 extension StreamedResponse {
-  /// The values of a body with one JSON text in each line (JSON Lines, NDJSON), as they arrive.
+  /// The values of a body with one JSON text per line (JSON Lines, NDJSON), as they arrive.
   ///
-  /// A line ends with LF, with or without a CR before it; the last one needs no end. Lines with nothing but blanks are
-  /// skipped.
+  /// A line ends with LF or CR LF; the last one needs no line ending. Blank lines are skipped.
   ///
-  /// Made by ``StreamedResponse/jsonLines(as:decoder:upTo:)``. Readable once, as the body is.
+  /// Created by ``StreamedResponse/jsonLines(as:decoder:upTo:)``. Readable once, like the body.
   public struct JSONLines<Element: Decodable & Sendable>: AsyncSequence, Sendable {
     public typealias Failure = any Error
 
@@ -34,8 +33,8 @@ extension StreamedResponse {
 
       /// The next value, or `nil` at the end and after an error.
       ///
-      /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/decoding``, which names the number of the line, or
-      ///   ``HTTPError/Kind/bodyTooLarge`` for a line that is too long; what reading the body throws.
+      /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/decoding`` with the line number, or
+      ///   ``HTTPError/Kind/bodyTooLarge`` for a line that is too long; any error of reading the body.
       public mutating func next() async throws -> Element? {
         while !isOver {
           guard let line = try await reader.next({ Self.text(of: $0) }) else { break }

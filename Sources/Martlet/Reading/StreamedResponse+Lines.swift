@@ -1,11 +1,11 @@
 extension StreamedResponse {
   /// The lines of a body, as they arrive.
   ///
-  /// A line ends with LF, CR LF or a CR by itself; the end is not part of it. The last line needs no end, and a body
-  /// that ends with one has no empty line after it. Bytes are read as UTF-8: what is invalid becomes U+FFFD, and a
-  /// byte order mark at the beginning is left out. Where the pieces of the body begin and end makes no difference.
+  /// A line ends with LF, CR LF or CR, which is not part of it. The last line needs no line ending, and a line ending
+  /// at the end of the body starts no empty line. Bytes are decoded as UTF-8: invalid bytes become U+FFFD, and a
+  /// leading byte order mark is dropped. Chunk boundaries do not matter.
   ///
-  /// Made by ``StreamedResponse/lines``. Readable once, as the body is.
+  /// Created by ``StreamedResponse/lines``. Readable once, like the body.
   public struct Lines: AsyncSequence, Sendable {
     public typealias Element = String
     public typealias Failure = any Error
@@ -26,8 +26,8 @@ extension StreamedResponse {
 
       /// The next line, or `nil` at the end and after an error.
       ///
-      /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` for a line that is too long, and what reading
-      ///   the body throws.
+      /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` for a line that is too long, and any error of
+      ///   reading the body.
       public mutating func next() async throws -> String? {
         try await reader.next { String(decoding: $0, as: UTF8.self) }
       }

@@ -6,23 +6,23 @@ extension StreamedResponse {
 
   /// The lines of the body in UTF-8, as they arrive, each of at most 1 MiB.
   ///
-  /// LF, CR LF and CR end a line. A longer line throws ``HTTPError/Kind/bodyTooLarge``; `lines(upTo:)` takes another
+  /// LF, CR LF and CR end a line. A longer line throws ``HTTPError/Kind/bodyTooLarge``; `lines(upTo:)` sets another
   /// limit.
   public var lines: Lines { lines(upTo: 1 << 20) }
 
   /// The lines of the body in UTF-8, as they arrive.
   ///
-  /// - Parameter limit: The most bytes of a line, its end not counted; a longer one throws
+  /// - Parameter limit: The maximum number of bytes of a line, without its line ending; a longer line throws
   ///   ``HTTPError/Kind/bodyTooLarge``.
   /// - Returns: The lines.
   public func lines(upTo limit: Int) -> Lines { body.lines(upTo: limit) }
 
-  /// The values of a body with one JSON text in each line, as they arrive.
+  /// The values of a body with one JSON text per line, as they arrive.
   ///
   /// - Parameters:
   ///   - type: The type of the values.
   ///   - decoder: The decoder; by default the client's.
-  ///   - limit: The most bytes of a line; 1 MiB by default.
+  ///   - limit: The maximum number of bytes of a line; 1 MiB by default.
   /// - Returns: The values.
   public func jsonLines<T: Decodable & Sendable>(
     as type: T.Type = T.self, decoder: JSONDecoder? = nil, upTo limit: Int = 1 << 20
@@ -32,24 +32,24 @@ extension StreamedResponse {
 
   /// Reads the body to its end.
   ///
-  /// - Parameter limit: The largest number of bytes accepted, after decompression.
+  /// - Parameter limit: The maximum number of bytes, after decompression.
   /// - Returns: The whole body.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` as soon as `limit` is passed.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` as soon as `limit` is exceeded.
   public func collect(upTo limit: Int) async throws -> Data { try await body.collect(upTo: limit) }
 
-  /// The whole body as text, of at most 100 MiB.
+  /// The whole body as text, up to 100 MiB.
   ///
-  /// Decoded as ``HTTPResponse/text`` is: by the `charset` of `Content-Type`, else by a byte order mark, else as UTF-8,
-  /// else as ISO-8859-1. A longer body throws ``HTTPError/Kind/bodyTooLarge``.
+  /// Decoded like ``HTTPResponse/text``: by the `charset` of `Content-Type`, otherwise by a byte order mark, otherwise
+  /// as UTF-8, otherwise as ISO-8859-1. A longer body throws ``HTTPError/Kind/bodyTooLarge``.
   public var text: String {
     get async throws { try await text(upTo: 100 << 20) }
   }
 
   /// Reads the body to its end, as text.
   ///
-  /// - Parameter limit: The largest number of bytes accepted, after decompression.
+  /// - Parameter limit: The maximum number of bytes, after decompression.
   /// - Returns: The text.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` as soon as `limit` is passed.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` as soon as `limit` is exceeded.
   public func text(upTo limit: Int) async throws -> String {
     TextDecoding.decode(try await collect(upTo: limit), contentType: contentType).text
   }
@@ -58,13 +58,13 @@ extension StreamedResponse {
 extension ResponseBody {
   /// The lines of the body in UTF-8, as they arrive, each of at most 1 MiB.
   ///
-  /// LF, CR LF and CR end a line. A longer line throws ``HTTPError/Kind/bodyTooLarge``; `lines(upTo:)` takes another
+  /// LF, CR LF and CR end a line. A longer line throws ``HTTPError/Kind/bodyTooLarge``; `lines(upTo:)` sets another
   /// limit.
   public var lines: StreamedResponse.Lines { lines(upTo: 1 << 20) }
 
   /// The lines of the body in UTF-8, as they arrive.
   ///
-  /// - Parameter limit: The most bytes of a line, its end not counted; a longer one throws
+  /// - Parameter limit: The maximum number of bytes of a line, without its line ending; a longer line throws
   ///   ``HTTPError/Kind/bodyTooLarge``.
   /// - Returns: The lines.
   public func lines(upTo limit: Int) -> StreamedResponse.Lines { StreamedResponse.Lines(self, upTo: limit) }

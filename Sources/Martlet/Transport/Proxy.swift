@@ -1,19 +1,20 @@
 /// A proxy server.
 ///
-/// Written as a URL: `http://proxy.example:3128`, `https://…` for TLS to the proxy itself, `socks5://…`. A user name
-/// and a password may stand in it, percent-encoded, or be given apart. The default ports are 80, 443 and 1080.
+/// Written as a URL: `http://proxy.example:3128`, `https://…` for TLS to the proxy itself, `socks5://…`. The URL may
+/// contain a user name and a password, percent-encoded; they can also be passed separately. The default ports are 80,
+/// 443 and 1080.
 ///
-/// - `http` and `https`: an https URL is reached through a tunnel (`CONNECT`, RFC 9110 §9.3.6), an http URL is asked
-///   for in absolute form (RFC 9112 §3.2.2). The credentials are sent as `Basic` (RFC 7617), with the first request,
-///   to the proxy only; a proxy that asks for Digest gets that from then on. See ``OriginPattern/proxy(_:)`` for
-///   credentials that are sent only when the proxy asks.
-/// - `socks5` (RFC 1928, RFC 1929): the proxy looks up names, not this machine; `socks5h` means the same.
+/// - `http` and `https`: an https URL is reached through a tunnel (`CONNECT`, RFC 9110 §9.3.6), an http URL is
+///   requested in absolute form (RFC 9112 §3.2.2). The credentials are sent preemptively, as `Basic` (RFC 7617), and to
+///   the proxy only; a proxy that requests Digest gets Digest from then on. See ``OriginPattern/proxy(_:)`` for
+///   credentials that are sent only after a challenge.
+/// - `socks5` (RFC 1928, RFC 1929): the proxy resolves names, not this machine; `socks5h` means the same.
 ///
-/// The certificate of an `https` proxy is checked with the roots of ``TLSSettings``, also by a client that trusts any
-/// server.
+/// The certificate of an `https` proxy is checked against the roots of ``TLSSettings``, even by a client that trusts
+/// any server.
 ///
-/// A URL that cannot be read fails every request that would use it, with ``HTTPError/Kind/invalidRequest``, before
-/// anything is sent. No description has the password.
+/// A malformed URL makes every request that would use it throw ``HTTPError/Kind/invalidRequest``, before anything is
+/// sent. No description contains the password.
 public struct Proxy: Sendable, Hashable, ExpressibleByStringLiteral {
   enum Scheme: String, Sendable {
     case http, https
@@ -36,12 +37,12 @@ public struct Proxy: Sendable, Hashable, ExpressibleByStringLiteral {
   let password: String?
   let problem: InvalidInput?
 
-  /// Reads the URL of a proxy.
+  /// Creates a proxy from its URL.
   ///
   /// - Parameters:
   ///   - url: The URL: scheme, host and port, and nothing after them.
-  ///   - user: The user name, in place of the one in the URL; without a colon, unless for SOCKS.
-  ///   - password: The password, in place of the one in the URL.
+  ///   - user: The user name, instead of the one in the URL; without a colon, except for SOCKS.
+  ///   - password: The password, instead of the one in the URL.
   public init(_ url: String, user: String? = nil, password: String? = nil) {
     var parts: (scheme: Scheme, authority: URLAuthority) = (.http, URLAuthority(host: ""))
     var problem: InvalidInput?
@@ -61,7 +62,7 @@ public struct Proxy: Sendable, Hashable, ExpressibleByStringLiteral {
     self.problem = problem
   }
 
-  /// Reads the URL of a proxy from a literal.
+  /// Creates a proxy from a URL literal.
   public init(stringLiteral url: String) { self.init(url) }
 
   /// Scheme, host and port, as libcurl takes them.
@@ -113,6 +114,6 @@ extension Proxy: CustomStringConvertible, CustomReflectable {
     problem == nil ? "\(scheme == .socks5 ? "socks5" : scheme.rawValue)://\(host):\(port)" : "an unreadable proxy"
   }
 
-  /// Shows nothing of its own, so that no dump leaks a password.
+  /// A mirror without children, so that no dump shows a password.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -3,18 +3,18 @@ public import Foundation
 
 /// The proxy settings of a client.
 ///
-/// The default is ``direct``: nothing is read from the environment unless it is asked for.
+/// The default is ``direct``: the environment is not read unless you choose ``environment``.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.proxy = .proxy("http://proxy.example:3128", except: ["localhost", ".example.com"]) }
 /// ```
 ///
 /// A request that cannot be sent through its proxy fails; it is never sent directly instead. With a setting other than
-/// ``direct``, a header field `Proxy-Authorization` is sent with a request that a proxy takes in absolute form, and
-/// fails every other with ``HTTPError/Kind/invalidRequest``: it would reach the server.
+/// ``direct``, a `Proxy-Authorization` header field is sent only with a request that a proxy receives in absolute form.
+/// Any other request with this field throws ``HTTPError/Kind/invalidRequest``, because the server would receive it.
 ///
-/// A proxy that wants credentials gets those of its URL, else those of the authenticator that is kept under
-/// ``OriginPattern/proxy(_:)`` or ``OriginPattern/everywhere``. If there are none, or they are refused, the request
+/// A proxy that requires authentication gets the credentials of its URL, otherwise those of the authenticator for
+/// ``OriginPattern/proxy(_:)`` or ``OriginPattern/everywhere``. If there are none, or they are rejected, the request
 /// fails with ``HTTPError/Kind/authenticationFailed``, which names the proxy.
 public struct ProxySettings: Sendable {
   enum Rule: Sendable {
@@ -29,31 +29,32 @@ public struct ProxySettings: Sendable {
   /// Uses no proxy; the default.
   public static let direct = ProxySettings(rule: .none)
 
-  /// The proxies that the environment names when the client is made.
+  /// The proxies that the environment names when the client is created.
   ///
-  /// `https_proxy`, for http URLs `http_proxy`, for both `all_proxy`; what is in `no_proxy` is reached directly. All
-  /// but `http_proxy` are read in upper case too. In a process with `REQUEST_METHOD` in its environment, a CGI,
-  /// nothing is read: there a client of the server could set the variables. A value without a scheme is an `http`
-  /// proxy.
+  /// `https_proxy` is for https URLs, `http_proxy` for http URLs, `all_proxy` for both; hosts in `no_proxy` are reached
+  /// directly. All but `http_proxy` are also read in upper case. In a CGI process, with `REQUEST_METHOD` in its
+  /// environment, nothing is read, because a client of the server could set the variables. A value without a scheme is
+  /// an `http` proxy.
   public static let environment = ProxySettings(rule: .environment)
 
-  /// One proxy for everything but some hosts.
+  /// One proxy for all hosts except some.
   ///
   /// - Parameters:
   ///   - proxy: The proxy.
-  ///   - hosts: What is reached directly. `example.com` and `.example.com` mean this name and all below it, `10.1.2.3`
-  ///     or `::1` an address, `10.0.0.0/8` or `fd00::/8` a network, `*` everything; a port may follow
-  ///     (`a.example:8080`, `[::1]:8080`). Names are compared, never looked up.
-  /// - Returns: The settings. A malformed host fails every request with ``HTTPError/Kind/invalidRequest``.
+  ///   - hosts: The hosts to reach directly. `example.com` and `.example.com` match this name and all its subdomains,
+  ///     `10.1.2.3` or `::1` an address, `10.0.0.0/8` or `fd00::/8` a network, `*` everything; a port may follow
+  ///     (`a.example:8080`, `[::1]:8080`). Names are compared, never resolved.
+  /// - Returns: The settings. A malformed host makes every request throw ``HTTPError/Kind/invalidRequest``.
   public static func proxy(_ proxy: Proxy, except hosts: [String] = []) -> ProxySettings {
     ProxySettings(rule: .fixed(proxy, NoProxy(hosts)))
   }
 
   /// A closure that returns the proxy for each request.
   ///
-  /// - Parameter resolve: Gets scheme, host and port of what will be connected to, as a URL with the path `/`, and
-  ///   returns the proxy, or `nil` for none. What it throws, unless an ``HTTPError``, ends the request as
-  ///   ``HTTPError/Kind/cannotConnect``, with the error underneath. Its time counts towards the limit of the call only.
+  /// - Parameter resolve: Receives the scheme, host and port of the destination as a URL with the path `/`, and returns
+  ///   the proxy, or `nil` for none. An error that it throws, unless it is an ``HTTPError``, fails the request with
+  ///   ``HTTPError/Kind/cannotConnect`` and is its underlying error. Its running time counts only toward the total
+  ///   limit of the call.
   /// - Returns: The settings.
   public static func resolver(_ resolve: @escaping @Sendable (URL) async throws -> Proxy?) -> ProxySettings {
     ProxySettings(rule: .resolver(resolve))

@@ -28,7 +28,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
   /// Creates a body from a closure that returns the next chunk.
   ///
-  /// - Parameter next: Returns the next piece, or `nil` at the end. It is not called again before it returned.
+  /// - Parameter next: Returns the next chunk, or `nil` at the end. It is never called before the previous call has
+  ///   returned.
   public init(next: @escaping @Sendable () async throws -> Data?) { storage = .pull(next) }
 
   package init(_ stream: BodyStream) {
@@ -87,10 +88,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
   /// Reads the body to its end.
   ///
-  /// - Parameter limit: The largest number of bytes accepted, after decompression.
+  /// - Parameter limit: The maximum number of bytes, after decompression.
   /// - Returns: The whole body.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` as soon as `limit` is passed; at once, if the
-  ///   length that the server announces is larger.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/bodyTooLarge`` as soon as `limit` is exceeded; at once if the
+  ///   announced length exceeds it.
   public func collect(upTo limit: Int) async throws -> Data {
     guard announced <= limit, case (let data, true) = try await read(upTo: limit) else {
       throw HTTPError(.bodyTooLarge, "the body is larger than \(limit) bytes", phase: .receiving)

@@ -38,7 +38,9 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.headers }
   }
 
-  /// The fields after the body (RFC 9110 §6.5), once that was read to its end; empty before, and if there are none.
+  /// The trailer fields (RFC 9110 §6.5), available after the body has been read to its end.
+  ///
+  /// Empty before that, and if there are none.
   ///
   /// ```swift
   /// let digest = try await client.stream(.get("/export")) { response in
@@ -53,27 +55,27 @@ public struct StreamedResponse: Sendable {
     set { head.value.trailers = .fields(newValue) }
   }
 
-  /// The text after the status code, or `nil` where the transport does not tell it.
+  /// The reason phrase after the status code, or `nil` if the transport does not report it.
   public var reasonPhrase: String? {
     get { head.value.reasonPhrase }
     _modify { yield &head.value.reasonPhrase }
   }
 
-  /// The version of HTTP, such as ``HTTPVersion/http2``, or `nil` where the transport does not tell it.
+  /// The HTTP version, such as ``HTTPVersion/http2``, or `nil` if the transport does not report it.
   public var httpVersion: HTTPVersion? {
     get { head.value.httpVersion }
     _modify { yield &head.value.httpVersion }
   }
 
-  /// The connection it comes on, or `nil` where the transport does not tell it.
+  /// The connection of the response, or `nil` if the transport does not report it.
   public var connection: HTTPResponse.Connection? {
     get { head.value.connection }
     _modify { yield &head.value.connection }
   }
 
-  /// Whether the body came with a content coding (RFC 9110 §8.4) which is undone; `false` for a stored response.
+  /// Whether the body had a content coding that was decoded; `false` for a stored response.
   ///
-  /// `Content-Encoding` and `Content-Length` are removed from ``headers`` then.
+  /// `Content-Encoding` (RFC 9110 §8.4) and `Content-Length` are then removed from ``headers``.
   public internal(set) var wasCompressed: Bool {
     get { head.value.wasCompressed }
     _modify { yield &head.value.wasCompressed }
@@ -85,16 +87,16 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.source }
   }
 
-  /// What the cache decided, and why, in words for people; `nil` if no cache was asked.
+  /// The cache's decision and its reason in plain text; `nil` if no cache was consulted.
   public var cacheExplanation: String? { head.value.cacheReason?.rawValue }
 
-  /// The file that the body is in, if it came from a cache on disk and has more than 1 MiB; else `nil`.
+  /// The cache file with the body, or `nil`.
   ///
-  /// It belongs to the cache: it must not be changed, and may be removed at any time. A hard link to it (`link`) takes
-  /// no room and stays.
+  /// Set if the body came from a cache on disk and has more than 1 MiB. The file belongs to the cache: it must not be
+  /// changed, and may be removed at any time. A hard link to it (`link`) takes no space and stays.
   public var bodyFile: URL? { head.value.bodyFile }
 
-  /// Why the server could not be asked, if ``source`` is ``HTTPResponse/Source/fallback``.
+  /// Why the server could not be reached, if ``source`` is ``HTTPResponse/Source/fallback``.
   public internal(set) var fallbackReason: HTTPError? {
     get { head.value.fallbackReason }
     _modify { yield &head.value.fallbackReason }
@@ -122,7 +124,7 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.cacheReason }
   }
 
-  /// Where the time went, as far as known when the head arrived.
+  /// The timing of the call, as far as known when the head arrived.
   public var timing: HTTPResponse.Timing {
     get { head.value.timing }
     _modify { yield &head.value.timing }
@@ -134,7 +136,7 @@ public struct StreamedResponse: Sendable {
     _modify { yield &head.value.request }
   }
 
-  /// The URL that answered.
+  /// The URL of the request as it was sent.
   public var url: URL { request.url ?? URL(fileURLWithPath: "/") }
 
   /// Reads the beginning of the body, nothing if `limit` is 0, and leaves the rest.
@@ -162,6 +164,6 @@ public struct StreamedResponse: Sendable {
 }
 
 extension HTTPRequest {
-  /// The whole URL without credentials, or `nil` if the target is relative or malformed.
+  /// The complete URL without credentials, or `nil` if the target is relative or malformed.
   public var url: URL? { (try? target.resolve(against: nil, adding: query))?.url }
 }

@@ -2,30 +2,30 @@
   import CurlEngine
 #endif
 
-/// One exchange on the wire: request and body in; head, body and end out.
+/// Performs single exchanges: sends one request and receives its response.
 ///
-/// A transport follows no redirect, keeps no cookie, stores nothing, retries nothing and answers no challenge: the
-/// stages above it do. It ends when its task is cancelled.
+/// A transport follows no redirects, keeps no cookies, stores nothing, retries nothing and answers no challenges: the
+/// stages above it do. An exchange ends when its task is cancelled.
 public protocol Transport: Sendable {
-  /// Makes the transport for one client.
+  /// Returns the transport for one client.
   ///
-  /// The default returns the transport itself, which several clients then share.
+  /// By default the transport itself, which several clients then share.
   ///
-  /// - Parameter settings: What the client's configuration says about connections.
+  /// - Parameter settings: The connection settings of the client.
   /// - Returns: The transport that the client uses.
   func prepared(for settings: TransportSettings) -> any Transport
 
-  /// Sends a request and returns when the head of the response is there.
+  /// Sends a request, and returns when the head of the response has arrived.
   ///
   /// - Parameters:
-  ///   - request: A checked request whose target is a whole URL, with every header field that is to be sent, except
-  ///     those of framing and connection, which are the transport's.
-  ///   - context: What is known of the call, and where progress is reported.
+  ///   - request: A validated request with a complete URL and all header fields to send, except those for framing and
+  ///     connection management, which the transport adds.
+  ///   - context: The context of the call, which also receives progress.
   /// - Returns: The head, and the body as it arrives. Dropping the body ends the exchange.
   /// - Throws: ``HTTPError``, or `CancellationError`.
   func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse
 
-  /// Closes the connections that no exchange uses, without waiting for that.
+  /// Closes the idle connections, without waiting for them to close.
   ///
   /// The default does nothing.
   func closeIdleConnections()
@@ -39,24 +39,26 @@ extension Transport {
 
 /// The connection settings of a client's configuration.
 public struct TransportSettings: Sendable {
-  /// The maximum number of connections per host.
+  /// The maximum number of connections per host; 6 by default.
   ///
-  /// With HTTP/1 each exchange needs one of its own. With HTTP/2 they share one, or as many as the server's limit of
-  /// streams makes necessary. The system's loaders do not tell the version in time: there it is the most exchanges.
+  /// With HTTP/1 each exchange needs its own connection. With HTTP/2 exchanges share one, or as many as the server's
+  /// stream limit requires. The system's loaders do not report the version in time: with them this is the maximum
+  /// number of concurrent exchanges.
   public var maximumConnectionsPerHost = 6
 
-  /// The maximum number of concurrent requests per host.
+  /// The maximum number of concurrent requests per host; `nil` by default.
   ///
-  /// `nil`, the default, is no limit of its own over HTTP/1, where ``maximumConnectionsPerHost`` is one, and 100 over
-  /// HTTP/2, or ``maximumConnectionsPerHost`` if that is more.
+  /// `nil` sets no separate limit over HTTP/1, where ``maximumConnectionsPerHost`` applies. Over HTTP/2 it means 100,
+  /// or ``maximumConnectionsPerHost`` if that is larger.
   public var maximumRequestsPerHost: Int?
 
-  /// The most connections, idle ones included; up to 100 exchanges with one host count as one where HTTP/2 is spoken.
+  /// The maximum number of connections, including idle ones; 64 by default.
   ///
-  /// On the engine of Linux, an exchange that ends while its host is looked up counts until the lookup has ended.
+  /// With HTTP/2, up to 100 exchanges with one host count as one. On the engine of Linux, an exchange that ends during
+  /// its host lookup counts until the lookup has ended.
   public var maximumConnections = 64
 
-  /// How many threads Martlet's own engine on Linux may have for connections, from 1 to 64.
+  /// The maximum number of the Linux engine's connection threads, 1 to 64; 1 by default.
   public var engineThreads = 1
 
   /// TLS trust and client certificates.
@@ -65,27 +67,29 @@ public struct TransportSettings: Sendable {
   /// The proxy settings; ``ProxySettings/direct`` by default.
   public var proxy = ProxySettings.direct
 
-  /// Addresses of hosts that are not looked up: from a name, or a name with a port, to IP addresses.
+  /// Static addresses of hosts, instead of a lookup; none by default.
   ///
-  /// `["api.example": ["127.0.0.1"], "api.example:8443": ["::1"]]`; the entry with the port counts first. Only where to
-  /// connect changes: the field `Host`, the name in the TLS handshake and the name in the certificate are those of the
-  /// URL. Through a proxy the proxy looks up the name, and an entry for the proxy's own name counts. An entry that is
-  /// malformed fails every request with ``HTTPError/Kind/invalidRequest``.
+  /// `["api.example": ["127.0.0.1"], "api.example:8443": ["::1"]]`; the entry with the port takes precedence. Only the
+  /// destination of the connection changes: the `Host` field, the server name of the TLS handshake and the name in the
+  /// certificate are those of the URL. A proxy resolves the host itself; then only an entry for the proxy's own name
+  /// applies. A malformed entry makes every request throw ``HTTPError/Kind/invalidRequest``.
   public var resolve: [String: [String]] = [:]
 
-  /// The path of a unix socket that every request goes to, whatever its URL says; `nil` by default.
+  /// The path of a Unix socket for all requests; `nil` by default.
   ///
-  /// At most 107 bytes, and not together with a proxy. Each request has a connection of its own.
+  /// Every request connects to it, whatever its URL. The path has at most 107 bytes, and cannot be combined with a
+  /// proxy. Each request has its own connection.
   public var unixSocket: String?
 
-  /// The own IP address, or the interface by its name, that connections are made from; `nil`, the default, leaves it to
-  /// the system.
+  /// The local IP address or interface name to connect from; `nil` by default.
+  ///
+  /// With `nil`, the system chooses.
   public var localInterface: String?
 
-  /// How long a connection may be unused before it is closed; 60 seconds by default, zero to use each one once.
+  /// The time after which an idle connection is closed; 60 seconds by default.
   ///
-  /// When nothing is in flight it is closed on time; otherwise with the next request, or when nothing is in flight any
-  /// more. It is not used again in any case.
+  /// With zero, each connection is used once. If nothing is in flight, the connection is closed on time; otherwise with
+  /// the next request, or when nothing is in flight any more. It is never reused after this time.
   public var idleConnectionLifetime: Duration = .seconds(60)
 
   /// Which addresses may be connected to; all if `nil`.
@@ -98,7 +102,7 @@ public struct TransportSettings: Sendable {
     var receiveMarks = ReceiveMarks()
   #endif
 
-  /// The settings of a client that sets nothing.
+  /// Creates the default settings.
   public init() {}
 }
 

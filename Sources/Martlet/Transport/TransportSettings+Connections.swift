@@ -6,7 +6,7 @@ extension TransportSettings {
   /// What of it the system's loader cannot do, in words, or `nil`.
   var connectionFeature: String? {
     if addresses != nil { return "publicAddressesOnly" }
-    if !proxy.isNone { return "proxy of one client" }
+    if !proxy.isNone { return "a proxy for one client" }
     if !resolve.isEmpty { return "resolve" }
     if unixSocket != nil { return "unixSocket" }
     return localInterface == nil ? nil : "localInterface"
@@ -20,10 +20,10 @@ extension TransportSettings {
       return InvalidInput("unixSocket is \"\(shown)\": a path has 1 to 107 bytes, none of them zero")
     }
     guard addresses == nil else {
-      return InvalidInput("unixSocket is \"\(shown)\", which has no address for publicAddressesOnly to look at")
+      return InvalidInput("unixSocket is \"\(shown)\": it cannot be combined with publicAddressesOnly")
     }
     guard proxy.isNone else {
-      return InvalidInput("unixSocket is \"\(shown)\", and there is no proxy to a unix socket")
+      return InvalidInput("unixSocket is \"\(shown)\": it cannot be combined with a proxy")
     }
     return nil
   }
@@ -40,6 +40,7 @@ extension TransportSettings {
   }
 
   private var lifetimeProblem: InvalidInput? {
-    idleConnectionLifetime >= .zero ? nil : InvalidInput("idleConnectionLifetime is \(idleConnectionLifetime)")
+    idleConnectionLifetime >= .zero
+      ? nil : InvalidInput("idleConnectionLifetime is \(idleConnectionLifetime): it must not be negative")
   }
 }

@@ -12,10 +12,10 @@ extension TransportSettings {
   func systemLoaderProblem(
     for request: HTTPRequest, _ version: HTTPVersion = .automatic, isLimited: Bool = false
   ) -> HTTPError? {
-    let choice = version == .automatic ? nil : "choice of httpVersion"
-    guard let engineFeature = engineFeature ?? choice ?? (isLimited ? "limit of bandwidth" : nil) else { return nil }
+    let choice = version == .automatic ? nil : "a choice of httpVersion"
+    guard let engineFeature = engineFeature ?? choice ?? (isLimited ? "bandwidth limits" : nil) else { return nil }
     return HTTPError(
-      .unsupported, "the system's loader has no \(engineFeature); on Linux, the transports .curl and .urlSession have",
+      .unsupported, "the system's loader does not support \(engineFeature); on Linux, use .curl or .urlSession",
       request: request)
   }
 }
@@ -24,11 +24,11 @@ extension TLSSettings {
   var engineFeature: String? {
     switch trust {
     case .system: break
-    case .systemAnd, .only: return "custom certificate roots"
-    case .anything: return "switch for trusting any certificate"
+    case .systemAnd, .only: return "custom root certificates"
+    case .anything: return "insecureTrustAnything"
     }
-    if pins != nil { return "pins of public keys" }
+    if pins != nil { return "public key pins" }
     if clientCertificate != nil { return "client certificates" }
-    return minimumVersion == .v1_2 ? nil : "minimum version of TLS"
+    return minimumVersion == .v1_2 ? nil : "a minimum TLS version"
   }
 }

@@ -50,7 +50,8 @@ package final class AbsoluteURL: Sendable, Hashable {
     self.string = string
     if string.utf8.allSatisfy(Self.isPlain) { return }
     guard let url = URL(string: string), url.absoluteString == string else {
-      throw InvalidInput("the URL cannot be represented: \"\(InvalidInput.printable(URLRedaction.redact(string)))\"")
+      let shown = InvalidInput.printable(URLRedaction.redact(string))
+      throw InvalidInput("Foundation reads the URL \"\(shown)\" differently: percent-encode its special characters")
     }
   }
 

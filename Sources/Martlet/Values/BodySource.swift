@@ -80,7 +80,8 @@ package final class BodySource: Sendable {
 
   /// A second reading of what can be read once.
   static var used: HTTPError {
-    HTTPError(.bodyNotReplayable, "the body is a stream that was read already, which can be sent only once")
+    HTTPError(
+      .bodyNotReplayable, "the body is a stream that has been read already: create it with a closure to send it again")
   }
 }
 

@@ -3,21 +3,21 @@ public import Foundation
 extension HTTPBody {
   /// A body from an asynchronous sequence of chunks, which can be sent once.
   ///
-  /// The sequence is read in a task of its own when the connection is there, and no faster than the server takes it:
-  /// about 256 KiB wait in memory. That task is cancelled when the exchange ends, whatever ends it. What the sequence
-  /// throws ends the call, which throws it unchanged, and the server never gets a whole request.
+  /// A separate task reads the sequence once the connection is established, no faster than the server accepts data;
+  /// about 256 KiB are buffered. The task is cancelled when the exchange ends. An error that the sequence throws ends
+  /// the call and is thrown unchanged, and the server never receives a complete request.
   ///
-  /// The body can be sent once. A second request with it, a retry after it was begun, and a redirect that wants it
-  /// again throw ``HTTPError/Kind/bodyNotReplayable``, or the failure that would have been retried; use
-  /// ``stream(length:contentType:_:)`` where that matters. While the sequence has nothing to give, no idle limit
-  /// applies; ``TimeoutPolicy/total`` does.
+  /// Sending the body again (with a second request, a retry after sending has begun, or a redirect that needs the body)
+  /// throws ``HTTPError/Kind/bodyNotReplayable``, or the failure that would have been retried; use
+  /// ``stream(length:contentType:_:)`` for a body that can be sent again. While the sequence produces no data, no idle
+  /// limit applies, only ``TimeoutPolicy/total``.
   ///
   /// - Parameters:
-  ///   - pieces: The bytes; empty pieces are skipped.
-  ///   - length: How many bytes there are, or `nil` if that is not known: they are then sent in chunks (RFC 9112 §7.1).
-  ///     The last bytes of a known length are sent when the sequence has ended. One that has more or fewer bytes fails
-  ///     the request and its connection with ``HTTPError/Kind/invalidRequest``.
-  ///   - contentType: Their media type; `nil` sends no `Content-Type`.
+  ///   - pieces: The bytes; empty chunks are skipped.
+  ///   - length: The number of bytes, or `nil` if it is unknown; over HTTP/1.1 the body then uses the chunked transfer
+  ///     coding (RFC 9112 §7.1). The last bytes of a known length are sent when the sequence ends. A sequence with more
+  ///     or fewer bytes fails the request with ``HTTPError/Kind/invalidRequest`` and ends its connection.
+  ///   - contentType: The media type; `nil` sends no `Content-Type`.
   /// - Returns: The body.
   public static func stream<Pieces: AsyncSequence & Sendable>(
     _ pieces: Pieces, length: Int64? = nil, contentType: String? = "application/octet-stream"
@@ -30,9 +30,9 @@ extension HTTPBody {
   /// Like ``stream(_:length:contentType:)`` for a sequence of `Data`.
   ///
   /// - Parameters:
-  ///   - pieces: The bytes; empty pieces are skipped.
-  ///   - length: How many bytes there are, or `nil` if that is not known.
-  ///   - contentType: Their media type; `nil` sends no `Content-Type`.
+  ///   - pieces: The bytes; empty chunks are skipped.
+  ///   - length: The number of bytes, or `nil` if it is unknown.
+  ///   - contentType: The media type; `nil` sends no `Content-Type`.
   /// - Returns: The body.
   public static func stream<Pieces: AsyncSequence & Sendable>(
     _ pieces: Pieces, length: Int64? = nil, contentType: String? = "application/octet-stream"
@@ -42,14 +42,13 @@ extension HTTPBody {
 
   /// A body from an asynchronous sequence that a closure creates each time it is sent.
   ///
-  /// Such a body can be sent again, as a retry or a redirect needs it. Otherwise it is like
-  /// `stream(_:length:contentType:)`.
+  /// It can be sent again for a retry or a redirect. Otherwise it behaves like `stream(_:length:contentType:)`.
   ///
   /// - Parameters:
-  ///   - length: How many bytes each of the sequences has, or `nil` if that is not known.
-  ///   - contentType: Their media type; `nil` sends no `Content-Type`.
-  ///   - make: Makes a sequence of all the bytes; it is called in a task of its own, for each attempt that comes as
-  ///     far as sending the body. What it throws ends the call, which throws it unchanged.
+  ///   - length: The number of bytes of each sequence, or `nil` if it is unknown.
+  ///   - contentType: The media type; `nil` sends no `Content-Type`.
+  ///   - make: Creates a sequence of all the bytes. It is called in a separate task, once for each attempt that gets as
+  ///     far as sending the body. An error that it throws ends the call and is thrown unchanged.
   /// - Returns: The body.
   public static func stream<Pieces: AsyncSequence & SendableMetatype>(
     length: Int64? = nil, contentType: String? = "application/octet-stream",
@@ -60,7 +59,8 @@ extension HTTPBody {
 
   private static func stream(_ source: BodySource, _ contentType: String?) -> HTTPBody {
     if let length = source.length, length < 0 {
-      return HTTPBody(.invalid(InvalidInput("a body stream of \(length) bytes")), contentType: nil)
+      let problem = InvalidInput("the length of the body stream is \(length); it must not be negative")
+      return HTTPBody(.invalid(problem), contentType: nil)
     }
     return HTTPBody(.stream(source), contentType: contentType)
   }

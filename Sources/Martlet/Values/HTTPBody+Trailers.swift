@@ -3,7 +3,7 @@ import MartletBase
 extension HTTPBody {
   /// The same body, followed by trailer fields (RFC 9110 §6.5).
   ///
-  /// For what is known only when the body has been sent, such as a digest of a stream.
+  /// For values that are known only after the body has been sent, such as the digest of a stream.
   ///
   /// ```swift
   /// let digest = Digest()
@@ -12,20 +12,21 @@ extension HTTPBody {
   /// }
   /// ```
   ///
-  /// The names are announced in the field `Trailer`. The body is sent in chunks (RFC 9112 §7.1), whatever its length, and
-  /// the request goes over HTTP/1.1, on a connection of its own if it is one of TLS: libcurl sends trailers over no other
-  /// version. ``HTTPVersion/http2`` and ``HTTPVersion/http1_0`` throw ``HTTPError/Kind/unsupported``; so do the system's
-  /// loader and ``Outbox``. Whether the server looks at trailers is for its documentation to say: most do not.
+  /// The names are announced in the `Trailer` field. The body uses the chunked transfer coding (RFC 9112 §7.1),
+  /// whatever its length, and the request is sent over HTTP/1.1, because libcurl sends trailers over no other version;
+  /// an https request has its own connection. ``HTTPVersion/http2`` and ``HTTPVersion/http1_0`` throw
+  /// ``HTTPError/Kind/unsupported``; so do the system's loader and ``Outbox``. Most servers ignore trailers: check the
+  /// server's documentation.
   ///
-  /// Names that are no tokens, or of fields that must not be trailers (framing, routing, request modifiers,
-  /// authentication, content format; RFC 9110 §6.5.1), throw ``HTTPError/Kind/invalidRequest`` before anything is sent. So
-  /// does, after the body, a field that could not be a header field or was not announced, and more than 63 KiB: the
-  /// server then never gets a whole request.
+  /// Names that are not tokens, and names of fields that must not be trailers (framing, routing, request modifiers,
+  /// authentication, content format; RFC 9110 §6.5.1), throw ``HTTPError/Kind/invalidRequest`` before anything is sent.
+  /// A field that is invalid or was not announced, or more than 63 KiB of fields, throws the same error after the body,
+  /// and the server never receives a complete request.
   ///
   /// - Parameters:
-  ///   - names: The names of the fields; not all need to be sent.
-  ///   - make: Makes the fields; it is called when the body has ended, once for each time that it is sent. What it throws
-  ///     ends the call, which throws it unchanged.
+  ///   - names: The names of the fields; a field may be omitted later.
+  ///   - make: Creates the fields. It is called after the end of the body, each time the body is sent. An error that it
+  ///     throws ends the call and is thrown unchanged.
   /// - Returns: The body.
   public func withTrailers(
     _ names: [String], _ make: @escaping @Sendable () async throws -> HTTPHeaders

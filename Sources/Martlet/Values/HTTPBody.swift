@@ -2,9 +2,9 @@ public import Foundation
 
 /// The body of a request.
 ///
-/// A body is a value: it can be sent again as often as needed, but for a stream that can be read only once, and
-/// nothing is read from disk before it is sent. Making one never fails; what is wrong with it (a value that cannot be
-/// encoded, a file that does not exist) is thrown when the request is sent, before any byte leaves.
+/// A body is a value that can be sent any number of times, unless it is a stream that can be read only once. Nothing is
+/// read from disk before the body is sent. Creating a body never fails: a value that cannot be encoded, or a file that
+/// does not exist, throws when the request is sent, before any byte is sent.
 public struct HTTPBody: Sendable, Hashable {
   package enum Content: Sendable {
     case data(Data)
@@ -34,7 +34,7 @@ public struct HTTPBody: Sendable, Hashable {
     self.contentType = contentType
   }
 
-  /// Bytes as they are.
+  /// A body with the given bytes.
   ///
   /// - Parameters:
   ///   - data: The bytes.
@@ -44,7 +44,7 @@ public struct HTTPBody: Sendable, Hashable {
     HTTPBody(.data(data), contentType: contentType)
   }
 
-  /// Text in UTF-8.
+  /// A body of UTF-8 text.
   ///
   /// - Parameters:
   ///   - text: The text.
@@ -59,24 +59,24 @@ public struct HTTPBody: Sendable, Hashable {
   /// It is encoded when the request is sent, once for all attempts. If that fails, sending throws
   /// ``HTTPError/Kind/invalidRequest``.
   ///
-  /// - Parameter value: The value. One that is not `Sendable`, or whose `Encodable` conformance belongs to an actor, needs
-  ///   an encoder of its own: see `json(_:encoder:)`.
+  /// - Parameter value: The value. If it is not `Sendable`, or its `Encodable` conformance is isolated to an actor, use
+  ///   `json(_:encoder:)` with an encoder.
   /// - Returns: The body.
   public static func json(_ value: some Encodable & Sendable) -> HTTPBody {
     HTTPBody(.json(DeferredJSON(value)), contentType: "application/json")
   }
 
-  /// A value encoded as JSON (RFC 8259) at once.
+  /// A value that is encoded as JSON (RFC 8259) immediately.
   ///
   /// - Parameters:
   ///   - value: The value. If it cannot be encoded, sending throws ``HTTPError/Kind/invalidRequest``.
-  ///   - encoder: The encoder, in place of the client's.
+  ///   - encoder: The encoder, instead of the client's.
   /// - Returns: The body.
   public static func json(_ value: some Encodable, encoder: JSONEncoder) -> HTTPBody {
     HTTPBody(.json(value, encoder), contentType: "application/json")
   }
 
-  /// Fields as an HTML form sends them (`application/x-www-form-urlencoded`, WHATWG URL standard).
+  /// URL-encoded form fields (`application/x-www-form-urlencoded`, WHATWG URL Standard).
   ///
   /// - Parameter fields: The fields, in order; a field whose value is an array is repeated.
   /// - Returns: The body.
@@ -84,7 +84,7 @@ public struct HTTPBody: Sendable, Hashable {
     HTTPBody(.data(FormEncoder.encode(fields)), contentType: "application/x-www-form-urlencoded")
   }
 
-  /// The contents of a file, read in pieces while it is sent.
+  /// The contents of a file, read in chunks while it is sent.
   ///
   /// - Parameters:
   ///   - url: A file URL. A file that does not exist or cannot be read throws ``HTTPError/Kind/file`` before connecting.
@@ -94,15 +94,15 @@ public struct HTTPBody: Sendable, Hashable {
     HTTPBody(.file(url), contentType: contentType)
   }
 
-  /// The number of bytes, or `nil` if it cannot be known now.
+  /// The number of bytes, or `nil` if it is not known yet.
   ///
-  /// For a file this is its size at this moment, for a stream what was said of it. What ``gzipped()`` makes, and a value
-  /// that the client encodes, is not known before it is made.
+  /// For a file, this is its current size; for a stream, its declared length. The length of a ``gzipped()`` body, or of
+  /// a value that the client encodes, is unknown until it is encoded.
   public var length: Int64? { content.length }
 
-  /// Whether the same bytes can be sent a second time, as a retry or a redirect needs it.
+  /// Whether the same bytes can be sent again, for a retry or a redirect.
   ///
-  /// Only a stream can be one that cannot, and what has one in it.
+  /// `false` only for a stream that can be read once, and for a body that contains one.
   public var isReplayable: Bool { content.isReplayable }
 
   var isUsable: Bool { content.isUsable }

@@ -1,31 +1,32 @@
 import MartletBase
 public import Foundation
 
-/// A moment in the form that header fields give it, in whole seconds and UTC (RFC 9110 §5.6.7).
+/// A date in the format of header fields, in whole seconds and UTC (RFC 9110 §5.6.7).
 ///
-/// The years are 0000 to 9999, because the format has four digits for them.
+/// Years range from 0000 to 9999, because the format has four digits.
 public struct HTTPDate: Sendable, Hashable, Comparable {
-  /// The moment, a whole number of seconds.
+  /// The date, a whole number of seconds.
   public let date: Date
 
-  /// Takes a date down to its second.
+  /// Rounds a date down to a whole second.
   ///
-  /// A date before the year 0000 or after 9999 becomes the nearest one that can be written, and one that is not a
+  /// A date before the year 0000 or after 9999 becomes the nearest date that can be written; a date that is not a
   /// number becomes 1970-01-01.
   public init(_ date: Date) {
     let interval = date.timeIntervalSince1970
     self.init(seconds: interval.isNaN ? 0 : Int64(min(max(interval.rounded(.down), -1e12), 1e12)))
   }
 
-  /// Reads any of the three forms that a recipient must accept, with blanks around it or without.
+  /// Parses any of the three formats that a recipient must accept, ignoring surrounding blanks.
   ///
-  /// The forms are `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`;
-  /// case matters. The name of the day must be one, but need not be that date's. A second of 60 is accepted at 23:59
-  /// only.
+  /// The formats are `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT` and `Sun Nov  6 08:49:37 1994`,
+  /// and case matters. The day name must be valid, but need not match the date. A second of 60 is accepted only at
+  /// 23:59.
   ///
   /// - Parameters:
-  ///   - text: The field's value.
-  ///   - now: What a year of two digits is seen from: one more than 50 years ahead is taken to be in the past.
+  ///   - text: The field value.
+  ///   - now: The date that two-digit years are relative to: a year more than 50 years in the future is taken to be in
+  ///     the past.
   public init?(_ text: String, now: Date = .now) {
     var reader = Reader(rest: Array(FieldSyntax.trimmed(text).utf8)[...])
     guard let seconds = reader.readDate(now: HTTPDate(now)) else { return nil }
@@ -38,7 +39,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     date = Date(timeIntervalSince1970: TimeInterval(clamped))
   }
 
-  /// Orders by time.
+  /// Orders dates chronologically.
   public static func < (left: HTTPDate, right: HTTPDate) -> Bool {
     left.date < right.date
   }
@@ -48,7 +49,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
 }
 
 extension HTTPDate: CustomStringConvertible {
-  /// The date as a sender must write it, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+  /// The date in the format that a sender must generate, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
   public var description: String {
     let civil = CivilTime(seconds: seconds)
     let weekday = Self.weekdays[civil.weekday].prefix(3)

@@ -1,16 +1,17 @@
 public import Foundation
 
-/// The error of a failed call; cancellation is `CancellationError`.
+/// The error of a failed call; a cancelled call throws `CancellationError`.
 ///
-/// One type, so that one `catch` does; ``kind`` tells apart what a caller could act on differently. The description is
-/// one line with what, where, attempt, phase, elapsed time and cause, and it never holds header values, bodies, or
-/// query values that the client's ``HTTPClient/Configuration/redaction`` hides. `dump` shows no more than that.
+/// There is a single type, so that one `catch` is enough; ``kind`` distinguishes the failures that a caller could
+/// handle differently. The description is one line with the failure, the URL, the attempts, the phase, the elapsed time
+/// and the cause. It never contains header values, bodies, or query values that the client's
+/// ``HTTPClient/Configuration/redaction`` hides, and `dump` shows no more than the description.
 public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// A phase of an exchange.
   public enum Phase: String, Sendable, Hashable {
     /// Waiting for a connection slot.
     case queued
-    /// Looking up the name, connecting, or in the TLS handshake.
+    /// Resolving the host name, connecting, or performing the TLS handshake.
     case connecting
     /// Sending the request.
     case sending
@@ -31,22 +32,24 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// The method of the request that failed.
   public var method: HTTPMethod?
 
-  /// The URL without credentials and fragment, fit for a log.
+  /// The URL without credentials and fragment, safe to log.
   ///
-  /// Query values are masked as ``HTTPClient/Configuration/redaction`` says; all of them in an error that no client
-  /// threw.
+  /// Query values are masked according to the client's ``HTTPClient/Configuration/redaction``. If the error does not
+  /// come from a client, all of them are masked.
   public var redactedURL: String?
 
-  /// Its URL without credentials, or `nil` if there is no valid one.
+  /// The URL of the request without credentials, or `nil` if it is invalid.
   ///
-  /// Query values are in it: use ``redactedURL`` for logs.
+  /// It includes query values: use ``redactedURL`` for logs.
   public var url: URL?
 
-  /// The response, for ``Kind/status`` and other failures that came with one; its body is kept up to
-  /// ``RequestOptions/maximumErrorBodyBytes``, and ``HTTPResponse/isBodyTruncated`` tells whether that was less than all.
+  /// The response of a failure that has one, such as ``Kind/status``.
+  ///
+  /// Its body is kept up to ``RequestOptions/maximumErrorBodyBytes``; ``HTTPResponse/isBodyTruncated`` tells whether it
+  /// was longer.
   public var response: HTTPResponse?
 
-  /// The attempts made, this one included.
+  /// The attempts made, including the last one.
   public var attempts: [HTTPResponse.Attempt] = []
 
   /// The phase of the last attempt.
@@ -55,17 +58,18 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// The time from the start of the call to this error.
   public var elapsed: Duration?
 
-  /// The error underneath, if another library reported it.
+  /// The underlying error, if another library reported one.
   public var underlying: (any Error)?
 
   /// The HTTP/2 error code (RFC 9113 §7) with which the server reset the stream or ended the connection.
   ///
-  /// `nil` if it did neither, ended the connection without an error, or the transport does not tell.
+  /// `nil` if it did neither, if it ended the connection without an error, or if the transport does not report it.
   public package(set) var http2ErrorCode: UInt32?
 
-  /// Whether no server can have processed the request: it was not sent, or the server has said so (RFC 9113 §8.7).
+  /// Whether the request was certainly not processed by a server.
   ///
-  /// Such a request can be sent again whatever its method is.
+  /// It was not sent, or the server reported that it had not processed it (RFC 9113 §8.7). Such a request can be sent
+  /// again, whatever its method.
   public var wasNotProcessed: Bool { !mayHaveReachedServer }
 
   /// Whether bytes of the request may have reached a server: it decides whether a retry is safe.
@@ -89,8 +93,8 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// - Parameters:
   ///   - kind: The kind.
   ///   - message: The cause, in one line.
-  ///   - phase: How far the exchange had come.
-  ///   - underlying: The error underneath.
+  ///   - phase: The phase that the exchange had reached.
+  ///   - underlying: The underlying error.
   public init(_ kind: Kind, _ message: String, phase: Phase? = nil, underlying: (any Error)? = nil) {
     self.kind = kind
     self.message = message
@@ -117,25 +121,28 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// Whether the network is the likely cause: no connection, or a lost one.
   public var isConnectivity: Bool { kind == .cannotConnect || kind == .connectionLost }
 
-  /// Whether a time limit ended it.
+  /// Whether a time limit ended the call.
   public var isTimeout: Bool { kind == .timedOut }
 
-  /// Whether the same request might succeed later: connectivity, a timeout, no descriptor or memory left for a file,
-  /// or a status of 408, 425, 429, 500, 502, 503 or 504.
+  /// Whether the same request might succeed later.
+  ///
+  /// True for connectivity failures, timeouts, files for which no descriptor or memory was left, and the statuses 408,
+  /// 425, 429, 500, 502, 503 and 504.
   public var isTransient: Bool {
     isConnectivity || isTimeout || isExhaustion || (status.map(RetryPolicy.isTransient) ?? false)
   }
 
-  /// Decodes the body of the response as JSON, as APIs describe their errors.
+  /// Decodes the response body as JSON, for APIs that describe errors in it.
   ///
   /// - Parameter type: The type to decode.
-  /// - Returns: The value, or `nil` if there is no response or its body is something else.
+  /// - Returns: The value, or `nil` if there is no response or its body cannot be decoded.
   public func decoded<T: Decodable>(as type: T.Type) -> T? {
     try? response?.json(type)
   }
 
-  /// One line: kind, method, URL, cause, phase, attempts, elapsed time, and why it was not repeated if it should have
-  /// been.
+  /// A single line with kind, method, URL, cause, phase, attempts and elapsed time.
+  ///
+  /// If the request should have been retried, the line also tells why it was not.
   public var description: String {
     var line = "\(kind)"
     if let method { line += ": \(InvalidInput.printable(method.rawValue))" }
@@ -154,7 +161,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     return line
   }
 
-  /// The description: what `localizedDescription` says.
+  /// The ``description``, which is also the `localizedDescription`.
   public var errorDescription: String? { description }
 
   mutating func describe(_ request: HTTPRequest) {

@@ -1,70 +1,71 @@
 extension HTTPError {
-  /// The kinds of failures: each one is something that a caller could act on differently.
+  /// A kind of failure that a caller could handle differently from others.
   ///
-  /// A struct with static members, so that a later version can add one without breaking a `switch`.
+  /// A struct with static members, so that a later version can add kinds without breaking a `switch`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
-    /// The name, as in the code.
+    /// The name of the static member.
     public let description: String
 
     init(_ name: String) { description = name }
 
-    /// The request cannot be sent as it is: an illegal URL, method, header, body or option.
+    /// The request is invalid: an illegal URL, method, header, body or option.
     ///
-    /// Nothing was sent, unless the phase is ``HTTPError/Phase/sending``: then a stream had another length than was said.
+    /// Nothing was sent, unless the phase is ``HTTPError/Phase/sending``: then a stream had a different length than
+    /// declared, or its trailers were illegal.
     public static let invalidRequest = Kind("invalidRequest")
-    /// No connection: the name is unknown, nobody listens, or there are no descriptors.
+    /// No connection: the host is unknown or refuses it, or no file descriptors are left.
     ///
     /// Nothing was sent.
     public static let cannotConnect = Kind("cannotConnect")
-    /// The TLS handshake or the check of a certificate failed.
+    /// The TLS handshake or the verification of a certificate failed.
     ///
     /// Nothing was sent.
     public static let tls = Kind("tls")
-    /// A limit of ``TimeoutPolicy`` passed; ``HTTPError/phase`` tells where.
+    /// A limit of ``TimeoutPolicy`` expired; ``HTTPError/phase`` tells in which phase.
     public static let timedOut = Kind("timedOut")
-    /// The connection ended before the response was whole.
+    /// The connection ended before the response was complete.
     public static let connectionLost = Kind("connectionLost")
     /// The server sent something that is not HTTP.
     public static let protocolViolation = Kind("protocolViolation")
-    /// The response is whole, but its status is not accepted.
+    /// The response is complete, but its status is not accepted.
     public static let status = Kind("status")
     /// More redirects than ``RedirectPolicy/maximumHops``.
     public static let tooManyRedirects = Kind("tooManyRedirects")
     /// A redirect that must not be followed: to another scheme, or from https to http.
     public static let redirectRefused = Kind("redirectRefused")
-    /// A guard of the client does not let the request go where it would (``RequestGuard``).
+    /// A ``RequestGuard`` of the client rejected the destination.
     ///
-    /// Nothing was sent there.
+    /// Nothing was sent to it.
     public static let refusedByGuard = Kind("refusedByGuard")
-    /// A credential could not be got or renewed, or a server wants it in a weaker way than it did before.
+    /// A credential could not be obtained or renewed, or a server asks for a weaker scheme than before.
     ///
-    /// A credential that is refused is the response with 401, as ``status``.
+    /// A rejected credential is reported as ``status``, with the 401 response.
     public static let authenticationFailed = Kind("authenticationFailed")
-    /// The body is not what the type needs.
+    /// The body could not be decoded as the requested type.
     public static let decoding = Kind("decoding")
     /// Only a stored response was allowed, and there is none.
     public static let notCached = Kind("notCached")
-    /// The body is larger than ``RequestOptions/maximumBodyBytes``, or a request body than it may be spooled up to.
+    /// A response body exceeds ``RequestOptions/maximumBodyBytes``, or a request body exceeds its spooling limit.
     public static let bodyTooLarge = Kind("bodyTooLarge")
-    /// The body would have to be sent again, and cannot.
+    /// The body would have to be sent again, but can be sent only once.
     public static let bodyNotReplayable = Kind("bodyNotReplayable")
     /// A file could not be read or written.
     public static let file = Kind("file")
-    /// The destination of a download is being downloaded to already, in this process or another one.
+    /// Another download to the same destination is in progress, in this process or another one.
     public static let downloadInProgress = Kind("downloadInProgress")
-    /// A downloaded file is not the one that its checksum, or the server's digest field, belongs to.
+    /// A downloaded file does not match its checksum or the server's digest field.
     ///
-    /// The destination is as it was; what was downloaded is not gone on with.
+    /// The destination is unchanged, and the downloaded part is not resumed.
     public static let checksumMismatch = Kind("checksumMismatch")
-    /// A queue ended the request: one that it depended on failed.
+    /// A queue refused or ended the request, for example because a request that it depends on failed.
     public static let queue = Kind("queue")
-    /// The transport cannot do what was asked.
+    /// The transport does not support something that the request needs.
     public static let unsupported = Kind("unsupported")
-    /// The client is draining or drained, or the process exits (on Linux): no new requests are taken.
+    /// The client takes no new requests: it is draining or drained, or the process is exiting (on Linux).
     public static let clientClosed = Kind("clientClosed")
-    /// A middleware or another closure of the program threw something that is not an `HTTPError`.
+    /// A middleware or another closure of the program threw an error that is not an `HTTPError`.
     ///
-    /// Only in callbacks, which are typed; an awaited call throws that error itself.
+    /// Only in callbacks, whose errors are typed; an awaited call throws the original error.
     public static let middleware = Kind("middleware")
     /// The call was cancelled.
     ///

@@ -1,11 +1,10 @@
 import MartletBase
 
-/// The header fields of a message, in order, as a collection of name and value.
+/// The header fields of a message: an ordered collection of names and values.
 ///
-/// Names are compared without regard to the case of ASCII letters and keep the spelling they were given; a name may
-/// occur several times (RFC 9110 §5.1 to §5.3). Nothing is checked here: a request with an illegal name or value is
-/// refused before anything is sent. `description` and `dump` show the names only, so that no value reaches a log by
-/// accident.
+/// Names are compared ignoring ASCII case and keep their original spelling; a name may occur several times
+/// (RFC 9110 §5.1 to §5.3). Nothing is validated here: a request with an illegal name or value is refused before
+/// anything is sent. `description` and `dump` show only the names, so that no value is logged by accident.
 ///
 /// Two headers are equal if they have the same names and exactly the same values in the same order.
 public struct HTTPHeaders: Sendable, Hashable {
@@ -32,10 +31,10 @@ public struct HTTPHeaders: Sendable, Hashable {
     }
   }
 
-  /// Makes headers without a field.
+  /// Creates empty headers.
   public init() {}
 
-  /// Makes headers of the fields, in their order.
+  /// Creates headers from fields, in their order.
   public init(_ fields: some Sequence<Field>) {
     storage = .fields(Array(fields))
   }
@@ -59,10 +58,10 @@ public struct HTTPHeaders: Sendable, Hashable {
   /// Hashes the fields.
   public func hash(into hasher: inout Hasher) { hasher.combine(fields) }
 
-  /// The value of the first field of that name, or `nil`.
+  /// The value of the first field with that name, or `nil`.
   ///
-  /// Setting it puts one field, spelled as `name`, where the first one of that name stood, or at the end, and removes
-  /// the others; setting `nil` removes them all.
+  /// Setting a value puts one field, spelled `name`, in the position of the first field with that name, or at the end,
+  /// and removes the others. Setting `nil` removes them all.
   public subscript(_ name: String) -> String? {
     get {
       switch storage {
@@ -73,9 +72,10 @@ public struct HTTPHeaders: Sendable, Hashable {
     set { replaceFields(named: name, with: newValue.map { [Field(name: name, value: $0)] } ?? []) }
   }
 
-  /// The values of all fields of that name, in order, each as it was received.
+  /// The values of all fields with that name, in order, as received.
   ///
-  /// Setting them puts all where the first field of that name stood, or at the end; setting none removes the fields.
+  /// Setting values puts all of them in the position of the first field with that name, or at the end. Setting an empty
+  /// array removes the fields.
   public subscript(all name: String) -> [String] {
     get {
       switch storage {
@@ -86,17 +86,17 @@ public struct HTTPHeaders: Sendable, Hashable {
     set { replaceFields(named: name, with: newValue.map { Field(name: name, value: $0) }) }
   }
 
-  /// Adds a field at the end, whether or not there are others of that name.
+  /// Appends a field, keeping others with the same name.
   public mutating func append(_ value: String, for name: String) {
     fields.append(Field(name: name, value: value))
   }
 
-  /// Removes all fields of that name.
+  /// Removes all fields with that name.
   public mutating func remove(_ name: String) {
     fields.removeAll { $0.isNamed(name) }
   }
 
-  /// Whether there is a field of that name.
+  /// Whether there is a field with that name.
   public func contains(_ name: String) -> Bool {
     switch storage {
     case .fields(let fields): fields.contains { $0.isNamed(name) }
@@ -104,9 +104,10 @@ public struct HTTPHeaders: Sendable, Hashable {
     }
   }
 
-  /// Replaces the fields of each name that occurs in `other` by those of `other`.
+  /// Replaces the fields whose names occur in `other` with those of `other`.
   ///
-  /// Repetitions in `other` are kept. A name that occurs in both keeps its first place; the others come at the end.
+  /// Repeated fields in `other` are kept. A name that occurs in both keeps its first position; other names are
+  /// appended.
   public mutating func replace(with other: HTTPHeaders) {
     if other.isEmpty { return }
     // Grouped by name first: peers choose these fields, and comparing each with each would be quadratic.
@@ -126,7 +127,7 @@ public struct HTTPHeaders: Sendable, Hashable {
     fields = result
   }
 
-  /// A copy in which the fields of each name that occurs in `other` are those of `other`.
+  /// A copy in which the fields whose names occur in `other` are replaced.
   ///
   /// See ``replace(with:)``.
   public func replacing(with other: HTTPHeaders) -> HTTPHeaders {
@@ -135,10 +136,10 @@ public struct HTTPHeaders: Sendable, Hashable {
     return copy
   }
 
-  /// The members of the comma-separated list that all fields of that name make together (RFC 9110 §5.6.1).
+  /// The members of the comma-separated list in all fields with that name (RFC 9110 §5.6.1).
   ///
-  /// Members are trimmed and empty ones dropped. A comma inside a quoted string separates nothing; the quotes are kept.
-  /// Not for fields that are no lists, such as `Set-Cookie` and `Date`, which have commas of their own.
+  /// Members are trimmed and empty members dropped. A comma inside a quoted string is not a separator, and the quotes
+  /// are kept. Do not use this for fields that are not lists but contain commas, such as `Set-Cookie` and `Date`.
   public func values(of name: String) -> [String] {
     let values = self[all: name]
     return values.isEmpty ? [] : values.flatMap { FieldSyntax.listMembers(of: $0) }
@@ -155,30 +156,29 @@ public struct HTTPHeaders: Sendable, Hashable {
 }
 
 extension HTTPHeaders {
-  /// One line of the headers: a name and a value.
+  /// A header field: a name and a value.
   ///
-  /// Fields are equal if their names are, without regard to the case of ASCII letters, and their values have the same
-  /// bytes.
+  /// Fields are equal if their names are equal ignoring ASCII case, and their values have the same bytes.
   public struct Field: Sendable, Hashable {
-    /// The name, in the spelling it was given.
+    /// The name, in its original spelling.
     public var name: String
 
-    /// The value, without the line's end.
+    /// The value, without the line ending.
     public var value: String
 
-    /// Makes a field; neither name nor value is checked.
+    /// Creates a field; neither name nor value is checked.
     public init(name: String, value: String) {
       self.name = name
       self.value = value
     }
 
-    /// Whether the names are the same but for case, and the values the same bytes.
+    /// Whether the names are equal ignoring case, and the values have the same bytes.
     public static func == (left: Field, right: Field) -> Bool {
       // `String.==` would also call values equal that differ in their Unicode normalisation.
       left.isNamed(right.name) && left.value.utf8.elementsEqual(right.value.utf8)
     }
 
-    /// Hashes the name without its case, and the value.
+    /// Hashes the name, ignoring case, and the value.
     public func hash(into hasher: inout Hasher) {
       FoldedName(name).hash(into: &hasher)
       hasher.combine(value)
@@ -209,10 +209,10 @@ extension HTTPHeaders {
 }
 
 extension HTTPHeaders: RandomAccessCollection {
-  /// The place of the first field, always 0.
+  /// The position of the first field, always 0.
   public var startIndex: Int { 0 }
 
-  /// The place after the last field, which is the number of fields.
+  /// The position after the last field, which is the number of fields.
   public var endIndex: Int {
     switch storage {
     case .fields(let fields): fields.count
@@ -220,12 +220,12 @@ extension HTTPHeaders: RandomAccessCollection {
     }
   }
 
-  /// The field at a place.
+  /// The field at a position.
   public subscript(position: Int) -> Field { fields[position] }
 }
 
 extension HTTPHeaders: ExpressibleByDictionaryLiteral {
-  /// Makes headers of the literal's pairs, in their order; a name may occur several times.
+  /// Creates headers from the pairs of a literal, in order; a name may occur several times.
   public init(dictionaryLiteral elements: (String, String)...) {
     storage = .fields(elements.map { Field(name: $0.0, value: $0.1) })
   }

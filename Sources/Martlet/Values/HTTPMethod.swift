@@ -18,10 +18,9 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// Whether the method only reads, so that sending it asks for no change on the server.
+  /// Whether the method is safe: it requests no change on the server.
   ///
-  /// True for `GET`, `HEAD`, `OPTIONS` and `TRACE` (RFC 9110 §9.2.1), false for every method this library does not
-  /// know.
+  /// True for `GET`, `HEAD`, `OPTIONS` and `TRACE` (RFC 9110 §9.2.1); false for unknown methods.
   public var isSafe: Bool {
     switch self {
     case .get, .head, .options, .trace: true
@@ -29,10 +28,9 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     }
   }
 
-  /// Whether sending the request several times is meant to have the effect of sending it once.
+  /// Whether several identical requests have the same intended effect as one.
   ///
-  /// True for the safe methods, `PUT` and `DELETE` (RFC 9110 §9.2.2), false for every method this library does not
-  /// know.
+  /// True for the safe methods, `PUT` and `DELETE` (RFC 9110 §9.2.2); false for unknown methods.
   public var isIdempotent: Bool {
     switch self {
     case .put, .delete: true
@@ -47,21 +45,21 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
 extension HTTPMethod {
   /// Transfers a current representation of the target (RFC 9110 §9.3.1).
   public static let get = HTTPMethod("GET")
-  /// Does what `GET` does, without the content of the response (RFC 9110 §9.3.2).
+  /// Like `GET`, but without the response content (RFC 9110 §9.3.2).
   public static let head = HTTPMethod("HEAD")
-  /// Lets the target process the content in its own way (RFC 9110 §9.3.3).
+  /// Asks the target to process the content according to its own semantics (RFC 9110 §9.3.3).
   public static let post = HTTPMethod("POST")
-  /// Replaces the target's state by the content (RFC 9110 §9.3.4).
+  /// Replaces the state of the target with the content (RFC 9110 §9.3.4).
   public static let put = HTTPMethod("PUT")
-  /// Changes a part of the target's state (RFC 5789 §2).
+  /// Changes a part of the state of the target (RFC 5789 §2).
   public static let patch = HTTPMethod("PATCH")
   /// Removes the association between the target and its state (RFC 9110 §9.3.5).
   public static let delete = HTTPMethod("DELETE")
-  /// Asks which communication options the target has (RFC 9110 §9.3.7).
+  /// Requests the communication options of the target (RFC 9110 §9.3.7).
   public static let options = HTTPMethod("OPTIONS")
-  /// Asks for a loop-back of the request (RFC 9110 §9.3.8).
+  /// Requests a loop-back of the request (RFC 9110 §9.3.8).
   public static let trace = HTTPMethod("TRACE")
-  /// Asks a proxy for a tunnel (RFC 9110 §9.3.6).
+  /// Requests a tunnel from a proxy (RFC 9110 §9.3.6).
   public static let connect = HTTPMethod("CONNECT")
 }
 

@@ -1,6 +1,6 @@
 /// A request, as a value.
 ///
-/// Copies are independent, and one value can be sent any number of times, at the same time too.
+/// Copies are independent. One value can be sent any number of times, also concurrently.
 public struct HTTPRequest: Sendable, Hashable {
   private struct Parts: Sendable, Hashable {
     var method: HTTPMethod
@@ -32,13 +32,13 @@ public struct HTTPRequest: Sendable, Hashable {
     set { parts.method = newValue }
   }
 
-  /// Where the request goes: a whole URL, or a reference joined to the client's base URL.
+  /// The target: a full URL, or a reference that is joined to the client's base URL.
   public var target: RequestTarget {
     get { parts.target }
     set { parts.target = newValue }
   }
 
-  /// Query items added after those that the target has already.
+  /// Query items that are appended to those of the target.
   public var query: Query {
     get { parts.query }
     set { parts.query = newValue }
@@ -62,10 +62,10 @@ public struct HTTPRequest: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - method: The method.
-  ///   - target: Where it goes.
+  ///   - target: The target.
   ///   - query: Query items to add.
   ///   - headers: Header fields.
-  ///   - body: What is sent along.
+  ///   - body: The body.
   public init(
     _ method: HTTPMethod = .get, _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
     body: HTTPBody? = nil
@@ -121,10 +121,10 @@ public struct HTTPRequest: Sendable, Hashable {
 
   /// Whether the request is idempotent (RFC 9110 §9.2.2).
   ///
-  /// True for idempotent methods (RFC 9110 §9.2.2), and for a request that carries an `Idempotency-Key` header.
+  /// True for idempotent methods, and for a request with an `Idempotency-Key` header.
   public var isIdempotent: Bool { method.isIdempotent || headers.contains("Idempotency-Key") }
 
-  /// Whether its body, if any, can be sent a second time.
+  /// Whether the body, if any, can be sent again.
   public var isReplayable: Bool { body?.isReplayable ?? true }
 
   /// Whether its body, if any, can be sent, for the first time or once more.

@@ -3,13 +3,13 @@ public import Foundation
 extension HTTPResponse {
   /// A redirect that was followed.
   public struct Redirect: Sendable, Hashable {
-    /// The status that redirected.
+    /// The status of the redirecting response.
     public var status: HTTPStatus
-    /// The method before.
+    /// The method of the redirected request.
     public var method: HTTPMethod
-    /// The URL before, without credentials.
+    /// The URL of the redirected request, without credentials.
     public var from: URL
-    /// The URL after, without credentials.
+    /// The URL that it was redirected to, without credentials.
     public var to: URL
   }
 
@@ -31,21 +31,21 @@ extension HTTPResponse {
     public var duration: Duration
     /// The delay before the next attempt, or `nil` if this was the last one.
     public var delay: Duration?
-    /// Why another attempt that the ``RetryPolicy`` asked for was not made; `nil` if it did not ask.
+    /// Why the next attempt was not made, although the ``RetryPolicy`` asked for it; otherwise `nil`.
     public var retryRefusal: RetryRefusal?
 
-    /// Why a request was not repeated, although its ``RetryPolicy`` asked for it.
+    /// A reason to refuse an attempt that the ``RetryPolicy`` asks for.
     public enum RetryRefusal: Sendable, Hashable, CustomStringConvertible {
       /// The body can be sent only once (``HTTPBody/isReplayable``).
       case bodyNotReplayable
       /// The method is not idempotent, and the request may have reached the server.
       case notIdempotent(HTTPMethod)
-      /// The delay would have outlasted ``TimeoutPolicy/total``.
+      /// The delay would have exceeded ``TimeoutPolicy/total``.
       case exceedsTotalLimit(delay: Duration, limit: Duration)
-      /// The retry budget of the client is used up: too large a share of its requests were repetitions.
+      /// The client's retry budget is exhausted: too large a share of its requests were retries.
       case budgetExhausted
 
-      /// One line, with the cure where there is one.
+      /// A one-line description, with a remedy if there is one.
       public var description: String {
         switch self {
         case .bodyNotReplayable: "the body can be sent only once; HTTPBody.spooled keeps a copy"
@@ -53,7 +53,7 @@ extension HTTPResponse {
           "\(method) is not idempotent and may have reached the server; if it may be sent twice, "
             + "set an Idempotency-Key field or RequestOptions.isIdempotent"
         case .exceedsTotalLimit(let delay, let limit):
-          "a delay of \(HTTPError.text(delay)) would pass the total limit of \(HTTPError.text(limit))"
+          "a delay of \(HTTPError.text(delay)) would exceed the total limit of \(HTTPError.text(limit))"
         case .budgetExhausted: "the retry budget of the client is used up"
         }
       }
@@ -62,48 +62,48 @@ extension HTTPResponse {
 
   /// The duration of each phase of a call.
   ///
-  /// Measured with the client's clock, which never jumps. A phase that the transport cannot see is `nil`.
+  /// Measured with the client's monotonic clock. A phase that the transport cannot observe is `nil`.
   public struct Timing: Sendable, Hashable {
     /// The time spent waiting for a connection slot.
     public var queued: Duration = .zero
     /// The time of the name lookup.
     public var nameLookup: Duration?
-    /// The time to connect, the name lookup included.
+    /// The time to connect, including the name lookup.
     public var connect: Duration?
     /// The time of the TLS handshake.
     public var tls: Duration?
     /// The time until the whole request was sent.
     public var sent: Duration?
-    /// The time from the start of the last attempt until its response head was there.
+    /// The time from the start of the last attempt to the arrival of the response head.
     public var firstByte: Duration?
-    /// The time from the start of the call to its end: every attempt, pause and redirect.
+    /// The time from the start of the call to its end, including all attempts, pauses and redirects.
     public var total: Duration = .zero
 
-    /// A timing with nothing measured.
+    /// Creates a timing without measurements.
     public init() {}
   }
 
   /// The connection of a response.
   public struct Connection: Sendable, Hashable {
-    /// The IP address connected to, without brackets: of a proxy, if there was one; `nil` for a unix socket.
+    /// The remote IP address without brackets, or `nil` for a Unix domain socket; with a proxy, the proxy's address.
     public var remoteAddress: String?
-    /// The port connected to, or `nil` for a unix socket.
+    /// The remote port, or `nil` for a Unix domain socket.
     public var remotePort: Int?
     /// The local IP address.
     public var localAddress: String?
     /// The local port.
     public var localPort: Int?
-    /// Whether it had served an exchange before, or serves others at the same time (HTTP/2).
+    /// Whether the connection had served another exchange, or serves several at the same time (HTTP/2).
     public var isReused: Bool
 
-    /// Makes one, for stubs and tests.
+    /// Creates a connection, for stubs and tests.
     ///
     /// - Parameters:
-    ///   - remoteAddress: The address connected to.
-    ///   - remotePort: The port connected to.
-    ///   - localAddress: The own address.
-    ///   - localPort: The own port.
-    ///   - isReused: Whether it had served before.
+    ///   - remoteAddress: The remote IP address.
+    ///   - remotePort: The remote port.
+    ///   - localAddress: The local IP address.
+    ///   - localPort: The local port.
+    ///   - isReused: Whether the connection had served another exchange.
     public init(
       remoteAddress: String? = nil, remotePort: Int? = nil, localAddress: String? = nil, localPort: Int? = nil,
       isReused: Bool = false

@@ -2,19 +2,18 @@ import MartletBase
 import Foundation
 
 extension HTTPResponse {
-  /// A name for a file with the body, as the server suggests it, made harmless.
+  /// A safe filename for the body, as suggested by the server.
   ///
-  /// It comes from `Content-Disposition` (RFC 6266, `filename*` before `filename`), else from the last component of the
-  /// URL's path, and is `nil` if neither gives one. It is one path component: without separators (`/`, `\`), control and
-  /// invisible characters, dots or spaces at its ends, characters that Windows forbids and names that Windows reserves,
-  /// and at most 255 bytes of UTF-8, its extension included. So it never leaves the folder it is put in, but it may name
-  /// a file that is there already, and its extension is still the server's choice.
+  /// It comes from `Content-Disposition` (RFC 6266, `filename*` before `filename`), otherwise from the last path
+  /// component of the URL; `nil` if neither contains one. It is a single path component of at most 255 bytes of UTF-8,
+  /// including its extension. It contains no separators (`/`, `\`), no control or invisible characters, no dots or
+  /// spaces at either end, and no characters or names that Windows forbids. It therefore never points outside its
+  /// folder, but a file with that name may exist, and the server chooses the extension.
   public var suggestedFilename: String? { SafeFilename.suggested(by: headers, for: finalRequest) }
 }
 
 extension StreamedResponse {
-  /// A name for a file with the body, as the server suggests it, made harmless; see
-  /// ``HTTPResponse/suggestedFilename``.
+  /// A safe filename for the body, as suggested by the server; see ``HTTPResponse/suggestedFilename``.
   public var suggestedFilename: String? { SafeFilename.suggested(by: headers, for: request) }
 }
 

@@ -26,12 +26,14 @@ extension HTTPResponse {
 
   /// The first 100 links of the `Link` header fields, in order (RFC 8288).
   ///
-  /// Links with another context (`anchor`), without a relation type or to other schemes than http and https are left out.
+  /// Links with another context (`anchor`), without a relation type, or to schemes other than http and https are
+  /// omitted.
   public var links: [Link] { links { _ in true } }
 
   /// The target of the first link with a relation type, or `nil` if there is none.
   ///
-  /// The server chooses it, and may choose another origin, or the same page again: bound what you follow.
+  /// The server chooses the target, which may have another origin or be the same page again: limit the links that you
+  /// follow.
   ///
   /// ```swift
   /// for _ in 1...50 {

@@ -10,7 +10,7 @@ public struct HTTPResponse: Sendable {
     case cache
     /// A stored response that the server confirmed.
     case revalidated
-    /// A stored response used because the server could not be asked.
+    /// A stored response used instead of a failure: no connection, a timeout or a 5xx status (RFC 5861 §4).
     case fallback
   }
 
@@ -19,15 +19,15 @@ public struct HTTPResponse: Sendable {
   /// The body, decoded from its content coding.
   public var body: Data
 
-  /// Whether ``body`` is only the beginning of what the server sent, as ``RequestOptions/maximumErrorBodyBytes`` says.
+  /// Whether ``body`` was truncated to ``RequestOptions/maximumErrorBodyBytes``.
   ///
-  /// That happens to responses that are not accepted, and to redirects.
+  /// This happens only to unaccepted responses and to redirects.
   public internal(set) var isBodyTruncated: Bool {
     get { head.value.isBodyTruncated }
     _modify { yield &head.value.isBodyTruncated }
   }
 
-  /// The request as it was asked for, with its whole URL.
+  /// The original request, with its absolute URL.
   public var request: HTTPRequest
 
   /// The status code (RFC 9110 §15).
@@ -36,45 +36,47 @@ public struct HTTPResponse: Sendable {
     _modify { yield &head.value.status }
   }
 
-  /// The header fields, as far as the transport keeps them: in order, repeated, in the server's spelling.
+  /// The header fields.
   ///
-  /// When the body was decoded on the way (`Content-Encoding`), the fields that described the coded form are gone.
+  /// Their order, repetition and spelling are the server's, as far as the transport preserves them. If the body was
+  /// decoded (`Content-Encoding`), the fields that described its encoded form are removed.
   public var headers: HTTPHeaders {
     get { head.value.headers }
     _modify { yield &head.value.headers }
   }
 
-  /// The fields after the body (RFC 9110 §6.5); empty if there are none.
+  /// The trailer fields after the body (RFC 9110 §6.5); empty if there are none.
   ///
-  /// Never merged into ``headers``. Fields that must not be trailers (framing, routing, request modifiers,
-  /// authentication, content format; §6.5.1) are dropped. Only the engine of Linux has trailers, not the system's
-  /// `URLSession`. Over HTTP/2, a response with a `Content-Length` has none. A cache stores none (RFC 9111 §3).
+  /// They are never merged into ``headers``. Fields that must not be trailers (framing, routing, request modifiers,
+  /// authentication, content format; §6.5.1) are dropped. Only the Linux engine supports trailers; the system's
+  /// `URLSession` does not. Over HTTP/2, a response with a `Content-Length` has none. A cache stores none
+  /// (RFC 9111 §3).
   public var trailers: HTTPHeaders {
     get { head.value.trailers.fields }
     set { head.value.trailers = .fields(newValue) }
   }
 
-  /// The text after the status code, or `nil` where the transport does not tell it.
+  /// The reason phrase, or `nil` if the transport does not report it.
   public var reasonPhrase: String? {
     get { head.value.reasonPhrase }
     _modify { yield &head.value.reasonPhrase }
   }
 
-  /// The protocol version, such as `1.1` or `2`, or `nil` where the transport does not tell it.
+  /// The protocol version, such as `1.1` or `2`, or `nil` if the transport does not report it.
   public var httpVersion: HTTPVersion? {
     get { head.value.httpVersion }
     _modify { yield &head.value.httpVersion }
   }
 
-  /// The connection it came on, or `nil` where the transport does not tell it.
+  /// The connection of the response, or `nil` if the transport does not report it.
   public var connection: HTTPResponse.Connection? {
     get { head.value.connection }
     _modify { yield &head.value.connection }
   }
 
-  /// Whether the body came with a content coding (RFC 9110 §8.4), which is undone; `false` for a stored response.
+  /// Whether the body had a content coding, which was decoded (RFC 9110 §8.4).
   ///
-  /// `Content-Encoding` and `Content-Length` are removed from ``headers`` then.
+  /// If so, `Content-Encoding` and `Content-Length` are removed from ``headers``. `false` for a stored response.
   public var wasCompressed: Bool { head.value.wasCompressed }
 
   /// The source of the response.
@@ -83,28 +85,28 @@ public struct HTTPResponse: Sendable {
     _modify { yield &head.value.source }
   }
 
-  /// What the cache decided, and why, in words for people; `nil` if no cache was asked.
+  /// The cache's decision and its reason, in plain English; `nil` if no cache was consulted.
   public var cacheExplanation: String? { head.value.cacheReason?.rawValue }
 
-  /// The file that the body is in, if it came from a cache on disk and has more than 1 MiB; else `nil`.
+  /// The cache file that contains the body, or `nil`.
   ///
-  /// It belongs to the cache: it must not be changed, and may be removed at any time. A hard link to it (`link`) takes
-  /// no room and stays.
+  /// Set if the response came from a cache on disk and its body is larger than 1 MiB. The file belongs to the cache: do
+  /// not change it, and expect it to be removed at any time. A hard link to it (`link`) takes no space and remains.
   public var bodyFile: URL? { head.value.bodyFile }
 
-  /// Why the server could not be asked, if ``source`` is ``HTTPResponse/Source/fallback``.
+  /// The failure that the stored response replaces, if ``source`` is ``HTTPResponse/Source/fallback``.
   public internal(set) var fallbackReason: HTTPError? {
     get { head.value.fallbackReason }
     _modify { yield &head.value.fallbackReason }
   }
 
-  /// The redirects followed, the first one first.
+  /// The redirects followed, in order.
   public var redirects: [HTTPResponse.Redirect] {
     get { head.value.redirects }
     _modify { yield &head.value.redirects }
   }
 
-  /// Every try at the last hop, the successful one included.
+  /// The attempts at the last request after redirects, including the successful one.
   public var attempts: [HTTPResponse.Attempt] {
     get { head.value.attempts }
     _modify { yield &head.value.attempts }
@@ -116,15 +118,15 @@ public struct HTTPResponse: Sendable {
     _modify { yield &head.value.timing }
   }
 
-  /// The request as it was sent at the last hop, with everything that middleware added.
+  /// The request as it was last sent, after redirects, with everything that middleware added.
   public var finalRequest: HTTPRequest {
     get { head.value.request }
     _modify { yield &head.value.request }
   }
 
-  /// Why ``text`` would not read the body as the `charset` says, if so.
+  /// A one-line note if ``text`` could not use the declared `charset`, or `nil`.
   ///
-  /// An unknown character set falls back to UTF-8, then ISO-8859-1, and this says so in one line.
+  /// With an unknown character set, ``text`` is decoded as UTF-8, otherwise as ISO-8859-1.
   public var textNote: String? { decodedText.note }
 
   var decoder: JSONDecoder?
@@ -135,7 +137,7 @@ public struct HTTPResponse: Sendable {
   ///   - status: The status.
   ///   - headers: The header fields.
   ///   - body: The body.
-  ///   - request: The request that it answers.
+  ///   - request: The request of the response.
   public init(
     status: HTTPStatus, headers: HTTPHeaders = [:], body: Data = Data(),
     request: HTTPRequest = .get("http://localhost/")
@@ -152,7 +154,7 @@ public struct HTTPResponse: Sendable {
     self.decoder = decoder
   }
 
-  /// The URL that answered, after redirects.
+  /// The URL of the response, after redirects.
   public var url: URL { finalRequest.url ?? URL(fileURLWithPath: "/") }
 
   /// The media type of the body, or `nil` if it is missing or malformed.
@@ -160,8 +162,8 @@ public struct HTTPResponse: Sendable {
 
   /// The body as text.
   ///
-  /// Decoded by the `charset` of `Content-Type`, else by a byte order mark, else as UTF-8, else as ISO-8859-1, which
-  /// never fails. ``textNote`` tells if the `charset` was not used.
+  /// It is decoded using the `charset` of `Content-Type`, otherwise a byte order mark, otherwise UTF-8, otherwise
+  /// ISO-8859-1, which never fails. ``textNote`` tells whether the `charset` could not be used.
   public var text: String { decodedText.text }
 
   private var decodedText: (text: String, encodingName: String, note: String?) {
@@ -174,7 +176,7 @@ public struct HTTPResponse: Sendable {
   ///   - type: The type to decode.
   ///   - decoder: The decoder; by default the client's.
   /// - Returns: The value.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/decoding``, naming the place in the document.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/decoding``, naming the location in the document.
   public func json<T: Decodable>(_ type: T.Type = T.self, decoder: JSONDecoder? = nil) throws -> T {
     do {
       return try DecodingProblem.decode(type, from: body, with: decoder ?? self.decoder ?? JSONDecoder())
@@ -192,7 +194,7 @@ enum DecodingProblem {
   static func cause(in body: Data) -> String? {
     let first = body.first { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }
     guard let first else { return "it is empty" }
-    return first == UInt8(ascii: "<") ? "it is HTML or XML, such as the page of a proxy or of a sign-in" : nil
+    return first == UInt8(ascii: "<") ? "it is HTML or XML, such as a proxy or sign-in page" : nil
   }
 
   /// Decodes JSON; a ``JSONValue`` with a parser of its own, whose time is bounded.

@@ -122,9 +122,9 @@ extension HTTPStatus {
   /// 511 Network Authentication Required (RFC 6585 §6).
   public static let networkAuthenticationRequired = HTTPStatus(511)
 
-  /// The phrase the registry gives for the code, or an empty string for a code without a name here.
+  /// The registered reason phrase, or an empty string for a code that is not listed here.
   ///
-  /// Servers may send another phrase or none; it never means anything to a program (RFC 9112 §4).
+  /// Servers may send another phrase or none: ignore it in programs (RFC 9112 §4).
   public var reasonPhrase: String { Self.phrases[rawValue] ?? "" }
 
   private static let phrases: [Int: String] = [

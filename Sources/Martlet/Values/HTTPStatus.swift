@@ -1,6 +1,6 @@
 /// The status code of a response, such as 404.
 ///
-/// Codes without a name here are kept as they came; their first digit tells how to treat them (RFC 9110 §15).
+/// Codes that are not listed here are preserved; their first digit gives their class (RFC 9110 §15).
 public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
   /// The code as a number.
   public let rawValue: Int
@@ -15,21 +15,21 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// Whether this is an interim answer, 100 to 199 (RFC 9110 §15.2).
+  /// Whether the response is interim, 100 to 199 (RFC 9110 §15.2).
   public var isInformational: Bool { 100..<200 ~= rawValue }
 
   /// Whether the request succeeded, 200 to 299 (RFC 9110 §15.3).
   public var isSuccess: Bool { 200..<300 ~= rawValue }
 
-  /// Whether something more has to be done to fulfil the request, 300 to 399 (RFC 9110 §15.4).
+  /// Whether further action is needed to fulfil the request, 300 to 399 (RFC 9110 §15.4).
   ///
-  /// This includes 304, which redirects nowhere.
+  /// This includes 304, which is not a redirect.
   public var isRedirection: Bool { 300..<400 ~= rawValue }
 
-  /// Whether the server blames the request, 400 to 499 (RFC 9110 §15.5).
+  /// Whether the status is a client error, 400 to 499 (RFC 9110 §15.5).
   public var isClientError: Bool { 400..<500 ~= rawValue }
 
-  /// Whether the server blames itself, 500 to 599 (RFC 9110 §15.6).
+  /// Whether the status is a server error, 500 to 599 (RFC 9110 §15.6).
   public var isServerError: Bool { 500..<600 ~= rawValue }
 }
 
@@ -48,7 +48,7 @@ extension HTTPStatus: ExpressibleByIntegerLiteral {
 }
 
 extension HTTPStatus: CustomStringConvertible {
-  /// The code and, where it is registered, its phrase: `404 Not Found` or `799`.
+  /// The code with its registered reason phrase, if any, such as `404 Not Found` or `799`.
   public var description: String {
     reasonPhrase.isEmpty ? "\(rawValue)" : "\(rawValue) \(reasonPhrase)"
   }

@@ -2,17 +2,19 @@ import Foundation
 
 /// A JSON value of any shape (RFC 8259).
 ///
-/// Write one as a literal, and read one with subscripts, which give ``null`` for what is missing:
+/// Create a value with a literal and read it with subscripts, which return ``null`` for anything missing:
 ///
 /// ```swift
 /// let order: JSONValue = ["name": "Ada", "age": 36, "tags": ["a", "b"], "boss": .null]
 /// print(order["name"].string ?? "?", order["tags"][1].string ?? "?")
 /// ```
 ///
-/// `null` is written ``null``, and a value that is no literal is wrapped: `["name": .string(name), "age": .integer(age)]`.
+/// In a literal, `null` is written ``null``, and values that are not literals are wrapped:
+/// `["name": .string(name), "age": .integer(age)]`.
 ///
-/// ``HTTPResponse/json(_:decoder:)`` decodes it: `try response.json(JSONValue.self)`, up to 128 levels deep. Of members with
-/// the same name the last one counts. For an object whose members have types, a `Decodable` type is safer.
+/// ``HTTPResponse/json(_:decoder:)`` decodes it, up to 128 levels deep: `try response.json(JSONValue.self)`. If several
+/// members have the same name, the last one is used. For an object with members of known types, a `Decodable` type is
+/// safer.
 @frozen public enum JSONValue: Sendable {
   /// `null`.
   case null
@@ -31,14 +33,14 @@ import Foundation
 }
 
 extension JSONValue {
-  /// The member of an object; ``null`` if there is none, or this is no object.
+  /// The member with that name, or ``null`` if there is none or this is not an object.
   ///
   /// - Parameter name: The name of the member.
   public subscript(name: String) -> JSONValue {
     if case .object(let members) = self { members[name] ?? .null } else { .null }
   }
 
-  /// The element of an array; ``null`` if there is none, or this is no array.
+  /// The element at that index, or ``null`` if there is none or this is not an array.
   ///
   /// - Parameter index: The index of the element, from 0.
   public subscript(index: Int) -> JSONValue {
@@ -48,13 +50,13 @@ extension JSONValue {
   /// Whether this is `null`.
   public var isNull: Bool { self == .null }
 
-  /// The string, or `nil` if this is none.
+  /// The string, or `nil` if this is not a string.
   public var string: String? { if case .string(let value) = self { value } else { nil } }
 
-  /// The Boolean value, or `nil` if this is none.
+  /// The Boolean value, or `nil` if this is not a Boolean.
   public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-  /// The number as an integer, or `nil` if this is no number or has a fraction.
+  /// The number as an integer, or `nil` if this is not a number or has a fraction.
   public var int: Int? {
     switch self {
     case .integer(let value): value
@@ -63,7 +65,7 @@ extension JSONValue {
     }
   }
 
-  /// The number, or `nil` if this is none; an integer beyond 2^53 is rounded.
+  /// The number, or `nil` if this is not a number; an integer beyond 2^53 is rounded.
   public var double: Double? {
     switch self {
     case .integer(let value): Double(value)
@@ -72,20 +74,20 @@ extension JSONValue {
     }
   }
 
-  /// The elements, or `nil` if this is no array.
+  /// The elements, or `nil` if this is not an array.
   public var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
-  /// The members, or `nil` if this is no object.
+  /// The members, or `nil` if this is not an object.
   public var object: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
 }
 
 extension JSONValue: Hashable {
-  /// Whether both are the same value; 1 and 1.0 are.
+  /// Whether two values are equal; 1 equals 1.0.
   ///
   /// - Parameters:
   ///   - left: A value.
-  ///   - right: Another one.
-  /// - Returns: Whether they are.
+  ///   - right: Another value.
+  /// - Returns: Whether they are equal.
   public static func == (left: JSONValue, right: JSONValue) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -127,10 +129,10 @@ extension JSONValue: Codable {
     init?(intValue: Int) { nil }
   }
 
-  /// Decodes any JSON value, for a member of a type of yours.
+  /// Decodes any JSON value, for a member of a `Decodable` type.
   ///
   /// - Parameter decoder: The decoder.
-  /// - Throws: `DecodingError` for a number that is too large, and for what is nested more than 64 deep.
+  /// - Throws: `DecodingError` for a number that is too large, and for nesting deeper than 64 levels.
   public init(from decoder: any Decoder) throws {
     guard decoder.codingPath.count < 64 else {
       throw DecodingError.dataCorrupted(
@@ -209,7 +211,7 @@ extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   /// - Parameter elements: The elements.
   public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-  /// Makes an object; of members with the same name the last one counts.
+  /// Makes an object; if several members have the same name, the last one is used.
   ///
   /// - Parameter elements: The members.
   public init(dictionaryLiteral elements: (String, JSONValue)...) {

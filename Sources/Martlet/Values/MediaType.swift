@@ -2,9 +2,8 @@ import MartletBase
 
 /// A media type with its parameters, as in `Content-Type` (RFC 9110 §8.3.1).
 ///
-/// Type, subtype and the names of parameters ignore case and are kept in lower case; the values of parameters are
-/// kept as they were given. Parameters count in comparisons, with their order: use ``essence`` to compare without
-/// them.
+/// The type, the subtype and the parameter names are case-insensitive and kept in lower case; parameter values are kept
+/// unchanged. Comparisons include the parameters and their order; compare ``essence`` to ignore them.
 public struct MediaType: Sendable, Hashable {
   /// A parameter, such as `charset=utf-8`.
   public struct Parameter: Sendable, Hashable {
@@ -14,33 +13,33 @@ public struct MediaType: Sendable, Hashable {
     /// The value, without quotes and escapes.
     public let value: String
 
-    /// Makes a parameter; the name is brought to lower case, and neither is checked.
+    /// Creates a parameter; the name is lowercased, and neither is checked.
     public init(name: String, value: String) {
       self.name = FieldSyntax.lowercased(name)
       self.value = value
     }
   }
 
-  /// The first half, such as `text`, in lower case.
+  /// The top-level type, such as `text`, in lower case.
   public let type: String
 
-  /// The second half, such as `html`, in lower case.
+  /// The subtype, such as `html`, in lower case.
   public let subtype: String
 
   /// The parameters, in order.
   public let parameters: [Parameter]
 
-  /// Makes a media type of its parts; type and subtype are brought to lower case, and nothing is checked.
+  /// Creates a media type from its parts; type and subtype are lowercased, and nothing is checked.
   public init(type: String, subtype: String, parameters: [Parameter] = []) {
     self.type = FieldSyntax.lowercased(type)
     self.subtype = FieldSyntax.lowercased(subtype)
     self.parameters = parameters
   }
 
-  /// Reads the value of a `Content-Type` field, or a member of `Accept`.
+  /// Parses the value of a `Content-Type` field, or a member of `Accept`.
   ///
-  /// The result is `nil` if there is no type or no subtype. A malformed parameter is left out, because the rest is
-  /// still of use.
+  /// The result is `nil` without a type or a subtype. Malformed parameters are omitted, because the rest is still
+  /// useful.
   public init?(_ text: String) {
     let parts = FieldSyntax.split(text[...].utf8, at: 0x3B)
     // The first part that is not empty must be the first part: `;text/html` names no type.
@@ -57,7 +56,7 @@ public struct MediaType: Sendable, Hashable {
   /// The type without its parameters, such as `text/html`.
   public var essence: String { "\(type)/\(subtype)" }
 
-  /// The value of the first parameter of that name, which ignores case.
+  /// The value of the first parameter with that name, ignoring case.
   public func parameter(_ name: String) -> String? {
     parameters.first { FieldSyntax.isSameName($0.name, name) }?.value
   }
@@ -70,7 +69,7 @@ public struct MediaType: Sendable, Hashable {
     subtype.hasSuffix("+json") || (subtype == "json" && (type == "application" || type == "text"))
   }
 
-  /// Whether the content is made to be read as text.
+  /// Whether the content is text.
   ///
   /// True for `text/*`, JSON, XML, JavaScript and URL-encoded forms.
   public var isText: Bool {
@@ -100,7 +99,7 @@ extension MediaType {
 }
 
 extension MediaType: CustomStringConvertible {
-  /// The media type as it is written in a field; values of parameters that are no tokens are quoted.
+  /// The media type as written in a field; parameter values that are not tokens are quoted.
   public var description: String {
     parameters.reduce(into: essence) { text, parameter in
       let isToken = FieldSyntax.isToken(parameter.value)

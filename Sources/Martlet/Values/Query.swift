@@ -1,13 +1,13 @@
-/// The query of a URL, or the fields of a form: names with values, in order.
+/// The query of a URL or the fields of a form: names with values, in order.
 ///
 /// ```swift
 /// let query: Query = ["q": text, "tag": ["a", "b"], "page": nil]   // q=…&tag=a&tag=b
 /// ```
 ///
-/// Names and values are held as plain text and encoded when they are sent. A name may occur more than once.
-/// ``description`` masks the values; read ``items`` or ``encoded`` for them.
+/// Names and values are stored as plain text and encoded when they are sent. A name may occur more than once.
+/// ``description`` masks the values; use ``items`` or ``encoded`` to read them.
 public struct Query: Sendable, Hashable {
-  /// One name with its value.
+  /// A name with its value.
   public struct Item: Sendable, Hashable {
     /// The name as plain text.
     public var name: String
@@ -15,7 +15,7 @@ public struct Query: Sendable, Hashable {
     /// The value as plain text, or `nil` for a bare name without `=`.
     public var value: String?
 
-    /// Makes an item of plain texts.
+    /// Creates an item from plain text.
     ///
     /// - Parameters:
     ///   - name: The name.
@@ -35,17 +35,17 @@ public struct Query: Sendable, Hashable {
   /// The text that the items were read from, if it is to be sent as it is.
   private var spelling: String?
 
-  /// Makes a query of items.
+  /// Creates a query from items.
   ///
-  /// - Parameter items: The items in order; one with an empty name and no value at all is left out.
+  /// - Parameter items: The items in order; an item with an empty name and no value is omitted.
   public init(items: [Item] = []) {
     self.items = items.filter { !$0.isVoid }
   }
 
-  /// Reads an encoded query, as it stands in a URL after the `?`.
+  /// Parses an encoded query, as found in a URL after the `?`.
   ///
-  /// Pieces are split at `&` and at their first `=`, then percent-decoded; `+` is a space, a stray `%` means itself,
-  /// bytes that are not UTF-8 become U+FFFD, and empty pieces are left out.
+  /// The text is split into items at each `&` and into name and value at the first `=`, then percent-decoded. `+` is a
+  /// space, a stray `%` stands for itself, bytes that are not UTF-8 become U+FFFD, and empty items are omitted.
   ///
   /// - Parameter text: The encoded query, without `?`.
   public init(parsing text: String) {
@@ -64,7 +64,7 @@ public struct Query: Sendable, Hashable {
     spelling = text
   }
 
-  /// Whether both have the same items, however they are written.
+  /// Whether two queries have the same items, however they were encoded.
   public static func == (left: Query, right: Query) -> Bool { left.items == right.items }
 
   /// Hashes the items.
@@ -73,10 +73,10 @@ public struct Query: Sendable, Hashable {
   /// Whether there are no items.
   public var isEmpty: Bool { items.isEmpty }
 
-  /// The query as it stands in a URL, without `?`.
+  /// The query as it appears in a URL, without `?`.
   ///
-  /// Everything but unreserved characters is percent-encoded (RFC 3986 §2.3): a space is `%20` and a plus `%2B`, which
-  /// every server reads alike.
+  /// All characters except unreserved ones are percent-encoded (RFC 3986 §2.3): a space is `%20` and a plus `%2B`,
+  /// which every server reads the same way.
   public var encoded: String {
     if let spelling { return spelling }
     return
@@ -89,10 +89,10 @@ public struct Query: Sendable, Hashable {
       .joined(separator: "&")
   }
 
-  /// The value of the first item of a name.
+  /// The value of the first item with a name.
   ///
-  /// - Parameter name: The name, in the same case.
-  /// - Returns: The value, or `nil` if no item has the name or the first one is bare.
+  /// - Parameter name: The name, compared case-sensitively.
+  /// - Returns: The value, or `nil` if no item has that name or the first one has no value.
   public subscript(name: String) -> String? {
     items.first { $0.name == name }.flatMap(\.value)
   }
@@ -107,30 +107,30 @@ public struct Query: Sendable, Hashable {
     add(value.queryValues.map { Item(name: name, value: $0) })
   }
 
-  /// Adds a bare name, without `=`.
+  /// Adds a name without a value, and without `=`.
   ///
-  /// - Parameter name: The name as plain text; an empty one adds nothing.
+  /// - Parameter name: The name as plain text; an empty name adds nothing.
   public mutating func append(_ name: String) {
     guard !name.isEmpty else { return }
     add([Item(name: name, value: nil)])
   }
 
-  /// Puts the items of another query after these; nothing is replaced.
+  /// Appends the items of another query to a copy; nothing is replaced.
   ///
-  /// - Parameter other: The query that goes last.
-  /// - Returns: Both, in order.
+  /// - Parameter other: The query to append.
+  /// - Returns: The combined query.
   public func appending(_ other: Query) -> Query {
     var result = self
     result.add(other.items)
     return result
   }
 
-  /// Puts the items of one query after those of another; nothing is replaced.
+  /// Concatenates two queries; nothing is replaced.
   ///
   /// - Parameters:
-  ///   - left: The query that goes first.
-  ///   - right: The query that goes last.
-  /// - Returns: Both, in order.
+  ///   - left: The first query.
+  ///   - right: The second query.
+  /// - Returns: The combined query.
   public static func + (left: Query, right: Query) -> Query { left.appending(right) }
 
   private mutating func add(_ new: [Item]) {
@@ -150,34 +150,34 @@ public struct Query: Sendable, Hashable {
 }
 
 extension Query: ExpressibleByDictionaryLiteral {
-  /// Makes a query of a dictionary literal, in its order.
+  /// Creates a query from a dictionary literal, in its order.
   ///
-  /// - Parameter elements: Names and values; a `nil` value is left out, an array repeats its name.
+  /// - Parameter elements: Names and values; a `nil` value is omitted, an array repeats its name.
   public init(dictionaryLiteral elements: (String, (any QueryValue)?)...) {
     for (name, value) in elements { append(name, value) }
   }
 }
 
 extension Query: Sequence {
-  /// Walks over the items in the order they are sent.
+  /// Returns an iterator over the items, in the order they are sent.
   public func makeIterator() -> IndexingIterator<[Item]> { items.makeIterator() }
 }
 
 extension Query: CustomStringConvertible, CustomReflectable {
-  /// The encoded query with every value masked, fit for a log.
+  /// The encoded query with every value masked, safe to log.
   public var description: String { items.map(\.description).joined(separator: "&") }
 
-  /// A mirror without children, so that `dump` shows no values either.
+  /// A mirror without children, so that `dump` shows no values.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension Query.Item: CustomStringConvertible, CustomReflectable {
-  /// The encoded name with its value masked, fit for a log.
+  /// The encoded name with its value masked, safe to log.
   public var description: String {
     let name = PercentEncoding.encode(name.utf8, keeping: .unreserved)
     return value == nil ? name : "\(name)=***"
   }
 
-  /// A mirror without children, so that `dump` does not show the value either.
+  /// A mirror without children, so that `dump` does not show the value.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// A value that can stand in a ``Query``.
+/// A value that can be used in a ``Query``.
 ///
-/// Strings, numbers, Booleans, `UUID` and `URL` give one item, an array one item for each element, and `nil` none.
-/// An `enum` with such a raw value only needs to declare the conformance.
+/// Strings, numbers, Booleans, `UUID` and `URL` produce one item, an array produces one item for each element, and
+/// `nil` produces none. An `enum` with such a raw value only needs to declare the conformance.
 public protocol QueryValue {
   /// The texts to send, one for each repetition of the name, not yet percent-encoded.
   var queryValues: [String] { get }
@@ -15,7 +15,7 @@ extension QueryValue where Self: LosslessStringConvertible {
 }
 
 extension QueryValue where Self: RawRepresentable, RawValue: QueryValue {
-  /// What the raw value gives.
+  /// The texts of the raw value.
   public var queryValues: [String] { rawValue.queryValues }
 }
 
@@ -41,16 +41,16 @@ extension UUID: QueryValue {
 }
 
 extension URL: QueryValue {
-  /// The whole URL as text.
+  /// The absolute URL as text.
   public var queryValues: [String] { [absoluteString] }
 }
 
 extension Array: QueryValue where Element: QueryValue {
-  /// The values of all elements, in order; none for an empty array.
+  /// The texts of all elements, in order; none for an empty array.
   public var queryValues: [String] { flatMap(\.queryValues) }
 }
 
 extension Optional: QueryValue where Wrapped: QueryValue {
-  /// The values of what is wrapped; none for `nil`, so that the item is left out.
+  /// The texts of the wrapped value; none for `nil`, so that the item is omitted.
   public var queryValues: [String] { self?.queryValues ?? [] }
 }

@@ -1,16 +1,16 @@
 public import Foundation
 
 extension RequestTarget: ExpressibleByStringInterpolation {
-  /// Takes a literal as it is.
+  /// Creates a target from a literal.
   ///
-  /// - Parameter value: A URL, or a reference that is joined to the base.
+  /// - Parameter value: A URL, or a reference that is joined to the base URL.
   public init(stringLiteral value: String) {
     self.init(storage: .text(value))
   }
 
-  /// Takes a literal with values in it, each escaped for its place.
+  /// Creates a target from an interpolated literal; each value is escaped for its position.
   ///
-  /// - Parameter stringInterpolation: What the compiler collected.
+  /// - Parameter stringInterpolation: The interpolation built by the compiler.
   public init(stringInterpolation: StringInterpolation) {
     let text = stringInterpolation.text
     if let problem = stringInterpolation.problem ?? stringInterpolation.segmentProblem() {
@@ -20,7 +20,7 @@ extension RequestTarget: ExpressibleByStringInterpolation {
     }
   }
 
-  /// Collects a target literal and escapes the values in it.
+  /// Builds a target from a literal and escapes the values in it.
   public struct StringInterpolation: StringInterpolationProtocol, Sendable {
     fileprivate var text = ""
     /// The first value that may not stand where it does.
@@ -30,7 +30,7 @@ extension RequestTarget: ExpressibleByStringInterpolation {
     /// The length of `text` just after a `URL` that ends in a slash, which a slash after it would double.
     private var endOfSlashedURL: Int?
 
-    /// Starts with nothing.
+    /// Creates an empty interpolation.
     ///
     /// - Parameters:
     ///   - literalCapacity: The length of the literal parts.
@@ -39,7 +39,7 @@ extension RequestTarget: ExpressibleByStringInterpolation {
       text.reserveCapacity(literalCapacity + interpolationCount * 16)
     }
 
-    /// Adds a part of the literal as it is.
+    /// Adds a part of the literal, unchanged.
     ///
     /// - Parameter literal: The part.
     public mutating func appendLiteral(_ literal: String) {
@@ -49,18 +49,18 @@ extension RequestTarget: ExpressibleByStringInterpolation {
       endOfSlashedURL = nil
     }
 
-    /// Adds a value, escaped for its place.
+    /// Adds a value, escaped for its position.
     ///
-    /// A value at the very start that is a URL itself makes the target invalid.
+    /// A value at the start of the target that is itself a URL makes the target invalid.
     ///
-    /// - Parameter value: The value, by its `description`.
+    /// - Parameter value: The value; its `description` is used.
     public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
       append(value.description, keeping: .unreserved)
     }
 
-    /// Adds a URL: as it is at the very start, and escaped like text elsewhere.
+    /// Adds a URL, unchanged at the start of the target and escaped like text elsewhere.
     ///
-    /// - Parameter url: The URL. At the start, a slash at its end and one after it count once.
+    /// - Parameter url: The URL. At the start, a slash at its end and a slash after it count as one.
     public mutating func appendInterpolation(_ url: URL) {
       guard text.isEmpty else { return append(url.absoluteString, keeping: .unreserved) }
       text = url.absoluteString
@@ -72,13 +72,15 @@ extension RequestTarget: ExpressibleByStringInterpolation {
     ///
     /// - Parameter query: The items; outside the query they make the target invalid.
     public mutating func appendInterpolation(_ query: Query) {
-      guard place == .query else { return refuse("a Query was interpolated outside the query of a URL") }
+      guard place == .query else {
+        return refuse("a Query was interpolated outside the query of a URL: move it behind the ?")
+      }
       text += query.encoded
     }
 
-    /// Adds text as it is, to be read like a part of the literal.
+    /// Adds text unchanged, and reads it like a part of the literal.
     ///
-    /// - Parameter text: Text that is already encoded. It can change the host: never pass what somebody else wrote.
+    /// - Parameter text: Text that is already encoded. It can change the host: never pass untrusted input.
     public mutating func appendInterpolation(raw text: some StringProtocol) {
       self.text += text
       endOfSlashedURL = nil
@@ -92,13 +94,13 @@ extension RequestTarget: ExpressibleByStringInterpolation {
       append(String(path), keeping: .unreservedAndSlash)
     }
 
-    /// Optionals are refused: `nil` has no place in a URL.
+    /// Rejects an optional at compile time: unwrap it first.
     ///
     /// - Parameter value: An optional.
     @available(*, unavailable, message: "unwrap the optional first: nil has no place in a request target")
     public mutating func appendInterpolation<Value>(_ value: Value?) {}
 
-    /// Targets are refused: set a base URL instead.
+    /// Rejects a target at compile time: set a base URL instead.
     ///
     /// - Parameter target: A target.
     @available(*, unavailable, message: "a target cannot be part of another: set baseURL, or use a URL")
@@ -128,7 +130,7 @@ extension RequestTarget.StringInterpolation {
     endOfSlashedURL = nil
     guard !text.isEmpty || !Self.isURL(value) else {
       return refuse(
-        "\"\(URLRedaction.printable(value))\" is a URL, which an interpolated string is not taken for: "
+        "\"\(URLRedaction.printable(value))\" is interpolated as a string, but is a URL: "
           + "interpolate a URL, write \\(raw:), or set baseURL; begin with / for a path segment")
     }
     guard place != .authority else { return appendToAuthority(value) }

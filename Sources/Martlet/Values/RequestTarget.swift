@@ -1,8 +1,8 @@
 public import Foundation
 
-/// Where a request goes: a full http or https URL, or a reference that is joined to a base URL.
+/// The target of a request: a full http or https URL, or a reference that is joined to a base URL.
 ///
-/// A target is written as a literal, and what is interpolated into it is escaped for the place where it stands:
+/// A target is written as a literal; the values interpolated into it are escaped for their positions:
 ///
 /// ```swift
 /// let targets: [RequestTarget] = [
@@ -13,12 +13,12 @@ public import Foundation
 /// ]
 /// ```
 ///
-/// Everything but unreserved characters (RFC 3986 §2.3) is percent-encoded. A path segment that contains a value and
-/// comes out empty, `.` or `..` makes the target invalid. So does an optional, at compile time. An invalid target
-/// throws when the request is sent, never before.
+/// All characters except unreserved ones (RFC 3986 §2.3) are percent-encoded. A path segment that contains a value and
+/// becomes empty, `.` or `..` makes the target invalid. An optional is rejected at compile time. An invalid target
+/// throws when the request is sent, never earlier.
 ///
-/// At the very start a value is a path segment, so that it cannot name another host, and a string that begins with a
-/// scheme and `://` makes the target invalid. A `URL` there is taken as it is:
+/// At the start of a target, a value is a path segment, so that it cannot name another host; a string that begins with
+/// a scheme and `://` makes the target invalid. A `URL` at the start is used unchanged:
 ///
 /// ```swift
 /// let users: [RequestTarget] = [
@@ -28,10 +28,10 @@ public import Foundation
 /// ]
 /// ```
 ///
-/// One rule holds wherever a literal becomes a target, also in `RequestTarget("/users/\(id)")`: what is interpolated is
-/// escaped. Only ``init(text:)`` takes an interpolated literal as a plain `String`.
+/// The same rule applies wherever a literal becomes a target, also in `RequestTarget("/users/\(id)")`: interpolated
+/// values are escaped. Only ``init(text:)`` treats an interpolated literal as a plain `String`.
 ///
-/// A base URL and a target are joined by appending, whatever slashes stand between them:
+/// A target is appended to a base URL, whatever slashes stand between them:
 ///
 /// | base | target | result |
 /// |---|---|---|
@@ -44,7 +44,7 @@ public import Foundation
 /// | `https://a.test/api?key=1` | `https://b.test/x` | `https://b.test/x` |
 /// | any | `//b.test/x`, `/\b.test/x` or `\\b.test\x` | refused: it would change the host |
 ///
-/// Characters that a URL may not hold are percent-encoded as UTF-8; control characters are refused.
+/// Characters that are illegal in a URL are percent-encoded as UTF-8; control characters are refused.
 public struct RequestTarget: Sendable, Hashable {
   indirect enum Storage: Sendable, Hashable {
     /// A literal, or text with everything interpolated already escaped.
@@ -61,26 +61,26 @@ public struct RequestTarget: Sendable, Hashable {
     self.storage = storage
   }
 
-  /// Takes a URL as it is.
+  /// Creates a target from a URL.
   ///
-  /// - Parameter url: An http or https URL, or a relative one, which is joined to the base as text would be.
+  /// - Parameter url: An http or https URL, or a relative URL, which is joined to the base URL like text.
   public init(_ url: URL) {
     self.init(storage: .text(url.absoluteString))
   }
 
-  /// Takes a string as a whole, such as a URL typed on a command line.
+  /// Creates a target from a string, such as a URL typed on a command line.
   ///
-  /// Nothing in the string is escaped as a value would be. A literal here is a target literal and not a `String`: what
-  /// is interpolated into it is escaped, as anywhere else. ``init(text:)`` takes such a literal without escaping.
+  /// Nothing in the string is escaped like a value. A literal passed here is a target literal and not a `String`, so
+  /// values interpolated into it are escaped as usual. ``init(text:)`` takes such a literal without escaping.
   ///
-  /// - Parameter text: A URL, or a reference that is joined to the base.
+  /// - Parameter text: A URL, or a reference that is joined to the base URL.
   public init(_ text: String) {
     self.init(storage: .text(text))
   }
 
-  /// Takes a string as a whole; what is interpolated into a literal is not escaped.
+  /// Creates a target from a string; values interpolated into a literal are not escaped.
   ///
-  /// - Parameter text: A URL, or a reference that is joined to the base. Text in it from outside can change the host.
+  /// - Parameter text: A URL, or a reference that is joined to the base URL. Untrusted input in it can change the host.
   public init(text: String) {
     self.init(storage: .text(text))
   }
@@ -92,7 +92,7 @@ public struct RequestTarget: Sendable, Hashable {
 }
 
 extension RequestTarget: CustomStringConvertible, CustomReflectable {
-  /// The target without user name, password and fragment, and with query values masked: fit for a log.
+  /// The target without user name, password and fragment, and with query values masked; safe to log.
   public var description: String {
     switch storage {
     case .text(let text), .invalid(let text, _): InvalidInput.printable(URLRedaction.redact(text), limit: .max)
@@ -100,6 +100,6 @@ extension RequestTarget: CustomStringConvertible, CustomReflectable {
     }
   }
 
-  /// A mirror without children, so that `dump` shows no secrets either.
+  /// A mirror without children, so that `dump` shows no secrets.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

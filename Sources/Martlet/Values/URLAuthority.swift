@@ -53,7 +53,7 @@ extension URLAuthority {
       return (bytes[..<colon], bytes[(colon + 1)...])
     }
     guard let end = bytes.firstIndex(of: UInt8(ascii: "]")) else {
-      throw InvalidInput("an IPv6 host without its closing bracket")
+      throw InvalidInput("the closing bracket of the IPv6 host is missing: write it as [::1]")
     }
     let rest = bytes[(end + 1)...]
     guard let first = rest.first else { return (bytes[...end], nil) }

@@ -57,7 +57,7 @@ enum URLHost {
     }
     let last = labels[start...]
     guard !last.isEmpty else { throw refusal(host, "has an empty label") }
-    guard !isLong, last.count <= 63 else { throw refusal(host, "is longer than a name can be") }
+    guard !isLong, last.count <= 63 else { throw refusal(host, "is longer than a host name can be") }
     // `127.1`, `0x7f000001` and `2130706433` are 127.0.0.1 to some parsers and names to others.
     guard isNumber(last) else { return }
     guard !hasRootDot, isIPv4(host) else {

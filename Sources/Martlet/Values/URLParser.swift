@@ -113,7 +113,7 @@ enum URLParser {
     if parts.authority == nil, let next = parts.path.first, PercentEncoding.hexValue(next).map({ $0 < 10 }) == true {
       throw InvalidInput("no scheme before \"\(shown):\": write \"http://\(shown):…\" or \"https://\(shown):…\"")
     }
-    throw InvalidInput("unsupported scheme \"\(shown)\": only http and https are spoken")
+    throw InvalidInput("unsupported scheme \"\(shown)\": only http and https are supported")
   }
 
   private static func hex(_ byte: UInt8) -> String {

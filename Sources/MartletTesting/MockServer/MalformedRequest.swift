@@ -1,14 +1,14 @@
 public import Foundation
 
-/// Bytes a ``MockServer`` could not read as a request.
+/// Bytes that a ``MockServer`` could not parse as a request.
 ///
-/// The server answers them with 400 and closes the connection. It is strict where a lenient server would hide a
-/// client's mistake: bare line feeds, a missing `Host`, folded fields and contradicting lengths are all refused.
+/// The server responds with 400 and closes the connection. It is strict where a lenient server would hide a client's
+/// mistake: it rejects bare line feeds, a missing `Host`, folded fields and contradicting lengths.
 public struct MalformedRequest: Sendable {
-  /// What was wrong.
+  /// The reason for the rejection.
   public let reason: String
-  /// The bytes received and not yet used, up to 1 MiB.
+  /// The received bytes that were not consumed yet, up to 1 MiB.
   public let rawBytes: Data
-  /// The number of the connection, counted from 0 in the order of accepting.
+  /// The number of the connection, from 0 in the order of accepting.
   public let connection: Int
 }

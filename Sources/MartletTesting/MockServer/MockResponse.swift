@@ -1,9 +1,9 @@
 public import Foundation
 
-/// An answer of a ``MockServer``, as a script of steps.
+/// A response of a ``MockServer``, as a script of steps.
 ///
-/// Most tests need one of the ready answers, such as ``ok(_:headers:)`` or ``json(_:status:headers:)``; a test of
-/// faults lists the steps itself:
+/// Most tests need a predefined response, such as ``ok(_:headers:)`` or ``json(_:status:headers:)``; a test of faults
+/// lists the steps itself:
 ///
 /// ```swift
 /// let slow = MockResponse.steps([
@@ -12,28 +12,28 @@ public import Foundation
 /// ```
 ///
 /// After the last step the connection stays open for the next request, unless the request or a `Connection: close`
-/// field of a ``Message`` asks for its end (RFC 9112 §9.3).
+/// field of a ``Message`` ends it (RFC 9112 §9.3).
 public struct MockResponse: Sendable {
   /// A header or trailer field.
   public typealias Field = RecordedRequest.Field
 
-  /// One thing a server does while it answers.
+  /// One step of a response.
   public enum Step: Sendable {
     /// Sends a well-formed response; see ``Message``.
     case message(Message)
-    /// Sends these bytes as they are.
+    /// Sends these bytes unchanged.
     case bytes(Data)
-    /// Sends this text as UTF-8, as it is.
+    /// Sends this text as UTF-8, unchanged.
     case text(String)
     /// Waits.
     case delay(Duration)
-    /// Sends bytes in small pieces, the first at once, with a pause between them.
+    /// Sends bytes in small chunks, the first at once, with a pause between them.
     case drip(Data, chunk: Int, every: Duration)
     /// Sends the same bytes `count` times, without holding them all in memory.
     case repeating(Data, count: Int)
-    /// Sends each piece of the request body back as a chunk as soon as it has come, and the last chunk at its end.
+    /// Sends each chunk of the request body back as soon as it arrives, then the last chunk.
     ///
-    /// For answers that do not wait for the body; see ``MockResponse/echoWhileReading``.
+    /// For responses that do not wait for the body; see ``MockResponse/echoWhileReading``.
     case echoChunks
     /// Closes the connection in order (FIN); later steps are not played.
     case cut
@@ -49,20 +49,20 @@ public struct MockResponse: Sendable {
 
   /// A response that is framed for its request when it is sent.
   ///
-  /// The body is left out for `HEAD` and for 1xx, 204 and 304; a `Content-Length` or `Transfer-Encoding` among the
-  /// fields is kept as it is, otherwise the right one is added (RFC 9112 §6). No other field is added.
+  /// The body is omitted for `HEAD` and for 1xx, 204 and 304. A `Content-Length` or `Transfer-Encoding` field is kept;
+  /// otherwise the right one is added (RFC 9112 §6). No other field is added.
   public struct Message: Sendable {
-    /// The content and how its end is marked.
+    /// The content and its framing.
     public enum Body: Sendable {
       /// Bytes with a `Content-Length`.
       case data(Data)
-      /// Pieces with `Transfer-Encoding: chunked`; empty ones are left out.
+      /// Chunks with `Transfer-Encoding: chunked`; empty ones are omitted.
       case chunks([Data], trailers: [Field])
     }
 
     /// The status code.
     public var status: Int
-    /// The fields in the order they are sent.
+    /// The fields, in the order of sending.
     public var headers: [Field]
     /// The content.
     public var body: Body
@@ -77,23 +77,23 @@ public struct MockResponse: Sendable {
     }
   }
 
-  /// What the server does, in order.
+  /// The steps, in order.
   public var steps: [Step]
   /// Whether the request body is read to its end before the first step.
   ///
-  /// The default is true. With false the answer begins after the head, and the body is read meanwhile and after it; a
-  /// client that waits for `100 Continue` does not get it, and its connection is closed after the answer. A server
-  /// made with a closure asks that closure only after the body; use ``MockServer/Options/earlyAnswer`` there.
+  /// The default is true. With false, the response begins after the head, and the body is read during and after it. A
+  /// client that waits for `100 Continue` does not get it, and its connection is closed after the response. A server
+  /// created with a closure calls it only after the body; use ``MockServer/Options/earlyAnswer`` there.
   public var readsBody = true
-  /// Whether the server stops receiving while it answers.
+  /// Whether the server stops reading while it responds.
   ///
-  /// The default is false. Together with ``readsBody`` false and a first ``Step/delay(_:)``, an upload stalls as soon as
-  /// the buffers of the system are full. A client that goes away is then noticed late.
+  /// The default is false. With ``readsBody`` false and an initial ``Step/delay(_:)``, an upload stalls as soon as the
+  /// system's buffers are full. A client that disconnects is then noticed late.
   public var pausesReading = false
 
   var echoes: Bool { steps.contains { if case .echoChunks = $0 { true } else { false } } }
 
-  /// Creates an answer from steps.
+  /// Creates a response from steps.
   public init(steps: [Step]) {
     self.steps = steps
   }

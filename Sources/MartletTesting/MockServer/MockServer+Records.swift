@@ -2,15 +2,15 @@ import MartletBase
 import Martlet
 
 extension MockServer {
-  /// The requests so far, in the order their heads were read.
+  /// The requests so far, in the order in which their heads were read.
   ///
   /// A body is filled in once it has arrived; see ``RecordedRequest/isComplete``.
   public var requests: [RecordedRequest] { core.journal.withLock { $0.requests } }
 
-  /// Forgets the requests so far, so that a long test needs no more memory than a short one.
+  /// Discards the recorded requests, to limit the memory of a long test.
   public func forgetRequests() { core.journal.withLock { $0.forgetRequests() } }
 
-  /// What could not be read as a request, in order of arrival.
+  /// The malformed requests, in order of arrival.
   public var malformed: [MalformedRequest] { core.journal.withLock { $0.malformed } }
 
   /// The number of connections accepted so far.
@@ -19,15 +19,15 @@ extension MockServer {
   /// The number of connections open now.
   public var openConnections: Int { core.journal.withLock { $0.openConnections } }
 
-  /// The most requests that were being received or answered at one time.
+  /// The maximum number of requests in progress at the same time.
   public var maximumConcurrentRequests: Int { core.journal.withLock { $0.maximumConcurrentRequests } }
 
-  /// The number of times a client closed before it had its answer.
+  /// The number of times a client closed before it had its response.
   ///
   /// A client that closed in the middle of a request counts, and so does one that closed only its sending side.
   public var disconnects: Int { core.journal.withLock { $0.disconnects } }
 
-  /// The number of bytes of request bodies received so far, those of unfinished requests included.
+  /// The number of request body bytes received so far, including unfinished requests.
   public var receivedBodyBytes: Int { core.journal.withLock { $0.bodyBytes } }
 
   /// Waits until at least `count` requests have arrived.
@@ -44,11 +44,11 @@ extension MockServer {
     await wait(timeout: timeout) { $0.openConnections <= count }
   }
 
-  /// Waits until a condition on the server holds, asking every few milliseconds.
+  /// Waits until a condition on the server holds, polling every few milliseconds.
   ///
   /// - Parameters:
   ///   - timeout: The longest wait, in real time.
-  ///   - condition: Whether the wait is over.
+  ///   - condition: Returns whether to end the wait.
   /// - Returns: Whether the condition held before the timeout and before the task was cancelled.
   public func wait(
     timeout: Duration = .seconds(30), until condition: @Sendable (MockServer) -> Bool

@@ -3,9 +3,9 @@ import Synchronization
 
 /// An HTTP/1.1 server on a free port of 127.0.0.1, for tests.
 ///
-/// It answers real sockets, so that a test can show what a client does with a slow, broken or hostile peer. One thread
-/// serves all connections; thousands may be open at once. The server starts with `init` and ends with ``stop()`` or
-/// when the last reference goes.
+/// It uses real sockets, so a test can show how a client handles a slow, broken or hostile peer. One thread serves all
+/// connections; thousands may be open at once. The server starts with `init`, and ends with ``stop()`` or when its last
+/// reference is released.
 ///
 /// ```swift
 /// let server = try MockServer(script: [.status(503), .ok("hello")])
@@ -13,13 +13,13 @@ import Synchronization
 /// #expect(server.requests.map(\.target) == ["/greeting", "/greeting"])
 /// ```
 public final class MockServer: Sendable {
-  /// How a server treats all its connections.
+  /// Options for all connections of a server.
   public struct Options: Sendable {
     /// Whether request bodies are kept; otherwise they are only counted.
     ///
     /// The default is true.
     public var keepsBodies: Bool
-    /// The most bytes kept of one body; what follows is only counted.
+    /// The maximum number of bytes kept of one body; the rest is only counted.
     ///
     /// The default is 64 MiB.
     public var maximumKeptBodyBytes: Int
@@ -27,13 +27,14 @@ public final class MockServer: Sendable {
     ///
     /// The default is true (RFC 9110 §10.1.1).
     public var sendsContinue: Bool
-    /// The plan for each connection, asked with its number, counted from 0.
+    /// Returns the plan for a connection, given its number, from 0.
     ///
     /// The default serves. The closure runs on the thread of the server and must not block.
     public var onConnect: @Sendable (Int) -> ConnectionPlan
-    /// An answer given as soon as the head is read, or `nil` to read the body and answer as usual.
+    /// Returns a response to send as soon as the head is read, if any.
     ///
-    /// The default is no closure. It runs on the thread of the server and must not block.
+    /// With `nil` the server reads the body and responds as usual. The default is no closure. It runs on the thread of
+    /// the server and must not block.
     public var earlyAnswer: (@Sendable (RecordedRequest) -> MockResponse?)?
 
     /// Creates options.
@@ -73,13 +74,14 @@ public final class MockServer: Sendable {
 
   deinit { stop() }
 
-  /// Creates a server that answers from an asynchronous closure, called in a task for each request.
+  /// Creates a server that responds from an asynchronous closure.
   ///
-  /// The task is cancelled when the client goes away or the server stops.
+  /// The closure runs in a new task for each request. The task is cancelled when the client disconnects or the server
+  /// stops.
   ///
   /// - Parameters:
-  ///   - options: How connections are treated.
-  ///   - responder: Returns the answer to a request whose body was read.
+  ///   - options: The options for connections.
+  ///   - responder: Returns the response to a request whose body has been read.
   /// - Throws: ``MockServerError`` if the system refuses a socket.
   public convenience init(
     options: Options = Options(), _ responder: @escaping @Sendable (RecordedRequest) async -> MockResponse
@@ -87,13 +89,13 @@ public final class MockServer: Sendable {
     try self.init(options: options, responder: .concurrent(responder))
   }
 
-  /// Creates a server that answers from a closure without waits.
+  /// Creates a server that responds from a synchronous closure.
   ///
-  /// The closure is called on the thread of the server, which makes it fast; while it blocks, no connection is served.
+  /// The closure runs on the thread of the server, which makes it fast; while it blocks, no connection is served.
   ///
   /// - Parameters:
-  ///   - options: How connections are treated.
-  ///   - responder: Returns the answer to a request whose body was read.
+  ///   - options: The options for connections.
+  ///   - responder: Returns the response to a request whose body has been read.
   /// - Throws: ``MockServerError`` if the system refuses a socket.
   public convenience init(
     options: Options = Options(), answering responder: @escaping @Sendable (RecordedRequest) -> MockResponse
@@ -101,52 +103,52 @@ public final class MockServer: Sendable {
     try self.init(options: options, responder: .immediate(responder))
   }
 
-  /// Creates a server that gives the same answer each time.
+  /// Creates a server that always sends the same response.
   ///
   /// - Parameters:
-  ///   - fixed: The answer.
-  ///   - options: How connections are treated.
+  ///   - fixed: The response.
+  ///   - options: The options for connections.
   /// - Throws: ``MockServerError`` if the system refuses a socket.
   public convenience init(_ fixed: MockResponse, options: Options = Options()) throws {
     try self.init(options: options, responder: .fixed(fixed))
   }
 
-  /// Creates a server that gives the n-th answer to the n-th request, on whatever connection it comes.
+  /// Creates a server that sends the n-th response to the n-th request, on any connection.
   ///
   /// - Parameters:
-  ///   - script: The answers, at least one; the last repeats.
-  ///   - options: How connections are treated.
+  ///   - script: The responses, at least one; the last repeats.
+  ///   - options: The options for connections.
   /// - Throws: ``MockServerError`` if the system refuses a socket.
   public convenience init(script: [MockResponse], options: Options = Options()) throws {
     precondition(!script.isEmpty, "A script needs at least one answer.")
     try self.init(options: options, responder: .script(script))
   }
 
-  /// Creates a server with a script of its own for each connection.
+  /// Creates a server with a separate script for each connection.
   ///
-  /// After the last answer of its script a connection is closed without announcing it.
+  /// After the last response of its script, a connection is closed without announcing it.
   ///
   /// - Parameters:
-  ///   - scripts: For the n-th connection its answers, at least one script; the last repeats.
-  ///   - options: How connections are treated.
+  ///   - scripts: The responses for each connection, at least one script; the last repeats.
+  ///   - options: The options for connections.
   /// - Throws: ``MockServerError`` if the system refuses a socket.
   public convenience init(connectionScripts scripts: [[MockResponse]], options: Options = Options()) throws {
     precondition(!scripts.isEmpty, "There has to be a script for the first connection.")
     try self.init(options: options, responder: .connections(scripts))
   }
 
-  /// The address of the server, `http://127.0.0.1:` and the port, without a slash at the end.
+  /// The URL of the server, `http://127.0.0.1:` and the port, without a trailing slash.
   public var url: String { "http://127.0.0.1:\(port)" }
 
-  /// The address of a path on the server, with a slash before the path if it has none.
+  /// The URL of a path on the server; a missing leading slash is added.
   public func url(_ path: String) -> String {
     path.hasPrefix("/") ? url + path : url + "/" + path
   }
 
-  /// Closes the listener and all connections, cancels the tasks of the responder and ends the thread.
+  /// Closes the listener and all connections, cancels the responder's tasks and ends the thread.
   ///
-  /// It returns when that is done, at the latest after a second; from then on connecting is refused. Calling it again
-  /// does nothing. The records stay readable.
+  /// Returns when that is done, after at most one second; new connections are then refused. Calling it again does
+  /// nothing. The records stay readable.
   public func stop() {
     core.stop()
     // A responder may stop its server: the loop then ends after this turn.
@@ -154,10 +156,10 @@ public final class MockServer: Sendable {
     core.finished.wait(milliseconds: 1000)
   }
 
-  /// Returns a port where connecting is refused: it was free a moment ago and nobody listens.
+  /// Returns a free port, where connecting is refused.
   ///
-  /// It is none that a system gives out by itself, to a server or to a connection, so it stays free unless somebody asks
-  /// for it by its number.
+  /// The system never assigns this port by itself, to a server or to a connection, so it stays free unless a program
+  /// requests its number.
   ///
   /// - Throws: ``MockServerError`` if the system refuses a socket.
   public static func refusedPort() throws -> Int {

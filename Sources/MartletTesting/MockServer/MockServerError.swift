@@ -1,12 +1,12 @@
 import Foundation
 
-/// A system call that kept a mock server from starting.
+/// A failed system call that kept a mock server from starting.
 ///
 /// The usual causes are too many open files and a sandbox without loopback sockets.
 public struct MockServerError: Error, CustomStringConvertible, Sendable {
-  /// The name of the call, such as `bind`.
+  /// The name of the system call, such as `bind`.
   public let operation: String
-  /// The `errno` it left.
+  /// The `errno` of the system call.
   public let code: Int32
 
   /// One line with the call, the number and its meaning.

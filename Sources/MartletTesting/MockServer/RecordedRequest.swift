@@ -24,30 +24,30 @@ public struct RecordedRequest: Sendable {
   public let target: String
   /// The version, such as `HTTP/1.1`.
   public let httpVersion: String
-  /// The header fields in the order they came.
+  /// The header fields in the order of arrival.
   public let headers: [Field]
   /// The exact bytes of the head, with the empty line that ends it.
   public let rawHead: Data
-  /// The number of the connection, counted from 0 in the order of accepting.
+  /// The number of the connection, from 0 in the order of accepting.
   public let connection: Int
-  /// The number of requests that came before on the same connection.
+  /// The number of earlier requests on the same connection.
   public let indexOnConnection: Int
-  /// When the head was complete.
+  /// The time at which the head was complete.
   public let arrival: ContinuousClock.Instant
 
-  /// The body, decoded if it came in chunks.
+  /// The body, with a chunked transfer coding decoded.
   ///
-  /// It is empty until the body is complete or the connection ends, and never longer than
+  /// Empty until the body is complete or the connection ends, and never longer than
   /// ``MockServer/Options/maximumKeptBodyBytes``.
   public internal(set) var body = Data()
   /// The number of body bytes received, kept or not.
   public internal(set) var bodyLength = 0
   /// The trailer fields after a chunked body.
   public internal(set) var trailers: [Field] = []
-  /// Whether the body arrived to its end.
+  /// Whether the whole body arrived.
   public internal(set) var isComplete = false
 
-  /// The target up to `?`, without the scheme and authority an absolute form begins with.
+  /// The target up to `?`, without the scheme and authority of an absolute form.
   public var path: String {
     let form = originForm
     return String(form[..<(form.firstIndex(of: "?") ?? form.endIndex)])
@@ -59,15 +59,15 @@ public struct RecordedRequest: Sendable {
     return form.firstIndex(of: "?").map { String(form[form.index(after: $0)...]) }
   }
 
-  /// The body as UTF-8 text, with replacement characters for what is not.
+  /// The body as UTF-8 text, with replacement characters for invalid bytes.
   public var text: String { String(decoding: body, as: UTF8.self) }
 
-  /// The value of the first field with a name, in any case.
+  /// The value of the first field with this name, in any case.
   public func header(_ name: String) -> String? {
     headers.first { $0.name.isSameFieldName(as: name) }?.value
   }
 
-  /// The values of all fields with a name, in any case and in order.
+  /// The values of all fields with this name, in any case and in order.
   public func headers(named name: String) -> [String] {
     headers.filter { $0.name.isSameFieldName(as: name) }.map(\.value)
   }

@@ -1,13 +1,13 @@
-/// What a transport did in place of what ``TransportConformance`` asks for.
+/// A violation of ``TransportConformance`` by a transport.
 public struct ConformanceFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// The name of the case.
   public let caseName: String
-  /// What was asked for.
+  /// The expected result.
   public let expected: String
-  /// What there was.
+  /// The actual result.
   public let got: String
 
-  /// The case, what was expected and what there was, in three lines.
+  /// The case, the expected and the actual result, in three lines.
   public var description: String {
     "The transport fails the case \"\(caseName)\".\n  Expected: \(expected)\n  Got: \(got)"
   }

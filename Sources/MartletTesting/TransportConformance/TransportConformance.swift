@@ -1,9 +1,9 @@
 public import Martlet
 
-/// What every transport has to do, as a list of cases that any test library can run.
+/// The requirements for every transport, as a list of cases for any test library.
 ///
-/// Each case starts a ``MockServer`` of its own, sends through an `HTTPClient` with the transport, and checks what
-/// the server saw and what the client got. A case ends within ``timeLimit``.
+/// Each case starts its own ``MockServer``, sends through an `HTTPClient` with the transport, and checks what the
+/// server and the client received. A case ends within ``timeLimit``.
 ///
 /// ```swift
 /// @Test(arguments: TransportConformance.cases)
@@ -12,18 +12,20 @@ public import Martlet
 /// }
 /// ```
 public struct TransportConformance: Sendable {
-  /// One thing a transport has to do.
+  /// One requirement for a transport.
   public struct Case: Sendable, CustomStringConvertible {
-    /// A sentence without its subject, the transport; no two cases have the same.
+    /// The unique name: a sentence without its subject, the transport.
     public let name: String
 
-    /// Runs the case with a transport made by the closure, which is called once.
+    /// Runs the case with the transport that a closure creates.
     ///
-    /// It throws ``ConformanceFailure`` for what the transport does wrong, ``MockServerError`` if no server can be
-    /// started, and `CancellationError` if its task is cancelled.
+    /// The closure is called once. Throws ``ConformanceFailure`` if the transport violates the requirement,
+    /// ``MockServerError`` if no server can be started, and `CancellationError` if its task is cancelled.
     public let run: @Sendable (_ makeTransport: @Sendable () -> any Transport) async throws -> Void
 
-    /// Whether only a transport that sends body streams can pass; one that does not throws `unsupported` for them.
+    /// Whether the case requires a transport that sends body streams.
+    ///
+    /// A transport that does not throws `unsupported` for them.
     public internal(set) var needsBodyStreams = false
 
     /// The name.
@@ -38,7 +40,7 @@ public struct TransportConformance: Sendable {
     }
   }
 
-  /// The longest a case takes; a transport that hangs fails after it.
+  /// The time limit of a case; a hanging transport fails after it.
   public static let timeLimit = Duration.seconds(30)
 
   /// All cases, in order.
@@ -48,10 +50,10 @@ public struct TransportConformance: Sendable {
     cutCases, framingCases, limitCases, connectionCases, abstinenceCases,
   ].flatMap { $0 }
 
-  /// The cases but for some.
+  /// All cases except the excluded ones.
   ///
-  /// - Parameter excluded: For the name of each case left out the reason, which is there to be read. A name that no
-  ///   case has stops the program: an exclusion must not outlive its case.
+  /// - Parameter excluded: The reason for each exclusion, by the name of its case; for readers only. An unknown name
+  ///   stops the program: an exclusion must not outlive its case.
   /// - Returns: The other cases, in order.
   public static func cases(excluding excluded: [String: String]) -> [Case] {
     let unknown = Set(excluded.keys).subtracting(cases.map(\.name)).sorted()

@@ -175,7 +175,7 @@ import Testing
 
     for error in [byData, byBody] {
       #expect(error.kind == .invalidRequest)
-      #expect(error.message.contains("media type of a part"))
+      #expect(error.message.contains("is not a media type"))
       #expect(!error.message.contains { $0.isNewline })
     }
   }

@@ -82,7 +82,7 @@ import Testing
     let error = await #expect(throws: HTTPError.self) {
       try await Task.detached { try client.blocking.send(.get("http://example.test/")) }.value
     }
-    #expect(error?.kind == .unsupported && error?.message.contains("would stop a thread") == true)
+    #expect(error?.kind == .unsupported && error?.message.contains("would block a thread") == true)
     #expect(client.activity.current.totals.started == 0)
   }
 }

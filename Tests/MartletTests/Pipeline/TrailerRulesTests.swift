@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func `names are tokens, and there is one`() {
-    #expect(Self.problem([])?.contains("without a name") == true)
+    #expect(Self.problem([])?.contains("no trailer names") == true)
     for name in ["", "a b", "a:", "é", "a\r\nb"] {
       #expect(Self.problem(["X-A", name])?.contains("is not a token") == true, "\(name)")
     }

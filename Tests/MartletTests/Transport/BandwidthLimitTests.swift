@@ -193,7 +193,7 @@ import Testing
     let error = await #expect(throws: HTTPError.self) { try await client.get("http://127.0.0.1:9/") }
 
     #expect(error?.kind == .unsupported)
-    #expect(error?.message.contains("limit of bandwidth") == true)
+    #expect(error?.message.contains("bandwidth limits") == true)
   }
 
   private final class Rider {}

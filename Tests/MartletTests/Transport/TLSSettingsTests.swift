@@ -59,11 +59,14 @@ import Testing
     (.customRoots(pem: key), "the PEM text has no certificate in it"),
     (.customRoots(pem: pem("CERTIFICATE", "MAA=!")), "the PEM text has a block that is not base64"),
     (.customRoots(pem: pem("CERTIFICATE", "")), "the PEM text has a block that is not base64"),
-    (.customRoots(pem: pem("CERTIFICATE", "AAAA")), "the PEM text has a certificate that is not one"),
-    (.customRoots(pem: pem("CERTIFICATE", "MIIB")), "the PEM text has a certificate that is not one"),
-    (.customRoots(pem: certificate + pem("CERTIFICATE", "AAAA")), "the PEM text has a certificate that is not one"),
-    (.customRoots(pem: certificate.dropLast(5)), "the PEM text has a block without an end"),
-    (.customRoots(pem: Data("-----BEGIN A-----\n".utf8) + certificate), "the PEM text has a block without an end"),
+    (.customRoots(pem: pem("CERTIFICATE", "AAAA")), "the PEM text has a malformed certificate"),
+    (.customRoots(pem: pem("CERTIFICATE", "MIIB")), "the PEM text has a malformed certificate"),
+    (.customRoots(pem: certificate + pem("CERTIFICATE", "AAAA")), "the PEM text has a malformed certificate"),
+    (.customRoots(pem: certificate.dropLast(5)), "the PEM text has a BEGIN line without its END line"),
+    (
+      .customRoots(pem: Data("-----BEGIN A-----\n".utf8) + certificate),
+      "the PEM text has a BEGIN line without its END line"
+    ),
     (.pins([]), "the list of pins is empty"),
     (.pins([pin, "sha256//AAAA"]), "the pin 'sha256//AAAA' is not"),
     (.pins([String(pin.dropFirst(8))]), "is not 'sha256//' and the base64 of the 32 bytes of a SHA-256"),
@@ -73,15 +76,15 @@ import Testing
     (settings(.pem(certificate: missing, key: missing)), "the PEM file '/nowhere/at all.pem' does not exist"),
     (settings(.pem(certificate: key, key: key)), "the PEM text has no certificate in it"),
     (settings(.pem(certificate: certificate, key: certificate)), "has no private key in it"),
-    (settings(.pem(certificate: certificate, key: pem("PRIVATE KEY", "AAAA"))), "has a private key that is not one"),
+    (settings(.pem(certificate: certificate, key: pem("PRIVATE KEY", "AAAA"))), "has a malformed private key"),
     (
       settings(.pem(certificate: certificate, key: pem("ENCRYPTED PRIVATE KEY", "MAA="))),
-      "has an encrypted key, and there is no password"
+      "has an encrypted key: pass its password"
     ),
     (
       settings(
         .pem(certificate: certificate, key: pem("RSA PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: x,y\n\nAAAA"))),
-      "has an encrypted key, and there is no password"
+      "has an encrypted key: pass its password"
     ),
     (
       settings(.pem(certificate: certificate, key: key, password: "hunter2\0")),

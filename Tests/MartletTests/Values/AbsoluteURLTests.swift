@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("ftp://h/", "unsupported scheme \"ftp\": only http and https are spoken"),
+    ("ftp://h/", "unsupported scheme \"ftp\": only http and https are supported"),
     ("google.com", "no scheme in \"google.com\": write a full URL, such as https://a.example/"),
     ("localhost:8080/x", "no scheme before \"localhost:\": write \"http://localhost:…\" or \"https://localhost:…\""),
     ("http:///x", "no host after \"http://\""),

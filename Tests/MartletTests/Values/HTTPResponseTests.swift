@@ -64,7 +64,7 @@ import Testing
     (#"{"lines":[{"count":null}],"note":"hunter2"}"#, "null instead of a Int at .lines[0].count"),
     (#"{"lines":[{}],"note":"hunter2"}"#, "no value for 'count' at .lines[0]"),
     (#"{"lines": hunter2"#, "malformed at the top level"), ("", "it is empty"), ("\r\n ", "it is empty"),
-    ("\n<!doctype html><p>hunter2", "it is HTML or XML, such as the page of a proxy or of a sign-in"),
+    ("\n<!doctype html><p>hunter2", "it is HTML or XML, such as a proxy or sign-in page"),
     (#""hunter2""#, "at the top level"),
   ])
   func `says where the JSON is wrong and shows nothing of it`(json: String, expected: String) throws {

@@ -60,7 +60,7 @@ import Testing
 
     let error = #expect(throws: InvalidInput.self) { try base.resolving("gopher://x/") }
 
-    #expect(error?.message == "unsupported scheme \"gopher\": only http and https are spoken")
+    #expect(error?.message == "unsupported scheme \"gopher\": only http and https are supported")
   }
 
   @Test(arguments: ["", "/x", "?q", "#f", "//a/x", "//b/x", "http://b/", "https://a/"])

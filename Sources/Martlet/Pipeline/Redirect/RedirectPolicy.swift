@@ -1,38 +1,40 @@
-/// How redirects are followed (RFC 9110 §15.4).
+/// The rules for following redirects (RFC 9110 §15.4).
 public struct RedirectPolicy: Sendable {
-  /// A redirect to decide about.
+  /// A redirect that a policy decides on.
   public struct Hop: Sendable {
-    /// The status that redirects.
+    /// The status of the redirecting response.
     public var status: HTTPStatus
     /// The header fields of the redirecting response.
     public var headers: HTTPHeaders
     /// The request that was redirected.
     public var request: HTTPRequest
-    /// The request that would be sent, with method, body and header fields as the policy has them.
+    /// The request that would be sent next, with the method, body and header fields set by the policy.
     public var next: HTTPRequest
-    /// The number of redirects followed before.
+    /// The number of redirects followed so far.
     public var count: Int
   }
 
-  /// What to do with a redirect.
+  /// A decision about a redirect.
   public enum Decision: Sendable {
-    /// Send ``Hop/next``.
+    /// Sends ``Hop/next``.
     case follow
-    /// Deliver the redirecting response itself.
+    /// Returns the redirecting response itself.
     case stop
-    /// Send this request instead; it is checked and stripped of credentials like any other hop.
+    /// Sends this request instead; it is checked and stripped of credentials like any redirect.
     case replace(HTTPRequest)
   }
 
   /// The maximum number of redirects per call; 10 by default.
   public var maximumHops = 10
 
-  /// Whether 301 and 302 keep the method and body of a `POST`, as RFC 9110 §15.4 wants it in the letter; `false` by
-  /// default: they become a `GET`, as every browser has it.
+  /// Whether 301 and 302 keep the method and body of a `POST`; `false` by default.
+  ///
+  /// `true` follows RFC 9110 §15.4 to the letter. By default the request becomes a `GET`, as in every browser.
   public var keepsMethod = false
 
-  /// Whether a redirect from https to http is followed; `false` by default, which throws
-  /// ``HTTPError/Kind/redirectRefused``.
+  /// Whether a redirect from https to http is followed; `false` by default.
+  ///
+  /// If not, such a redirect throws ``HTTPError/Kind/redirectRefused``.
   public var allowsDowngrade = false
 
   var isFollowing = true
@@ -41,14 +43,14 @@ public struct RedirectPolicy: Sendable {
   /// Follows up to ten redirects.
   public static let follow = RedirectPolicy()
 
-  /// Follows no redirects: delivers the redirecting response.
+  /// Follows no redirects and returns the redirecting response.
   public static let off: RedirectPolicy = {
     var policy = RedirectPolicy()
     policy.isFollowing = false
     return policy
   }()
 
-  /// Follows, keeping the method and body on 301 and 302.
+  /// Follows redirects, keeping the method and body on 301 and 302.
   public static let strictMethods: RedirectPolicy = {
     var policy = RedirectPolicy()
     policy.keepsMethod = true
@@ -58,8 +60,8 @@ public struct RedirectPolicy: Sendable {
   /// Follows up to a number of redirects.
   ///
   /// - Parameters:
-  ///   - limit: The most redirects.
-  ///   - allowingDowngrade: Whether https may become http.
+  ///   - limit: The maximum number of redirects.
+  ///   - allowingDowngrade: Whether to follow redirects from https to http.
   /// - Returns: The policy.
   public static func follow(upTo limit: Int, allowingDowngrade: Bool = false) -> RedirectPolicy {
     var policy = RedirectPolicy()
@@ -70,7 +72,7 @@ public struct RedirectPolicy: Sendable {
 
   /// Asks a closure about each redirect that the other rules allow.
   ///
-  /// - Parameter decide: Gets the redirect; what it throws ends the call.
+  /// - Parameter decide: Receives the redirect. An error that it throws ends the call.
   /// - Returns: The policy.
   public static func ask(_ decide: @escaping @Sendable (Hop) async throws -> Decision) -> RedirectPolicy {
     var policy = RedirectPolicy()
@@ -79,6 +81,6 @@ public struct RedirectPolicy: Sendable {
   }
 
   var problem: String? {
-    maximumHops < 0 ? "a redirect policy with \(maximumHops) hops" : nil
+    maximumHops < 0 ? "maximumHops of the redirect policy is \(maximumHops); it must not be negative" : nil
   }
 }

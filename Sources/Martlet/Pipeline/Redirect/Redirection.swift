@@ -58,7 +58,7 @@ enum Redirection {
       dropBody(of: &following)
     }
     if !following.isUsable {
-      return .refused(.bodyNotReplayable, "the redirect wants the body again, which can be sent only once")
+      return .refused(.bodyNotReplayable, "the redirect needs the body again, but it can be sent only once")
     }
     following.headers.remove("Host")
     if next.origin != current.origin { dropCredentials(of: &following) }

@@ -2,14 +2,15 @@ import Foundation
 
 /// Decides whether and when a failed attempt is repeated.
 ///
-/// A policy sees values only, never the client or a task, so that a table can test it. Whatever it says, a request is
-/// repeated only if its body can be sent, and one that is neither idempotent (RFC 9110 §9.2.2) nor carries an
-/// `Idempotency-Key` only if none of its bytes can have reached a server, unless ``RequestOptions/isIdempotent`` says
-/// that it may be sent twice. ``HTTPResponse/Attempt/retryRefusal`` tells of a repetition that was refused.
+/// A policy depends on values only, never on the client or a task, so that it is easy to test. Whatever it decides, a
+/// request is repeated only if its body can be sent again. A request that is neither idempotent (RFC 9110 §9.2.2) nor
+/// has an `Idempotency-Key` is repeated only if none of its bytes can have reached a server, unless
+/// ``RequestOptions/isIdempotent`` says that repeating it is harmless. ``HTTPResponse/Attempt/retryRefusal`` reports a
+/// refused repetition.
 public struct RetryPolicy: Sendable {
   /// The outcome of an attempt.
   public struct Outcome: Sendable {
-    /// The status and header fields of the response, if there was one.
+    /// The status of the response, if there was one.
     public var status: HTTPStatus?
     /// The header fields of that response.
     public var headers: HTTPHeaders = [:]
@@ -47,29 +48,29 @@ public struct RetryPolicy: Sendable {
 
   let rule: Rule
 
-  /// The maximum number of attempts per hop, including the first.
+  /// The maximum number of attempts, including the first; redirects start a new count.
   public let maximumAttempts: Int
 
   /// The maximum `Retry-After` to wait for; 60 seconds by default.
   ///
-  /// A server that asks for more gets no retry: the response is the answer.
+  /// If a server asks for a longer wait, there is no retry, and the response is delivered.
   public var maximumRetryAfter = Duration.seconds(60)
 
   /// Never retries.
   public static let off = RetryPolicy(rule: .none, maximumAttempts: 1)
 
-  /// One immediate repetition when a connection turns out dead before a byte of the response came; nothing else.
+  /// Repeats a request once, immediately, if its connection turns out dead before the response starts.
   ///
-  /// That is what happens when a server closes an idle connection at the moment it is used again. What an HTTP/2 server
-  /// says that it has not processed (RFC 9113 §8.7) is repeated too, whatever the method, by this policy and all
-  /// others but ``off``: up to ten times, and up to three times if the server ended the connection with an error. After
-  /// ENHANCE_YOUR_CALM nothing is repeated at once: only ``backoff(attempts:initialDelay:maximumDelay:)`` repeats
-  /// then, after its delay.
+  /// This happens when a server closes an idle connection at the moment it is reused. This policy, like all others
+  /// except ``off``, also repeats a request that an HTTP/2 server reports as not processed (RFC 9113 §8.7), whatever
+  /// its method: up to ten times, or up to three times if the server ended the connection with an error. After
+  /// ENHANCE_YOUR_CALM nothing is repeated at once: only ``backoff(attempts:initialDelay:maximumDelay:)`` repeats then,
+  /// after its delay.
   public static let standard = RetryPolicy(rule: .standard, maximumAttempts: 2)
 
   /// Retries after a timeout, without a delay.
   ///
-  /// - Parameter count: The most repetitions.
+  /// - Parameter count: The maximum number of retries.
   /// - Returns: The policy.
   public static func timeouts(_ count: Int) -> RetryPolicy {
     RetryPolicy(rule: .timeouts, maximumAttempts: RetryPolicy.attempts(count))
@@ -77,15 +78,15 @@ public struct RetryPolicy: Sendable {
 
   /// Retries with exponential backoff and full jitter.
   ///
-  /// Repeats connectivity failures, timeouts, files for which no descriptor or memory was left, and the statuses 408,
-  /// 425, 429, 500, 502, 503 and 504. The delay before attempt n + 1 is random between zero and
-  /// `initialDelay · 2ⁿ⁻¹`, at most `maximumDelay` ("full jitter"); `Retry-After`, as seconds or as a date (RFC 9110
-  /// §10.2.3), replaces it. The client's retry budget bounds the share of repetitions.
+  /// Retries after connectivity failures, timeouts, files for which no descriptor or memory was left, and the statuses
+  /// 408, 425, 429, 500, 502, 503 and 504. The delay before attempt n + 1 is random between zero and
+  /// `initialDelay · 2ⁿ⁻¹`, at most `maximumDelay` ("full jitter"); a `Retry-After` field, in seconds or as a date
+  /// (RFC 9110 §10.2.3), replaces it. The client's retry budget limits the share of retries.
   ///
   /// - Parameters:
-  ///   - attempts: The most attempts, the first included.
-  ///   - initialDelay: The longest delay before the second attempt.
-  ///   - maximumDelay: The longest delay before any attempt.
+  ///   - attempts: The maximum number of attempts, including the first.
+  ///   - initialDelay: The maximum delay before the second attempt.
+  ///   - maximumDelay: The maximum delay before any attempt.
   /// - Returns: The policy.
   public static func backoff(
     attempts: Int = 3, initialDelay: Duration = .milliseconds(200), maximumDelay: Duration = .seconds(20)
@@ -96,9 +97,9 @@ public struct RetryPolicy: Sendable {
   /// Retries as a closure decides.
   ///
   /// - Parameters:
-  ///   - attempts: The most attempts, the first included.
-  ///   - decide: Gets the number of the attempt that failed, which is one without a response or with a status of 400 or
-  ///     more, and its outcome; returns the pause before the next one, or `nil` to give up.
+  ///   - attempts: The maximum number of attempts, including the first.
+  ///   - decide: Receives the number of the failed attempt (no response, or a status of 400 or more) and its outcome.
+  ///     Returns the delay before the next attempt, or `nil` to give up.
   /// - Returns: The policy.
   public static func custom(
     attempts: Int = 10, _ decide: @escaping @Sendable (Int, Outcome) -> Duration?
@@ -117,9 +118,9 @@ public struct RetryPolicy: Sendable {
   }
 
   var problem: String? {
-    if maximumAttempts < 1 { return "a retry policy with \(maximumAttempts) attempts; at least 1 is needed" }
+    if maximumAttempts < 1 { return "the retry policy has \(maximumAttempts) attempts; it needs at least 1" }
     if case .backoff(let base, let cap) = rule, base < .zero || cap < .zero {
-      return "a retry policy with a negative pause"
+      return "the retry policy has a negative delay"
     }
     return nil
   }

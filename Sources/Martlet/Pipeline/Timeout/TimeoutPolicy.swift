@@ -1,8 +1,8 @@
 /// The time limits of a call.
 ///
-/// Each field is set at a level, or inherited from the one above (``RequestOptions``): one that is inherited reads as the
-/// built-in default. Any `Duration` of 1 ms or more, compared with the client's clock in steps of 5 ms; `nil` means no
-/// limit. A limit that passes throws ``HTTPError/Kind/timedOut`` naming the phase.
+/// Each limit is set at a level or inherited from the level above (``RequestOptions``); an inherited limit reads as the
+/// built-in default. A limit is a `Duration` of at least 1 ms, checked with the client's clock in steps of 5 ms; `nil`
+/// means no limit. When a limit expires, the call throws ``HTTPError/Kind/timedOut``, which names the phase.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.timeout.idle = .seconds(60) }
@@ -28,41 +28,42 @@ public struct TimeoutPolicy: Sendable, Hashable {
 
   /// The limit for the name lookup, the connection and the TLS handshake together; 10 s by default.
   ///
-  /// A transport that does not tell when it is connected (``URLSessionTransport`` with the system's loader) spends it
-  /// together with the wait for the response head.
+  /// With a transport that does not report when it is connected (``URLSessionTransport`` with the system's loader),
+  /// this limit and the one for the response head are added up, and apply to both waits together.
   public var connect: Duration? {
     get { connectLimit.or(.seconds(10)) }
     set { connectLimit = .set(newValue) }
   }
 
-  /// The longest silence once connected, in both directions; 30 s by default.
+  /// The maximum time without data in either direction, once connected; 30 s by default.
   ///
-  /// It covers the wait for the head of the response unless ``firstByte`` is set. On Linux an upload is not silent
-  /// while the server acknowledges bytes of it, however slowly; that is looked at four times within the limit. The
-  /// system's loader does not tell.
+  /// It includes the wait for the response head unless ``firstByte`` is set. On Linux, an upload is not idle while the
+  /// server acknowledges bytes of it, however slowly; this is checked four times within the limit. The system's loader
+  /// does not report it.
   public var idle: Duration? {
     get { idleLimit.or(.seconds(30)) }
     set { idleLimit = .set(newValue) }
   }
 
-  /// The limit for the wait between the end of the request and the head of the response; `nil` by default, which
-  /// leaves that wait to ``idle``.
+  /// The limit for the wait between the end of the request and the response head; `nil` by default.
+  ///
+  /// With `nil`, the ``idle`` limit covers that wait.
   public var firstByte: Duration? {
     get { firstByteLimit.or(nil) }
     set { firstByteLimit = .set(newValue) }
   }
 
-  /// The limit for the whole call: waiting, all attempts, delays, redirects and the body; 120 s by default.
+  /// The limit for the whole call; 120 s by default.
   ///
-  /// Streams and downloads have none by default: there a limit counts if the request or the client has set it.
-  /// Server-sent events and outboxes take that of the request only: they go on over many connections, for hours or
-  /// days, and the limit of a client is meant for its requests.
+  /// It includes waiting, all attempts, delays, redirects and the body. Streams and downloads have no such limit unless
+  /// the request or the client has set one. Server-sent events and outboxes use only the limit of the request: they
+  /// continue over many connections, for hours or days, and the limit of a client is meant for its requests.
   public var total: Duration? {
     get { totalLimit.or(.seconds(120)) }
     set { totalLimit = .set(newValue) }
   }
 
-  /// Limits that are all inherited.
+  /// Creates limits that are all inherited.
   public init() {}
 
   /// What stands for an argument that is not given.
@@ -71,10 +72,10 @@ public struct TimeoutPolicy: Sendable, Hashable {
   /// Sets the limits that are given; the others are inherited.
   ///
   /// - Parameters:
-  ///   - connect: Until connected; `nil` for no limit.
-  ///   - idle: The longest silence; `nil` for no limit.
-  ///   - firstByte: Until the head of the response; `nil` leaves that wait to `idle`.
-  ///   - total: For the whole call; `nil` for no limit.
+  ///   - connect: The limit for connecting; `nil` for none.
+  ///   - idle: The maximum time without data; `nil` for none.
+  ///   - firstByte: The limit for the response head; `nil` leaves that wait to `idle`.
+  ///   - total: The limit for the whole call; `nil` for none.
   public init(
     connect: Duration? = TimeoutPolicy.notGiven, idle: Duration? = TimeoutPolicy.notGiven,
     firstByte: Duration? = TimeoutPolicy.notGiven, total: Duration? = TimeoutPolicy.notGiven

@@ -27,7 +27,7 @@
     private static func error(_ ending: CurlEnding, _ situation: Situation) -> HTTPError {
       let (code, text) = (ending.code, ending.text)
       if ending.wantsHTTP11 {
-        let message = "the server does not answer this request over HTTP/2"
+        let message = "the server requires HTTP/1.1 for this request: set httpVersion to .http1_1"
         let phase: HTTPError.Phase = ending.hasHead ? .receiving : .waiting
         return made(.unsupported, message, phase, reached: ending.hasMoved, isStale: false)
       }

@@ -10,7 +10,7 @@
     static var refusal: HTTPError {
       isExiting
         ? HTTPError(.clientClosed, "the process exits", phase: .queued)
-        : HTTPError(.cannotConnect, "there is no memory, or there are no descriptors, for a transfer", phase: .queued)
+        : HTTPError(.cannotConnect, "no memory or no file descriptors are left for a transfer", phase: .queued)
     }
 
     /// Why it cannot do the handshake of a scheme, or `nil`.

@@ -155,7 +155,7 @@
         return engines.open(for: sharing, wire.origin, streams: streams(), CurlConnectionSettings(settings))
       }
       guard let opened else {
-        throw HTTPError(.cannotConnect, "there are no descriptors left for the transport", request: wire.request)
+        throw HTTPError(.cannotConnect, "no file descriptors are left for the transport", request: wire.request)
       }
       return opened
     }

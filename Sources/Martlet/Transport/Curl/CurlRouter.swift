@@ -33,17 +33,18 @@
       let isClear = origin.scheme != "https"
       var version = context.httpVersion == .http2PriorKnowledge && !isClear ? .http2 : context.httpVersion
       guard version != .http2 || !isClear else {
-        let way = "a server that is known to speak it without TLS is asked with httpVersion .http2PriorKnowledge"
-        throw HTTPError(.unsupported, "HTTP/2 is spoken over TLS only; \(way)", request: wire.request)
+        let way = "for a server that supports it without TLS, set httpVersion to .http2PriorKnowledge"
+        throw HTTPError(.unsupported, "HTTP/2 requires https; \(way)", request: wire.request)
       }
       guard version != .http2 && version != .http2PriorKnowledge || martlet_curl_has_http2() else {
         let isBuiltWithout = CurlLibrary.tellsBeforeSending
-        let reason = isBuiltWithout ? "was built without HTTP/2" : "is older than 7.80, which HTTP/2 takes"
+        let reason = isBuiltWithout ? "was built without HTTP/2" : "is older than 7.80, which HTTP/2 requires"
         let message = "the system's libcurl \(CurlLibrary.version ?? "") \(reason)"
         throw HTTPError(.unsupported, message, request: wire.request)
       }
       guard version != .http1_0 || wire.length != nil else {
-        throw HTTPError(.unsupported, "HTTP/1.0 has no bodies of unknown length", request: wire.request)
+        let message = "HTTP/1.0 cannot send a body of unknown length: give it a length, or use HTTP/1.1"
+        throw HTTPError(.unsupported, message, request: wire.request)
       }
       do {
         var route = CurlRoute()
@@ -99,11 +100,12 @@
       _ handshake: Handshake, _ version: HTTPVersion, _ proxy: Proxy?, _ wire: CurlRequest
     ) throws {
       guard wire.origin == handshake.origin else {
-        throw InvalidInput(
-          "attempt middleware has sent what was for \(handshake.origin.host) with \(handshake.scheme) elsewhere")
+        let request = "a request that uses \(handshake.scheme) for \(handshake.origin.host)"
+        throw InvalidInput("attempt middleware changed the origin of \(request)")
       }
       guard version == .automatic || version == .http1_1 else {
-        throw HTTPError(.unsupported, "\(handshake.scheme) is for HTTP/1.1 only", request: wire.request)
+        let message = "\(handshake.scheme) requires HTTP/1.1: leave httpVersion at .automatic"
+        throw HTTPError(.unsupported, message, request: wire.request)
       }
       if let proxy, proxy.scheme != .socks5, wire.origin.scheme == "http" {
         // What it would prove holds for the connection to the proxy, which serves others with its own connections.

@@ -1,20 +1,20 @@
-/// A transport on the system's libcurl, on Linux.
+/// A transport that uses the system's libcurl, on Linux.
 ///
-/// libcurl is looked for when the first request needs it: 7.76 or later, the one that the program was linked with,
-/// else the one that is in the process, else `libcurl.so.4` or `libcurl-gnutls.so.4`. Without
-/// it, and on other systems, each request throws ``HTTPError/Kind/unsupported``, which says why.
+/// The first request looks for libcurl 7.76 or later: the one that the program was linked with, otherwise the one in
+/// the process, otherwise `libcurl.so.4` or `libcurl-gnutls.so.4`. Without it, and on other systems, each request
+/// throws ``HTTPError/Kind/unsupported`` with the reason.
 ///
-/// Each client has one thread for all its connections. It starts with a request, and ends when nothing has been in
-/// flight for ``TransportSettings/idleConnectionLifetime``, or when the client and the last response body are gone. A
-/// reader that is slower than the network slows the network down. Header fields keep their order, repetition and
-/// spelling. Bodies in `gzip`, `deflate`, `br` and `zstd` are decoded as far as the system has the libraries; one that
-/// ends early is an error (``RequestOptions/Decompression``).
+/// Each client has one thread for all its connections, or as many as ``HTTPClient/Configuration/engineThreads`` allows.
+/// It starts with a request, and ends when nothing has been in flight for ``TransportSettings/idleConnectionLifetime``,
+/// or when the client and the last response body are released. A reader that is slower than the network slows the
+/// network down. Header fields keep their order, repetition and spelling. Bodies in `gzip`, `deflate`, `br` and `zstd`
+/// are decoded if the system has the libraries; a truncated one is an error (``RequestOptions/Decompression``).
 ///
 /// A proxy is used only if ``HTTPClient/Configuration/proxy`` names one; libcurl reads nothing from the environment.
-/// With OpenSSL it writes no secrets of TLS to the file of `SSLKEYLOGFILE`, which it makes, but leaves empty.
+/// With OpenSSL, no TLS secrets are written to the file of `SSLKEYLOGFILE`, which is created but stays empty.
 ///
-/// The heads of one response, interim ones and trailers included, may have 256 KiB and 1,000 fields in all, and 20
-/// interim responses may come before the final one; more is ``HTTPError/Kind/protocolViolation``.
+/// The header sections of one response, including interim responses and trailers, may have 256 KiB and 1,000 fields in
+/// total, and 20 interim responses may precede the final one; more is ``HTTPError/Kind/protocolViolation``.
 public struct CurlTransport: Transport {
   /// A transport with the system's libcurl.
   public init() {}

@@ -3,8 +3,8 @@ public import Foundation
 extension TLSSettings {
   /// A client certificate with its private key.
   ///
-  /// It is shown to every server of the client that asks for one. A password that is wrong, or a key that does not
-  /// belong to the certificate, is found when the first connection is made, and is ``HTTPError/Kind/tls``.
+  /// Presented to every server that requests one. A wrong password, or a key that does not belong to the certificate,
+  /// is detected at the first connection, which fails with ``HTTPError/Kind/tls``.
   public struct ClientCertificate: Sendable, Hashable {
     enum Form: Sendable, Hashable {
       case pem(certificate: TLSMaterial, key: TLSMaterial)
@@ -14,12 +14,12 @@ extension TLSSettings {
     let form: Form
     let password: String?
 
-    /// A certificate and its key in two PEM files, which may be the same one.
+    /// A certificate and its key in two PEM files, which may be the same file.
     ///
     /// - Parameters:
-    ///   - certificate: The certificate, followed by those between it and a root, read now.
-    ///   - key: The key, read now.
-    ///   - password: What the key is encrypted with; without one, an encrypted key is an error.
+    ///   - certificate: The file of the certificate, followed by its intermediate certificates; read immediately.
+    ///   - key: The file of the key; read immediately.
+    ///   - password: The password of the key; without one, an encrypted key is an error.
     /// - Returns: The certificate.
     public static func pem(certificate: URL, key: URL, password: String? = nil) -> ClientCertificate {
       ClientCertificate(
@@ -30,9 +30,9 @@ extension TLSSettings {
     /// A certificate and its key as PEM texts.
     ///
     /// - Parameters:
-    ///   - certificate: The certificate, followed by those between it and a root.
+    ///   - certificate: The certificate, followed by its intermediate certificates.
     ///   - key: The key.
-    ///   - password: What the key is encrypted with; without one, an encrypted key is an error.
+    ///   - password: The password of the key; without one, an encrypted key is an error.
     /// - Returns: The certificate.
     public static func pem(certificate: Data, key: Data, password: String? = nil) -> ClientCertificate {
       ClientCertificate(
@@ -43,8 +43,8 @@ extension TLSSettings {
     /// A certificate and its key in a PKCS #12 file (RFC 7292), also known as `.p12` and `.pfx`.
     ///
     /// - Parameters:
-    ///   - file: The file, read now.
-    ///   - password: What it is encrypted with.
+    ///   - file: The file; read immediately.
+    ///   - password: The password of the file.
     /// - Returns: The certificate.
     public static func pkcs12(_ file: URL, password: String? = nil) -> ClientCertificate {
       ClientCertificate(form: .pkcs12(.pkcs12(in: file)), password: password)
@@ -53,8 +53,8 @@ extension TLSSettings {
     /// A certificate and its key as PKCS #12 (RFC 7292).
     ///
     /// - Parameters:
-    ///   - data: The bytes.
-    ///   - password: What they are encrypted with.
+    ///   - data: The PKCS #12 data.
+    ///   - password: The password of the data.
     /// - Returns: The certificate.
     public static func pkcs12(_ data: Data, password: String? = nil) -> ClientCertificate {
       ClientCertificate(form: .pkcs12(.pkcs12(in: data)), password: password)
@@ -89,7 +89,7 @@ extension TLSSettings {
 
 // No password and no key in logs and dumps.
 extension TLSSettings.ClientCertificate: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// The format; never a password or a key.
+  /// The format, without password and key.
   public var description: String {
     switch form {
     case .pem: "PEM"

@@ -17,11 +17,11 @@ enum PEM {
     let text = String(decoding: data, as: UTF8.self)
     for line in text.split(whereSeparator: \.isNewline) {
       if let begun = marked("BEGIN", line) {
-        guard label == nil else { return (blocks, "has a block without an end") }
+        guard label == nil else { return (blocks, "has a BEGIN line without its END line") }
         label = begun
         lines = []
       } else if let ended = marked("END", line) {
-        guard let begun = label, begun == ended else { return (blocks, "has an end without a beginning") }
+        guard let begun = label, begun == ended else { return (blocks, "has an END line without its BEGIN line") }
         guard let block = block(begun, lines) else { return (blocks, "has a block that is not base64") }
         blocks.append(block)
         label = nil
@@ -29,7 +29,7 @@ enum PEM {
         lines.append(line)
       }
     }
-    return (blocks, label == nil ? nil : "has a block without an end")
+    return (blocks, label == nil ? nil : "has a BEGIN line without its END line")
   }
 
   private static func marked(_ word: String, _ line: Substring) -> String? {

@@ -78,7 +78,7 @@ struct TLSMaterial: Sendable, Hashable {
     if let problem = found.problem { return problem }
     let certificates = found.blocks.filter { $0.label == "CERTIFICATE" || $0.label.hasSuffix(" CERTIFICATE") }
     if certificates.isEmpty { return "has no certificate in it" }
-    guard certificates.allSatisfy({ DER.isSequence($0.content) }) else { return "has a certificate that is not one" }
+    guard certificates.allSatisfy({ DER.isSequence($0.content) }) else { return "has a malformed certificate" }
     return nil
   }
 
@@ -91,8 +91,8 @@ struct TLSMaterial: Sendable, Hashable {
       return "has no private key in it"
     }
     // Without one, OpenSSL would ask for it on the terminal.
-    if key.isEncrypted { return hasPassword ? nil : "has an encrypted key, and there is no password" }
-    return DER.isSequence(key.content) ? nil : "has a private key that is not one"
+    if key.isEncrypted { return hasPassword ? nil : "has an encrypted key: pass its password" }
+    return DER.isSequence(key.content) ? nil : "has a malformed private key"
   }
 
   // MARK: Files

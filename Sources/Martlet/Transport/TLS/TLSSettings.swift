@@ -10,16 +10,15 @@ public import Foundation
 /// }
 /// ```
 ///
-/// The settings are a client's, never a request's, and no two clients share a connection: with other settings a client
-/// opens connections of its own. Files are read once, when they are named. What is wrong with them, or with a pin, is
-/// thrown by every request as ``HTTPError/Kind/invalidRequest``, before anything is sent; a server that is not
-/// believed, or does not believe the client, is ``HTTPError/Kind/tls``. A file that could not be read because no
-/// descriptor or no memory was left is read again by the next request, which throws ``HTTPError/Kind/file`` as long as
-/// that is so.
+/// The settings apply to a whole client, never to one request. Clients share no connections, and a derived client with
+/// other settings opens its own. Files are read once, when they are named. An invalid file or pin makes every request
+/// throw ``HTTPError/Kind/invalidRequest``, before anything is sent. A server that is not trusted, or that rejects the
+/// client's certificate, is ``HTTPError/Kind/tls``. If a file could not be read for lack of file descriptors or memory,
+/// the next request reads it again, and throws ``HTTPError/Kind/file`` if that fails.
 ///
-/// They hold for servers; the connection to a proxy is not theirs.
+/// The settings apply to servers. For the connection to an `https` proxy, only the roots and ``minimumVersion`` apply.
 public struct TLSSettings: Sendable, Hashable {
-  /// The versions of TLS that can be asked for.
+  /// A TLS version.
   public enum Version: String, Sendable, Hashable {
     /// TLS 1.2 (RFC 5246).
     case v1_2 = "1.2"
@@ -43,11 +42,11 @@ public struct TLSSettings: Sendable, Hashable {
 
   private(set) var trust: Trust
 
-  /// Public keys of which the server's certificate has to have one, in addition to all other checks; none by default.
+  /// The public key pins, one of which the server must match; none by default.
   ///
-  /// A pin is `sha256//` and the base64 of the SHA-256 of the DER of a `SubjectPublicKeyInfo` (RFC 7469 §2.4);
-  /// `sha256/` is understood too. Only the key of the server's own certificate counts, not those of the certificates
-  /// above it. An empty list is an error, because no server could match it.
+  /// Pins are checked in addition to everything else. A pin is `sha256//` and the base64 of the SHA-256 of the DER of a
+  /// `SubjectPublicKeyInfo` (RFC 7469 §2.4); `sha256/` is accepted, too. Only the key of the server's own certificate
+  /// counts, not those of the certificates above it. An empty list is an error, because no server could match it.
   public var pins: [String]?
 
   /// The minimum TLS version; 1.2 by default.
@@ -56,47 +55,47 @@ public struct TLSSettings: Sendable, Hashable {
   /// The client certificate; `nil` by default.
   public var clientCertificate: ClientCertificate?
 
-  /// Whether a body that only the end of its connection ends is whole where the server closes without a `close_notify`;
-  /// `false` by default.
+  /// Whether a TLS connection may end a body without `close_notify`; `false` by default.
   ///
-  /// Such a body has neither `Content-Length` nor chunks, and anybody on the way could cut it (RFC 9112 §9.8), so it is
-  /// ``HTTPError/Kind/connectionLost``. For servers that never close properly.
+  /// Applies to a body with neither `Content-Length` nor chunks, which only the end of its connection ends. An attacker
+  /// on the path could truncate such a body (RFC 9112 §9.8), so without `close_notify` it is
+  /// ``HTTPError/Kind/connectionLost``. For servers that never close TLS properly.
   public var allowsMissingCloseNotify = false
 
   private init(_ trust: Trust) { self.trust = trust }
 
   // MARK: Trust
 
-  /// The roots of the system; the default.
+  /// The system's root certificates; the default.
   public static let system = TLSSettings(.system)
 
-  /// The roots of the system and those of a PEM file.
+  /// The system's root certificates and those of a PEM file.
   ///
-  /// - Parameter pem: A file with at least one certificate, read now.
+  /// - Parameter pem: A file with at least one certificate; read immediately.
   /// - Returns: The settings.
   public static func system(adding pem: URL) -> TLSSettings { TLSSettings(.systemAnd(.certificates(in: pem))) }
 
-  /// The roots of the system and those of a PEM text.
+  /// The system's root certificates and those of a PEM text.
   ///
   /// - Parameter pem: A text with at least one certificate.
   /// - Returns: The settings.
   public static func system(adding pem: Data) -> TLSSettings { TLSSettings(.systemAnd(.certificates(in: pem))) }
 
-  /// The roots of a PEM file, and none of the system's.
+  /// The root certificates of a PEM file, without the system's.
   ///
-  /// A certificate in it need not be a root: whatever stands there is believed, and what it has signed.
+  /// A certificate in the file need not be a root: each one is trusted, and so is every certificate that it has signed.
   ///
-  /// - Parameter pem: A file with at least one certificate, read now.
+  /// - Parameter pem: A file with at least one certificate; read immediately.
   /// - Returns: The settings.
   public static func customRoots(pem: URL) -> TLSSettings { TLSSettings(.only(.certificates(in: pem))) }
 
-  /// The roots of a PEM text, and none of the system's.
+  /// The root certificates of a PEM text, without the system's.
   ///
   /// - Parameter pem: A text with at least one certificate.
   /// - Returns: The settings.
   public static func customRoots(pem: Data) -> TLSSettings { TLSSettings(.only(.certificates(in: pem))) }
 
-  /// The roots of the system, and one of these public keys.
+  /// The system's root certificates, with public key pins.
   ///
   /// - Parameter pins: See ``pins``.
   /// - Returns: The settings.
@@ -108,7 +107,7 @@ public struct TLSSettings: Sendable, Hashable {
 
   /// Disables all certificate and host name checks: traffic can be read and changed.
   ///
-  /// For tests on the own machine. With ``pins`` the key of the certificate is checked, and nothing else of it.
+  /// For tests on the local machine. With ``pins``, the public key of the certificate is checked, and nothing else.
   public static let insecureTrustAnything = TLSSettings(.anything)
 
   // MARK: Checks
@@ -154,7 +153,7 @@ public struct TLSSettings: Sendable, Hashable {
 
 // No password and no key in logs and dumps.
 extension TLSSettings: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// Whom it trusts, in words; never a password or a key.
+  /// The trust settings, without passwords and keys.
   public var description: String {
     var parts: [String]
     switch trust {

@@ -56,7 +56,7 @@
 
     func handshakeProblem(_ scheme: AuthenticationChallenge.Scheme) -> String? {
       guard let problem = problem() else { return curl.handshakeProblem(scheme) }
-      return requiresEngine ? problem : "the system's loader has no \(scheme): \(problem)"
+      return requiresEngine ? problem : "the system's loader does not support \(scheme): \(problem)"
     }
 
     func closeIdleConnections() { curl.closeIdleConnections() }

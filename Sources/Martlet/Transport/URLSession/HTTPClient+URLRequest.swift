@@ -5,13 +5,13 @@ public import Foundation
 #endif
 
 extension HTTPClient {
-  /// Sends a `URLRequest`, as `URLSession.data(for:)` would: the door for code that comes from there.
+  /// Sends a `URLRequest`, like `URLSession.data(for:)`.
   ///
-  /// The client's policies apply; like `URLSession`, no status is an error.
+  /// For code written for `URLSession`. The client's policies apply; as with `URLSession`, no status is an error.
   ///
-  /// - Parameter request: The request. A body stream is not taken over.
+  /// - Parameter request: The request. A body stream is an error.
   /// - Returns: The body and the response.
-  /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+  /// - Throws: ``HTTPError``, `CancellationError`, or an error of a middleware.
   public nonisolated func data(for request: URLRequest) async throws -> (Data, HTTPURLResponse) {
     let response = try await send(try HTTPRequest(request), options: .accepts(.any))
     var fields: [String: String] = [:]
@@ -28,10 +28,10 @@ extension HTTPClient {
 }
 
 extension HTTPRequest {
-  /// Takes over a `URLRequest`: method, URL, header fields and body.
+  /// Creates a request from a `URLRequest`: method, URL, header fields and body.
   ///
-  /// - Parameter request: The request. Its cache policy and its time limit are left out: they are options here.
-  /// - Throws: ``HTTPError/Kind/invalidRequest`` for a missing URL or a body that is a stream.
+  /// - Parameter request: The request. Its cache policy and timeout are ignored; set them as options.
+  /// - Throws: ``HTTPError/Kind/invalidRequest`` for a missing URL or a body stream.
   public init(_ request: URLRequest) throws {
     guard let url = request.url else { throw HTTPError(.invalidRequest, "the URLRequest has no URL") }
     guard request.httpBodyStream == nil else {

@@ -1,26 +1,27 @@
-/// A transport on `URLSession`.
+/// A transport that uses `URLSession`.
 ///
-/// Cookies, cache, redirects, credentials and time limits are the client's: of the session only loading is used.
+/// The client handles cookies, caching, redirects, credentials and time limits; the session only loads.
 ///
-/// On Apple platforms the system loads. On Linux the session is given a loader of Martlet's own, on the system's
-/// libcurl: the one that Foundation has there can be crashed by a server, and pushes bytes at a reader that is too
-/// slow for them. What ``CurlTransport`` does holds for it too. Without a usable libcurl the system loads there as
-/// well, which is said once on standard error, unless ``Loader/engine`` is asked for. `Docs/LinuxNotes.md` has what
-/// that means, and ``HTTPClient/diagnostics`` says what loads.
+/// Apple platforms use the system's loader. On Linux, the session gets Martlet's own loader, which uses the system's
+/// libcurl: a server can crash Foundation's loader there, and that loader delivers bytes faster than a slow reader
+/// takes them. What ``CurlTransport`` documents applies to Martlet's loader, too. Without a usable libcurl, Linux also
+/// uses the system's loader, and reports that once on standard error, unless ``Loader/engine`` is chosen.
+/// `Docs/LinuxNotes.md` describes the consequences, and ``HTTPClient/diagnostics`` names the loader in use.
 ///
-/// The system's loader hands bytes over as fast as they come. A reader that streams a body and lets more than 64 MiB of
-/// it pile up ends its exchange with ``HTTPError/Kind/unsupported``. A `GET` with a body is refused by that loader, and
-/// so is refused here before anything is sent.
+/// The system's loader delivers bytes as fast as they arrive. A reader that streams a body and lets more than 64 MiB of
+/// it accumulate ends its exchange with ``HTTPError/Kind/unsupported``. That loader rejects a `GET` with a body, so
+/// such a request fails before anything is sent.
 public struct URLSessionTransport: Transport {
   /// The loader of the session.
   public enum Loader: Sendable, Hashable {
-    /// The loader that suits the platform: Martlet's own on Linux, elsewhere the system's.
+    /// The default loader of the platform: Martlet's own on Linux, elsewhere the system's.
     ///
-    /// Where Linux has no libcurl that the engine can use, the system's, which is said once on standard error, and by
+    /// On Linux without a usable libcurl it is the system's, which is reported once on standard error, and by
     /// ``HTTPClient/diagnostics``.
     case automatic
-    /// Martlet's own, or none: where it cannot be used, each request throws ``HTTPError/Kind/unsupported``. On Linux
-    /// only.
+    /// Martlet's own loader only, on Linux.
+    ///
+    /// Where it cannot be used, each request throws ``HTTPError/Kind/unsupported``.
     case engine
     /// The system's loader, also on Linux.
     case system
@@ -28,7 +29,7 @@ public struct URLSessionTransport: Transport {
 
   private let loader: Loader
 
-  /// A transport with a loader, the one that suits the platform by default.
+  /// Creates a transport with a loader, by default the platform's.
   public init(loader: Loader = .automatic) { self.loader = loader }
 
   public func prepared(for settings: TransportSettings) -> any Transport {
@@ -51,12 +52,12 @@ public struct URLSessionTransport: Transport {
 }
 
 extension Transport where Self == URLSessionTransport {
-  /// `URLSession`, with the loader that suits the platform.
+  /// `URLSession`, with the default loader of the platform.
   public static var urlSession: URLSessionTransport { URLSessionTransport() }
 
-  /// `URLSession` with a certain loader.
+  /// `URLSession` with a specific loader.
   ///
-  /// - Parameter loader: `.system` asks for the system's loader on Linux too, `.engine` for Martlet's and no other one.
+  /// - Parameter loader: The loader; `.system` is the system's even on Linux, `.engine` Martlet's only.
   /// - Returns: The transport.
   public static func urlSession(loader: URLSessionTransport.Loader) -> URLSessionTransport {
     URLSessionTransport(loader: loader)

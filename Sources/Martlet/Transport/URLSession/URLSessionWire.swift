@@ -66,9 +66,9 @@ struct URLSessionWire: Sendable {
     #if os(Linux)
       let lanes = "use .curl, or .urlSession with its default loader"
     #else
-      let lanes = "they are sent on Linux only, by .curl and .urlSession"
+      let lanes = "others are sent on Linux only, by .curl and .urlSession"
     #endif
-    let what = "the system's loader does not send body streams, nor bodies of files and other pieces"
+    let what = "the system's loader sends only bodies in memory and single files"
     return HTTPError(.unsupported, "\(what); \(lanes)", request: request)
   }
 
@@ -78,7 +78,7 @@ struct URLSessionWire: Sendable {
     }
     if request.body?.trailers != nil || request.headers.contains("TE") {
       throw HTTPError(
-        .unsupported, "the system's loader has no trailers; on Linux, the transports .curl and .urlSession have",
+        .unsupported, "the system's loader does not support trailers; on Linux, use .curl or .urlSession",
         request: request)
     }
     if request.headers.contains("Proxy-Authorization") {

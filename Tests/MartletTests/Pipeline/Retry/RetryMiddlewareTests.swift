@@ -171,7 +171,7 @@ import Testing
     #expect(unsafe.description.contains("not repeated: POST is not idempotent"))
     #expect(unsafe.description.contains("RequestOptions.isIdempotent"))
     #expect(unsafe.attempts.last?.retryRefusal == .notIdempotent(.post))
-    #expect(late.description.contains("not repeated: a delay of 5.0 s would pass the total limit of 5.0 s"))
+    #expect(late.description.contains("not repeated: a delay of 5.0 s would exceed the total limit of 5.0 s"))
     #expect(!wanted.description.contains("not repeated") && wanted.attempts.map(\.retryRefusal) == [nil])
     #expect(transport.requests.count == 3)
   }
