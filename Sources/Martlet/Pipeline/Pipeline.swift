@@ -18,9 +18,9 @@ enum Pipeline {
     /// What reads the body.
     var stage: any Stage {
       switch self {
-      case .whole: CollectMiddleware(isStreamed: false)
-      case .stream: CollectMiddleware(isStreamed: true)
-      case .file(let job, let role): DownloadMiddleware(job: job, role: role)
+      case .whole: CollectStage(isStreamed: false)
+      case .stream: CollectStage(isStreamed: true)
+      case .file(let job, let role): DownloadStage(job: job, role: role)
       }
     }
   }
@@ -37,27 +37,27 @@ enum Pipeline {
       // 1 yours, once per call
       configuration.middleware.map(MiddlewareStage.init),
       // 2 once per hop: drops credentials when the origin changes (RFC 9110 §15.4)
-      isFollowing ? [RedirectMiddleware()] : [],
+      isFollowing ? [RedirectStage()] : [],
       //   what is stored, when all attempts have failed (RFC 5861 §4)
-      cache.isOff ? [] : [FallbackMiddleware(cache: cache)],
+      cache.isOff ? [] : [FallbackStage(cache: cache)],
       // 3 once per attempt (RFC 9110 §9.2.2, §10.2.3); also where nothing is repeated: it records the one attempt
-      [RetryMiddleware()],
+      [RetryStage()],
       //   a body that breaks off is an attempt lost; what of it is in a file is not fetched again (RFC 9110 §14)
       [delivery.stage],
       //   where a request may go; https for hosts that want it (RFC 6797), before anything is chosen for its URL
-      guards.map { [GuardMiddleware(guards: $0)] } ?? [],
+      guards.map { [GuardStage(guards: $0)] } ?? [],
       // 4 credentials; on 401 one question shared by all who wait for it, then one replay (RFC 9110 §11.6)
-      hasCredential || !configuration.authenticators.isEmpty ? [AuthMiddleware()] : [],
+      hasCredential || !configuration.authenticators.isEmpty ? [AuthStage()] : [],
       //   the same for the 407 of a proxy (RFC 9110 §11.7)
-      configuration.proxy.isNone ? [] : [ProxyAuthMiddleware()],
+      configuration.proxy.isNone ? [] : [ProxyAuthStage()],
       // 5 once per exchange: what belongs to its URL, and what the response sets (RFC 6265bis)
-      cookies.map { [CookieMiddleware(jar: $0)] } ?? [],
+      cookies.map { [CookieStage(jar: $0)] } ?? [],
       // 6 a fresh entry ends the trip here; what comes is stored once it was read to its end (RFC 9111)
-      cache.isOff ? [] : [CacheMiddleware(cache: cache)],
+      cache.isOff ? [] : [CacheStage(cache: cache)],
       // 7 yours, once per exchange
       configuration.attemptMiddleware.map(MiddlewareStage.init),
       //   where it may go, of what those have made of it
-      configuration.attemptMiddleware.isEmpty ? [] : guards.map { [GuardMiddleware(guards: $0, listens: false)] } ?? [],
+      configuration.attemptMiddleware.isEmpty ? [] : guards.map { [GuardStage(guards: $0, listens: false)] } ?? [],
       // 8 one exchange on the wire
       [ExchangeStage(transport: transport)],
     ].flatMap { $0 as [any Stage] }

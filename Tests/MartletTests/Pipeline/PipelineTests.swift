@@ -69,8 +69,8 @@ import Testing
 
     #expect(
       names == [
-        "MiddlewareStage", "RedirectMiddleware", "FallbackMiddleware", "RetryMiddleware", "CollectMiddleware",
-        "AuthMiddleware", "CookieMiddleware", "CacheMiddleware", "MiddlewareStage", "ExchangeStage",
+        "MiddlewareStage", "RedirectStage", "FallbackStage", "RetryStage", "CollectStage",
+        "AuthStage", "CookieStage", "CacheStage", "MiddlewareStage", "ExchangeStage",
       ])
   }
 
@@ -85,7 +85,7 @@ import Testing
 
     let names = call.settings.stages(call.options, .whole).map { String(describing: type(of: $0)) }
 
-    #expect(names == ["RetryMiddleware", "CollectMiddleware", "ExchangeStage"])
+    #expect(names == ["RetryStage", "CollectStage", "ExchangeStage"])
   }
 
   @Test func `what is set to off through an optional is off, and not inherited`() throws {
@@ -103,7 +103,7 @@ import Testing
 
     let names = call.settings.stages(call.options, .whole).map { String(describing: type(of: $0)) }
 
-    #expect(!names.contains("RedirectMiddleware") && !names.contains("CookieMiddleware"))
+    #expect(!names.contains("RedirectStage") && !names.contains("CookieStage"))
     #expect(call.options.cache == .off)
     #expect(!call.options.retry.repeatsRefusals)
     let other = HTTPClient.onTestClock {
@@ -117,7 +117,7 @@ import Testing
     let plain = try other.core.begin(.get("http://example.test/"), options: RequestOptions(), isManaged: false)
     defer { plain.cancel() }
     let stages = plain.settings.stages(plain.options, .whole).map { String(describing: type(of: $0)) }
-    #expect(!stages.contains("CookieMiddleware") && !stages.contains("ProxyAuthMiddleware"))
+    #expect(!stages.contains("CookieStage") && !stages.contains("ProxyAuthStage"))
   }
 
   /// Does what a closure does.

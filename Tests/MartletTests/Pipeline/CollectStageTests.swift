@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite(.hangLimit) struct CollectMiddlewareTests {
+@Suite(.hangLimit) struct CollectStageTests {
   /// A body in pieces, and how many were asked for.
   private static func response(
     _ status: HTTPStatus, headers: HTTPHeaders = [:], pieces: Int, of size: Int = 10, asked: Log<Int> = Log()

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// It stands where every exchange passes, each hop of a redirect and each retry: what it adds is in the request below it
 /// only, so that nothing can be carried on to another origin. A `Cookie` field that the caller has set is sent as it is.
-struct CookieMiddleware: Stage {
+struct CookieStage: Stage {
   /// The client's.
   let jar: CookieJar
 

@@ -2,7 +2,7 @@ import MartletBase
 import Foundation
 
 /// Puts in the credentials of the origin, and answers its 401 (RFC 9110 §11.6).
-struct AuthMiddleware: Stage {
+struct AuthStage: Stage {
   /// The most exchanges for one request.
   private static let maximumExchanges = 4
   /// What is read of the body of a 401, so that its connection can be used again.

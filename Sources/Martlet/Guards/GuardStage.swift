@@ -2,7 +2,7 @@
 ///
 /// It stands above credentials and cookies, so that these are chosen for the URL that is sent, and once more below
 /// attempt middleware, which may have made something else of the request.
-struct GuardMiddleware: Stage {
+struct GuardStage: Stage {
   let guards: GuardSet
   /// Whether it listens to what hosts say: once for each exchange is enough.
   var listens = true

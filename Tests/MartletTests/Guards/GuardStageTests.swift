@@ -5,7 +5,7 @@ import Testing
 @testable import MartletBase
 @testable import Martlet
 
-@Suite struct GuardMiddlewareTests {
+@Suite struct GuardStageTests {
   /// Answers `/to?url` with a redirect there, and the rest with a text.
   static func transport(_ headers: HTTPHeaders = [:]) -> StubTransport {
     StubTransport { request in
@@ -311,15 +311,15 @@ import Testing
 
     #expect(
       names { $0.guards = [.httpsOnly] } == [
-        "RedirectMiddleware", "FallbackMiddleware", "RetryMiddleware", "CollectMiddleware", "GuardMiddleware",
-        "AuthMiddleware", "CookieMiddleware", "CacheMiddleware", "ExchangeStage",
+        "RedirectStage", "FallbackStage", "RetryStage", "CollectStage", "GuardStage",
+        "AuthStage", "CookieStage", "CacheStage", "ExchangeStage",
       ])
     #expect(
       names {
         $0.guards = [.httpsOnly]
         $0.attemptMiddleware = [Swap(url: "/")]
-      }.suffix(3) == ["MiddlewareStage", "GuardMiddleware", "ExchangeStage"])
-    #expect(!names { $0.guards = [] }.contains("GuardMiddleware"))
+      }.suffix(3) == ["MiddlewareStage", "GuardStage", "ExchangeStage"])
+    #expect(!names { $0.guards = [] }.contains("GuardStage"))
   }
 
   @Test func `opens new connections only where addresses are looked at anew`() {

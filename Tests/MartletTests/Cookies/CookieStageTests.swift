@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite struct CookieMiddlewareTests {
+@Suite struct CookieStageTests {
   /// Answers with what the path asks for: `/set?a=1` sets a cookie, `/to?url` redirects.
   static func transport() -> StubTransport {
     StubTransport { request in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-extension CacheMiddlewareTests {
+extension CacheStageTests {
   // MARK: One exchange for many
 
   /// A client whose clock tells who waits for the response to somebody else's request: nobody else sleeps.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite(.hangLimit) struct AuthMiddlewareTests {
+@Suite(.hangLimit) struct AuthStageTests {
   private static let basic = #"Basic realm="b""#
 
   private static func client(
@@ -468,7 +468,7 @@ import Testing
       let call = try client.core.begin(.get(target), options: RequestOptions(), isManaged: false)
       defer { call.cancel() }
       return call.settings.stages(call.options, hasCredential: call.credential != nil, .whole)
-        .contains { $0 is AuthMiddleware }
+        .contains { $0 is AuthStage }
     }
 
     #expect(try !hasStage(plain, "http://a.test/"))

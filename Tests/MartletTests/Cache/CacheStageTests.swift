@@ -7,7 +7,7 @@ import Testing
 @testable import Martlet
 
 /// The cache in the pipeline, over a stub and with a date of the test's.
-@Suite(.hangLimit) struct CacheMiddlewareTests {
+@Suite(.hangLimit) struct CacheStageTests {
   /// A date that a test moves.
   final class Day: Sendable {
     private let seconds = Mutex(1_700_000_000.0)

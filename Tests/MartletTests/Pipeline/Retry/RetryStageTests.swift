@@ -6,7 +6,7 @@ import Testing
 @testable import MartletBase
 @testable import Martlet
 
-@Suite(.hangLimit) struct RetryMiddlewareTests {
+@Suite(.hangLimit) struct RetryStageTests {
   private static func client(
     _ transport: StubTransport, _ policy: RetryPolicy, clock: TestClock = TestClock(), random: Double = 0.5
   ) -> HTTPClient {

@@ -3,7 +3,7 @@ import Foundation
 /// Answers from what is stored, asks whether it still holds, and stores what comes (RFC 9111).
 ///
 /// What to do is decided by ``CacheDecision``, what may be stored by ``CacheRules``: here it is only done.
-struct CacheMiddleware: Stage {
+struct CacheStage: Stage {
   let cache: ResponseCache
 
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {

@@ -1,7 +1,7 @@
 /// Reads the body where the caller wants it whole, and the body of what will not be delivered.
 ///
 /// It stands below the retries, so that a body that breaks off counts as a failed attempt.
-struct CollectMiddleware: Stage {
+struct CollectStage: Stage {
   /// What is kept of the body of a redirect.
   private static let redirectBodyBytes = 64 << 10
 

@@ -1,5 +1,5 @@
 /// Follows redirects: each hop goes through all stages below.
-struct RedirectMiddleware: Stage {
+struct RedirectStage: Stage {
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let response = try await next(request, context)
     guard Redirection.isRedirect(response.status) else { return response }

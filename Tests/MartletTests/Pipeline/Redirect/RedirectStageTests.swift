@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-@Suite(.hangLimit) struct RedirectMiddlewareTests {
+@Suite(.hangLimit) struct RedirectStageTests {
   /// One cell of the tables below: `GET-` means that the next request is a `GET` without the body.
   struct Cell: Sendable, CustomTestStringConvertible {
     let method: String

@@ -3,7 +3,7 @@ import MartletBase
 /// Uses what is stored when all attempts have failed: without a connection, in time, or with 5xx (RFC 5861 §4).
 ///
 /// It stands above the retries. What may be used the stage of the cache has found on the way down.
-struct FallbackMiddleware: Stage {
+struct FallbackStage: Stage {
   let cache: ResponseCache
 
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {

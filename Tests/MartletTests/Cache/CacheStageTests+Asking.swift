@@ -4,7 +4,7 @@ import Testing
 
 @testable import Martlet
 
-extension CacheMiddlewareTests {
+extension CacheStageTests {
   // MARK: What goes out
 
   @Test func `alwaysRevalidate is told to caches on the way, unless the request has a word of its own`() async throws {

@@ -2,7 +2,7 @@ import Foundation
 
 /// Writes the body to a file, in the place of collecting it: below the retries, so that each attempt goes on where the
 /// last one has stopped.
-struct DownloadMiddleware: Stage {
+struct DownloadStage: Stage {
   let job: DownloadJob
   let role: DownloadJob.Role
 
@@ -14,7 +14,7 @@ struct DownloadMiddleware: Stage {
       let isAccepted = options.accepts.accepts(response.status) ?? true
       let isForFile = isAccepted || work.isRange && response.status == 416
       guard isForFile, try await job.receive(response, for: work, role) else {
-        let limit = CollectMiddleware.redirectLimit(for: response, options) ?? options.maximumErrorBodyBytes
+        let limit = CollectStage.redirectLimit(for: response, options) ?? options.maximumErrorBodyBytes
         try await response.truncateBody(upTo: limit)
         return response
       }

@@ -1,5 +1,5 @@
 /// Repeats an attempt as the call's policy says, and records every one.
-struct RetryMiddleware: Stage {
+struct RetryStage: Stage {
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
     var context = context

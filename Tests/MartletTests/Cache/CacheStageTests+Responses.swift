@@ -5,7 +5,7 @@ import Testing
 
 @testable import Martlet
 
-extension CacheMiddlewareTests {
+extension CacheStageTests {
   // MARK: What a caller sees of what is stored
 
   // S134: testCacheOnlyCallsRequestFinishedOnce

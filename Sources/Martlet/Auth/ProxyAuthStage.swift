@@ -4,7 +4,7 @@ import Foundation
 /// Answers the 407 of a proxy (RFC 9110 §11.7.1): in its answer to CONNECT, or in place of a response.
 ///
 /// A 407 of anybody else is a response like others, and gets no credentials.
-struct ProxyAuthMiddleware: Stage {
+struct ProxyAuthStage: Stage {
   private static let maximumExchanges = 4
 
   /// A proxy's no: as an error while connecting, or as a response.
@@ -72,7 +72,7 @@ struct ProxyAuthMiddleware: Stage {
       return .refused(Refused(.response(response), used, response.headers))
     } catch let error as HTTPError {
       guard let answer = exchange.refusal, let used = exchange.use, used.isTunnel else {
-        throw AuthMiddleware.marked(error, exchanges)
+        throw AuthStage.marked(error, exchanges)
       }
       return .refused(Refused(.error(error), used, headers(answer, used.sent)))
     }
@@ -99,7 +99,7 @@ struct ProxyAuthMiddleware: Stage {
         throw named(error, use.proxy)
       }
     }
-    guard AuthMiddleware.isWorthSending(newer, after: use.sent, uses), let answer = newer.answer else {
+    guard AuthStage.isWorthSending(newer, after: use.sent, uses), let answer = newer.answer else {
       throw try await failure(refused, call)
     }
     guard request.isUsable else {
@@ -138,7 +138,7 @@ struct ProxyAuthMiddleware: Stage {
 
   @inline(never) private static func drain(_ refused: Refused, _ call: Call) async throws {
     guard case .response(var response) = refused.refusal else { return }
-    try await AuthMiddleware.drain(&response, call)
+    try await AuthStage.drain(&response, call)
     refused.refusal = .response(response)
   }
 
@@ -154,7 +154,7 @@ struct ProxyAuthMiddleware: Stage {
     case .response(var response):
       let what = use.sent.answer == nil ? "requires authentication" : "did not accept the credentials"
       let error = HTTPError(.authenticationFailed, "the proxy \(use.proxy) \(what) (407)\(why)", phase: .waiting)
-      return try await AuthMiddleware.completed(error, &response, call)
+      return try await AuthStage.completed(error, &response, call)
     }
   }
 
