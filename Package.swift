@@ -44,8 +44,8 @@ let package = Package(
     .target(name: "MartletBase", swiftSettings: settings),
     .target(name: "CurlEngine", dependencies: ["CMartletShim", "MartletBase"], swiftSettings: settings),
     .target(
-      name: "Martlet", dependencies: ["CMartletShim", "MartletBase"] + withEngine, exclude: ["Cookies/PublicSuffix"],
-      swiftSettings: settings),
+      name: "Martlet", dependencies: ["CMartletShim", "MartletBase"] + withEngine,
+      exclude: ["Stages/Cookies/PublicSuffix"], swiftSettings: settings),
     .target(name: "MartletTesting", dependencies: ["Martlet", "MartletBase"], swiftSettings: settings),
     // Not named `martlet`: its build folder would be the library's on a file system that ignores case.
     .executableTarget(

@@ -19,7 +19,7 @@ def area(title, *mutations):
 
 
 area(
-    "Transport/Curl/",
+    "Transports/Curl/",
     # The loop: what it keeps of transfers, sockets and handles.
     ("handle-joins-busy", "CurlHandle",
      "isSecure && !isMultiplexed && isTaken(",

@@ -56,7 +56,9 @@ struct Job: Sendable {
     if summary.succeeded != jobs.count || !invalid.isEmpty { exit(1) }
   }
 
-  /// What is still to be downloaded. A URL has the same file in each run, so that a download resumes.
+  /// The downloads that are left.
+  ///
+  /// A URL has the same file in each run, so that a download resumes.
   static func plan(_ lines: [String], folder: URL) -> (jobs: [Job], invalid: [String]) {
     var jobs: [Job] = []
     var invalid: [String] = []

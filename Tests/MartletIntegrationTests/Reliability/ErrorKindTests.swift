@@ -119,7 +119,7 @@
     @Test func `every kind there is has its cause here or on the wire`() throws {
       let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
       let source = try String(
-        contentsOf: root.appending(path: "Sources/Martlet/Values/HTTPErrorKind.swift"), encoding: .utf8)
+        contentsOf: root.appending(path: "Sources/Martlet/Messages/HTTPErrorKind.swift"), encoding: .utf8)
       let names = Set(source.matches(of: /static let (\w+) = Kind/).map { String($0.1) })
 
       let caused = Set((Self.causes.map(\.kind) + ErrorCause.all.map(\.kind)).map(\.description))

@@ -8,9 +8,8 @@ import Testing
 @Suite struct PublicSuffixTests {
   private static func text(_ name: String) throws -> String {
     let folder = URL(filePath: #filePath).deletingLastPathComponent()
-    return try String(
-      contentsOf: folder.appending(path: "../../../Sources/Martlet/Cookies/PublicSuffix/\(name)").standardizedFileURL,
-      encoding: .utf8)
+    let lists = folder.appending(path: "../../../../Sources/Martlet/Stages/Cookies/PublicSuffix").standardizedFileURL
+    return try String(contentsOf: lists.appending(path: name), encoding: .utf8)
   }
 
   private static func host(_ name: String) throws -> String { try URLHost.parse(Array(name.utf8)[...]) }

@@ -1,5 +1,13 @@
 import Foundation
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
 /// The system's calls as files of our own need them: repeated after a signal, and to the end.
 enum DiskCalls {
   /// Reads bytes of a file into a buffer; fewer than asked for at the end of the file only.

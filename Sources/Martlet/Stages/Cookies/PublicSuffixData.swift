@@ -1,7 +1,7 @@
 // swift-format-ignore-file
 // Made by .ci/publicsuffix from the Public Suffix List, https://publicsuffix.org/list/, which is subject to the terms
 // of the Mozilla Public License, v. 2.0: if a copy of it was not distributed with this file, you can obtain one at
-// https://mozilla.org/MPL/2.0/. The source form is Sources/Martlet/Cookies/PublicSuffix/public_suffix_list.dat. Do not edit.
+// https://mozilla.org/MPL/2.0/. The source form is Sources/Martlet/Stages/Cookies/PublicSuffix/public_suffix_list.dat. Do not edit.
 
 extension PublicSuffix {
   /// The rules, in the format that .ci/publicsuffix describes.
