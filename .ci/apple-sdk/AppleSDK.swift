@@ -7,7 +7,6 @@
 @_exported import Foundation
 @_exported import FoundationNetworking
 @_exported import Glibc
-@_exported import SwiftOverlayShims  // `timespec`, which is a part of Darwin there.
 
 private func never() -> Never { fatalError("there is nothing to run") }
 

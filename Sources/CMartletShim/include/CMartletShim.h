@@ -362,6 +362,10 @@ int martlet_open(const char *path);
 int64_t martlet_read_now(int descriptor, void *buffer, size_t count, int64_t offset);
 /// Reads from a place of a file; negative for an error.
 int64_t martlet_read(int descriptor, void *buffer, size_t count, int64_t offset);
+/// When a file was written last, in microseconds since 1970, from 0 to 10¹⁷; takes a `struct stat`.
+int64_t martlet_modification_time(const void *facts);
+/// Says when a file was used and written last, in microseconds since 1970.
+void martlet_set_times(int descriptor, int64_t microseconds);
 
 #pragma clang assume_nonnull end
 #endif

@@ -178,56 +178,44 @@ extension RequestOptions {
 /// Options with every field filled in; made once for all requests that choose nothing themselves.
 final class ResolvedOptions: Sendable {
   let source: RequestOptions
-  let retry: RetryPolicy
-  /// `nil` for what the request says.
-  let isIdempotent: Bool?
-  let redirects: RedirectPolicy
-  let cookies: CookiePolicy
-  let accepts: RequestOptions.StatusAcceptance
-  let maximumBodyBytes: Int
-  let maximumErrorBodyBytes: Int
-  let cache: CachePolicy
-  let cacheFor: Duration?
-  let cacheStorage: ResponseCache.Storage
-  let cachePartition: String?
-  let coalesces: Bool
-  let decompression: RequestOptions.Decompression
-  let timeouts: TimeoutPolicy
-  let httpVersion: HTTPVersion
-  /// `nil` for what depends on the body and the server.
-  let expectsContinue: Bool?
+  /// What a caller got wrong, if anything.
   let problem: InvalidInput?
+
+  var retry: RetryPolicy { source.retry ?? .standard }
+  /// `nil` for what the request says.
+  var isIdempotent: Bool? { source.isIdempotent }
+  var redirects: RedirectPolicy { source.redirects ?? .follow }
+  var cookies: CookiePolicy { source.cookies ?? .automatic }
+  var accepts: RequestOptions.StatusAcceptance { source.accepts ?? .success }
+  var maximumBodyBytes: Int { source.maximumBodyBytes ?? 100 << 20 }
+  var maximumErrorBodyBytes: Int { source.maximumErrorBodyBytes ?? 64 << 10 }
+  var decompression: RequestOptions.Decompression { source.decompression ?? .automatic }
+  var cache: CachePolicy { source.cache ?? .standard }
+  var cacheFor: Duration? { source.cacheFor }
+  var cacheStorage: ResponseCache.Storage { source.cacheStorage ?? .permanent }
+  var cachePartition: String? { source.cachePartition }
+  var coalesces: Bool { source.coalesces ?? true }
+  var timeouts: TimeoutPolicy { source.timeout }
+  var httpVersion: HTTPVersion { source.httpVersion ?? .automatic }
+  /// `nil` for what depends on the body and the server.
+  var expectsContinue: Bool? { source.expectsContinue }
 
   init(_ options: RequestOptions) {
     source = options
-    retry = options.retry ?? .standard
-    isIdempotent = options.isIdempotent
-    redirects = options.redirects ?? .follow
-    cookies = options.cookies ?? .automatic
-    accepts = options.accepts ?? .success
-    maximumBodyBytes = options.maximumBodyBytes ?? 100 << 20
-    maximumErrorBodyBytes = options.maximumErrorBodyBytes ?? 64 << 10
-    decompression = options.decompression ?? .automatic
-    cache = options.cache ?? .standard
-    cacheFor = options.cacheFor
-    cacheStorage = options.cacheStorage ?? .permanent
-    cachePartition = options.cachePartition
-    coalesces = options.coalesces ?? true
-    timeouts = options.timeout
-    httpVersion = options.httpVersion ?? .automatic
-    expectsContinue = options.expectsContinue
-    if let (name, value) = timeouts.illegalLimit {
+    if let (name, value) = options.timeout.illegalLimit {
       problem = InvalidInput("the \(name) limit is \(value); it must be at least 1 ms, or nil for none")
-    } else if maximumBodyBytes < 0 {
-      problem = InvalidInput("maximumBodyBytes is \(maximumBodyBytes); it must not be negative")
-    } else if maximumErrorBodyBytes < 0 {
-      problem = InvalidInput("maximumErrorBodyBytes is \(maximumErrorBodyBytes); it must not be negative")
-    } else if let lifetime = cacheFor, lifetime < .zero {
+    } else if let limit = options.maximumBodyBytes, limit < 0 {
+      problem = InvalidInput("maximumBodyBytes is \(limit); it must not be negative")
+    } else if let limit = options.maximumErrorBodyBytes, limit < 0 {
+      problem = InvalidInput("maximumErrorBodyBytes is \(limit); it must not be negative")
+    } else if let lifetime = options.cacheFor, lifetime < .zero {
       problem = InvalidInput("cacheFor is \(lifetime); it must not be negative")
     } else {
-      problem = (httpVersion.problem ?? cache.problem ?? retry.problem ?? redirects.problem ?? cookies.problem).map {
-        InvalidInput($0)
-      }
+      let policies = [
+        options.httpVersion?.problem, options.cache?.problem, options.retry?.problem, options.redirects?.problem,
+        options.cookies?.problem,
+      ]
+      problem = policies.lazy.compactMap { $0 }.first.map { InvalidInput($0) }
     }
   }
 }

@@ -31,6 +31,7 @@ struct FirstInFirstOut<Element> {
     return first
   }
 
+  /// Looks at all of them: for what is rare, such as a waiter that is cancelled.
   @discardableResult
   mutating func removeFirst(where matches: (Element) -> Bool) -> Element? {
     if first.map(matches) ?? true { return popFirst() }

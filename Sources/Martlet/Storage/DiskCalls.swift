@@ -1,12 +1,5 @@
+import CMartletShim
 import Foundation
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
 
 /// The system's calls as files of our own need them: repeated after a signal, and to the end.
 enum DiskCalls {
@@ -61,13 +54,7 @@ enum DiskCalls {
 
   /// Says when a file was used last; what cannot be said is not worth a failure.
   static func setTime(_ microseconds: Int64, of descriptor: Int32) {
-    var time = timespec()
-    time.tv_sec = time_t(clamping: microseconds / 1_000_000)
-    time.tv_nsec = Int(microseconds % 1_000_000) * 1000
-    var times = (time, time)
-    withUnsafePointer(to: &times) { pair in
-      pair.withMemoryRebound(to: timespec.self, capacity: 2) { _ = futimens(descriptor, $0) }
-    }
+    martlet_set_times(descriptor, microseconds)
   }
 
   /// Lets two files change names in one instant, where the system can.
@@ -159,12 +146,6 @@ struct DiskFacts: Equatable {
     hasOtherNames = facts.st_nlink > 1
     inode = UInt64(truncatingIfNeeded: facts.st_ino)
     size = min(max(Int64(facts.st_size), 0), 1 << 40)
-    #if canImport(Darwin)
-      let modified = facts.st_mtimespec
-    #else
-      let modified = facts.st_mtim
-    #endif
-    let seconds = min(max(Int64(modified.tv_sec), 0), 100_000_000_000)
-    time = seconds * 1_000_000 + Int64(modified.tv_nsec) / 1000
+    time = withUnsafePointer(to: facts) { martlet_modification_time($0) }
   }
 }

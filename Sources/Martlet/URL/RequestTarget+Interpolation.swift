@@ -168,7 +168,7 @@ extension RequestTarget.StringInterpolation {
       let isBracketed = bytes.first == UInt8(ascii: "[") && bytes.last == UInt8(ascii: "]")
       let address = isBracketed ? bytes.dropFirst().dropLast() : bytes
       let isOpened = before == UInt8(ascii: "[") && !isBracketed
-      guard URLHost.isIPv6(address), beginsHost || isOpened else {
+      guard IPAddress.six(address) != nil, beginsHost || isOpened else {
         return refuseHost(value)
       }
       text += isOpened ? value : "[\(String(decoding: address, as: UTF8.self))]"

@@ -8,7 +8,9 @@ enum URLHost {
   static func parse(_ bytes: ArraySlice<UInt8>) throws(InvalidInput) -> String {
     if bytes.first == UInt8(ascii: "[") {
       let inner = bytes.dropFirst().dropLast()
-      guard bytes.last == UInt8(ascii: "]"), isIPv6(inner) else { throw refusal(bytes, "is not an IPv6 address") }
+      guard bytes.last == UInt8(ascii: "]"), IPAddress.six(inner) != nil else {
+        throw refusal(bytes, "is not an IPv6 address")
+      }
       return String(decoding: bytes, as: UTF8.self).lowercased()
     }
     let host = try asciiName(bytes).lowercased()
@@ -60,7 +62,7 @@ enum URLHost {
     guard !isLong, last.count <= 63 else { throw refusal(host, "is longer than a host name can be") }
     // `127.1`, `0x7f000001` and `2130706433` are 127.0.0.1 to some parsers and names to others.
     guard isNumber(last) else { return }
-    guard !hasRootDot, isIPv4(host) else {
+    guard !hasRootDot, IPAddress.four(host) != nil else {
       throw refusal(host, "is a number, but not an IPv4 address of four parts")
     }
   }
@@ -72,49 +74,5 @@ enum URLHost {
 
   private static func isDigit(_ byte: UInt8) -> Bool {
     byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
-  }
-
-  /// Whether the bytes are four decimal numbers up to 255, without leading zeros (which could be octal).
-  static func isIPv4(_ bytes: ArraySlice<UInt8>) -> Bool {
-    var rest = bytes
-    for number in 1...4 {
-      let part = rest.prefix { $0 != UInt8(ascii: ".") }
-      guard !part.isEmpty, part.count <= 3, part.allSatisfy(isDigit) else { return false }
-      guard part.count == 1 || part.first != UInt8(ascii: "0") else { return false }
-      guard part.reduce(0, { $0 * 10 + Int($1 - UInt8(ascii: "0")) }) <= 255 else { return false }
-      rest = rest.dropFirst(part.count)
-      guard number < 4 else { break }
-      guard rest.first == UInt8(ascii: ".") else { return false }
-      rest = rest.dropFirst()
-    }
-    return rest.isEmpty
-  }
-
-  /// Whether the bytes are an IPv6 address without a zone (RFC 3986 §3.2.2).
-  static func isIPv6(_ bytes: ArraySlice<UInt8>) -> Bool {
-    let groups = bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-    guard groups.count >= 3, groups.count <= 9 else { return false }
-    var width = 0
-    var gaps = 0
-    for (index, group) in groups.enumerated() {
-      let isLast = index == groups.count - 1
-      if group.isEmpty {
-        // A colon at either end is only right as half of `::`.
-        if index == 0 {
-          guard groups[1].isEmpty else { return false }
-        } else if isLast {
-          guard groups[index - 1].isEmpty else { return false }
-        } else {
-          gaps += 1
-        }
-      } else if isLast, group.contains(UInt8(ascii: ".")) {
-        guard isIPv4(group) else { return false }
-        width += 2
-      } else {
-        guard group.count <= 4, group.allSatisfy({ PercentEncoding.hexValue($0) != nil }) else { return false }
-        width += 1
-      }
-    }
-    return gaps == 0 ? width == 8 : gaps == 1 && width <= 7
   }
 }

@@ -48,7 +48,8 @@ enum CacheDecision: Sendable, Equatable {
     var now: Date
   }
 
-  /// Decides on a `GET` or `HEAD`, whose policy has no contradictions, by what is stored for its URL and who asks.
+  /// Decides on a `GET` or `HEAD`, whose policy has no contradictions, by what is stored for its URL and who asks, in
+  /// any order.
   static func make(_ question: Question, _ entries: [CacheEntry]) -> CacheDecision {
     let (headers, policy) = (question.headers, question.policy)
     let asked = CacheControl(headers)

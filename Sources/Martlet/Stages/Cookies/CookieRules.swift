@@ -69,7 +69,7 @@ extension Cookie {
 
   /// Whether a host of a URL is an address, which has no names below it.
   static func isAddress(_ host: String) -> Bool {
-    host.utf8.first == UInt8(ascii: "[") || URLHost.isIPv4(Array(host.utf8)[...])
+    host.utf8.first == UInt8(ascii: "[") || IPAddress.four(Array(host.utf8)[...]) != nil
   }
 
   /// Whether a host is a domain or a name below it (RFC 6265bis §5.1.3).

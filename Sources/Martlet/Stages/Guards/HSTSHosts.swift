@@ -42,7 +42,7 @@ final class HSTSHosts: Sendable {
 
   /// Takes in the field of a response that came over a connection which can be trusted.
   ///
-  /// Tells whether there is something to save. It is the first field of its name; others do not count (RFC 6797 §8.1).
+  /// Tells whether there is something to save. `value` is that of the first field; others do not count (RFC 6797 §8.1).
   func hear(_ value: String, from url: AbsoluteURL, now: Date) -> Bool {
     guard url.isSecure, let name = HSTSTable.name(url.host), let policy = StrictTransportSecurity(value) else {
       return false

@@ -152,7 +152,7 @@ final class OutboxBody: Sendable {
 
     func discard() {
       guard let file = state.withLock({ $0.file.take() }) else { return }
-      // Not before the lock is given back: it could be another file's name by then.
+      // Before the lock is given back: after that it could be another file's name by then.
       withExtendedLifetime(file) { _ = unlink(path) }
     }
   }

@@ -87,6 +87,8 @@ struct OutboxFrames {
   }
 
   /// The record at a place of a file, if there is a whole one.
+  ///
+  /// `nil` is a torn or damaged record, which may be cut off; an error only means that it cannot be read now.
   func frame(_ file: OpenFile, at offset: Int64) throws(HTTPError) -> [UInt8]? {
     let head = try Self.read(file, at: offset, count: Self.frameHead)
     guard head.count == Self.frameHead else { return nil }

@@ -135,6 +135,8 @@ struct QueueTable {
   }
 
   /// A request is at its end; unless it succeeded, its successors will never start.
+  ///
+  /// Returns those: the caller ends them.
   mutating func end(_ id: RequestID, succeeded: Bool) -> [RequestID] {
     guard let entry = entries.removeValue(forKey: id) else { return [] }
     remember(id, succeeded)

@@ -1,3 +1,5 @@
+import Foundation
+
 /// An address of IPv4 or IPv6, as its 4 or 16 bytes.
 struct IPAddress: Hashable, Sendable {
   let bytes: [UInt8]
@@ -7,14 +9,24 @@ struct IPAddress: Hashable, Sendable {
   /// Reads a dotted quad, or an IPv6 address with or without brackets and without a zone.
   init?(_ text: String) {
     let octets = Array(text.utf8)[...]
-    if URLHost.isIPv4(octets) {
-      bytes = Self.quad(octets)
-      return
-    }
     let isBracketed = octets.first == UInt8(ascii: "[") && octets.last == UInt8(ascii: "]") && octets.count > 2
-    let inner = isBracketed ? octets.dropFirst().dropLast() : octets
-    guard URLHost.isIPv6(inner) else { return nil }
-    bytes = Self.groups(inner)
+    let read = Self.four(octets) ?? Self.six(isBracketed ? octets.dropFirst().dropLast() : octets)
+    guard let read else { return nil }
+    self = read
+  }
+
+  /// Four decimal numbers up to 255, without leading zeros, which could be octal.
+  static func four(_ text: ArraySlice<UInt8>) -> IPAddress? { read(text, AF_INET, 4) }
+
+  /// An IPv6 address without a zone (RFC 3986 §3.2.2).
+  static func six(_ text: ArraySlice<UInt8>) -> IPAddress? { read(text, AF_INET6, 16) }
+
+  private static func read(_ text: ArraySlice<UInt8>, _ family: Int32, _ count: Int) -> IPAddress? {
+    var bytes = [UInt8](repeating: 0, count: count)
+    guard text.count < Int(INET6_ADDRSTRLEN), !text.contains(0),
+      inet_pton(family, String(decoding: text, as: UTF8.self), &bytes) == 1
+    else { return nil }
+    return IPAddress(bytes: bytes)
   }
 
   /// Whether the first bits of the two are the same.
@@ -41,32 +53,5 @@ struct IPAddress: Hashable, Sendable {
     }
     func shown(_ part: ArraySlice<UInt16>) -> String { part.map { String($0, radix: 16) }.joined(separator: ":") }
     return gap.isEmpty ? shown(groups[...]) : "\(shown(groups[..<gap.lowerBound]))::\(shown(groups[gap.upperBound...]))"
-  }
-
-  /// The bytes of text that is known to be a dotted quad.
-  private static func quad(_ text: ArraySlice<UInt8>) -> [UInt8] {
-    text.split(separator: UInt8(ascii: ".")).map { UInt8(String(decoding: $0, as: UTF8.self)) ?? 0 }
-  }
-
-  /// The bytes of text that is known to be an IPv6 address.
-  private static func groups(_ text: ArraySlice<UInt8>) -> [UInt8] {
-    var head: [UInt8] = []
-    var tail: [UInt8]?
-    let groups = text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
-    for (index, group) in groups.enumerated() {
-      var made: [UInt8] = []
-      if group.isEmpty {
-        // `::`, also at an end, where it leaves two empty groups.
-        if tail == nil && index + 1 < groups.count { tail = [] }
-      } else if group.contains(UInt8(ascii: ".")) {
-        made = quad(group)
-      } else {
-        let value = UInt16(String(decoding: group, as: UTF8.self), radix: 16) ?? 0
-        made = [UInt8(value >> 8), UInt8(value & 0xFF)]
-      }
-      if tail == nil { head += made } else { tail? += made }
-    }
-    guard let tail else { return head }
-    return head + [UInt8](repeating: 0, count: max(0, 16 - head.count - tail.count)) + tail
   }
 }

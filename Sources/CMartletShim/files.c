@@ -1,0 +1,25 @@
+#include "CMartletShim.h"
+
+#include <sys/stat.h>
+#include <time.h>
+
+// Here and not in Swift: which module `struct timespec` belongs to there depends on the order of imports in all files.
+
+int64_t martlet_modification_time(const void *facts) {
+#if defined(__APPLE__) && !defined(__GLIBC__)
+  struct timespec modified = ((const struct stat *)facts)->st_mtimespec;
+#else
+  struct timespec modified = ((const struct stat *)facts)->st_mtim;
+#endif
+  int64_t seconds = modified.tv_sec;
+  if (seconds < 0) seconds = 0;
+  if (seconds > 100000000000) seconds = 100000000000;
+  return seconds * 1000000 + modified.tv_nsec / 1000;
+}
+
+void martlet_set_times(int descriptor, int64_t microseconds) {
+  struct timespec time = {.tv_sec = (time_t)(microseconds / 1000000), .tv_nsec = (long)(microseconds % 1000000) * 1000};
+  struct timespec times[2] = {time, time};
+  // What cannot be said is not worth a failure.
+  (void)!futimens(descriptor, times);
+}
