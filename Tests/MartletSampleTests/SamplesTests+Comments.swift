@@ -214,6 +214,13 @@ private enum CommentSamples {
     for try await event in client.serverSentEvents("/prices") { print(event.type, event.data) }
   }
 
+  static func interrupts(_ client: HTTPClient) {
+    signal(SIGINT, SIG_IGN)
+    let interrupts = DispatchSource.makeSignalSource(signal: SIGINT)
+    interrupts.setEventHandler { client.cancelAll() }
+    interrupts.resume()
+  }
+
   static func coders() {
     let client = HTTPClient {
       $0.encoder.keyEncodingStrategy = .convertToSnakeCase

@@ -26,7 +26,8 @@ import Martlet
     let client = HTTPClient {
       $0.retry = .backoff(attempts: 5)
       // The default total limit of 120 s is too short for this body; silence still ends it.
-      $0.timeout = TimeoutPolicy(connect: .seconds(10), idle: .seconds(60), total: .seconds(3600))
+      $0.timeout.idle = .seconds(60)
+      $0.timeout.total = .seconds(3600)
     }
     let body = HTTPBody.multipart {
       $0.add("Holiday", for: "album")
@@ -41,7 +42,7 @@ import Martlet
         // The key makes the POST idempotent, so that it may be retried.
         headers: ["Idempotency-Key": UUID().uuidString],
         body: body,
-        options: .tag("upload").onProgress { progress in
+        options: .onProgress { progress in
           let percent = Int((progress.fractionSent ?? 0) * 100)
           let speed = Double(progress.bytesPerSecond.sent) / 1_000_000
           let left = progress.timeLeft.map { ", \($0.components.seconds) s left" } ?? ""
@@ -49,13 +50,13 @@ import Martlet
           note("\r\(percent) %, \(progress.sent) bytes, \(rate) MB/s\(left)   ")
         })
       note("\n")
-      print(response.status, "after", response.attempts.count, "attempt(s) in", response.timing.total)
+      print("\(response.status) at attempt \(response.attempts.count), in \(response.timing.total)")
       print(response.text)
       return 0
     } catch let error as HTTPError where error.kind == .file {
-      note("\ncannot read \(file.path): \(error.message)\n")
+      note("\n\(error.message)\n")
       return 66
-    } catch let error as HTTPError where error.status?.rawValue == 413 {
+    } catch let error as HTTPError where error.status == .contentTooLarge {
       note("\nthe server does not take files of this size\n")
       return 1
     } catch let error as HTTPError where error.isTransient {

@@ -11,6 +11,7 @@ final class PageLoader {
     case cancelled
   }
 
+  /// What a view would show a spinner for.
   private(set) var isLoading = false
   private let client: HTTPClient
   private var handle: RequestHandle<HTTPResponse>?
@@ -30,7 +31,7 @@ final class PageLoader {
       onError: { error in self.finish(.failed(error)) })
   }
 
-  /// After this none of the blocks above is called, so the completion is called here.
+  /// A cancelled request calls none of its blocks, so the completion is called here.
   func cancel() {
     guard let handle else { return }
     handle.cancel()
@@ -49,14 +50,15 @@ final class PageLoader {
 @main enum Blocks {
   @MainActor static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
-    guard let first = arguments.first, let url = URL(string: first) else {
-      print("usage: Blocks URL [SECONDS]")
-      exit(64)
+    // The range also keeps out infinity and NaN, on which `Duration` traps.
+    guard let first = arguments.first, let url = URL(string: first),
+      let seconds = Double(arguments.count > 1 ? arguments[1] : "10"), (0...1e6).contains(seconds)
+    else {
+      fail("usage: Blocks URL [SECONDS]", code: 64)
     }
-    let seconds = arguments.dropFirst().first.flatMap { Double($0) } ?? 10
     let loader = PageLoader(client: HTTPClient { $0.retry = .backoff(attempts: 3) })
 
-    // The only await is that of the program, which has to stay alive until the block was called.
+    // The only await is that of the program, which has to stay alive until its block has been called.
     let outcome: PageLoader.Outcome = await withCheckedContinuation { continuation in
       loader.load(url) { outcome in continuation.resume(returning: outcome) }
       Task {
@@ -69,11 +71,14 @@ final class PageLoader {
       print(response.status, response.headers["Content-Type"] ?? "no type", response.body.count)
       print(response.text.prefix(500))
     case .failed(let error):
-      print(error.isConnectivity ? "no connection: \(error)" : "failed: \(error)")
-      exit(1)
+      fail(error.isConnectivity ? "no connection: \(error)" : "failed: \(error)", code: 1)
     case .cancelled:
-      print("cancelled after \(seconds) s")
-      exit(1)
+      fail("cancelled after \(seconds) s", code: 1)
     }
+  }
+
+  static func fail(_ message: String, code: Int32) -> Never {
+    FileHandle.standardError.write(Data((message + "\n").utf8))
+    exit(code)
   }
 }

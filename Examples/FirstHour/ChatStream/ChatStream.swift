@@ -18,27 +18,27 @@ struct FailureAnswer: Decodable, Sendable { var error: Failure }
   static func main() async throws {
     let environment = ProcessInfo.processInfo.environment
     let question = CommandLine.arguments.dropFirst().joined(separator: " ")
-    guard !question.isEmpty, let key = environment["CHAT_API_KEY"],
-      let base = URL(string: environment["CHAT_BASE_URL"] ?? "https://api.openai.com/v1")
-    else {
+    guard !question.isEmpty, let key = environment["CHAT_API_KEY"] else {
       write("usage: CHAT_API_KEY=… ChatStream QUESTION\n", to: .standardError)
       exit(64)
     }
+    let base = environment["CHAT_BASE_URL"] ?? "https://api.openai.com/v1"
     let model = environment["CHAT_MODEL"] ?? "gpt-4o-mini"
     let client = HTTPClient {
-      $0.baseURL = "\(base)"
+      $0.baseURL = RequestTarget(base)
       $0.authenticators[.baseURL] = .bearer(key)
     }
 
-    let chat = Task { try await ask(question, model: model, client: client) }
+    // Without SIG_IGN the signal would end the process before the source hears of it.
     signal(SIGINT, SIG_IGN)
-    let interrupt = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-    interrupt.setEventHandler { chat.cancel() }
-    interrupt.resume()
-    defer { interrupt.cancel() }
+    let interrupts = DispatchSource.makeSignalSource(signal: SIGINT)
+    interrupts.setEventHandler { client.cancelAll() }
+    interrupts.resume()
+    // A source that is released hears nothing any more; this keeps it to the end.
+    defer { interrupts.cancel() }
 
     do {
-      try await chat.value
+      try await ask(question, model: model, client: client)
       write("\n", to: .standardOutput)
     } catch is CancellationError {
       write("\n", to: .standardOutput)
@@ -61,6 +61,7 @@ struct FailureAnswer: Decodable, Sendable { var error: Failure }
         "stream": true,
         "messages": [["role": "user", "content": .string(question)]],
       ]))
+    // A model may think for a while before its first word.
     for try await event in client.serverSentEvents(request, options: .init { $0.timeout.idle = .seconds(300) }) {
       if event.data == "[DONE]" { return }
       let chunk = try event.json(Chunk.self)

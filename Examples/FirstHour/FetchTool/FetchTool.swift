@@ -19,10 +19,11 @@ struct Arguments: Sendable {
         let value = field[field.index(after: colon)...].trimmingCharacters(in: .whitespaces)
         headers.append(value, for: String(field[..<colon]))
       case "--timeout":
-        guard let seconds = rest.popFirst().flatMap({ Double($0) }), seconds > 0 else { return nil }
+        // A limit is at least 1 ms; the upper bound keeps out infinity, on which `Duration` traps.
+        guard let seconds = rest.popFirst().flatMap({ Double($0) }), (0.001...1e9).contains(seconds) else { return nil }
         timeout = seconds
       case "--retry":
-        guard let count = rest.popFirst().flatMap({ Int($0) }), count >= 0 else { return nil }
+        guard let count = rest.popFirst().flatMap({ Int($0) }), (0...1000).contains(count) else { return nil }
         retries = count
       default:
         guard found == nil, let parsed = URL(string: argument), parsed.host() != nil else { return nil }
@@ -42,24 +43,21 @@ struct Arguments: Sendable {
     let client = HTTPClient {
       $0.proxy = .environment
       $0.timeout.total = .seconds(arguments.timeout)
-      $0.retry = arguments.retries > 0 ? .backoff(attempts: arguments.retries + 1) : .off
-    }
-    let fetch = Task {
-      let request = HTTPRequest(.get, RequestTarget(arguments.url), headers: arguments.headers)
-      try await client.stream(request) { response in
-        for try await piece in response.body { try FileHandle.standardOutput.write(contentsOf: piece) }
-      }
+      $0.retry = .backoff(attempts: arguments.retries + 1)
     }
 
     // Without SIG_IGN the signal would end the process before the source hears of it.
     signal(SIGINT, SIG_IGN)
-    let interrupt = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-    interrupt.setEventHandler { fetch.cancel() }
-    interrupt.resume()
-    defer { interrupt.cancel() }
+    let interrupts = DispatchSource.makeSignalSource(signal: SIGINT)
+    interrupts.setEventHandler { client.cancelAll() }
+    interrupts.resume()
+    // A source that is released hears nothing any more; this keeps it to the end.
+    defer { interrupts.cancel() }
 
     do {
-      try await fetch.value
+      try await client.stream(.get(RequestTarget(arguments.url), headers: arguments.headers)) { response in
+        for try await piece in response.body { try FileHandle.standardOutput.write(contentsOf: piece) }
+      }
     } catch is CancellationError {
       fail("interrupted", code: 130)
     } catch let error as HTTPError where error.kind == .status {

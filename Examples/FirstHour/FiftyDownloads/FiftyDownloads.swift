@@ -22,14 +22,15 @@ struct Job: Sendable {
     if lines.isEmpty {
       while let line = readLine() { lines.append(line.trimmingCharacters(in: .whitespaces)) }
     }
-    let (jobs, invalid) = plan(lines.filter { !$0.isEmpty }, folder: folder)
-    for line in invalid { print("failed: \(line): not a http URL") }
+    lines.removeAll { $0.isEmpty }
+    let (jobs, invalid) = plan(lines, folder: folder)
+    for line in invalid { print("failed: \(line): not an http or https URL") }
 
     let client = HTTPClient {
       $0.retry = .backoff(attempts: 6)
       $0.timeout.idle = .seconds(60)
     }
-    let queue = RequestQueue(client: client, limits: .concurrent(4, perHost: 4), progress: .accurate)
+    let queue = RequestQueue(client: client, limits: .concurrent(4), progress: .accurate)
     let downloads = jobs.map { job in
       (job: job, handle: queue.download(.get(RequestTarget(job.url)), to: job.file))
     }
@@ -38,27 +39,29 @@ struct Job: Sendable {
         note("\r\(Int(progress.fraction * 100)) %\(progress.isEstimate ? " (estimated)" : "")   ")
       }
     }
-    let summary = await queue.finish()
-    meter.cancel()
+    await queue.finish()
+    // The progress ends with the queue.
+    await meter.value
     note("\n")
 
+    var failed = 0
     for (job, handle) in downloads {
       do {
         let done = try await handle.value
         print("\(done.url.lastPathComponent): \(done.byteCount) bytes")
-      } catch is CancellationError {
-        print("cancelled: \(job.url)")
       } catch {
+        failed += 1
         print("failed: \(job.url): \(error)")
       }
     }
-    print("\(summary.succeeded) succeeded, \(summary.failed) failed, \(invalid.count) invalid")
-    if summary.succeeded != jobs.count || !invalid.isEmpty { exit(1) }
+    let present = lines.count - jobs.count - invalid.count
+    print("\(jobs.count - failed) downloaded, \(present) present, \(failed) failed, \(invalid.count) invalid")
+    if failed + invalid.count > 0 { exit(1) }
   }
 
   /// The downloads that are left.
   ///
-  /// A URL has the same file in each run, so that a download resumes.
+  /// In each run the same list gives a URL the same file, because only the same URL and file resume a download.
   static func plan(_ lines: [String], folder: URL) -> (jobs: [Job], invalid: [String]) {
     var jobs: [Job] = []
     var invalid: [String] = []

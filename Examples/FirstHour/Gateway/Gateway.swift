@@ -20,9 +20,13 @@ struct Forwarder: Sendable {
   private let upstream: HTTPClient
 
   init(upstream url: URL, host: String) {
+    // `URL.host()` has an IPv6 address without its brackets.
+    let name = host.contains(":") ? "[\(host)]" : host
+    // Without a port the guard would allow all ports of the host.
+    let port = url.port ?? (url.scheme?.lowercased() == "http" ? 80 : 443)
     upstream = HTTPClient {
-      $0.baseURL = "\(url)"
-      $0.guards = [.allowedHosts([host])]
+      $0.baseURL = RequestTarget(url)
+      $0.guards = [.allowedHosts(["\(name):\(port)"])]
       $0.accepts = .any
       $0.redirects = .off
       $0.retry = .off
@@ -61,11 +65,10 @@ struct Forwarder: Sendable {
 @main enum Gateway {
   static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
-    guard arguments.count == 2, let url = URL(string: arguments[0]), let name = url.host() else {
+    guard arguments.count == 2, let url = URL(string: arguments[0]), let host = url.host() else {
       note("usage: Gateway UPSTREAM-URL PATH")
       exit(64)
     }
-    let host = url.port.map { "\(name):\($0)" } ?? name
     let forwarder = Forwarder(upstream: url, host: host)
     do {
       let answer = try await forwarder.handle(

@@ -49,7 +49,7 @@ struct ListRepositories: PagedEndpoint {
     let client = HTTPClient {
       $0.baseURL = "https://api.github.com"
       $0.headers["Accept"] = "application/vnd.github+json"
-      $0.headers["User-Agent"] = "GitHubPages/1.0"
+      $0.userAgent = "GitHubPages/1.0"
       $0.decoder.keyDecodingStrategy = .convertFromSnakeCase
       $0.retry = .backoff(attempts: 3)
       $0.timeout.total = .seconds(30)

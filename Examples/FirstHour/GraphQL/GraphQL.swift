@@ -34,10 +34,9 @@ struct GraphQLClient: Sendable {
     _ query: String, variables: JSONValue, as type: Value.Type
   ) async throws -> (data: Value, errors: [GraphQLError]) {
     // A query changes nothing, so the POST may be sent again.
-    let response = try await http.post(
+    let answer = try await http.post(
       RequestTarget(url), body: .json(["query": .string(query), "variables": variables]),
-      options: .retry(.backoff(attempts: 3)).isIdempotent())
-    let answer = try response.json(GraphQLAnswer<Value>.self)
+      options: .retry(.backoff(attempts: 3)).isIdempotent(), as: GraphQLAnswer<Value>.self)
     guard let data = answer.data else { throw GraphQLFailure(errors: answer.errors ?? []) }
     return (data, answer.errors ?? [])
   }
@@ -58,29 +57,35 @@ struct CountryData: Decodable, Sendable {
     let code = CommandLine.arguments.dropFirst().first ?? "CH"
     let address = ProcessInfo.processInfo.environment["GRAPHQL_URL"] ?? "https://countries.trevorblades.com/"
     guard let url = URL(string: address) else {
-      print("GRAPHQL_URL is not a URL")
-      exit(64)
+      fail("GRAPHQL_URL is not a URL", code: 64)
     }
     let graph = GraphQLClient(url: url, http: HTTPClient { $0.headers["Accept"] = "application/json" })
     do {
       let (data, errors) = try await graph.query(
         "query($code: ID!) { country(code: $code) { name capital languages { name } } }",
         variables: ["code": .string(code)], as: CountryData.self)
-      for error in errors { print("warning: \(error)") }
+      for error in errors { note("warning: \(error)") }
       guard let country = data.country else {
-        print("there is no country '\(code)'")
-        exit(1)
+        fail("there is no country '\(code)'", code: 1)
       }
       print(country.name, country.capital ?? "no capital", separator: "\t")
       print(country.languages.map(\.name).joined(separator: ", "))
     } catch let failure as GraphQLFailure {
-      for error in failure.errors { print("error: \(error)") }
-      exit(1)
+      for error in failure.errors { note("error: \(error)") }
+      fail("the answer has no data", code: 1)
     } catch let error as HTTPError {
       // Some servers answer 400 with the same JSON.
       let answer = error.decoded(as: GraphQLAnswer<JSONValue>.self)
-      print(answer?.errors?.map(\.description).joined(separator: "\n") ?? error.description)
-      exit(1)
+      fail(answer?.errors?.map(\.description).joined(separator: "\n") ?? error.description, code: 1)
     }
+  }
+
+  static func note(_ text: String) {
+    FileHandle.standardError.write(Data((text + "\n").utf8))
+  }
+
+  static func fail(_ message: String, code: Int32) -> Never {
+    note(message)
+    exit(code)
   }
 }

@@ -32,40 +32,38 @@ struct GetInvoice: Endpoint {
     let client = makeClient(api: api, signInURL: signInURL, clientID: clientID, refreshToken: refreshToken)
 
     do {
-      // All twenty need the token, but it is fetched once.
+      // All twenty need the token, but it is renewed once.
       let invoices = try await client.all((1...20).map { GetInvoice(id: $0) }, limit: 6)
       for invoice in invoices { print(invoice.id, invoice.title, separator: "\t") }
     } catch let error as HTTPError where error.kind == .authenticationFailed {
-      fail("sign in again: \(error.underlying.map { "\($0)" } ?? error.message)", code: 77)
+      // A refresh token that is no longer valid is answered with 400, an unknown client with 401 (RFC 6749 §5.2).
+      let cause = error.underlying as? HTTPError
+      if cause?.status == .badRequest || cause?.status == .unauthorized {
+        fail("the refresh token was refused, sign in again: \(cause ?? error)", code: 77)
+      }
+      fail("no new access token: \(cause ?? error)", code: 1)
     } catch let error as HTTPError where error.status == .unauthorized {
-      fail("the new token was refused, too", code: 77)
+      fail("the API refuses the new access token", code: 77)
     } catch let error as HTTPError {
       fail("\(error)", code: 1)
     }
   }
 
   static func makeClient(api: URL, signInURL: URL, clientID: String, refreshToken: String) -> HTTPClient {
-    // A client of its own, without the token and without retries of a POST that uses up a refresh token.
-    let signIn = HTTPClient {
-      $0.decoder.keyDecodingStrategy = .convertFromSnakeCase
-      $0.cookies = .off
-      $0.cache = .off
-      $0.retry = .off
-    }
+    // OAuth has names in snake case, which need not be those of the API.
+    let signIn = HTTPClient { $0.decoder.keyDecodingStrategy = .convertFromSnakeCase }
     return HTTPClient {
-      $0.baseURL = "\(api)"
+      $0.baseURL = RequestTarget(api)
       $0.retry = .backoff(attempts: 3)
-      // There is no access token yet: one that has expired is renewed before the first request.
-      $0.authenticators[.baseURL] = .oauth2(
-        .token("none", refreshToken: refreshToken, expires: .distantPast)
-      ) { old in
+      // There is no access token yet: the first 401 asks for one, and `old` is nil.
+      $0.authenticators[.baseURL] = .oauth2 { old in
         let current = old?.refreshToken ?? refreshToken
         let new = try await signIn.post(
           RequestTarget(signInURL),
           body: .form(["grant_type": "refresh_token", "client_id": clientID, "refresh_token": current]),
           as: TokenAnswer.self)
         return .token(
-          new.accessToken, refreshToken: new.refreshToken ?? current, expires: Date() + (new.expiresIn ?? 3600))
+          new.accessToken, refreshToken: new.refreshToken ?? current, expires: new.expiresIn.map { Date() + $0 })
       }
     }
   }

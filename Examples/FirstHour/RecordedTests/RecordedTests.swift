@@ -3,12 +3,12 @@
 import Foundation
 import Martlet
 
-struct Note: Codable, Sendable, Equatable {
+struct Note: Decodable, Sendable, Equatable {
   var id: Int
   var text: String
 }
 
-struct NewNote: Codable, Sendable {
+struct NewNote: Encodable, Sendable {
   var text: String
   var tags: [String]
 }
@@ -38,7 +38,7 @@ struct APIClient: Sendable {
   }
 
   func delete(id: Int) async throws {
-    _ = try await client.delete("/notes/\(id)")
+    try await client.delete("/notes/\(id)")
   }
 }
 
@@ -46,12 +46,11 @@ struct APIClient: Sendable {
   static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
     guard let first = arguments.first, let base = URL(string: first) else {
-      print("usage: RecordedTests BASE-URL [TEXT]")
-      exit(64)
+      fail("usage: RecordedTests BASE-URL [TEXT]", code: 64)
     }
     let api = APIClient(
       client: HTTPClient {
-        $0.baseURL = "\(base)"
+        $0.baseURL = RequestTarget(base)
         $0.timeout.total = .seconds(20)
         $0.retry = .backoff(attempts: 3)
       })
@@ -62,8 +61,12 @@ struct APIClient: Sendable {
       }
       for note in try await api.notes() { print(note.id, note.text, separator: "\t") }
     } catch let error as HTTPError {
-      print(error.isTransient ? "try again later: \(error)" : "\(error)")
-      exit(1)
+      fail(error.isTransient ? "try again later: \(error)" : "\(error)", code: 1)
     }
+  }
+
+  static func fail(_ message: String, code: Int32) -> Never {
+    FileHandle.standardError.write(Data((message + "\n").utf8))
+    exit(code)
   }
 }

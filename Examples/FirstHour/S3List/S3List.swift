@@ -4,13 +4,12 @@ import Foundation
 import Martlet
 
 /// A simplified signature: a static token, and the time at which the request is sent.
-func signatureFields(token: String, at date: Date) -> [(name: String, value: String)] {
-  let time = date.ISO8601Format().replacing("-", with: "").replacing(":", with: "")
-  return [("X-Amz-Date", time), ("Authorization", "S3-Token \(token)")]
+func signature(token: String, at date: Date) -> HTTPHeaders {
+  let time = date.ISO8601Format(.init(dateSeparator: .omitted, timeSeparator: .omitted))
+  return ["X-Amz-Date": time, "Authorization": "S3-Token \(token)"]
 }
 
 struct Signing: Middleware {
-  var bucket: URL
   var token: String
 
   func intercept(
@@ -18,10 +17,9 @@ struct Signing: Middleware {
     next: MiddlewareNext
   ) async throws -> StreamedResponse {
     // A redirect may lead to another server, which must not see the token.
-    guard let url = request.url, url.scheme == bucket.scheme, url.host() == bucket.host(), url.port == bucket.port
-    else { return try await next(request) }
+    guard context.hop == 0 else { return try await next(request) }
     var request = request
-    for field in signatureFields(token: token, at: Date()) { request.headers[field.name] = field.value }
+    request.headers.replace(with: signature(token: token, at: Date()))
     return try await next(request)
   }
 }
@@ -38,7 +36,7 @@ struct Signing: Middleware {
 
     let client = HTTPClient {
       // Below the retries: a retry after a minute needs a new date.
-      $0.attemptMiddleware = [Signing(bucket: bucket, token: token)]
+      $0.attemptMiddleware = [Signing(token: token)]
       $0.retry = .backoff(attempts: 5)
       $0.timeout = TimeoutPolicy(connect: .seconds(5), idle: .seconds(20), total: .seconds(120))
       $0.cache = .off

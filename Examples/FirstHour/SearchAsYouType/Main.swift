@@ -8,11 +8,10 @@ import Martlet
     let arguments = CommandLine.arguments.dropFirst()
     guard arguments.count == 2, let first = arguments.first, let base = URL(string: first), let text = arguments.last
     else {
-      print("usage: SearchAsYouType BASE-URL TEXT")
-      exit(64)
+      fail("usage: SearchAsYouType BASE-URL TEXT", code: 64)
     }
     let client = HTTPClient {
-      $0.baseURL = "\(base)"
+      $0.baseURL = RequestTarget(base)
       $0.timeout.total = .seconds(10)
     }
     let model = SearchModel(client: client)
@@ -25,10 +24,12 @@ import Martlet
     }
     while model.isSearching { try await Task.sleep(for: .milliseconds(10)) }
 
-    if let failure = model.failure {
-      print(failure)
-      exit(1)
-    }
+    if let failure = model.failure { fail(failure, code: 1) }
     for suggestion in model.results { print(suggestion.title) }
+  }
+
+  static func fail(_ message: String, code: Int32) -> Never {
+    FileHandle.standardError.write(Data((message + "\n").utf8))
+    exit(code)
   }
 }
