@@ -2,6 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <features.h>
+#endif
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 // Swift Testing starts all tests at once unless it is told how many may run side by side. Where thousands share a
 // processor, what talks over sockets then waits for its turn until its limits have passed. Stress tests need the machine
@@ -14,4 +20,10 @@ __attribute__((constructor)) static void prepare(void) {
   const char *proxies[] = {"http_proxy", "https_proxy", "all_proxy", "no_proxy",
                            "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"};
   for (size_t i = 0; i < sizeof proxies / sizeof *proxies; i++) unsetenv(proxies[i]);
+}
+
+void limit_arenas(void) {
+#ifdef __GLIBC__
+  mallopt(M_ARENA_MAX, 2);
+#endif
 }

@@ -1,4 +1,5 @@
 #if os(Linux)
+  import CTestSupport
   import Foundation
   import Martlet
   package import Testing
@@ -24,6 +25,9 @@
 
     /// The most memory that it ever had in it.
     package static var peakBytes: Int { status("VmHWM:") }
+
+    /// Lets ``reservedBytes`` tell of what is asked for, and not of how many threads there are.
+    package static func limitArenas() { limit_arenas() }
 
     /// The memory that it has asked the system for to write into, whether it has or not.
     package static var reservedBytes: Int { status("VmData:") }

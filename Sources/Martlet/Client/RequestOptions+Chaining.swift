@@ -28,9 +28,9 @@ extension RequestOptions {
     RequestOptions().accepts(rule)
   }
 
-  /// Sets all four limits.
+  /// Sets ``timeout``: the limits that a policy sets; the others are inherited.
   public func timeout(_ policy: TimeoutPolicy) -> RequestOptions { with { $0.timeout = policy } }
-  /// Options that set all four limits.
+  /// Options that set ``timeout``.
   public static func timeout(_ policy: TimeoutPolicy) -> RequestOptions { RequestOptions().timeout(policy) }
 
   /// Sets the limit of the whole call; `nil` means no limit.

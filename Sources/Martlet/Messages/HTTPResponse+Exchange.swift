@@ -35,7 +35,7 @@ extension HTTPResponse {
     public var retryRefusal: RetryRefusal?
 
     /// A reason to refuse an attempt that the ``RetryPolicy`` asks for.
-    public enum RetryRefusal: Sendable, Hashable, CustomStringConvertible {
+    public indirect enum RetryRefusal: Sendable, Hashable, CustomStringConvertible {
       /// The body can be sent only once (``HTTPBody/isReplayable``).
       case bodyNotReplayable
       /// The method is not idempotent, and the request may have reached the server.

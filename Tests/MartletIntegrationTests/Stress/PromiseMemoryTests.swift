@@ -63,6 +63,7 @@
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         [lane = lane as Lane, promise = promise as Promise] in
         let count = 24
+        ProcessFacts.limitArenas()
         let folder = try TemporaryFolder()
         let server = try MockServer { request in request.path == "/warm" ? .ok("x") : promise.answer(request) }
         let client = lane.client {

@@ -1,7 +1,9 @@
 import Foundation
 
 /// A value that becomes JSON when a client sends it, with the client's encoder.
-package struct DeferredJSON: Sendable {
+///
+/// An object, so that bodies are no larger for it: each request that waits has some.
+package final class DeferredJSON: Sendable {
   private let value: any Encodable & Sendable
 
   init(_ value: any Encodable & Sendable) { self.value = value }
