@@ -92,6 +92,57 @@
       #expect(try await response.text == "")
     }
 
+    @Test(arguments: Lane.engines) func `a reader that sleeps longer than the idle limit loses nothing, small or large`(
+      lane: Lane
+    ) async throws {
+      let server = try MockServer { request in
+        request.path == "/small" ? .ok("abc") : .repeating(Data("0123456789".utf8), count: 500_000)
+      }
+      defer { server.stop() }
+      // Nobody else holds the client.
+      let small = try await lane.client { $0.timeout.idle = .seconds(3) }.stream("\(raw: server.url)/small")
+      let large = try await lane.client { $0.timeout.idle = .seconds(3) }.stream("\(raw: server.url)/large")
+
+      try await Task.sleep(for: .seconds(4))
+
+      #expect(try await small.text == "abc")
+      var count = 0
+      for try await piece in large.body {
+        if count == 0 { try await Task.sleep(for: .seconds(4)) }
+        count += piece.count
+      }
+      #expect(count == 5_000_000)
+    }
+
+    @Test(arguments: Lane.engines) func `a server that falls silent is noticed while nobody reads`(
+      lane: Lane
+    ) async throws {
+      let server = try MockServer(.steps(Self.pieces + [.hang]))
+      defer { server.stop() }
+      let client = lane.client()
+
+      let response = try await client.stream("\(raw: server.url)/", options: .timeout(idle: .seconds(3)))
+      #expect(await server.wait { $0.openConnections == 0 })
+      let error = await #expect(throws: HTTPError.self) { for try await _ in response.body {} }
+
+      #expect(error?.kind == .timedOut)
+      await client.waitUntilEmpty()
+    }
+
+    @Test(arguments: Lane.engines) func `the total limit of a request ends it while it is held`(lane: Lane) async throws
+    {
+      let server = try MockServer(.steps(Self.pieces + [.hang]))
+      defer { server.stop() }
+      let client = lane.client()
+
+      let response = try await client.stream("\(raw: server.url)/", options: .timeout(.seconds(3)))
+      #expect(await server.wait { $0.openConnections == 0 })
+
+      let error = await #expect(throws: HTTPError.self) { for try await _ in response.body {} }
+      #expect(error?.kind == .timedOut)
+      await client.waitUntilEmpty()
+    }
+
     @Test(arguments: Lane.engines) func `a handler returns it, and somebody else reads it`(lane: Lane) async throws {
       let server = try MockServer(.ok("hello"))
       defer { server.stop() }
