@@ -296,28 +296,35 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
+  /// One for each field: a new one has to be added here, and is looked for wherever fields are listed.
+  private static let chosen: [RequestOptions] = [
+    .retry(.off), .redirects(.off), .cookies(.off), .accepts(.any), .maximumBodyBytes(1), .maximumErrorBodyBytes(1),
+    .decompression(.off), .httpVersion(.http1_1), .credential(.token("x")), .tag("x"), .timeout(.seconds(1)),
+    .cache(.off), .cacheFor(.seconds(1)), .cacheStorage(.session), .cachePartition("x"), .coalesces(false),
+    .expectsContinue(true), .isIdempotent(),
+    RequestOptions { $0.reportsCancellation = true },
+    RequestOptions { $0.onProgress = { _ in } },
+    RequestOptions { $0[Note.self] = "x" },
+  ]
+
   @Test func `are empty only if nothing is chosen`() {
-    // Options that count as empty are not looked at again: a new one has to be added to `isEmpty`, and here.
-    let chosen: [RequestOptions] = [
-      .retry(.off), .redirects(.off), .cookies(.off), .accepts(.any), .maximumBodyBytes(1), .maximumErrorBodyBytes(1),
-      .decompression(.off), .httpVersion(.http1_1), .credential(.token("x")), .tag("x"), .timeout(.seconds(1)),
-      .cache(.off), .cacheFor(.seconds(1)), .cacheStorage(.session), .cachePartition("x"), .coalesces(false),
-      .expectsContinue(true), .isIdempotent(),
-      RequestOptions { $0.reportsCancellation = true },
-      RequestOptions { $0.onProgress = { _ in } },
-      RequestOptions { $0[Note.self] = "x" },
-    ]
     #expect(RequestOptions().isEmpty)
-    #expect(chosen.allSatisfy { !$0.isEmpty })
-    #expect(Mirror(reflecting: RequestOptions()).children.count == chosen.count)
+    #expect(Self.chosen.allSatisfy { !$0.isEmpty })
+    #expect(Mirror(reflecting: RequestOptions()).children.count == Self.chosen.count)
+  }
+
+  @Test func `merging forgets no field, and changes no other`() {
+    func fields(_ options: RequestOptions) -> [String] {
+      Mirror(reflecting: options).children.map { "\($0.label ?? ""): \($0.value)" }
+    }
+    for options in Self.chosen {
+      #expect(fields(options) != fields(RequestOptions()))
+      #expect(fields(options.over(RequestOptions())) == fields(options))
+      #expect(fields(RequestOptions().over(options)) == fields(options))
+    }
+    let all = Self.chosen.reduce(RequestOptions()) { $1.over($0) }
+    #expect(zip(fields(all), fields(RequestOptions())).allSatisfy { $0 != $1 })
   }
 
   private enum Note: RequestOptions.Key { typealias Value = String }
-}
-
-extension RequestOptions {
-  fileprivate init(_ change: (inout RequestOptions) -> Void) {
-    self.init()
-    change(&self)
-  }
 }
