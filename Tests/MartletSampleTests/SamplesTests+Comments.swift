@@ -46,6 +46,7 @@ private enum CommentSamples {
     init(_ client: HTTPClient) { requests = RequestScope(client: client) }
 
     func show(_ text: String) {}
+    func show(_ repos: [Repo]) {}
 
     func readme(owner: String, name: String, text: String) async throws {
       // No set-up.
@@ -64,8 +65,8 @@ private enum CommentSamples {
 
       // Blocks, called back on the caller's actor; closures need not be Sendable.
       client.get(
-        "/repos", onStart: { self.isBusy = true },
-        onSuccess: { self.show($0.text) }, onError: { self.failure = $0 })
+        "/repos", as: [Repo].self, onStart: { self.isBusy = true },
+        onSuccess: { self.show($0) }, onError: { self.failure = $0 })
 
       // Requests that end with a screen: the scope is a property of the view model.
       requests.start(.get("/search", query: ["q": text]), replacing: "search", for: self) { model, response in

@@ -5,7 +5,8 @@
 /// after everything that the caller did before starting the request.
 struct Callbacks<Output: Sendable>: @unchecked Sendable {
   var onStart: (() -> Void)?
-  var onSuccess: (Output) -> Void
+  /// Throws if the output cannot be decoded on the actor.
+  var onSuccess: (Output) throws -> Void
   var onError: (HTTPError) -> Void
 
   /// Delivers the end of a request, and of its repetitions, on the caller's actor.
@@ -53,12 +54,15 @@ struct Callbacks<Output: Sendable>: @unchecked Sendable {
       if handle.reportsCancellation { onError(HTTPError(.cancelled, "the request was cancelled")) }
       return
     }
-    switch outcome {
-    case .success(let output): onSuccess(output)
-    case .failure(let error as HTTPError): onError(error)
-    case .failure(is CancellationError):
+    do {
+      try onSuccess(outcome.get())
+    } catch let error as HTTPError {
+      var error = error
+      handle.call?.complete(&error)
+      onError(error)
+    } catch is CancellationError {
       if handle.reportsCancellation { onError(HTTPError(.cancelled, "the request was cancelled")) }
-    case .failure(let error):
+    } catch {
       onError(HTTPError(.middleware, InvalidInput.printable(String(describing: error)), underlying: error))
     }
   }

@@ -22,7 +22,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .get(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError)
+      .get(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError
+    ) { $0 }
   }
 
   /// Starts a `HEAD` request that calls back on the caller's actor.
@@ -36,7 +37,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .head(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError)
+      .head(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError
+    ) { $0 }
   }
 
   /// Starts a `DELETE` request that calls back on the caller's actor.
@@ -50,7 +52,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .delete(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError)
+      .delete(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError
+    ) { $0 }
   }
 
   /// Starts a `POST` request that calls back on the caller's actor.
@@ -64,7 +67,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .post(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError)
+      .post(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError
+    ) { $0 }
   }
 
   /// Starts a `PUT` request that calls back on the caller's actor.
@@ -78,7 +82,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .put(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError)
+      .put(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError
+    ) { $0 }
   }
 
   /// Starts a `PATCH` request that calls back on the caller's actor.
@@ -92,17 +97,18 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .patch(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError)
+      .patch(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError
+    ) { $0 }
   }
 }
 
 extension ClientCore {
-  func start(
+  func start<Output: Sendable>(
     _ request: HTTPRequest, _ options: RequestOptions, _ isolation: isolated (any Actor)?,
-    _ onStart: (() -> Void)?, _ onSuccess: @escaping (HTTPResponse) -> Void,
-    _ onError: @escaping (HTTPError) -> Void
-  ) -> RequestHandle<HTTPResponse> {
-    let handle = start(request, options: options, decode: { $0 })
+    _ onStart: (() -> Void)?, _ onSuccess: @escaping (Output) throws -> Void, _ onError: @escaping (HTTPError) -> Void,
+    decode: @escaping @Sendable (HTTPResponse) throws -> Output
+  ) -> RequestHandle<Output> {
+    let handle = start(request, options: options, decode: decode)
     Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError).attach(to: handle, isolation: isolation)
     return handle
   }

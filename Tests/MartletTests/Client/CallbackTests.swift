@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Martlet
 import MartletTesting
 import TestSupport
@@ -44,6 +45,60 @@ import Testing
     await client.waitUntilEmpty()
     #expect(box.values.count == 6)
     #expect(Set(transport.requests.map(\.method.rawValue)) == ["GET", "HEAD", "DELETE", "POST", "PUT", "PATCH"])
+  }
+
+  @MainActor @Test func `each verb decodes JSON in block style`() async throws {
+    struct User: Codable { var name: String }
+    let transport = StubTransport { _ in .text(#"{"name":"Ada"}"#) }
+    let client = HTTPClient.stubbed(transport)
+    let box = Box()
+    let done: (User) -> Void = {
+      MainActor.assertIsolated()
+      box.values.append($0.name)
+    }
+
+    client.get("/", as: User.self, onSuccess: done)
+    client.delete("/", as: User.self, onSuccess: done)
+    client.post("/", body: .json(User(name: "b")), as: User.self, onSuccess: done)
+    client.put("/", body: .json(User(name: "b")), as: User.self, onSuccess: done)
+    client.patch("/", body: .json(User(name: "b")), as: User.self, onSuccess: done)
+
+    await client.waitUntilEmpty()
+    #expect(box.values == Array(repeating: "Ada", count: 5))
+    #expect(Set(transport.requests.map(\.method.rawValue)) == ["GET", "DELETE", "POST", "PUT", "PATCH"])
+  }
+
+  @MainActor @Test func `reports JSON of another type as a decoding error`() async throws {
+    let client = HTTPClient.stubbed(.text("[1]"))
+    let box = Box()
+
+    client.get(
+      "/", as: [String: Int].self, onSuccess: { _ in box.values.append("success") },
+      onError: { box.values.append("\($0.kind)") })
+
+    await client.waitUntilEmpty()
+    #expect(box.values == ["decoding"])
+  }
+
+  @MainActor @Test func `decodes types that belong to the actor on the actor`() async throws {
+    @MainActor struct Note: @MainActor Decodable { var text: String }
+    let client = HTTPClient.stubbed(StubTransport { .text($0.url?.path == "/" ? #"{"text":"a"}"# : "[1]") })
+    let box = Box()
+    let done: (Note) -> Void = { box.values.append($0.text) }
+    let failed: (HTTPError) -> Void = { box.values.append("\($0.kind) \($0.url?.path ?? "")") }
+
+    client.get("/", as: Note.self, onSuccess: done)
+    client.delete("/", as: Note.self, onSuccess: done)
+    client.post("/", as: Note.self, onSuccess: done)
+    client.put("/", as: Note.self, onSuccess: done)
+    client.patch("/", as: Note.self, onSuccess: done)
+    await client.waitUntilEmpty()
+    #expect(box.values == Array(repeating: "a", count: 5))
+
+    box.values = []
+    client.get("/list", as: Note.self, onSuccess: done, onError: failed)
+    await client.waitUntilEmpty()
+    #expect(box.values.count == 1 && box.values[0].hasPrefix("decoding ") && box.values[0].contains("/list"))
   }
 
   actor Screen {

@@ -1,0 +1,178 @@
+/// The verbs in block style, with the JSON of the response decoded.
+extension HTTPClient {
+  /// Starts a `GET` request that calls back on the caller's actor with the decoded JSON of the response.
+  ///
+  /// The request is managed: it runs until it succeeds, fails or is cancelled. After a cancellation, no callback runs.
+  /// The JSON is decoded off the actor, with the client's decoder.
+  ///
+  /// - Parameters:
+  ///   - target: The target.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - options: Per-request options.
+  ///   - type: The type to decode.
+  ///   - isolation: The caller's actor.
+  ///   - onStart: Called first.
+  ///   - onSuccess: Called with the value.
+  ///   - onError: Called with the error if the request fails or the body is not JSON of this type.
+  /// - Returns: A handle; releasing it does not affect the request.
+  @discardableResult
+  public func get<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<T> {
+    core.start(
+      .get(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError
+    ) { try $0.json(type) }
+  }
+
+  /// Starts a `DELETE` request that calls back with the decoded JSON of the response.
+  ///
+  /// See ``get(_:query:headers:options:as:isolation:onStart:onSuccess:onError:)``.
+  @discardableResult
+  public func delete<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<T> {
+    core.start(
+      .delete(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError
+    ) { try $0.json(type) }
+  }
+
+  /// Starts a `POST` request that calls back with the decoded JSON of the response.
+  ///
+  /// See ``get(_:query:headers:options:as:isolation:onStart:onSuccess:onError:)``.
+  @discardableResult
+  public func post<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<T> {
+    core.start(
+      .post(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError
+    ) { try $0.json(type) }
+  }
+
+  /// Starts a `PUT` request that calls back with the decoded JSON of the response.
+  ///
+  /// See ``get(_:query:headers:options:as:isolation:onStart:onSuccess:onError:)``.
+  @discardableResult
+  public func put<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<T> {
+    core.start(
+      .put(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError
+    ) { try $0.json(type) }
+  }
+
+  /// Starts a `PATCH` request that calls back with the decoded JSON of the response.
+  ///
+  /// See ``get(_:query:headers:options:as:isolation:onStart:onSuccess:onError:)``.
+  @discardableResult
+  public func patch<T: Decodable & Sendable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<T> {
+    core.start(
+      .patch(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError
+    ) { try $0.json(type) }
+  }
+}
+
+/// The same for types that belong to an actor.
+extension HTTPClient {
+  /// Starts a `GET` request that decodes the JSON of the response, and calls back, on the caller's actor.
+  ///
+  /// For types that cannot leave the actor: types that are not `Sendable`, and types whose `Decodable` conformance is
+  /// isolated to an actor, as in a module with a default isolation. Other types are decoded off the actor.
+  ///
+  /// - Parameters:
+  ///   - target: The target.
+  ///   - query: Query items to add.
+  ///   - headers: Header fields.
+  ///   - options: Per-request options.
+  ///   - type: The type to decode.
+  ///   - isolation: The caller's actor.
+  ///   - onStart: Called first.
+  ///   - onSuccess: Called with the value.
+  ///   - onError: Called with the error if the request fails or the body is not JSON of this type.
+  /// - Returns: A handle of the response; releasing it does not affect the request.
+  @discardableResult
+  public func get<T: Decodable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    core.start(
+      .get(target, query: query, headers: headers), options, isolation, onStart,
+      { onSuccess(try $0.json(type)) }, onError
+    ) { $0 }
+  }
+
+  /// Starts a `DELETE` request that decodes the JSON of the response on the caller's actor, like `get`.
+  @discardableResult
+  public func delete<T: Decodable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    core.start(
+      .delete(target, query: query, headers: headers), options, isolation, onStart,
+      { onSuccess(try $0.json(type)) }, onError
+    ) { $0 }
+  }
+
+  /// Starts a `POST` request that decodes the JSON of the response on the caller's actor, like `get`.
+  @discardableResult
+  public func post<T: Decodable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    core.start(
+      .post(target, query: query, headers: headers, body: body), options, isolation, onStart,
+      { onSuccess(try $0.json(type)) }, onError
+    ) { $0 }
+  }
+
+  /// Starts a `PUT` request that decodes the JSON of the response on the caller's actor, like `get`.
+  @discardableResult
+  public func put<T: Decodable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    core.start(
+      .put(target, query: query, headers: headers, body: body), options, isolation, onStart,
+      { onSuccess(try $0.json(type)) }, onError
+    ) { $0 }
+  }
+
+  /// Starts a `PATCH` request that decodes the JSON of the response on the caller's actor, like `get`.
+  @discardableResult
+  public func patch<T: Decodable>(
+    _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void = { _ in }
+  ) -> RequestHandle<HTTPResponse> {
+    core.start(
+      .patch(target, query: query, headers: headers, body: body), options, isolation, onStart,
+      { onSuccess(try $0.json(type)) }, onError
+    ) { $0 }
+  }
+}
