@@ -83,7 +83,7 @@ enum {
   kFeatureAsynchDNS = 1 << 7,
   kFeatureHTTP2 = 1 << 16,
   kVersionNow = 6, // CURLVERSION_SEVENTH, the first with the name of the CA file
-  kVersionReady = 0x075000, // The first that tells of a request before it is sent
+  kVersionReady = 0x075000, // 7.80, the first version with `CURLOPT_PREREQFUNCTION`
   kHTTPVersion1 = 2, kHTTPVersion2TLS = 4,
   kProtocolHTTP = 1, kProtocolHTTPS = 2,
   kPauseReceive = 1, kPauseSend = 4,
@@ -118,7 +118,7 @@ struct version_info {
   const char *capath;
 };
 
-/// `struct curl_sockaddr`, whose address is as long as `length` says.
+/// `struct curl_sockaddr`; `length` is the size of its address.
 struct socket_address {
   int family;
   int type;
@@ -167,15 +167,15 @@ static struct {
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char problem[200];
 static uint32_t version;
-/// What libcurl says of itself, once it can be used.
+/// libcurl's description of itself, once it can be used.
 static const struct version_info *facts;
 static const char *path;
-/// Where the root certificates of the system are, and whether libcurl has to be told of the file.
+/// The system's root certificates, and whether libcurl needs the file as an option.
 static const char *ca_file;
 static const char *ca_path;
 static bool names_ca_file;
 
-/// Whether a folder has certificates by the names that OpenSSL looks for: eight digits, a dot and a number.
+/// Whether a folder has certificates under OpenSSL's names: eight hexadecimal digits, a dot and a number.
 static bool has_roots(const char *folder) {
   DIR *entries = opendir(folder);
   if (!entries) return false;
@@ -187,10 +187,10 @@ static bool has_roots(const char *folder) {
   return entry != NULL;
 }
 
-/// Finds the root certificates of the system: where libcurl was told that they are, or else at the places that
-/// distributions have for them.
+/// Finds the system's root certificates: where libcurl was built to look for them, otherwise at the usual places of
+/// distributions.
 static void find_roots(const struct version_info *info) {
-  // Without either it asks OpenSSL, which asks the environment.
+  // Without either, libcurl leaves the choice to OpenSSL, which reads the environment.
   if (!info->cainfo && !info->capath && (getenv("SSL_CERT_FILE") || getenv("SSL_CERT_DIR"))) return;
   static const char *const places[] = {
       "/etc/ssl/certs/ca-certificates.crt", // Debian, Ubuntu, Arch, Alpine
@@ -270,7 +270,7 @@ static void open_library(void) {
   }
   version = info->version_num;
   facts = info;
-  // For its log libcurl before 7.80 has OpenSSL call back with a transfer that may be gone.
+  // For its log, libcurl before 7.80 sets an OpenSSL callback whose transfer may already be freed.
   if (!martlet_tls_open(&library, info->ssl_version, version < kVersionReady)) {
     snprintf(problem, sizeof problem, "libcurl %s needs to be guarded, and its OpenSSL is not to be found", info->version);
     return;
@@ -313,8 +313,8 @@ bool martlet_curl_repeats_uploads(void) { return version >= 0x075800 && version 
 bool martlet_curl_hides_broken_connections(void) { return version >= 0x075800 && version < 0x080100; }
 
 int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded, uint32_t *stream, uint32_t *error) {
-  // libcurl shows each header line here right before it stores the line, in the memory that it stores it from. A line that
-  // begins with a carriage return is not stored; the reader of the head refuses it.
+  // libcurl passes each header line to the log right before it stores the line, in the same memory. It does not store a
+  // line that begins with a carriage return, and the head reader rejects that line.
   if (is_guarded && type == kHeaderIn && count > 0 && (bytes[0] == ' ' || bytes[0] == '\t')) bytes[0] = '\r';
   if (type != kText) return 0;
   if (count > 15 && strncmp(bytes, "stream ", 7) == 0 && memcmp(bytes + count - 8, " closed\n", 8) == 0) return 7;
@@ -327,13 +327,13 @@ int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded,
     *stream = (uint32_t)strtoul(mark + 1, NULL, 10);
     return 8;
   }
-  // Before 7.88 the number of a stream is hexadecimal, or GOAWAY is not told.
+  // Before 7.88 the stream number is hexadecimal, or GOAWAY is not logged.
   if (version < 0x075800) return 0;
   char line[80] = {0};
   memcpy(line, bytes, count < sizeof line ? count : sizeof line - 1);
   unsigned number = 0;
   int length = 0;
-  // From the beginning of the line: what a request carries is in the log, too. Until 8.2, and from 8.3.
+  // From the beginning of the line, because the log also contains the request. Until 8.2, and from 8.3.
   if (sscanf(line, "Using Stream ID: %u", &number) == 1 ||
       (sscanf(line, "[HTTP/2] [%u] OPENED%n", &number, &length) == 1 && length)) {
     *stream = number;
@@ -347,7 +347,7 @@ int martlet_curl_read_note(int type, char *bytes, size_t count, bool is_guarded,
       sscanf(line, "received GOAWAY, error=%11[-0-9], last_stream=%u", code, &number) != 2)
     return 0;
   *stream = number;
-  // Printed with a sign until 8.
+  // libcurl prints the code with a sign until 8.
   *error = (uint32_t)strtoll(code, NULL, 10);
   return 2;
 }
@@ -373,18 +373,18 @@ int martlet_easy_prepare(
   SET(kOptDebugFunction, callbacks->logged);
   SET(kOptDebugData, handle);
   SET(kOptProtocols, (long)(kProtocolHTTP | kProtocolHTTPS));
-  // Without nghttp2 even the wish is an error.
+  // Without nghttp2 even setting this option is an error.
   if (facts->features & kFeatureHTTP2) {
     SET(kOptHTTPVersion, (long)(version < kVersionReady ? kHTTPVersion1 : kHTTPVersion2TLS));
   }
   SET(kOptHTTP09Allowed, 0L);
-  // Texts, though empty: without them libcurl reads the environment.
+  // Empty texts, because libcurl reads the environment if there are none.
   SET(kOptProxy, "");
   SET(kOptNoProxy, "");
   SET(kOptPathAsIs, 1L);
   SET(kOptTCPNoDelay, 1L);
   SET(martlet_opt_buffer_size, (long)martlet_receive_size);
-  // A proxy's answer to CONNECT is not the server's.
+  // A proxy's response to CONNECT is not the server's response.
   SET(kOptSuppressConnectHeaders, 1L);
   SET(kOptHeaderFunction, callbacks->head);
   SET(kOptHeaderData, handle);
@@ -406,14 +406,14 @@ int martlet_easy_prepare(
   SET(kOptOpenSocketData, handle);
   SET(kOptCloseSocketFunction, callbacks->closed);
   SET(kOptCloseSocketData, loop);
-  // Only without a directory does libcurl keep the parsed certificates (7.87), which take 20 ms for each connection.
+  // Only without a folder does libcurl keep parsed certificates (7.87). Parsing takes 20 ms per connection.
   if (ca_file) SET(martlet_opt_ca_path, NULL);
   if (names_ca_file) {
     SET(martlet_opt_ca_info, ca_file);
     SET(martlet_opt_proxy_ca_info, ca_file);
   }
 #undef SET
-  // 7.87: a transfer that ends while its name is looked up does not wait for that.
+  // 7.87: a transfer that ends during a name lookup does not wait for the lookup.
   if (!code) {
     int quick = curl.easy_setopt(easy, kOptQuickExit, 1L);
     if (quick != kUnknownOption) code = quick;
@@ -424,7 +424,7 @@ int martlet_easy_prepare(
 int martlet_socket_address(const void *address, uint8_t *bytes) {
   const struct socket_address *socket_address = address;
   const char *start = (const char *)address + offsetof(struct socket_address, address);
-  // The address itself says its family, too, and that is what is connected to.
+  // The address contains its own family, which determines where libcurl connects.
   if (socket_address->family != socket_address->address.sa_family) return 0;
   if (socket_address->family == AF_INET && socket_address->length >= sizeof(struct sockaddr_in)) {
     memcpy(bytes, start + offsetof(struct sockaddr_in, sin_addr), 4);
@@ -529,8 +529,8 @@ void martlet_list_free(void *list) { curl.slist_free_all(list); }
 
 // MARK: Multi handles
 
-/// Keeps the pair from children by which a multi handle can be woken: before 8.8 libcurl does not. Nothing names it but what
-/// a wake does to it.
+/// Keeps the socket pair that wakes a multi handle from children, as libcurl before 8.8 does not. Only the effect of a
+/// wake identifies the pair.
 static void keep_wake_pair(void *multi) {
   if (version >= 0x080800) return;
   curl.multi_wakeup(multi);

@@ -30,7 +30,7 @@ static void open_library(void) {
   const struct martlet_symbol symbols[] = {FUNCTIONS(MARTLET_SYMBOL)};
   const char *const names[] = {"libcrypto.so.3", "libcrypto.so.1.1", NULL};
   struct martlet_library library;
-  // Only what is there already: a second copy of it would be a burden.
+  // Only a library that is loaded already: a second copy would be a burden.
   is_usable =
       martlet_library_find(&library, symbols, sizeof symbols / sizeof symbols[0], names, RTLD_NOLOAD);
   if (is_usable) martlet_exit_guard(&library);
@@ -52,7 +52,7 @@ static void *new(void) {
   return context;
 }
 
-// What a context has is its own; only making one and releasing it touches what all have in common.
+// A context owns its state. Only creating and freeing it touches state that all users of libcrypto share.
 void *martlet_sha256_new(void) {
   pthread_once(&once, load);
   if (!is_usable || !martlet_library_enter()) return NULL;

@@ -26,8 +26,8 @@ static long long milliseconds(void) {
   return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-/// Runs before the handler of an OpenSSL that was in use before, because it was registered later, and before the ends of
-/// all libraries; it is registered several times, and they all have one deadline.
+/// Waits until no thread is inside. Because it is registered later, it runs before the exit handler of an OpenSSL that
+/// was already in use, and before the destructors of all libraries. It is registered several times, with one deadline.
 static void exiting(void) {
   atomic_store(&is_exiting, true);
   long long none = 0;
@@ -38,7 +38,7 @@ static void exiting(void) {
   while (atomic_load(&inside) > own && milliseconds() < atomic_load(&deadline)) nanosleep(&pause, NULL);
 }
 
-/// A child has none of the other threads that were counted.
+/// Resets the count in a child, which has none of the other threads.
 static void forked(void) { atomic_store(&inside, depth > 0 ? 1 : 0); }
 
 #define FUNCTIONS(x) \
@@ -52,8 +52,8 @@ void martlet_exit_guard(const struct martlet_library *library) {
   void (*stop)(void) = NULL;
   const struct martlet_symbol symbols[] = {FUNCTIONS(MARTLET_SYMBOL)};
   martlet_library_find_beside(library, symbols, sizeof symbols / sizeof symbols[0]);
-  // Whoever is the first decides whether OpenSSL clears up: nobody needs that, and it could come in the middle of the rest
-  // of its start.
+  // The first initialization decides whether OpenSSL cleans up at exit. The cleanup is not needed, and it could happen
+  // in the middle of the rest of OpenSSL's initialization.
   if (init) init(kNoAtExit, NULL);
   if (stop) atomic_store(&thread_stop, stop);
   martlet_exit_watch();
@@ -61,14 +61,14 @@ void martlet_exit_guard(const struct martlet_library *library) {
 
 void martlet_exit_watch(void) {
   pthread_atfork(NULL, NULL, forked);
-  // Where all handlers have run, there is no place for another.
+  // Once all handlers have run, another one cannot be registered.
   if (atexit(exiting)) atomic_store(&is_exiting, true);
 }
 
 bool martlet_is_exiting(void) { return atomic_load(&is_exiting); }
 
 bool martlet_library_enter(void) {
-  // Counted first, and only then asked: whoever exits does it the other way round.
+  // Increments before it checks, because the exit handler sets the flag before it reads the count.
   if (depth == 0) atomic_fetch_add(&inside, 1);
   if (atomic_load(&is_exiting)) {
     if (depth == 0) atomic_fetch_sub(&inside, 1);

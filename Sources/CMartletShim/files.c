@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-// Here and not in Swift: which module `struct timespec` belongs to there depends on the order of imports in all files.
+// In C, because in Swift the module that declares `struct timespec` depends on the order of imports in all files.
 
 int64_t martlet_modification_time(const void *facts) {
 #if defined(__APPLE__) && !defined(__GLIBC__)
@@ -20,6 +20,6 @@ int64_t martlet_modification_time(const void *facts) {
 void martlet_set_times(int descriptor, int64_t microseconds) {
   struct timespec time = {.tv_sec = (time_t)(microseconds / 1000000), .tv_nsec = (long)(microseconds % 1000000) * 1000};
   struct timespec times[2] = {time, time};
-  // What cannot be said is not worth a failure.
+  // A time that cannot be set is not worth an error.
   (void)!futimens(descriptor, times);
 }

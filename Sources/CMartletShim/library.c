@@ -5,14 +5,14 @@
 
 #include <dlfcn.h>
 
-/// Returns the name of the first function that is not there, or is another library's.
+/// Stores all functions; returns the name of the first that is missing or belongs to another library, or NULL.
 static const char *take(
     const struct martlet_symbol *symbols, size_t count, bool is_linked, void *image, const char **path) {
   void *home = NULL;
   for (size_t i = 0; i < count; i++) {
     void *found = is_linked ? symbols[i].linked : dlsym(image, symbols[i].name);
     if (!found) return symbols[i].name;
-    // A program without a dynamic linker has one library of a kind, and none that tells its name.
+    // A program without a dynamic linker has one library of each kind, and `dladdr` does not know its name.
     Dl_info info;
     if (dladdr(found, &info)) {
       if (home && home != info.dli_fbase) return symbols[i].name;
@@ -35,7 +35,8 @@ bool martlet_library_find(
     library->path = NULL;
   }
   if (library->is_linked || library->path) {
-    // For what it uses: of that there may be another copy, which the program sees first. NULL if it is the program itself.
+    // The image is for lookups of its dependencies: the program may see another copy of these first. NULL if the
+    // library is part of the program itself.
     if (library->path) library->image = dlopen(library->path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     return true;
   }

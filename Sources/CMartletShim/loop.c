@@ -51,8 +51,8 @@ bool martlet_thread_start(const char *name, void (*body)(void *), void *context)
     return false;
   }
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  // The program's signals are for its own threads, and writing to a closed connection must not end it. The mask is
-  // inherited, so it holds for libcurl's threads too, and from the first instruction on.
+  // The program's signals are for its own threads, and writing to a closed connection must not end the process. Threads
+  // inherit the mask, so it also applies to libcurl's threads, from their first instruction on.
   sigset_t all, before;
   sigfillset(&all);
   const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
@@ -77,7 +77,7 @@ void martlet_wake(int descriptor) {
 int martlet_poll_new(int wake) {
   int poll = epoll_create1(EPOLL_CLOEXEC);
   if (poll < 0) return -1;
-  // By edges: each wake is one, and the count need not be read.
+  // Edge-triggered: each wake is one event, and the counter need not be read.
   struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = wake};
   if (epoll_ctl(poll, EPOLL_CTL_ADD, wake, &event) == 0) return poll;
   close(poll);
@@ -125,7 +125,7 @@ bool martlet_is_any_readable(const int *sockets, size_t count) {
   for (size_t start = 0; start < count; start += 64) {
     nfds_t part = count - start < 64 ? count - start : 64;
     for (nfds_t i = 0; i < part; i++) found[i] = (struct pollfd){.fd = sockets[start + i], .events = POLLIN};
-    // What cannot be told is looked at.
+    // A failed poll counts as readable, so that the caller examines the sockets.
     if (poll(found, part, 0) != 0) return true;
   }
   return false;
@@ -152,15 +152,15 @@ int martlet_inherited_bytes(int descriptor) {
   return ioctl(descriptor, FIONREAD, &count) ? -1 : count;
 }
 
-/// The other end of a pair of sockets, or -1. The system tells it nowhere; but an end that is bound to no address gets one
-/// that no other socket has (unix(7), "autobind"), by which the other end then knows it.
+/// The other end of a socket pair, or -1. The system does not report it. But binding an end without an address gives it
+/// a unique one (unix(7), "autobind"), which the other end reports as its peer.
 static int other_end(int descriptor) {
   struct sockaddr_un own = {.sun_family = AF_UNIX}, peer;
   socklen_t length = sizeof own;
   if (bind(descriptor, (const struct sockaddr *)&own, sizeof own.sun_family)) return -1;
   if (getsockname(descriptor, (struct sockaddr *)&own, &length) || length <= sizeof own.sun_family) return -1;
   const int limit = martlet_descriptor_limit();
-  // Mostly the next one.
+  // Usually it is the next descriptor.
   for (int i = 1; i < limit; i++) {
     int candidate = (descriptor + i) % limit;
     socklen_t peer_length = sizeof peer;
@@ -180,7 +180,7 @@ void martlet_keep_from_children(int descriptor) {
 int martlet_copy_unwritten(int descriptor, bool may_be_event) {
   struct pollfd found = {.fd = descriptor, .events = POLLIN};
   struct stat facts;
-  // Only what the system makes without a file, as an eventfd, is of no type.
+  // Only an anonymous inode, such as that of an eventfd, has no file type.
   bool is_event = may_be_event && fstat(descriptor, &facts) == 0 && (facts.st_mode & S_IFMT) == 0;
   if ((!is_event && !is_unix_stream(descriptor)) || poll(&found, 1, 0) != 0) return -1;
   return fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
@@ -192,7 +192,8 @@ static int end = -1;
 static void make_end(void) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) return;
-  // Reading is over, and what is written goes to the other one, which stays open: else it would be a signal.
+  // Reading returns the end. Bytes written go to the other end, which stays open: otherwise writing would raise a
+  // signal.
   shutdown(pair[0], SHUT_RD);
   end = pair[0];
 }
@@ -242,13 +243,14 @@ int martlet_open(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_
 enum { kTCPInfo = 11 };
 
 int64_t martlet_socket_taken(int socket) {
-  // `struct tcp_info` of Linux 4.1 and later: `tcpi_bytes_received` is at 128. The C libraries know its beginning only.
+  // `struct tcp_info` of Linux 4.1 and later: `tcpi_bytes_received` is at 128. The C libraries declare only its
+  // beginning.
   unsigned char info[256];
   socklen_t length = sizeof(info);
   if (getsockopt(socket, IPPROTO_TCP, kTCPInfo, info, &length) != 0 || length < 136) return -1;
   uint64_t received;
   memcpy(&received, info + 128, sizeof(received));
-  // Asked after that, so that what comes in between is not counted.
+  // Read last, so that bytes that arrive in between do not count as read.
   int waiting = 0;
   if (ioctl(socket, FIONREAD, &waiting) != 0) return -1;
   return (int64_t)received - waiting;
@@ -284,7 +286,7 @@ int64_t martlet_read_now(int descriptor, void *buffer, size_t count, int64_t off
   struct iovec piece = {.iov_base = buffer, .iov_len = count};
   enum { kNoWait = 8 };  // RWF_NOWAIT, Linux 4.14
   for (;;) {
-    // The kernel takes the offset as two words, of which the second one counts only where a word has 32 bits.
+    // The kernel takes the offset as two words, and uses the second one only where a word has 32 bits.
     long low = (long)offset, high = (long)((uint64_t)offset >> 32 >> (sizeof(long) * 8 - 32));
     int64_t got = syscall(SYS_preadv2, descriptor, &piece, 1, low, high, kNoWait);
     if (got >= 0 || errno != EINTR) return got;

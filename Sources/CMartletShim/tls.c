@@ -52,10 +52,10 @@ MARTLET_DECLARE(SSL_CTX_set_keylog_callback, set_key_log)
 MARTLET_DECLARE(SSL_CTX_set_msg_callback, set_context_messages)
 
 bool martlet_tls_open(const struct martlet_library *library, const char *name, bool is_logging) {
-  // LibreSSL and BoringSSL are called back like OpenSSL, and are not looked for.
-  if (!name || strstr(name, "OpenSSL/") == NULL) return !is_logging || !name || strstr(name, "SSL/") == NULL;
+  // LibreSSL and BoringSSL have OpenSSL's callbacks, but their functions are not looked up.
+  if (!name || strstr(name, "OpenSSL/") == NULL) return !is_logging || !name || strstr(name, "SSL") == NULL;
   const struct martlet_symbol key_log[] = {MARTLET_SYMBOL(SSL_CTX_set_keylog_callback, set_key_log)};
-  // libcurl has read it, too, a moment ago.
+  // libcurl has just read the variable, too.
   if (getenv("SSLKEYLOGFILE")) martlet_library_find_beside(library, key_log, 1);
   const struct martlet_symbol messages[] = {MARTLET_SYMBOL(SSL_CTX_set_msg_callback, set_context_messages)};
   if (is_logging && !martlet_library_find_beside(library, messages, 1)) return false;
@@ -66,7 +66,7 @@ bool martlet_tls_open(const struct martlet_library *library, const char *name, b
   return true;
 }
 
-// libcurl calls this when it has set its own.
+// libcurl calls this after setting its own callbacks.
 static int drop_callbacks(void *easy, void *context, void *unused) {
   if (set_key_log) set_key_log(context, NULL);
   if (set_context_messages) set_context_messages(context, NULL);
@@ -82,8 +82,8 @@ bool martlet_tls_is_http2(void *tls) {
   return length == 2 && memcmp(name, "h2", 2) == 0;
 }
 
-// The numbers of connections whose ends were read last, on each thread: a connection may be freed right after its end, so
-// nothing of it can be asked later.
+// The numbers of the connections whose ends this thread has read last. A connection may be freed right after its end,
+// so it cannot be queried later.
 static _Thread_local uintptr_t ended[kNoted];
 static _Thread_local unsigned next_ended;
 static atomic_uintptr_t numbers;
@@ -113,11 +113,12 @@ bool martlet_tls_has_read(void *tls) { return is_usable && ssl.pending(tls) > 0;
 
 bool martlet_tls_is_quiet(void *tls, int socket) {
   if (!is_usable || ssl.pending(tls) > 0) return false;
-  // libcurl's own way to the socket needs a transfer, and there is none.
+  // libcurl's own BIO needs a transfer, and there is none.
   void *own = ssl.new_socket(socket, 0);
   if (!own) return false;
   void *reader = ssl.reader(tls), *writer = ssl.writer(tls);
-  // Three of it for the two places: what is put there is freed when the next one is.
+  // Setting a BIO frees the previous one, so `reader` and `writer` each need one more reference. `own` needs two, for
+  // two places.
   ssl.keep(reader);
   ssl.keep(writer);
   ssl.keep(own);

@@ -99,7 +99,7 @@ void *martlet_deflater_new(int level) {
   if (!martlet_zlib_is_usable()) return NULL;
   struct stream *stream = calloc(1, sizeof *stream);
   if (!stream) return NULL;
-  // 15 bits of window, and 16 for the frame of gzip.
+  // 15 bits of window, plus 16 for the gzip format.
   int code = deflate_init(stream, level, kDeflated, 15 + 16, kMemoryLevel, 0, "1.2.11", (int)sizeof *stream);
   if (code == kOK) return stream;
   free(stream);

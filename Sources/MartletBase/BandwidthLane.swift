@@ -1,8 +1,10 @@
-/// One direction of a limit, shared by whatever moves bytes: who has to wait gets its turn in order.
+/// A rate limiter for one direction.
+///
+/// Waiting transfers get their turns in order.
 ///
 /// ```
-///   claim ──nobody waits, and the bucket is open──▶ a slice
-///     └──else──▶ queue ──claim: first, and the bucket is open──▶ a slice
+///   claim ──no transfer waits, and the bucket is open──▶ a slice
+///     └──otherwise──▶ queue ──claim: first, and the bucket is open──▶ a slice
 /// ```
 package final class BandwidthLane: Sendable {
   private struct State {
@@ -10,10 +12,12 @@ package final class BandwidthLane: Sendable {
     var queue: [ObjectIdentifier] = []
   }
 
-  /// Shorter waits are not worth waking up for.
+  /// The shortest wait in microseconds; a shorter one is not worth a wakeup.
   private static let shortestWait: Int64 = 10_000
 
-  /// How many bytes a turn is: 20 ms of the rate, but 1 KiB at least, and no more than libcurl brings at once.
+  /// The bytes of one turn: 20 ms of the rate, at least 1 KiB.
+  ///
+  /// No more than libcurl delivers at once.
   package let slice: Int
   private let state: Locked<State>
 
@@ -22,12 +26,12 @@ package final class BandwidthLane: Sendable {
     state = Locked(State(bucket: TokenBucket(rate: rate)))
   }
 
-  /// The number of those who wait, for tests.
+  /// The number of waiting transfers, for tests.
   package var waiterCount: Int { state.withLock { $0.queue.count } }
 
-  /// Asks for a slice; `nil` if it is granted, or when to ask again, in microseconds from now.
+  /// Requests a slice; returns `nil`, or the microseconds until the next try.
   ///
-  /// Who does not get it waits for it from then on.
+  /// A transfer that gets no slice joins the queue.
   package func claim(_ id: ObjectIdentifier, at now: Int64) -> Int64? {
     state.withLock {
       $0.bucket.advance(to: now, isAwaited: !$0.queue.isEmpty)
@@ -42,7 +46,7 @@ package final class BandwidthLane: Sendable {
     }
   }
 
-  /// Ends a wait, and gives back what was not used; less than nothing if more was.
+  /// Ends a wait and returns unused bytes; negative if too many were used.
   package func leave(_ id: ObjectIdentifier, returning bytes: Int) {
     state.withLock {
       $0.queue.removeAll { $0 == id }

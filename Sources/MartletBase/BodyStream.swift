@@ -1,19 +1,19 @@
 package import Foundation
 
-/// The bytes of one response on their way from a transport's thread to one reader.
+/// Carries one response body from a transport's thread to one reader.
 ///
 /// ```
 ///   append ─▶ buffer ─▶ next / collect        one reader, one waiting continuation at most
 ///   finish ─▶ end, seen after the buffer is empty
 ///   abort  ─▶ end at once, the buffer is dropped
-///   abandon ◀─ the reader went away: its source ends the exchange
+///   abandon ◀─ the reader has left: the source ends the exchange
 /// ```
 package final class BodyStream: Sendable {
-  /// Where the bytes come from; held until the end.
+  /// The origin of the bytes; held until the end.
   package protocol Source: AnyObject, Sendable {
-    /// The buffer was emptied, or somebody begins to collect and so has room for all.
+    /// The reader has taken a chunk, or collects and so has room for all bytes.
     func readerHasRoom()
-    /// The reader has gone away, or has enough, before the end; called once.
+    /// The reader needs no more bytes, before the end; called once.
     func readerHasLeft()
   }
 
@@ -29,22 +29,22 @@ package final class BodyStream: Sendable {
 
   fileprivate struct State {
     var buffer = Data()
-    /// Large pieces that came after it and are not copied together, unless somebody wants the whole.
+    /// Large chunks after `buffer`; copied together only for a collecting reader.
     var following: [Data] = []
-    /// Whether the empty buffer has memory for what is to come.
+    /// Whether the empty buffer has reserved memory.
     var isReserved = false
     var end: End?
-    /// Who waits; one at most.
+    /// The waiting reader; only one of the two is set.
     var piece: Suspension<Data?>?
     var whole: Suspension<(Data, Bool)>?
-    /// The limit of who wants the whole.
+    /// The limit of a collecting reader.
     var limit = 0
     var isStreamed = false
     var source: (any Source)?
     var trailers: ReceivedFields?
   }
 
-  /// What to do once the lock is released.
+  /// The action to take after the lock is released.
   fileprivate enum Action {
     case piece(Suspension<Data?>, Result<Data?, any Error>)
     case whole(Suspension<(Data, Bool)>, Result<(Data, Bool), any Error>)
@@ -57,16 +57,18 @@ package final class BodyStream: Sendable {
     }
   }
 
-  /// From here on a piece is kept for itself.
+  /// The minimum size of a chunk that is kept separate.
   fileprivate static let largePiece = 32 << 10
 
-  /// Up to here a body is expected to come in one piece, and nothing is reserved for it.
+  /// The maximum size of a body that is expected as one chunk, without a reservation.
   fileprivate static let smallBody = 16 << 10
 
-  /// How much memory is reserved ahead of what has come: a length is a promise, and anybody can make one.
+  /// The memory reserved ahead of the received bytes.
+  ///
+  /// An announced length is only a promise, which any server can make.
   fileprivate static let room = 1 << 20
 
-  /// The number of bytes that were announced; 0 if none were.
+  /// The announced number of bytes; 0 if none was announced.
   package let expected: Int
   private let state: Locked<State>
 
@@ -75,7 +77,9 @@ package final class BodyStream: Sendable {
     state = Locked(State(source: source))
   }
 
-  /// The fields after the body, as soon as that was read to its end; to be set before it.
+  /// The trailer fields, once the body was read to its end.
+  ///
+  /// Set them before the end.
   package var trailers: ReceivedFields? {
     get {
       state.withLock { state in
@@ -86,18 +90,18 @@ package final class BodyStream: Sendable {
     set { state.withLock { $0.trailers = newValue } }
   }
 
-  /// Whether it is read piece by piece.
+  /// Whether the body is read chunk by chunk.
   package var isStreamed: Bool { state.withLock { $0.isStreamed } }
 
-  /// The number of bytes that wait for the reader, as ``append(_:)`` returns it, and 0 after an end.
+  /// The number of unread bytes, as in ``append(_:)``; 0 after an end.
   package var unreadCount: Int { state.withLock { $0.isCollecting || $0.isEnded ? 0 : $0.count } }
 
-  /// Whether somebody waits for the whole.
+  /// Whether a reader collects the whole body.
   package var isCollecting: Bool { state.withLock { $0.isCollecting } }
 
-  /// Adds bytes; returns how many wait for the reader, or `nil` if nobody will read them.
+  /// Adds bytes; returns the number of unread bytes, or `nil` without a reader.
   ///
-  /// That is 0 for a reader that wants them all, which has a limit of its own.
+  /// The number is 0 for a reader that collects the whole body, which has its own limit.
   @discardableResult
   package func append(_ data: Data) -> Int? {
     let (action, waiting): (Action?, Int?) = state.withLock {
@@ -109,8 +113,9 @@ package final class BodyStream: Sendable {
     return waiting
   }
 
-  /// Adds bytes that are somebody else's, as ``append(_:)``; a reader that waits for a piece gets them with
-  /// ``flush()``.
+  /// Adds bytes by copying them, as in ``append(_:)``.
+  ///
+  /// A reader that waits for a chunk gets them with ``flush()``.
   package func append(copying bytes: UnsafeRawBufferPointer) -> Int? {
     let (action, waiting): (Action?, Int?) = state.withLock {
       guard !$0.isEnded else { return (nil, nil) }
@@ -122,7 +127,7 @@ package final class BodyStream: Sendable {
     return waiting
   }
 
-  /// Gives what there is to a reader that waits; returns as ``append(_:)``.
+  /// Gives the buffered bytes to a waiting reader; returns as ``append(_:)`` does.
   package func flush() -> Int? {
     let (action, waiting): (Action?, Int?) = state.withLock {
       guard !$0.isEnded else { return (nil, nil) }
@@ -143,7 +148,7 @@ package final class BodyStream: Sendable {
     if let action { finish(action) }
   }
 
-  /// Ends it at once: what is buffered is dropped, and the reader gets `error`.
+  /// Ends the stream at once: drops the buffer and gives `error` to the reader.
   package func abort(_ error: any Error) {
     let action: Action? = state.withLock {
       if case .finished? = $0.end { return nil }
@@ -155,7 +160,9 @@ package final class BodyStream: Sendable {
     if let action { finish(action) }
   }
 
-  /// The reader has gone away; one that comes back, or still waits, gets an error.
+  /// Ends the stream because its reader has left.
+  ///
+  /// A reader that still waits or returns gets an error.
   package func abandon() {
     let (action, source): (Action?, (any Source)?) = state.withLock { state in
       defer { state.source = nil }
@@ -166,7 +173,7 @@ package final class BodyStream: Sendable {
     source?.readerHasLeft()
   }
 
-  /// The next bytes that are there, at least one, or `nil` at the end.
+  /// The next available bytes, at least one; `nil` at the end.
   package func next() async throws -> Data? {
     let (piece, source): (Data?, (any Source)?) = state.withLock { state in
       guard !state.isAwaited, !state.buffer.isEmpty else { return (nil, nil) }
@@ -182,7 +189,9 @@ package final class BodyStream: Sendable {
     }
   }
 
-  /// All bytes, and whether they are all: if not, the rest was abandoned; wakes its caller once.
+  /// The whole body, or its beginning up to a limit.
+  ///
+  /// If `isWhole` is false, the rest is abandoned. Suspends its caller at most once.
   package func collect(upTo limit: Int) async throws -> (data: Data, isWhole: Bool) {
     let whole: Data? = state.withLock { state in
       guard !state.isAwaited, case .finished? = state.end, state.count <= limit else { return nil }
@@ -190,7 +199,7 @@ package final class BodyStream: Sendable {
       defer { state.empty() }
       return state.buffer
     }
-    // A small body is there with its head.
+    // A small body arrives with its head.
     if let whole { return (whole, true) }
     let result = try await suspend { continuation in
       wait(.whole(limit: limit, continuation))
@@ -201,7 +210,7 @@ package final class BodyStream: Sendable {
   private func wait(_ waiter: Waiter) {
     let (action, source): (Action?, (any Source)?) = state.withLock {
       guard !$0.isAwaited else {
-        // Two readers at once: the second one gets an error rather than a part.
+        // Two concurrent readers: the second one gets an error instead of a part of the body.
         switch waiter {
         case .piece(let continuation): return (.piece(continuation, .failure(CancellationError())), nil)
         case .whole(_, let continuation): return (.whole(continuation, .failure(CancellationError())), nil)
@@ -272,14 +281,14 @@ extension BodyStream.State {
     return buffer
   }
 
-  /// Makes one buffer of all that has come, with room for what is to come.
+  /// Joins all chunks into one buffer, with room for more.
   fileprivate mutating func join(reserving room: Int = 0) {
     reserve(max(room, following.isEmpty ? 0 : count))
     for piece in following { buffer.append(piece) }
     following = []
   }
 
-  /// Makes room in one step: growing would need the old and the new memory at the same time.
+  /// Reserves memory in one step; growing would need old and new memory at the same time.
   fileprivate mutating func reserve(_ count: Int) {
     guard count > BodyStream.smallBody, !isEnded, buffer.count < count else { return }
     buffer.reserveCapacity(count)
@@ -292,7 +301,7 @@ extension BodyStream.State {
 
   fileprivate var isCollecting: Bool { whole != nil }
 
-  /// Drops what nobody will read, so that what is lost never looks like an end.
+  /// Drops unread bytes, so that the loss never looks like an end.
   fileprivate mutating func giveUp() {
     switch end {
     case .failed?: break
@@ -302,7 +311,7 @@ extension BodyStream.State {
     empty()
   }
 
-  /// Gives the waiting reader what is there.
+  /// Resumes the waiting reader with the available bytes.
   fileprivate mutating func serve() -> BodyStream.Action? {
     if let piece { return servePiece(piece) }
     if let whole { return serveWhole(limit, whole) }

@@ -1,7 +1,7 @@
-/// The small grammar that header fields are made of (RFC 9110 §5.5, §5.6).
+/// The grammar of header fields (RFC 9110 §5.5, §5.6).
 ///
-/// Everything here looks at UTF-8 octets, never at `Character`: Swift sees CR LF as one character, and a check by
-/// characters would let it pass.
+/// All functions examine UTF-8 octets, never `Character`: Swift treats CR LF as one character, and a check by
+/// characters would accept it.
 @usableFromInline package enum FieldSyntax {
   /// Whether the octet may stand in a token (RFC 9110 §5.6.2).
   @inlinable package static func isTokenOctet(_ octet: UInt8) -> Bool {
@@ -18,7 +18,7 @@
     octet == 0x09 || (octet >= 0x20 && octet != 0x7F)
   }
 
-  /// Whether the octet is a blank of `OWS`: SP or HTAB (RFC 9110 §5.6.3).
+  /// Whether the octet is whitespace of `OWS`: SP or HTAB (RFC 9110 §5.6.3).
   @inlinable package static func isBlank(_ octet: UInt8) -> Bool {
     octet == 0x20 || octet == 0x09
   }
@@ -30,31 +30,31 @@
 
   /// Whether the text has only octets that may stand in a field value.
   ///
-  /// The empty value is legal, and so are blanks at the ends, although a recipient drops them.
+  /// The empty value is legal. So is whitespace at the ends, although a recipient drops it.
   @inlinable package static func isFieldValue(_ text: some StringProtocol) -> Bool {
     text.utf8.allSatisfy(isValueOctet)
   }
 
-  /// The first octet that keeps the text from being a field value, for an error's message.
+  /// The first octet that is illegal in a field value, for error messages.
   @inlinable package static func firstIllegalOctet(inValue text: some StringProtocol) -> UInt8? {
     text.utf8.first { !isValueOctet($0) }
   }
 }
 
 extension FieldSyntax {
-  /// The octet in lower case if it is an ASCII letter, else itself.
+  /// The octet in lower case if it is an ASCII letter, otherwise unchanged.
   @inlinable package static func lowercased(_ octet: UInt8) -> UInt8 {
     0x41...0x5A ~= octet ? octet | 0x20 : octet
   }
 
-  /// The text with its ASCII letters in lower case and nothing else changed.
+  /// The text with its ASCII letters in lower case.
   ///
   /// `String.lowercased()` would also turn the Kelvin sign into a `k`.
   @inlinable package static func lowercased(_ text: some StringProtocol) -> String {
     String(decoding: text.utf8.map(lowercased), as: UTF8.self)
   }
 
-  /// Whether two names are the same but for the case of ASCII letters; nothing is allocated.
+  /// Whether two names are equal, ignoring ASCII case; allocates nothing.
   @inlinable package static func isSameName(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
     left.utf8.count == right.utf8.count
       && left.utf8.elementsEqual(right.utf8) { $0 == $1 || lowercased($0) == lowercased($1) }
@@ -62,7 +62,7 @@ extension FieldSyntax {
 }
 
 extension FieldSyntax {
-  /// The text without the blanks at its ends (RFC 9110 §5.6.3).
+  /// The text without whitespace at its ends (RFC 9110 §5.6.3).
   @inlinable package static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
     guard let start = text.firstIndex(where: { !isBlank($0) }),
       let last = text.lastIndex(where: { !isBlank($0) })
@@ -74,9 +74,10 @@ extension FieldSyntax {
     Substring(trimmed(Substring(text).utf8))
   }
 
-  /// Cuts the text at each separator that is not inside a quoted string, and trims the parts; empty parts are dropped.
+  /// Splits the text at each separator outside quoted strings.
   ///
-  /// Parts keep their quotes and backslashes. A quoted string that never ends reaches to the end of the text.
+  /// Trims the parts and drops empty ones. Parts keep their quotes and backslashes. An unterminated quoted string
+  /// extends to the end of the text.
   @inlinable package static func split(_ text: Substring.UTF8View, at separator: UInt8) -> [Substring.UTF8View] {
     var parts: [Substring.UTF8View] = []
     var start = text.startIndex
@@ -103,15 +104,17 @@ extension FieldSyntax {
     return parts
   }
 
-  /// The members of a comma-separated list, trimmed and without the empty ones (RFC 9110 §5.6.1.2).
+  /// The members of a comma-separated list (RFC 9110 §5.6.1.2).
+  ///
+  /// They are trimmed, and empty members are dropped.
   @inlinable package static func listMembers(of value: some StringProtocol) -> [String] {
     split(Substring(value).utf8, at: 0x2C).map { String(Substring($0)) }
   }
 
-  /// Reads a quoted string at the start of `rest` and moves past it (RFC 9110 §5.6.4).
+  /// Reads a quoted string at the start of `rest` (RFC 9110 §5.6.4).
   ///
-  /// Returns what it stands for, or `nil` if there is none, if it never ends or if it holds an octet that is illegal in
-  /// a field value; `rest` is unchanged then.
+  /// Moves `rest` past the string and returns its unescaped content. Returns `nil` and leaves `rest` unchanged if there
+  /// is none, if it is unterminated, or if it has an octet that is illegal in a field value.
   @inlinable package static func readQuotedString(from rest: inout Substring.UTF8View) -> String? {
     guard rest.first == 0x22 else { return nil }
     var octets: [UInt8] = []
@@ -131,8 +134,9 @@ extension FieldSyntax {
     return nil
   }
 
-  /// The index after the quoted string that begins at `start`, which reaches to the end if it never ends
-  /// (RFC 9110 §5.6.4; the strings of JSON end alike).
+  /// The index after the quoted string that begins at `start` (RFC 9110 §5.6.4).
+  ///
+  /// An unterminated string extends to the end. Strings of JSON end in the same way.
   @inlinable package static func endOfQuotedString(in octets: [UInt8], from start: Int) -> Int {
     var index = start + 1
     while index < octets.count {
@@ -155,7 +159,7 @@ extension FieldSyntax {
 }
 
 extension FieldSyntax {
-  /// The number that ASCII digits and nothing else spell, or `nil`, also when it does not fit.
+  /// The value of ASCII digits; `nil` for other text or an overflow.
   @inlinable package static func parseDigits(_ octets: some Collection<UInt8>) -> UInt64? {
     guard !octets.isEmpty else { return nil }
     var value: UInt64 = 0
@@ -173,7 +177,7 @@ extension FieldSyntax {
     parseDigits(text.utf8)
   }
 
-  /// The number that ASCII digits and nothing else spell, or the largest `UInt64` when it does not fit.
+  /// The value of ASCII digits; the largest `UInt64` for an overflow.
   @inlinable package static func parseSaturated(_ octets: some Collection<UInt8>) -> UInt64? {
     guard !octets.isEmpty, octets.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
     return parseDigits(octets) ?? .max
@@ -183,9 +187,9 @@ extension FieldSyntax {
     parseSaturated(text.utf8)
   }
 
-  /// A number of seconds as in `max-age` and `Age`, at most 2³¹ (RFC 9111 §1.2.2).
+  /// A number of seconds, as in `max-age` and `Age` (RFC 9111 §1.2.2).
   ///
-  /// On platforms with a 32-bit `Int` the most is 2³¹ - 1, which the standard allows too.
+  /// At most 2³¹. On platforms with a 32-bit `Int` the maximum is 2³¹ - 1, which the standard also allows.
   @inlinable package static func deltaSeconds(_ text: some StringProtocol) -> Int? {
     parseSaturated(text).map { Int(clamping: min($0, 1 << 31)) }
   }

@@ -8,18 +8,18 @@ public import Synchronization
   import Musl
 #endif
 
-/// The lock of this package: a `Mutex` and, in debug builds, a word to the thread sanitizer.
+/// The lock of this package: a `Mutex` that informs the thread sanitizer.
 ///
-/// The sanitizer does not see how a contended `Mutex` waits on Linux, and reports what it protects as a race. A debug
-/// build therefore tells it about each locking and unlocking, if it is there. That can go when the sanitizer knows the
-/// futex of the standard library.
+/// On Linux the sanitizer does not see how a contended `Mutex` waits, and reports data that it protects as a race. So a
+/// debug build reports each locking and unlocking to the sanitizer, if it is present. Remove that when the sanitizer
+/// supports the standard library's futex.
 @usableFromInline package struct Locked<Value: ~Copyable>: ~Copyable, Sendable {
   @usableFromInline let mutex: Mutex<Value>
   @usableFromInline let note = LockNote()
 
   @inlinable package init(_ value: consuming sending Value) { mutex = Mutex(value) }
 
-  /// Runs a closure with the value, alone.
+  /// Runs a closure with exclusive access to the value.
   @inlinable package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
@@ -30,7 +30,7 @@ public import Synchronization
     }
   }
 
-  /// Runs a closure with the value, alone, unless somebody else has it.
+  /// Runs a closure with exclusive access, unless the lock is taken.
   @inlinable package borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result? {
@@ -43,7 +43,7 @@ public import Synchronization
 }
 
 #if DEBUG
-  /// What stands for one lock towards the thread sanitizer; nothing without it.
+  /// Represents one lock to the thread sanitizer; does nothing without it.
   @usableFromInline struct LockNote: ~Copyable, Sendable {
     private typealias Note = @convention(c) (UnsafeMutableRawPointer) -> Void
 

@@ -1,6 +1,6 @@
-/// Who answers a request: scheme, host and port (RFC 9110 §4.3.1).
+/// The origin of a request: scheme, host and port (RFC 9110 §4.3.1).
 ///
-/// Credentials belong to one origin; two spellings of one address are two origins, which is the safe mistake.
+/// Credentials belong to one origin. Two spellings of one address are two origins, which is the safe mistake.
 package struct Origin: Hashable, Sendable, CustomStringConvertible {
   package let scheme: String
   package let host: String

@@ -1,8 +1,8 @@
-/// The header fields of one response as octets, made into text for who asks, and only what is asked for.
+/// The header fields of one response as octets, decoded on demand.
 ///
-/// Most responses have a dozen fields of which a program reads one or none.
+/// Most responses have a dozen fields, of which a program reads one or none.
 @usableFromInline package final class ReceivedFields: Sendable {
-  /// Where a field stands in the octets.
+  /// The position of a field in the octets.
   package struct Place: Sendable {
     package var nameStart: Int32
     package var nameEnd: Int32
@@ -25,7 +25,9 @@
 
   package var count: Int { places.count }
 
-  /// What somebody makes of all fields, kept for who asks for it again; of one kind only.
+  /// An object made from all fields, cached after the first call.
+  ///
+  /// Callers must always use the same type.
   package func made<Text: AnyObject & Sendable>(_ make: () -> Text) -> Text {
     text.withLock { text in
       if let known = text as? Text { return known }
@@ -64,7 +66,7 @@
     return true
   }
 
-  /// UTF-8 if it is that, else Latin-1.
+  /// The octets as UTF-8 if they are valid, otherwise as Latin-1.
   @inlinable package static func text(_ octets: some Collection<UInt8>) -> String {
     if octets.allSatisfy({ $0 < 0x80 }) { return String(decoding: octets, as: UTF8.self) }
     if let text = String(validating: octets, as: UTF8.self) { return text }

@@ -1,4 +1,6 @@
-/// A dictionary that forgets what was set longest ago: peers choose its keys, so it must not grow without end.
+/// A dictionary that drops its oldest entries beyond a limit.
+///
+/// Peers choose the keys, so the table must not grow without a limit.
 @usableFromInline package struct RecentTable<Key: Hashable, Value> {
   @usableFromInline let limit: Int
   @usableFromInline var values: [Key: Value] = [:]

@@ -1,8 +1,9 @@
 #if DEBUG
-  /// What resumes a waiting task, once: in a debug build with a check for that, and a word to the thread sanitizer.
+  /// A continuation; in debug builds, checked and known to the thread sanitizer.
   ///
-  /// The sanitizer knows only the checked kind; what is inlined of the other one it takes for a race. And where a task is
-  /// resumed just before it begins to wait, it does not see that what was written before comes before what the task reads.
+  /// The sanitizer supports only checked continuations; it reports the inlined code of unsafe ones as a race. If a task
+  /// is resumed just before it suspends, the sanitizer also misses that writes before the resumption precede the task's
+  /// reads.
   package struct Suspension<T>: Sendable {
     fileprivate let continuation: CheckedContinuation<T, any Error>
     fileprivate let order: SuspensionOrder
@@ -21,7 +22,7 @@
     package func resume() { resume(with: .success(())) }
   }
 
-  /// What comes before a task is resumed, and what after.
+  /// Orders the code before a resumption and the code after it.
   private final class SuspensionOrder: Sendable {
     let note = LockNote()
   }

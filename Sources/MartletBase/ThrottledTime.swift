@@ -1,8 +1,8 @@
 import Synchronization
 
-/// How long the transfers of one call have waited for a limit of bandwidth.
+/// The time that a call's transfers have waited for a bandwidth limit.
 ///
-/// An object of its own, so that who tells of it need not keep the call.
+/// A separate object, so that its users need not keep the call.
 package final class ThrottledTime: Sendable {
   private let microseconds = Atomic<Int64>(0)
 

@@ -1,4 +1,4 @@
-/// Which fields may be trailers (RFC 9110 §6.5.1).
+/// The rules for trailer fields (RFC 9110 §6.5.1).
 package enum TrailerRules {
   private static let refused: Set<String> = [
     // Message framing and the connection.
@@ -8,7 +8,7 @@ package enum TrailerRules {
     // Request modifiers.
     "cache-control", "expect", "max-forwards", "pragma", "range", "if-match", "if-modified-since", "if-none-match",
     "if-range", "if-unmodified-since",
-    // Authentication, and what a client is known by.
+    // Authentication and the client's identity.
     "authorization", "cookie", "proxy-authenticate", "proxy-authorization", "proxy-connection", "set-cookie",
     "www-authenticate",
     // Response controls.

@@ -21,7 +21,7 @@ public final class BlackHole: Sendable {
     let listener = try Sockets.listen(backlog: 0)
     var opened = [listener.socket]
     do {
-      // One attempt after another, until one is left waiting.
+      // One attempt after the other, until one keeps waiting.
       for _ in 0..<256 {
         let client = try Sockets.startConnecting(to: listener.port)
         opened.append(client)
@@ -29,7 +29,8 @@ public final class BlackHole: Sendable {
         poller.add(client, reads: false, writes: true)
         poller.wait(milliseconds: 50)
         guard poller.readiness(at: 0) == nil else { continue }
-        // On a busy machine even one that is let in may take a while: what waits is sure only beside one that does not.
+        // On a busy machine a successful attempt may also take a while. An attempt is certain to be waiting only if
+        // another one succeeds meanwhile.
         poller.removeAll()
         for socket in opened.dropFirst() { poller.add(socket, reads: false, writes: true) }
         poller.wait(milliseconds: 50)

@@ -14,7 +14,7 @@ public final class EventRecorder<Element: Sendable>: Sendable {
   private struct State {
     var elements: [Element] = []
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
-    /// The waits that may last no longer.
+    /// The waits whose time is over.
     var expired: Set<Int> = []
     var nextID = 0
   }
@@ -72,7 +72,7 @@ public final class EventRecorder<Element: Sendable>: Sendable {
       return state.nextID
     }
     let timer = Task {
-      // A cancelled timer belongs to a wait that is over.
+      // A cancelled timer belongs to a wait that has ended.
       guard (try? await Task.sleep(for: timeout)) != nil else { return }
       expire(id)
     }
@@ -92,7 +92,7 @@ public final class EventRecorder<Element: Sendable>: Sendable {
     }
   }
 
-  /// Waits until more than `count` elements are there; `true` if the wait may go on.
+  /// Waits until there are more than `count` elements; returns whether the wait may continue.
   private func waitForMore(than count: Int, _ id: Int) async -> Bool {
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in

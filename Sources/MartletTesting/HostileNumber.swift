@@ -1,12 +1,12 @@
 /// Decimal numbers at the ends of all integer types: 2ᵏ - 1, 2ᵏ, 2ᵏ + 1 for k up to 128, and 10⁴⁰⁰.
 package enum HostileNumber {
-  /// The text of each, with its value if that fits into 64 bits without a sign.
+  /// The text of each number, and its value if it fits into `UInt64`.
   package static let all: [(text: String, value: UInt64?)] = {
     var numbers: [String] = []
-    // Digits, the last one first.
+    // The digits, the last one first.
     var power: [Int] = [1]
     for _ in 0...128 {
-      // No power of two ends in 0 or 9: nothing is carried.
+      // No power of two ends in 0 or 9, so there is no carry.
       for last in power[0] - 1...power[0] + 1 {
         numbers.append(power.dropFirst().reversed().map(String.init).joined() + "\(last)")
       }

@@ -97,7 +97,7 @@ public final class StubTransport: Transport {
 extension StubTransport {
   private static let maximumStreamBytes = 64 << 20
 
-  /// The request with the bytes of its body in place of a stream, or of pieces.
+  /// The request with a body in memory instead of a stream or of parts.
   private static func gathered(_ request: HTTPRequest, _ context: RequestContext) async throws -> HTTPRequest {
     guard let body = request.body else { return request }
     guard let source = try body.composedSource(for: request) else { return try await withTrailersMade(request) }
@@ -115,7 +115,7 @@ extension StubTransport {
     return try await withTrailersMade(request)
   }
 
-  /// The request with the fields that its trailers are now.
+  /// The request with the current fields of its trailers.
   private static func withTrailersMade(_ request: HTTPRequest) async throws -> HTTPRequest {
     guard let trailers = request.body?.trailers else { return request }
     let fields = try await trailers.fields()
@@ -210,7 +210,7 @@ public struct StubResponse: Sendable {
   public static func failure(_ error: any Error) -> StubResponse { StubResponse(.ok, [:], .failure(error)) }
 }
 
-/// It connects to nothing.
+/// It makes no connections.
 extension StubTransport: AddressCheckingTransport {}
 
 extension Transport where Self == StubTransport {

@@ -126,10 +126,12 @@ public final class TestClock: Clock, Sendable {
     }
   }
 
-  /// Waits until at least so many tasks are asleep, however long that takes, or the task is cancelled.
+  /// Waits until at least `count` tasks are asleep, or until cancellation, without a timeout.
   package func wait(forSleepers count: Int) async { await wait { $0.sleeperCount >= count } }
 
-  /// Waits until something holds that changes with the time or the tasks asleep only, or the task is cancelled.
+  /// Waits until a condition holds or the task is cancelled.
+  ///
+  /// The condition must depend only on the time and the sleeping tasks.
   package func wait(until isTrue: (TestClock) -> Bool) async {
     await changes.wait { isTrue(self) }
   }
@@ -148,7 +150,7 @@ public final class TestClock: Clock, Sendable {
     }
   }
 
-  /// Serves the sleeps that move the time by themselves, until none is left.
+  /// Ends the sleeps that advance the time by themselves, until none is left.
   private func drive() async {
     while true {
       await letOthersSleep()
@@ -158,11 +160,11 @@ public final class TestClock: Clock, Sendable {
     }
   }
 
-  /// Gives way until no task has begun or ended a sleep for a while.
+  /// Yields until no task has begun or ended a sleep for a while.
   private func letOthersSleep() async {
     var seen = state.withLock { $0.changes }
     var quietTurns = 0
-    // The end is bounded: sleepers that come and go without pause must not hold the time still.
+    // Bounded: tasks that sleep again and again must not stop the time.
     for _ in 0..<1000 where quietTurns < 16 {
       await Task.yield()
       let changes = state.withLock { $0.changes }

@@ -1,4 +1,4 @@
-/// The sleepers of a ``TestClock``, without the lock around them and without resuming anybody.
+/// The sleepers of a ``TestClock``; does no locking and no resuming.
 struct TestClockState {
   typealias Continuation = CheckedContinuation<Void, any Error>
 
@@ -7,7 +7,7 @@ struct TestClockState {
     let deadline: TestClock.Instant
     let duration: Duration
     let movesTime: Bool
-    /// Whether it watches over something, as a time limit does, and is nobody's pause.
+    /// Whether the sleep is a time limit instead of a pause.
     let isWatch: Bool
     let continuation: Continuation
   }
@@ -16,18 +16,18 @@ struct TestClockState {
     case sleeping
     case passed
     case cancelled
-    /// The sleep moves the time, and nobody serves such sleeps yet.
+    /// The sleep advances the time, and no driver is running.
     case needsDriver
   }
 
   private(set) var now = TestClock.Instant()
   private(set) var sleeps: [Duration] = []
-  /// In the order of deadlines, and of their beginning if these are equal.
+  /// The sleepers in the order of their deadlines, then of their beginning.
   private(set) var sleepers: [Sleeper] = []
-  /// Counts what happened, so that a driver can see whether anything still does.
+  /// The number of changes, by which a driver detects activity.
   private(set) var changes = 0
   private var nextNumber = 0
-  /// Cancelled between taking a number and falling asleep.
+  /// The sleeps cancelled between taking a number and falling asleep.
   private var cancelledEarly: Set<Int> = []
   private var hasDriver = false
 
@@ -36,9 +36,9 @@ struct TestClockState {
     return nextNumber
   }
 
-  /// Puts a task to sleep, unless it was cancelled early or the time has passed.
+  /// Begins a sleep, unless it was cancelled early or its deadline has passed.
   ///
-  /// `limit` is the longest sleep that moves the time, or `nil` if none does. The continuation is kept only if the
+  /// `limit` is the longest sleep that advances the time, or `nil` if none does. The continuation is kept only if the
   /// result says that the task sleeps.
   mutating func begin(
     _ number: Int, until deadline: TestClock.Instant, limit: Duration?, isWatch: Bool, _ continuation: Continuation
@@ -59,7 +59,7 @@ struct TestClockState {
     return .needsDriver
   }
 
-  /// Ends a sleep early, and returns whom to resume.
+  /// Ends a sleep early; returns the continuation to resume.
   mutating func cancel(_ number: Int) -> Continuation? {
     changes += 1
     guard let index = sleepers.firstIndex(where: { $0.number == number }) else {
@@ -69,7 +69,7 @@ struct TestClockState {
     return sleepers.remove(at: index).continuation
   }
 
-  /// Moves the time, and returns whom to resume, in order.
+  /// Advances the time; returns the continuations to resume, in order.
   mutating func advance(to instant: TestClock.Instant) -> [Continuation] {
     let due = sleepers.prefix { $0.deadline <= instant }
     sleepers.removeFirst(due.count)
@@ -79,9 +79,9 @@ struct TestClockState {
     return due.map(\.continuation)
   }
 
-  /// Moves the time to the next sleep, or returns `nil` when no sleep is left that moves it.
+  /// Advances the time to the next sleep; `nil` if no sleep that advances it is left.
   mutating func advanceToNextAutomatic() -> [Continuation]? {
-    // A longer sleep may end on the way; it comes first, alone.
+    // A longer sleep may end before that; it comes first, alone.
     guard sleepers.contains(where: \.movesTime), let next = sleepers.first else {
       hasDriver = false
       return nil

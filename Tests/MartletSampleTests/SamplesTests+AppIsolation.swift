@@ -24,7 +24,7 @@ extension SamplesTests {
     #expect(transport.requests.contains { $0.query["q"] == "ad" })
   }
 
-  @MainActor @Test func `shows a failure, and no cancellation`() async {
+  @MainActor @Test func `shows failures and ignores cancellation`() async {
     let failing = ContactsModel(client: Self.client(.status(.serviceUnavailable)))
     await failing.load()
     #expect(failing.failure?.status == .serviceUnavailable)
@@ -36,7 +36,7 @@ extension SamplesTests {
     #expect(model.failure == nil && model.contacts.isEmpty)
   }
 
-  @MainActor @Test func `sends what cannot leave the main actor`() async throws {
+  @MainActor @Test func `sends a value that is not Sendable from the main actor`() async throws {
     let transport = StubTransport { _ in .json(#"{"title":"a"}"#) }
     let client = Self.client(transport)
     let draft = Draft(title: "a")
@@ -48,7 +48,7 @@ extension SamplesTests {
     #expect(try await transport.requests.first?.bodyData() == Data(#"{"title":"a"}"#.utf8))
   }
 
-  @MainActor @Test func `ends requests with a function of the main actor`() async throws {
+  @MainActor @Test func `scopes requests to a function on the main actor`() async throws {
     let transport = StubTransport(routes: [
       "GET /contacts": .json(Self.contacts), "GET /groups": .json(#"["a","b"]"#),
     ])

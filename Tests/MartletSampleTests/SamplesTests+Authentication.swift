@@ -26,7 +26,7 @@ extension SamplesTests {
     #expect(transport.sentAuthorizations == [nil, Self.basic, Self.basic])
   }
 
-  @Test func `signs in one request`() async throws {
+  @Test func `signs in for one request`() async throws {
     let secret = "secret"
     let transport = SignInServer.accepting(Self.basic, challenge: #"Basic realm="r""#)
     let client = HTTPClient {
@@ -41,7 +41,7 @@ extension SamplesTests {
     #expect(transport.sentAuthorizations == [nil, Self.basic, Self.basic])
   }
 
-  @Test func `proves an account or a ticket`() async throws {
+  @Test func `authenticates with NTLM or Negotiate`() async throws {
     let secret = "secret"
     let client = HTTPClient {
       $0.transport = SignInServer.accepting("nothing", challenge: "Negotiate, NTLM")
@@ -82,7 +82,7 @@ extension SamplesTests {
     #expect(transport.sentAuthorizations == ["Bearer old", "Bearer new"])
   }
 
-  @Test func `asks somebody and keeps the answer`() async throws {
+  @Test func `prompts for a password and stores the credential`() async throws {
     let prompts = Log<String>()
     let prompt: @Sendable (String) async -> Credential? = {
       prompts.add($0)

@@ -37,7 +37,7 @@ extension SamplesTests {
     }
   }
 
-  @Test func `collects a form`() async throws {
+  @Test func `builds a multipart form`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = Self.client(transport)
     let answers = [("q1", "yes"), ("q2", "no")]
@@ -53,7 +53,7 @@ extension SamplesTests {
     #expect(text.contains("filename=\"scan.png\"\r\nContent-Type: image/png"))
   }
 
-  @Test func `puts pieces together`() async throws {
+  @Test func `concatenates bodies`() async throws {
     let transport = StubTransport { _ in .text("x") }
     try await Self.withFile("a.log") { log in
       let parts = HTTPBody.concatenating([.text("header\n"), .file(log), .text("end\n")], contentType: "text/plain")
@@ -77,7 +77,7 @@ extension SamplesTests {
     }
   }
 
-  @Test func `sends a digest after a stream`() async throws {
+  @Test func `sends a digest in a trailer`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = Self.client(transport)
     let pieces = AsyncStream<Data> { source in
@@ -122,7 +122,7 @@ extension SamplesTests {
     }
   }
 
-  @Test func `asks before an upload`() async throws {
+  @Test func `sends Expect: 100-continue before an upload`() async throws {
     let client = Self.client(StubTransport { _ in .text("x") })
     try await Self.withFile("a.mp4") { video in
       let options = RequestOptions.expectsContinue(true)

@@ -8,7 +8,7 @@ import Testing
 extension SamplesTests {
   private nonisolated static let stored: HTTPHeaders = ["Cache-Control": "max-age=60", "Content-Type": "image/png"]
 
-  @Test func `tells where a response came from`() async throws {
+  @Test func `reports the source of a response`() async throws {
     let client = Self.client(StubTransport { _ in .text("x", headers: Self.stored) })
 
     for source in [HTTPResponse.Source.network, .cache] {
@@ -18,7 +18,7 @@ extension SamplesTests {
     }
   }
 
-  @Test func `keeps responses on disk`() async throws {
+  @Test func `caches responses on disk`() async throws {
     let folder = URL(filePath: "/var/cache/reader")
     let client = HTTPClient { $0.cache = .disk(folder, bytes: 500_000_000) }
 
@@ -26,7 +26,7 @@ extension SamplesTests {
     #expect(try await client.cache.responses.isEmpty)
   }
 
-  @Test func `says what a request may do with the cache`() async throws {
+  @Test func `sets the cache policy of a request`() async throws {
     let count = Mutex(0)
     let client = Self.client(
       StubTransport { _ in
@@ -44,7 +44,7 @@ extension SamplesTests {
     #expect(cached.source == .network && news.source == .fallback && news.fallbackReason != nil)
   }
 
-  @Test func `looks into the cache and removes`() async throws {
+  @Test func `inspects the cache and removes responses`() async throws {
     let client = Self.client(StubTransport { _ in .text("x", headers: Self.stored) })
     _ = try await client.get("https://news.example/today")
     _ = try await client.get("https://news.example/picture")
@@ -57,14 +57,14 @@ extension SamplesTests {
     #expect(try await client.cache.usage.records == 0)
   }
 
-  @Test func `keeps responses in Redis`() {
+  @Test func `caches responses in Redis`() {
     let client = HTTPClient { $0.cache = .store(RedisStore(host: "cache.internal", lifetime: .seconds(86_400))) }
 
     // Nothing is connected before something is asked.
     #expect(client.configuration.cache !== ResponseCache.off)
   }
 
-  @Test func `keeps responses apart by a name`() async throws {
+  @Test func `partitions the cache by name`() async throws {
     struct User { let id: Int }
     let client = Self.client(StubTransport { _ in .text("x", headers: Self.stored) })
     var sources: [HTTPResponse.Source] = []
@@ -77,7 +77,7 @@ extension SamplesTests {
     #expect(sources == [.network, .network, .cache])
   }
 
-  @Test func `keeps responses in a store of the program's own`() async throws {
+  @Test func `caches responses in a custom store`() async throws {
     final class Shelf: ResponseCache.Store {
       private let items = Mutex<[String: Data]>([:])
       func data(for key: String) async throws -> Data? { items.withLock { $0[key] } }

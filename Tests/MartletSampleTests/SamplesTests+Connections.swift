@@ -35,7 +35,7 @@ extension SamplesTests {
     #expect(client.configuration.authenticators[.proxy("http://proxy.example:3128")] != nil)
   }
 
-  @Test func `configures threads`() {
+  @Test func `configures engine threads`() {
     let mirror = HTTPClient { $0.engineThreads = 4 }
 
     #expect(mirror.configuration.engineThreads == 4)

@@ -19,7 +19,7 @@ extension SamplesTests {
     #expect(transport.requests.map { $0.headers["Cookie"] } == [nil, "sid=1"])
   }
 
-  @Test func `keeps cookies in a file`() async throws {
+  @Test func `stores cookies in a file`() async throws {
     let client = HTTPClient { $0.cookies = .file(URL(filePath: "/var/lib/me/cookies")) }
 
     // There is no such file.
@@ -27,7 +27,7 @@ extension SamplesTests {
     #expect(await client.cookies.problem == nil)
   }
 
-  @Test func `asks and changes the jar`() async throws {
+  @Test func `reads and changes the cookie jar`() async throws {
     let client = HTTPClient()
     await client.cookies.set(Cookie("a", "1", domain: "shop.example"))
 
@@ -39,7 +39,7 @@ extension SamplesTests {
     #expect(await client.cookies.all.isEmpty)
   }
 
-  @Test func `keeps users apart`() async throws {
+  @Test func `uses one cookie jar per user`() async throws {
     let user = (name: "ada", jar: CookieJar())
     await user.jar.set(Cookie("who", user.name, domain: "shop.example"))
     let transport = StubTransport { _ in .text("x") }

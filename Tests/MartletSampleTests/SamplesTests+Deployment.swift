@@ -13,7 +13,7 @@ extension SamplesTests {
     }
   }
 
-  @Test func `checks what sends requests`() throws {
+  @Test func `checks which loader sends requests`() throws {
     let client = HTTPClient { $0.transport = StubTransport { _ in .text("x") } }
 
     try check(client)
@@ -27,7 +27,7 @@ extension SamplesTests {
     #expect(client.configuration.transport is URLSessionTransport)
   }
 
-  @Test func `adds an authority`() async throws {
+  @Test func `adds a certificate authority`() async throws {
     let client = HTTPClient { $0.tls = .system(adding: URL(filePath: "/run/secrets/internal-ca.pem")) }
 
     // It is not there.
@@ -35,7 +35,7 @@ extension SamplesTests {
     #expect(error?.kind == .invalidRequest)
   }
 
-  @Test func `takes the proxy of the environment`() {
+  @Test func `uses the proxy of the environment`() {
     let client = HTTPClient { $0.proxy = .environment }
 
     #expect("\(client.configuration.proxy)" == "environment")

@@ -32,7 +32,7 @@ extension SamplesTests {
     #expect(try Data(contentsOf: file) == Data("test".utf8))
   }
 
-  @Test func `downloads over a bad line`() async throws {
+  @Test func `retries a download over an unreliable network`() async throws {
     let (client, folder) = try Self.files()
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appending(path: "big.iso")
@@ -42,7 +42,7 @@ extension SamplesTests {
     #expect(done.byteCount == 4)
   }
 
-  @Test func `lists what was left and goes on with it`() async throws {
+  @Test func `lists and resumes unfinished downloads`() async throws {
     let (client, folder) = try Self.files()
     defer { try? FileManager.default.removeItem(at: folder) }
     let pieces = Mutex([Data("te".utf8)])
@@ -67,7 +67,7 @@ extension SamplesTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["big.iso"])
   }
 
-  @Test func `downloads as it is told to`() async throws {
+  @Test func `downloads with options`() async throws {
     let (client, folder) = try Self.files()
     defer { try? FileManager.default.removeItem(at: folder) }
     let file = folder.appending(path: "big.iso")
@@ -83,7 +83,7 @@ extension SamplesTests {
     #expect(done.byteCount == 4)
   }
 
-  @Test func `sends many through a queue`() async throws {
+  @Test func `sends many requests through a queue`() async throws {
     let (client, folder) = try Self.files()
     defer { try? FileManager.default.removeItem(at: folder) }
     let names = ["a", "b", "c"]

@@ -48,7 +48,7 @@ extension SamplesTests {
     return Gateway(upstream: upstream)
   }
 
-  @Test func `forwards a request, and streams its response`() async throws {
+  @Test func `forwards a request and streams its response`() async throws {
     let transport = StubTransport { _ in
       .text(
         "not here", status: .notFound,
@@ -79,7 +79,7 @@ extension SamplesTests {
     #expect(try await sent.bodyData() == Data("ping".utf8))
   }
 
-  @Test func `forwards to no other host`() async throws {
+  @Test func `does not forward to other hosts`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let gateway = await Self.gateway(transport)
 
@@ -93,7 +93,7 @@ extension SamplesTests {
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `sends the body of a response with another request`() async throws {
+  @Test func `uploads the body of a response`() async throws {
     let transport = StubTransport(routes: [
       "GET /export": .text("0123456789", headers: ["Content-Length": "10"]),
       "PUT /archive/export": .status(.created),
@@ -108,7 +108,7 @@ extension SamplesTests {
     #expect(try await transport.requests.last?.bodyData() == Data("0123456789".utf8))
   }
 
-  @Test func `fetches what users ask for`() async throws {
+  @Test func `fetches untrusted URLs with guards`() async throws {
     let fetcher = HTTPClient {
       $0.guards = [.httpsOnly, .publicAddressesOnly]
       $0.cookies = .off
@@ -123,7 +123,7 @@ extension SamplesTests {
     #expect(try await fetcher.get("https://a.test/").text == "x")
   }
 
-  @Test func `gives a type another name`() {
+  @Test func `declares a type alias for HTTPRequest`() {
     typealias UpstreamRequest = Martlet.HTTPRequest
 
     #expect(UpstreamRequest.get("/").method == .get)

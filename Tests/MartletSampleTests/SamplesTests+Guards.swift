@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 extension SamplesTests {
-  @Test func `refuses what a guard does not allow`() async throws {
+  @Test func `rejects a request that a guard disallows`() async throws {
     func text(_ link: String, _ client: HTTPClient) async throws -> String {
       do {
         let page = try await client.get(RequestTarget(link))
@@ -22,7 +22,7 @@ extension SamplesTests {
     #expect(try await text("http://a.test/", client) == "not allowed: httpsOnly refuses a.test: the URL is not https")
   }
 
-  @Test func `switches guards on`() async throws {
+  @Test func `configures guards`() async throws {
     func plain() -> HTTPClient {
       let client = HTTPClient { $0.guards = [.httpsOnly, .publicAddressesOnly] }
       return client

@@ -18,7 +18,7 @@ extension SamplesTests {
     #expect(try JSONDecoder().decode(JSONValue.self, from: sent) == ["item": "book", "count": 2, "gift": .null])
   }
 
-  @Test func `reads members of a value, and null for what is missing`() {
+  @Test func `reads members of a JSON value`() {
     let order: JSONValue = ["name": "Ada", "age": 36, "tags": ["a", "b"], "boss": .null]
     print(order["name"].string ?? "?", order["tags"][1].string ?? "?")
 
@@ -41,7 +41,7 @@ extension SamplesTests {
 
   // MARK: The article on JSON
 
-  @Test func `sets the strategies of a client once`() async throws {
+  @Test func `sets the coding strategies of a client`() async throws {
     let transport = StubTransport { _ in .json(#"{"order_number": 7, "placed_at": "2026-11-24T08:00:00Z"}"#) }
 
     let client = HTTPClient {
@@ -104,7 +104,7 @@ extension SamplesTests {
     #expect(transport.requests.count == 2)
   }
 
-  @Test func `reads JSON Lines of a response that is held`() async throws {
+  @Test func `reads JSON Lines from a returned response`() async throws {
     let client = Self.client(.text("{\"price\":1}\n{\"price\":2}\n"))
 
     var total = 0
@@ -114,7 +114,7 @@ extension SamplesTests {
     #expect(total == 3)
   }
 
-  @Test func `reads the JSON of events`() async throws {
+  @Test func `decodes the JSON of server-sent events`() async throws {
     let words = StubResponse.text(
       "data: {\"text\":\"a\"}\n\n", headers: ["Content-Type": "text/event-stream"])
     let transport = StubTransport(script: [words, .status(.noContent)])
@@ -158,7 +158,7 @@ extension SamplesTests {
     (#"{"id": "1", "name": "Ada"}"#, "not a Int at .id"),
     (#"{"id": null, "name": "Ada"}"#, "null instead of a Int at .id"),
     ("{", "malformed at the top level"),
-  ]) func `says what is wrong with a body`(body: String, message: String) async throws {
+  ]) func `describes why a body cannot be decoded`(body: String, message: String) async throws {
     let client = Self.client(.json(body))
 
     try await greetUser(client)
@@ -182,7 +182,7 @@ extension SamplesTests {
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `follows links from page to page`() async throws {
+  @Test func `follows Link fields from page to page`() async throws {
     let client = Self.client(
       StubTransport { request in
         request.query["page"] == "2" ? .text("the last") : .text("x", headers: ["Link": "</repos?page=2>; rel=next"])

@@ -8,7 +8,7 @@ import Testing
 extension SamplesTests {
   // MARK: Lifetimes
 
-  @Test func `starts requests of three lifetimes`() async throws {
+  @Test func `starts requests with three lifetimes`() async throws {
     let client = Self.client(.text("x"))
     let requests = RequestScope(client: client)
     let text = "swift"
@@ -22,7 +22,7 @@ extension SamplesTests {
     #expect(try await search.value.request.url?.query() == "q=swift")
   }
 
-  @Test func `starts and waits later`() async throws {
+  @Test func `starts a request and awaits it later`() async throws {
     let client = Self.client(.text("x"))
 
     let handle = client.start(.post("/news/1872/read"), options: .retry(.backoff(attempts: 5)))
@@ -44,7 +44,7 @@ extension SamplesTests {
     }
   }
 
-  @MainActor @Test func `is called back on the main actor`() async {
+  @MainActor @Test func `calls back on the main actor`() async {
     let client = Self.client(.text("new"))
     let model = NewsModel()
 
@@ -80,7 +80,7 @@ extension SamplesTests {
     #expect(model.results == "found")
   }
 
-  @Test func `ends requests with a function`() async throws {
+  @Test func `scopes requests to a function`() async throws {
     let client = Self.client(
       StubTransport { request in
         if request.url?.path() == "/slow" { try await untilCancelled() }
@@ -96,7 +96,7 @@ extension SamplesTests {
     #expect(client.activity.current.totals.cancelled == 1)
   }
 
-  @Test func `drains`() async {
+  @Test func `drains a client`() async {
     let client = Self.client(.text("x"))
 
     await client.drain(timeout: .seconds(10))
@@ -149,7 +149,7 @@ extension SamplesTests {
     #expect(transport.requests.compactMap { $0.url?.query() } == ["page=1", "page=2"])
   }
 
-  @Test func `ends requests by type`() async throws {
+  @Test func `cancels requests by type`() async throws {
     let client = Self.client(StubTransport { _ in try await untilCancelled() })
     let handle = client.start(GetRepo(owner: "apple", name: "swift"))
 
@@ -160,7 +160,7 @@ extension SamplesTests {
 
   // MARK: Watching activity
 
-  @Test func `watches a client`() async throws {
+  @Test func `observes the activity of a client`() async throws {
     let client = Self.client(.text("x"))
 
     let watcher = Task {
@@ -183,7 +183,7 @@ extension SamplesTests {
     }
   }
 
-  @MainActor @Test func `shows an indicator`() async {
+  @MainActor @Test func `shows an activity indicator`() async {
     let client = Self.client(.text("x"))
     let lamp = Lamp()
 
@@ -205,7 +205,7 @@ extension SamplesTests {
     #expect(uploads.isEmpty)
   }
 
-  @Test func `counts work of others`() async throws {
+  @Test func `tracks other work in the activity of a client`() async throws {
     let client = Self.client(.text("x"))
     @Sendable func importArchive() async throws -> Int { client.activity.current.adopted.count }
 
@@ -214,7 +214,7 @@ extension SamplesTests {
     #expect(size == 1)
   }
 
-  @Test func `follows one request`() async throws {
+  @Test func `observes one request`() async throws {
     let client = Self.client(.text("x"))
 
     let handle = client.start(.get("/news"))
@@ -258,7 +258,7 @@ extension SamplesTests {
 
   enum Tenant: RequestOptions.Key { typealias Value = String }
 
-  @Test func `carries a value to middleware`() async throws {
+  @Test func `passes a value to middleware`() async throws {
     let client = Self.client(StubTransport(withContext: { _, context in .text(context.options[Tenant.self] ?? "") }))
 
     var options = RequestOptions()

@@ -23,7 +23,7 @@ extension SamplesTests {
     #expect(logger.log.elements.count == 3)
   }
 
-  @Test func `makes clients that log and hide`() async throws {
+  @Test func `configures logging and redaction`() async throws {
     let client = HTTPClient { $0.attemptMiddleware = [LoggingMiddleware(.headers)] }
     let careful = HTTPClient {
       $0.redaction = .standard.masking(headers: ["X-Tenant"], queryItems: ["email"]).showing(queryItems: ["code"])

@@ -5,7 +5,7 @@ import Testing
 
 /// The article about misbehaving servers: the only samples that are run over sockets, of the loopback address.
 extension SamplesTests {
-  @Test func `repeats a request whose connection breaks`() async throws {
+  @Test func `retries a request whose connection breaks`() async throws {
     let server = try MockServer(connectionScripts: [
       [.ok("hello").thenCut()],
       [.ok("hello")],
@@ -35,7 +35,7 @@ extension SamplesTests {
     #expect(error?.kind == .connectionLost)
   }
 
-  @Test func `sends what is not HTTP`() async throws {
+  @Test func `sends a malformed response`() async throws {
     let client = HTTPClient()
 
     let server = try MockServer(.raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc"))
@@ -45,7 +45,7 @@ extension SamplesTests {
     #expect(error?.kind == .protocolViolation)
   }
 
-  @Test func `does not answer`() async throws {
+  @Test func `a request to a silent server times out`() async throws {
     let client = HTTPClient()
 
     let server = try MockServer(.hang)
@@ -71,7 +71,7 @@ extension SamplesTests {
   }
 
   #if os(Linux)
-    @Test func `does not accept`() async throws {
+    @Test func `reports hosts that do not accept connections`() async throws {
       let client = HTTPClient()
 
       let hole = try BlackHole()
@@ -86,7 +86,7 @@ extension SamplesTests {
     }
   #endif
 
-  @Test func `does not wait for a delay that a server asks for`() async throws {
+  @Test func `skips the Retry-After delay with a test clock`() async throws {
     let clock = TestClock()
     let client = HTTPClient {
       $0.clock = clock

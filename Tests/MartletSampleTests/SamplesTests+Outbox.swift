@@ -6,7 +6,7 @@ import Testing
 
 /// The code of the article on the outbox.
 extension SamplesTests {
-  @Test func `keeps requests in an outbox`() async throws {
+  @Test func `submits requests to an outbox and handles dead letters`() async throws {
     let box = try TemporaryFolder()
     let folder = box.url.appending(path: "outbox")
     let client = HTTPClient {
@@ -37,7 +37,7 @@ extension SamplesTests {
     #expect(try await outbox.deadLetters().map(\.failure) == [.status(.gone)])
   }
 
-  @Test func `drains when it is told to end`() async throws {
+  @Test func `drains on termination`() async throws {
     let none: HTTPClient? = nil
     guard let client = none else { return }
     client.drainOnTermination(timeout: .seconds(10))

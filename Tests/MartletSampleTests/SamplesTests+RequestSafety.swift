@@ -4,7 +4,7 @@ import MartletTesting
 import Testing
 
 extension SamplesTests {
-  @Test func `sets fields of the connection, and names a file`() async throws {
+  @Test func `sets connection fields and derives a safe file name`() async throws {
     let transport = StubTransport { _ in
       .status(.ok, headers: ["Content-Disposition": "attachment; filename=\"../../etc/passwd\""])
     }

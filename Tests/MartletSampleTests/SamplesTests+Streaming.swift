@@ -27,7 +27,7 @@ extension SamplesTests {
     #expect(count == 2)
   }
 
-  @Test func `holds a response`() async throws {
+  @Test func `streams a response without a closure`() async throws {
     let box = try TemporaryFolder()
     let file = try FileHandle(forWritingTo: try box.write("", to: "export"))
     let client = Self.client(.text("0123456789"))
@@ -53,7 +53,7 @@ extension SamplesTests {
     #expect(total == 3)
   }
 
-  @Test func `listens to a server`() async throws {
+  @Test func `receives server-sent events`() async throws {
     let transport = Self.events("id: 1\ndata: a\n\n", "id: 2\ndata: b\n\n")
     let client = Self.client(transport)
 
@@ -64,7 +64,7 @@ extension SamplesTests {
     #expect(transport.requests.map { $0.headers["Last-Event-ID"] } == [nil, "1", "2"])
   }
 
-  @Test func `goes on after an event`() async throws {
+  @Test func `resumes an event stream after the last event`() async throws {
     let transport = Self.events("id: 1872\ndata: a\n\n")
     let client = Self.client(transport)
 
@@ -77,7 +77,7 @@ extension SamplesTests {
     #expect(transport.requests.map { $0.headers["Last-Event-ID"] } == ["1871", "1872"])
   }
 
-  @Test func `asks and reads the answer as it comes`() async throws {
+  @Test func `posts a question and reads the streamed answer`() async throws {
     let transport = Self.events("data: {\"text\":\"a\"}\n\ndata: [DONE]\n\n")
     let client = Self.client(transport)
 

@@ -31,7 +31,7 @@ import Testing
 
   static func client(_ response: StubResponse) -> HTTPClient { client(StubTransport { _ in response }) }
 
-  @Test func `every documented sample stands in these files`() throws {
+  @Test func `every documented sample occurs in these files`() throws {
     let folder = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
     let root = folder.appending(path: "../..")
     let tests = try Self.files(of: folder, "swift").map { Self.squeezed($0.text) }
@@ -58,7 +58,7 @@ import Testing
     #expect(count > 160)
   }
 
-  @Test func `no sample needs what is internal`() throws {
+  @Test func `no sample needs internal API`() throws {
     let folder = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
 
     // In two parts, for this file is one of them.
@@ -150,7 +150,7 @@ import Testing
     #expect(size == 10)
   }
 
-  @Test func `says what is different for one request`() async throws {
+  @Test func `sets options for one request`() async throws {
     let client = Self.client(.text("report"))
 
     let report = try await client.get("/report", options: .timeout(.seconds(300)).retry(.off).tag("report"))
@@ -183,7 +183,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [200, 404, 503]) func `tells errors apart`(status: Int) async throws {
+  @Test(arguments: [200, 404, 503]) func `distinguishes errors`(status: Int) async throws {
     try await greet(Self.client(.json(Self.ada, status: HTTPStatus(status))))
   }
 
@@ -201,7 +201,7 @@ import Testing
     #expect(error.decoded(as: Problem.self)?.title == "a name is needed")
   }
 
-  @Test func `chooses which statuses are a success`() async throws {
+  @Test func `chooses which statuses are accepted`() async throws {
     let client = Self.client(.text("x"))
 
     let any = try await client.get("/users/7", options: .accepts(.any))
@@ -223,7 +223,7 @@ import Testing
     #expect(client.configuration.timeout.idle == .seconds(15))
   }
 
-  @Test func `repeats a request with a key`() async throws {
+  @Test func `retries a request with an idempotency key`() async throws {
     let client = Self.client(StubTransport(failing: 1, with: .connectionLost, then: .text("ordered")))
     let key = "5bd6"
 
@@ -234,7 +234,7 @@ import Testing
     #expect(order.attempts.count == 2)
   }
 
-  @Test func `repeats a request that is called idempotent`() async throws {
+  @Test func `retries a request that is declared idempotent`() async throws {
     let client = Self.client(StubTransport(script: [.status(429, headers: ["Retry-After": "1"]), .text("hello")]))
     let text = "hi"
 
@@ -245,7 +245,7 @@ import Testing
     #expect(answer.attempts.count == 2)
   }
 
-  @Test func `repeats as a closure decides`() async throws {
+  @Test func `retries as a closure decides`() async throws {
     let client = Self.client(StubTransport(script: [.status(409), .text("x")]))
 
     let policy = RetryPolicy.custom(attempts: 3) { attempt, outcome in
@@ -280,7 +280,7 @@ import Testing
     #expect(response.redirects.map(\.status) == [.found])
   }
 
-  @Test func `delivers redirects`() async throws {
+  @Test func `returns a redirect instead of following it`() async throws {
     let client = Self.client(Self.moved)
 
     let moved = try await client.get("/old", options: .redirects(.off))
@@ -289,7 +289,7 @@ import Testing
     #expect(moved.status == .found)
   }
 
-  @Test func `changes the rules for redirects`() async throws {
+  @Test func `changes the redirect policy`() async throws {
     let client = HTTPClient { $0.redirects = .follow(upTo: 3) }
     let strict = client.derived { $0.redirects = .strictMethods }
 
@@ -297,7 +297,9 @@ import Testing
     #expect(strict.configuration.redirects.keepsMethod)
   }
 
-  @Test(arguments: ["/new", "http://other.test/new"]) func `decides on redirects`(location: String) async throws {
+  @Test(arguments: ["/new", "http://other.test/new"]) func `decides on redirects with a closure`(location: String)
+    async throws
+  {
     let transport = StubTransport(routes: ["GET /old": .redirect(to: location), "GET /new": .text("new")])
 
     let sameHost = RedirectPolicy.ask { hop in
@@ -310,7 +312,7 @@ import Testing
 
   // MARK: Testing
 
-  @Test func `answers by method and path`() async throws {
+  @Test func `responds by method and path`() async throws {
     let transport = StubTransport(routes: ["GET /users/1": .json(#"{"id":1,"name":"Ada"}"#)])
     let client = HTTPClient {
       $0.transport = transport
@@ -323,13 +325,13 @@ import Testing
     #expect(transport.requests.map(\.method) == [.get])
   }
 
-  @Test func `answers from a closure`() async throws {
+  @Test func `responds from a closure`() async throws {
     let client = HTTPClient { $0.transport = .stub { request in .text(request.method.rawValue) } }
 
     #expect(try await client.delete("http://example.test/").text == "DELETE")
   }
 
-  @Test func `does not wait`() async throws {
+  @Test func `retries on a test clock without waiting`() async throws {
     let clock = TestClock()
     let client = HTTPClient {
       $0.transport = StubTransport(failing: 2, with: .connectionLost, then: .text("hello"))

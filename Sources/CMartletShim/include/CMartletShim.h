@@ -1,9 +1,10 @@
 #ifndef CMARTLETSHIM_H
 #define CMARTLETSHIM_H
 
-// What Swift cannot reach by itself on Linux: libcurl, libz (on Apple's systems too), libbrotlidec and libzstd, found
-// when they are first needed, and a few system calls. No header of theirs is needed: what is used of
-// their interfaces has not changed for many years, and is declared in the sources of this target.
+// Interfaces that Swift cannot reach by itself on Linux: libcurl, libz (also on Apple's systems), libbrotlidec and
+// libzstd, and a few system calls. The libraries are opened when they are first needed. Their headers are not needed:
+// the sources of this target declare the parts of their interfaces that they use, and those have not changed for many
+// years.
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,74 +14,74 @@
 
 // MARK: libcurl
 
-/// Opens libcurl once and says why it cannot be used, or returns NULL.
+/// Opens libcurl once; returns why it cannot be used, or NULL.
 const char *_Nullable martlet_curl_problem(void);
 /// The version as 0xXXYYZZ, or 0.
 uint32_t martlet_curl_version(void);
 /// The version as text, or NULL.
 const char *_Nullable martlet_curl_version_text(void);
-/// What it was built with, as `CURL_VERSION_…`, or 0.
+/// The features that it was built with, as `CURL_VERSION_…`, or 0.
 int martlet_curl_features(void);
 /// The file that it was loaded from, or NULL.
 const char *_Nullable martlet_curl_path(void);
-/// The folder with the roots of the system, if libcurl knows one and it can be read, or NULL.
+/// The folder with the system's root certificates, or NULL if libcurl knows none or cannot read it.
 const char *_Nullable martlet_curl_ca_folder(void);
-/// The file with the roots of the system, or NULL: the one that libcurl was built with, if it can be read, or, if neither that
-/// nor the folder can, one at a usual place.
+/// The file with the system's root certificates, or NULL. This is the file that libcurl was built with, if it can be
+/// read. If neither that file nor the folder can be read, it is one at a usual place.
 const char *_Nullable martlet_curl_ca_file(void);
 /// The name and version of its TLS library, or NULL.
 const char *_Nullable martlet_curl_tls_name(void);
-/// Whether it is asked for HTTP/2: it can do that, and tells of a request before it is sent.
+/// Whether HTTP/2 can be used: libcurl supports it, and reports a request before sending it.
 bool martlet_curl_has_http2(void);
-/// Whether it tells of a request before that is sent, from 7.80 on; before, its log is always on.
+/// Whether libcurl reports a request before sending it, as it does from 7.80 on. Before, its log is always on.
 bool martlet_curl_tells_before_sending(void);
-/// What to set as the folder with roots so that there are none: from 8.21 on, NULL is the folder that libcurl was built with;
-/// this is one that has no certificates.
+/// The folder to set so that no root certificates are trusted. From 8.21 on, NULL means the folder that libcurl was
+/// built with; this one contains no certificates.
 const char *_Nullable martlet_curl_no_ca_path(void);
 
 // MARK: The end of the process
 //
-// OpenSSL clears its memory when the process exits, while other threads may be using it. So whoever lets libcurl work, or
-// uses what all users of libcrypto have in common, enters and leaves. When the process exits nobody comes in any more, and
-// an exit handler waits until nobody is inside, for five seconds at most.
+// OpenSSL clears its memory when the process exits, while other threads may be using it. So every thread enters before
+// it lets libcurl work or uses state that all users of libcrypto share, and leaves afterwards. Once the process exits,
+// no thread can enter. An exit handler waits until all threads have left, for five seconds at most.
 
 struct martlet_library;
-/// Registers the exit handler, to be waited for; to be called before a library is opened.
+/// Registers the exit handler. Call it before opening a library.
 void martlet_exit_watch(void);
-/// Registers it once more, with a library that was found. If that is or brings an OpenSSL that nobody has used yet, it will not
-/// clear its memory at all.
+/// Registers the exit handler again, for a library that was found. If that library is or loads an OpenSSL that is not
+/// in use yet, this OpenSSL does not clear its memory at all.
 void martlet_exit_guard(const struct martlet_library *library);
-/// Whether the process exits.
+/// Whether the process is exiting.
 bool martlet_is_exiting(void);
-/// Enters, unless the process exits; may be called again inside.
+/// Enters, unless the process is exiting; calls can be nested.
 bool martlet_library_enter(void);
-/// Whether this thread is inside, as it is while it has the lock of an engine.
+/// Whether this thread is inside, as it is while it holds an engine's lock.
 bool martlet_library_is_inside(void);
 void martlet_library_leave(void);
-/// Enters; if the process exits, never returns.
+/// Enters; never returns if the process is exiting.
 void martlet_library_await(void);
-/// Gives back what OpenSSL keeps for a thread that is about to end: else it would be done outside.
+/// Frees OpenSSL's memory of a thread that is about to end. Otherwise it would be freed outside.
 void martlet_library_end_thread(void);
 
 // MARK: Handles
 
-/// The callbacks of every easy handle; `handle` and `loop` are what was given to `martlet_easy_prepare`.
+/// The callbacks of every easy handle; `handle` and `loop` are the arguments of `martlet_easy_prepare`.
 typedef struct {
   /// One line of a head or trailer, with its line end.
   size_t (*head)(char *bytes, size_t size, size_t count, void *_Nullable handle);
   /// Bytes of the body.
   size_t (*body)(char *bytes, size_t size, size_t count, void *_Nullable handle);
-  /// Bytes of the request body are wanted.
+  /// Fills a buffer with bytes of the request body.
   size_t (*read)(char *bytes, size_t size, size_t count, void *_Nullable handle);
-  /// The request body is wanted from another place.
+  /// Moves to another position in the request body.
   int (*seek)(void *_Nullable handle, int64_t offset, int origin);
-  /// There is a connection, and the request will be sent.
+  /// A connection exists, and the request is about to be sent.
   int (*ready)(void *_Nullable handle, char *_Nullable ip, char *_Nullable local_ip, int port, int local_port);
-  /// A socket was made.
+  /// A socket was created.
   int (*opened)(void *_Nullable handle, int socket, int purpose);
-  /// A socket is wanted for an address: `martlet_socket_new` makes it, and -1 refuses the address.
+  /// Creates a socket for an address with `martlet_socket_new`; -1 refuses the address.
   int (*opening)(void *_Nullable handle, int purpose, void *_Nullable address);
-  /// A socket has to be closed.
+  /// Closes a socket.
   int (*closed)(void *_Nullable loop, int socket);
   /// A line of libcurl's log, for `martlet_curl_read_note`.
   int (*logged)(void *easy, int type, char *_Nullable bytes, size_t count, void *_Nullable handle);
@@ -94,14 +95,15 @@ typedef struct {
 
 void *_Nullable martlet_easy_new(void);
 void martlet_easy_free(void *easy);
-/// Resets a handle and sets everything that all requests have in common: a GET without a body.
+/// Resets a handle and sets the options of all requests: a GET without a body.
 int martlet_easy_prepare(
     void *easy, const martlet_curl_callbacks *callbacks, void *handle, void *loop, char *error_text);
-/// Copies the bytes of an address that libcurl wants to connect to; returns 4 or 16, or 0 for what is not an IP address.
+/// Copies the bytes of an address that libcurl is about to connect to. Returns 4 or 16, or 0 if it is not an IP
+/// address.
 int martlet_socket_address(const void *address, uint8_t *bytes);
-/// Makes the socket for such an address, or returns -1.
+/// Creates a socket for such an address, or returns -1.
 int martlet_socket_new(const void *address);
-/// Options that Swift sets by itself; the numbers are part of libcurl's binary interface.
+/// Options that Swift sets; the numbers are part of libcurl's binary interface.
 enum {
   martlet_opt_http_header = 10023,
   martlet_opt_connect_timeout_ms = 156,
@@ -145,95 +147,102 @@ enum {
   martlet_opt_max_age_conn = 288,
   martlet_opt_buffer_size = 98,
 };
-/// How much is received at once, where nothing else is set.
+/// The default maximum number of bytes received at once.
 enum { martlet_receive_size = 256 << 10 };
-/// What Swift asks libcurl about a transfer.
+/// Information about a transfer that Swift reads.
 enum {
   martlet_info_remote_address = 0x100000 + 32,
   martlet_info_remote_port = 0x200000 + 40,
   martlet_info_local_address = 0x100000 + 41,
   martlet_info_local_port = 0x200000 + 42,
-  /// The status of a proxy's answer to CONNECT.
+  /// The status of a proxy's response to CONNECT.
   martlet_info_connect_status = 0x200000 + 22,
-  /// Why a SOCKS proxy refused (`CURLPX_…`).
+  /// Why a SOCKS proxy refused the connection (`CURLPX_…`).
   martlet_info_proxy_problem = 0x200000 + 59,
 };
 int martlet_easy_set_number(void *easy, int option, long value);
-/// Sets a text, which libcurl copies, or takes it back with NULL.
+/// Sets a text, which libcurl copies; NULL removes it.
 int martlet_easy_set_text(void *easy, int option, const char *_Nullable text);
-/// Sets something that has to live as long as it is set, such as a list.
+/// Sets a pointer, such as a list, that has to live as long as it is set.
 int martlet_easy_set_pointer(void *easy, int option, void *_Nullable pointer);
-/// A parsed URL, to be freed after the handles that know it; NULL if libcurl cannot read it.
+/// A parsed URL, or NULL if libcurl cannot parse it. Free it after the handles that use it.
 void *_Nullable martlet_url_new(const char *text);
 void martlet_url_free(void *_Nullable url);
-/// Sets the URL as text and, so that libcurl need not read it again, parsed.
+/// Sets the URL as text and in parsed form, so that libcurl need not parse it again.
 int martlet_easy_set_url(void *easy, const char *text, void *_Nullable url);
 int martlet_easy_set_method(void *easy, const char *method, bool is_head);
-/// Announces a body, of a length that may be -1 for one that is not known.
+/// Announces a body; a length of -1 means that it is unknown.
 int martlet_easy_set_upload(void *easy, int64_t length);
-/// Makes the list of trailers at the end of a body in chunks; returns 0, or 1 to give up the transfer.
+/// Makes the list of trailers of a chunked body; returns 0, or 1 to abort the transfer.
 typedef int (*martlet_curl_trailers)(void *_Nullable *_Nullable list, void *_Nullable handle);
-/// Has a body be followed by trailers. With libcurl before 8.7 the handle can then serve no other transfer.
+/// Sends trailers after the body. With libcurl before 8.7 the handle can then serve no other transfer.
 int martlet_easy_set_trailers(void *easy, martlet_curl_trailers trailers, void *handle);
-/// Whether used handles of this version must be guarded: from 7.83 to 8.1.0 one keeps a pointer to the last field of its
-/// last response, which is freed with it, and a response whose first header line is folded then writes to freed memory
-/// (curl #11103).
+/// Whether used handles of this version must be guarded. From 7.83 to 8.1.0 a handle keeps a pointer to the last field
+/// of its last response, which is freed with that response. If the first header line of the next response is folded,
+/// libcurl writes to freed memory (curl #11103).
 bool martlet_curl_needs_guard(void);
-/// Whether this version ends the streams of an HTTP/2 connection that breaks without an error, as it does before 8.1, and its
-/// log tells of GOAWAY, as it does from 7.88 on.
+/// Whether streams of a broken HTTP/2 connection end without an error, as before 8.1, and the log contains GOAWAY, as
+/// from 7.88 on.
 bool martlet_curl_hides_broken_connections(void);
 
 /// Whether libcurl may send the bytes of a request over HTTP/2 twice if its socket is full: from 7.88 until 8.1.
 bool martlet_curl_repeats_uploads(void);
-/// Has libcurl write its log, or ends that.
+/// Turns libcurl's log on or off.
 int martlet_easy_log(void *easy, bool is_on);
-/// Reads a line of the log: returns 1 and the transfer's stream of HTTP/2, 2 and the last stream that a server says to
-/// process and its error code (GOAWAY), 3 when libcurl wants to send once more, 4 when it keeps the connection for others, 5
-/// when it wants to send once more because the server has refused the stream, 6 because the server wants the request by
-/// HTTP/1.1, 7 when it finds the stream closed, 8 and the number of the connection, before 7.80, or 0 for everything else. With
-/// the guard above, which is for the first header line, a header line loses the blank that it begins with.
+/// Parses a line of the log. Returns
+/// 1 and the transfer's HTTP/2 stream;
+/// 2 and, for GOAWAY, the last stream that the server processes and its error code;
+/// 3 if libcurl is about to send the request again;
+/// 4 if it keeps the connection for other transfers;
+/// 5 if it is about to send the request again because the server has refused the stream;
+/// 6 if it does so because the server requires HTTP/1.1;
+/// 7 if it finds the stream closed;
+/// 8 and the number of the connection, before 7.80;
+/// 0 for any other line.
+/// With the guard above, which is for the first header line, a header line loses its leading blank.
 int martlet_curl_read_note(
     int type, char *_Nullable bytes, size_t count, bool is_guarded, uint32_t *stream, uint32_t *error);
-/// Says what each direction of a transfer that has begun has to do.
+/// Sets whether receiving and sending are paused, for a transfer that has begun.
 int martlet_easy_pause(void *easy, bool is_receiving_paused, bool is_sending_paused);
 const char *martlet_easy_error(int code);
-/// How many bytes of the request body, with their coding, were written to the connection.
+/// The number of bytes of the request body, including their coding, that were written to the connection.
 int64_t martlet_easy_sent_count(void *easy);
-/// Microseconds since the start of the transfer until a moment of it, 0 if it has not come.
+/// Microseconds from the start of the transfer to an event; 0 if it has not happened.
 int64_t martlet_easy_name_lookup_time(void *easy);
 int64_t martlet_easy_connect_time(void *easy);
 int64_t martlet_easy_tls_time(void *easy);
-/// What libcurl knows of a transfer: a number (`CURLINFO_LONG`) or a text, 0 or NULL if it does not.
+/// A number (`CURLINFO_LONG`) or text about a transfer; 0 or NULL if it is unknown.
 long martlet_easy_number(void *easy, int info);
 const char *_Nullable martlet_easy_text(void *easy, int info);
-/// The number of connections made, which is 0 if one was used again.
+/// The number of connections made; 0 if an existing one was reused.
 long martlet_easy_connection_count(void *easy);
 
-/// The socket of the connection that a transfer has left to others, once it is over; -1 if it has not.
+/// The socket of the connection that a finished transfer has left for others, or -1.
 int martlet_easy_kept_socket(void *easy);
-/// What OpenSSL knows of the connection of a transfer that has one; NULL without TLS and with another library. It is freed
-/// with the connection.
+/// The OpenSSL object of a transfer's connection. NULL without TLS and with another TLS library. It is freed with the
+/// connection.
 void *_Nullable martlet_easy_tls(void *easy);
 
 // MARK: OpenSSL
 
-/// Finds the OpenSSL that an opened libcurl uses; false if one whose log is always on cannot be guarded.
+/// Finds the OpenSSL that an opened libcurl uses. Returns false if its log is always on and cannot be guarded.
 bool martlet_tls_open(const struct martlet_library *library, const char *_Nullable name, bool is_logging);
-/// What takes back some of what libcurl sets, for `martlet_opt_ssl_context_function`: the file for secrets that the
-/// environment names (`SSLKEYLOGFILE`), and the log of TLS where it is not safe. NULL if there is nothing to take back.
+/// The callback for `martlet_opt_ssl_context_function` that undoes some of libcurl's settings: the file for secrets
+/// that the environment names (`SSLKEYLOGFILE`), and the log of TLS where it is not safe. NULL if there is nothing to
+/// undo.
 void *_Nullable martlet_tls_guard(void);
-/// Has the end of a connection be noted, if TLS is ended first; returns the number to ask for it by, 0 if that cannot be.
+/// Watches whether TLS ends before its connection does. Returns the number to query it by, or 0 if that is impossible.
 uintptr_t martlet_tls_watch_end(void *tls);
-/// Whether an end was noted that was read on this thread just now.
+/// Whether this thread has just read the end of TLS with this number.
 bool martlet_tls_has_ended(uintptr_t number);
-/// Whether client and server have agreed on HTTP/2.
+/// Whether client and server have negotiated HTTP/2.
 bool martlet_tls_is_http2(void *tls);
-/// Whether bytes of a connection were read from its socket that nobody has taken yet.
+/// Whether bytes were read from a connection's socket that libcurl has not taken yet.
 bool martlet_tls_has_read(void *tls);
-/// Whether all that waits in the socket of a connection is messages of the protocol itself, which are taken.
+/// Whether only messages of the TLS protocol wait in a connection's socket; they are consumed.
 bool martlet_tls_is_quiet(void *tls, int socket);
 
-/// Adds a line to a list, which may be NULL; returns NULL without memory, and the list is as it was.
+/// Adds a line to a list, which may be NULL. Returns NULL if memory is exhausted; the list is then unchanged.
 void *_Nullable martlet_list_append(void *_Nullable list, const char *line);
 void martlet_list_free(void *_Nullable list);
 
@@ -242,39 +251,41 @@ void *_Nullable martlet_multi_new(
 void martlet_multi_free(void *multi);
 int martlet_multi_add(void *multi, void *easy);
 int martlet_multi_remove(void *multi, void *easy);
-/// Works on a socket, or on what time has come for with -1; `events` is made of 1 to read, 2 to write, 4 for an error.
+/// Handles events of a socket, or with -1 expired timers. `events` consists of 1 to read, 2 to write, 4 for an error.
 int martlet_multi_act(void *multi, int socket, int events);
-/// The next transfer that has ended, and its code, or NULL.
+/// The next finished transfer and its code, or NULL.
 void *_Nullable martlet_multi_next_done(void *multi, int *code);
 
-/// What handles of one thread share: the sessions of TLS, so that a new connection can resume one. NULL without memory.
+/// The state that the handles of one thread share: TLS sessions, so that a new connection can resume one. NULL if
+/// memory is exhausted.
 void *_Nullable martlet_share_new(void);
-/// Only after all handles that use it.
+/// Call it only after all handles that use the share are freed.
 void martlet_share_free(void *share);
 
 // MARK: libz
 
-/// Opens libz once and says whether it can be used.
+/// Opens libz once; returns whether it can be used.
 bool martlet_zlib_is_usable(void);
 /// Makes a decoder; `window_bits` as in inflateInit2.
 void *_Nullable martlet_inflater_new(int window_bits);
 void martlet_inflater_free(void *inflater);
 /// Prepares for another stream.
 bool martlet_inflater_reset(void *inflater);
-/// Decodes; the lengths become what was taken and made. 0 for more to do, 1 at the end of the stream, -1 if corrupt.
+/// Decodes; the lengths become the number of bytes consumed and produced. Returns 0 to continue, 1 at the end of the
+/// stream, -1 if the data is corrupt.
 int martlet_inflate(
     void *inflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length);
 /// Makes an encoder for gzip (RFC 1952), with a level from 1 to 9.
 void *_Nullable martlet_deflater_new(int level);
 void martlet_deflater_free(void *deflater);
-/// Encodes; the lengths become what was taken and made. `is_last` says that no more input will come. 0 for more to do, 1
-/// at the end of the stream, -1 if that failed.
+/// Encodes; the lengths become the number of bytes consumed and produced. `is_last` means that no more input follows.
+/// Returns 0 to continue, 1 at the end of the stream, -1 for a failure.
 int martlet_deflate(
     void *deflater, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length, bool is_last);
 
 // MARK: libcrypto
 
-/// Begins a SHA-256 with the libcrypto that libcurl has loaded, or returns NULL if there is none.
+/// Begins a SHA-256 digest with the libcrypto that libcurl has loaded; NULL if there is none.
 void *_Nullable martlet_sha256_new(void);
 bool martlet_sha256_update(void *digest, const void *_Nullable bytes, size_t count);
 /// Writes the 32 octets.
@@ -283,7 +294,7 @@ void martlet_sha256_free(void *digest);
 
 // MARK: libbrotlidec and libzstd
 
-/// Opens libbrotlidec once and says whether it can be used.
+/// Opens libbrotlidec once; returns whether it can be used.
 bool martlet_brotli_is_usable(void);
 /// Makes a decoder, which needs at most 16 MiB for its window (RFC 7932).
 void *_Nullable martlet_brotli_new(void);
@@ -292,12 +303,12 @@ void martlet_brotli_free(void *decoder);
 int martlet_brotli_decode(
     void *decoder, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length);
 
-/// Opens libzstd once and says whether it can be used.
+/// Opens libzstd once; returns whether it can be used.
 bool martlet_zstd_is_usable(void);
 /// Makes a decoder of frames with a window of at most 2 to the power of `window_log` bytes.
 void *_Nullable martlet_zstd_new(int window_log);
 void martlet_zstd_free(void *decoder);
-/// Decodes as `martlet_inflate` does, with 1 at the end of each frame, and -2 for a window that is too large.
+/// Decodes as `martlet_inflate` does, but returns 1 at the end of each frame, and -2 for a window that is too large.
 int martlet_zstd_decode(
     void *decoder, const uint8_t *input, size_t *input_length, uint8_t *output, size_t *output_length);
 
@@ -309,62 +320,62 @@ typedef struct {
   int events;
 } martlet_event;
 
-/// Starts a detached thread on which no signal of the process is handled.
+/// Starts a detached thread that handles no signal of the process.
 bool martlet_thread_start(const char *name, void (*body)(void *_Nullable), void *context);
 /// A descriptor that `martlet_wake` makes ready, or -1.
 int martlet_wake_new(void);
 void martlet_wake(int descriptor);
-/// A set of watched sockets in which `wake` ends the wait, or -1.
+/// Makes a set of watched sockets in which `wake` ends the wait, or returns -1.
 int martlet_poll_new(int wake);
-/// Watches a socket for 1 to read, 2 to write, in a set that may know it already.
+/// Watches a socket for 1 to read, 2 to write. The set may already contain it.
 bool martlet_poll_watch(int poll, int socket, int events, bool is_new);
 void martlet_poll_forget(int poll, int socket);
-/// Waits; a negative time has no end. Returns the number of events.
+/// Waits, without a limit if the time is negative. Returns the number of events.
 int martlet_poll_wait(int poll, martlet_event *events, int maximum, int milliseconds);
-/// Waits for one socket to be readable, or broken; returns events as in `martlet_event`, 0 when the time is over, or -1
+/// Waits until one socket is readable or broken. Returns events as in `martlet_event`, 0 when the time is over, or -1
 /// after a signal.
 int martlet_wait(int socket, int microseconds);
-/// Whether something waits in one of some sockets, or its end.
+/// Whether any of the sockets has bytes to read or has ended.
 bool martlet_is_any_readable(const int *_Nullable sockets, size_t count);
-/// One more than the highest descriptor there can be, as far as it is worth looking.
+/// One more than the highest possible descriptor, up to a limit for searches.
 int martlet_descriptor_limit(void);
-/// How many bytes wait in one end of a pair of sockets that children inherit, or -1 for what is none.
+/// The number of bytes waiting in one end of a socket pair that children inherit, or -1 for any other descriptor.
 int martlet_inherited_bytes(int descriptor);
-/// Keeps a descriptor from the programs that the process starts, and if it is one end of a pair of sockets, the other end.
+/// Keeps a descriptor from child processes, and also the other end if it belongs to a socket pair.
 void martlet_keep_from_children(int descriptor);
-/// Copies the end of a pair of sockets that nothing has been written to, or such an eventfd if `may_be_event`; -1 for
-/// anything else.
+/// Copies the end of a socket pair if nothing has been written to it; with `may_be_event`, also such an eventfd.
+/// Returns -1 for any other descriptor.
 int martlet_copy_unwritten(int descriptor, bool may_be_event);
-/// Closes a connection and puts one in its place that has ended, so that the descriptor stays.
+/// Replaces a connection with one that has ended; the descriptor stays.
 void martlet_replace_with_end(int descriptor);
-/// A clock that never jumps, in microseconds.
+/// The time of a monotonic clock, in microseconds.
 int64_t martlet_microseconds(void);
-/// How many bytes were ever taken from a TCP socket, whoever took them; -1 if the system does not tell.
+/// The total number of bytes that were read from a TCP socket; -1 if the system does not report it.
 int64_t martlet_socket_taken(int socket);
-/// How many bytes the peer has acknowledged, and how many wait for that; where the system does not tell, the former is
-/// the negative of the latter.
+/// The number of bytes that the peer has acknowledged; `queued` becomes the number not yet acknowledged. Returns
+/// `-*queued` if the system does not report the former.
 int64_t martlet_socket_acknowledged(int socket, int64_t *queued);
-/// Whether a socket takes bytes now: a third of its buffer is free, or it has ended.
+/// Whether a socket accepts bytes now: a third of its buffer is free, or it has ended.
 bool martlet_socket_has_room(int socket);
 
 /// The local port of a TCP socket, or -1.
 int martlet_socket_port(int socket);
 void martlet_close(int descriptor);
-/// A file in memory that nobody can change any more, or -1.
+/// An immutable file in memory, or -1.
 int martlet_memory_file(const void *_Nullable bytes, size_t count);
-/// Lets a socket be readable only when so many bytes wait in it, or its end does; 1 is the default.
+/// Sets the receive low-water mark: the bytes that make a socket readable, unless it has ended. The default is 1.
 void martlet_set_receive_mark(int socket, int count);
-/// Ends a connection both ways; its descriptor stays.
+/// Ends a connection in both directions; its descriptor stays open.
 void martlet_shutdown(int descriptor);
 /// Opens a file for reading, or returns -1.
 int martlet_open(const char *path);
-/// Reads from a place of a file what is there without waiting; negative if that is nothing, or cannot be told.
+/// Reads bytes of a file without waiting. Negative if there are none in the cache, or if that is unknown.
 int64_t martlet_read_now(int descriptor, void *buffer, size_t count, int64_t offset);
-/// Reads from a place of a file; negative for an error.
+/// Reads bytes of a file; negative for an error.
 int64_t martlet_read(int descriptor, void *buffer, size_t count, int64_t offset);
-/// When a file was written last, in microseconds since 1970, from 0 to 10¹⁷; takes a `struct stat`.
+/// The modification time in a `struct stat`, in microseconds since 1970, from 0 to 10¹⁷.
 int64_t martlet_modification_time(const void *facts);
-/// Says when a file was used and written last, in microseconds since 1970.
+/// Sets the access and modification times of a file, in microseconds since 1970.
 void martlet_set_times(int descriptor, int64_t microseconds);
 
 #pragma clang assume_nonnull end

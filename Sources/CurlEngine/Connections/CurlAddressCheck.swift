@@ -1,15 +1,15 @@
-/// What became of the addresses of a host: whether there is one that may be connected to.
+/// The result of checking a host's addresses.
 struct CurlAddressCheck {
-  /// Why the first refused address may not be connected to.
+  /// The reason for refusing the first address.
   private var reason: String?
   private var hasAddress = false
 
-  /// An address is about to be connected to, or is refused.
+  /// Notes an address that is used, or refused for a reason.
   mutating func note(refusal: String?) {
     guard let refusal else { return hasAddress = true }
     if reason == nil { reason = refusal }
   }
 
-  /// What it means if there was no address to connect to.
+  /// The failure if every address was refused.
   var failure: CurlFailure? { hasAddress ? nil : reason.map { .refusedAddress($0) } }
 }

@@ -1,39 +1,40 @@
 import MartletBase
 import CMartletShim
 
-/// Reads what a proxy answers to CONNECT, for the challenges in it.
+/// Reads a proxy's response to CONNECT for its challenges.
 struct CurlConnectAnswer {
   private var reader: ResponseHeadReader? = ResponseHeadReader()
   private var bytes = 0
   private var lines = 0
 
-  /// Whether the head has no end: not every libcurl has a limit of its own.
+  /// Whether the head exceeds a limit; not every libcurl has its own.
   var isTooLarge: Bool { bytes > ResponseHeadReader.maximumBytes || lines > ResponseHeadReader.maximumFields }
 
-  /// Reads one line with its end, says what it asks for, and whether libcurl is to read on.
+  /// Reads one line with its end; returns whether libcurl is to continue.
   ///
-  /// libcurl would read the body of a refusal to its end, byte by byte, and do nothing else of the loop meanwhile.
+  /// Reports a challenge to `sink`. libcurl would read the body of a refusal to its end, byte by byte, and block the
+  /// loop meanwhile.
   mutating func read(
     _ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle, _ route: CurlRoute, _ sink: (any CurlProxySink)?
   ) -> Bool {
-    // TLS within that is not begun yet.
+    // TLS inside the tunnel has not begun yet.
     if route.proxy?.kind == .https { handle.proxyTLS = martlet_easy_tls(handle.easy) }
     if let (status, fields) = read(line) { sink?.refused(status, fields) }
     let isEnd = line.count <= 2 && (line.first == 0x0D || line.first == 0x0A)
     return !isTooLarge && !(isEnd && route.refusal(handle.easy) != nil)
   }
 
-  /// Reads one line with its end; returns status and fields of a whole head, if it asks for credentials.
+  /// Reads one line with its end; returns a complete head that contains a challenge.
   mutating func read(_ line: UnsafeBufferPointer<UInt8>) -> (Int, ReceivedFields)? {
     bytes += line.count
     lines += 1
     do {
       guard case .final(let head)? = try reader?.read(line) else { return nil }
       reader = nil
-      // 401 is what tinyproxy says to wrong credentials.
+      // tinyproxy responds to wrong credentials with 401.
       return head.status == 407 || head.status == 401 ? (head.status, head.fields) : nil
     } catch {
-      // libcurl has understood its status, and that decides.
+      // libcurl has parsed the status, which decides.
       reader = nil
       return nil
     }

@@ -1,14 +1,14 @@
 import CMartletShim
 
-/// What one exchange needs of its connection, where it is not what all of the client's need.
+/// What one exchange requires of its connection beyond the client's settings.
 package struct CurlRoute: Sendable {
-  /// A server that connects to others.
+  /// A proxy server.
   package struct Proxy: Sendable {
     package enum Kind {
       case http, https, socks5
     }
 
-    /// What errors call it.
+    /// The name in error messages.
     package var name: String
     package var kind: Kind
     /// As `CURLOPT_PROXY` takes it.
@@ -27,12 +27,12 @@ package struct CurlRoute: Sendable {
     }
   }
 
-  /// How libcurl has to prove who the client is, to the end of its connection.
+  /// Connection-based authentication by libcurl.
   package struct Handshake: Sendable {
-    /// The most requests of one handshake: NTLM has two.
+    /// The maximum number of requests of one authentication; NTLM needs two.
     package static let maximumRequests = 4
 
-    /// NTLM, or Negotiate.
+    /// Whether the scheme is NTLM; otherwise it is Negotiate.
     package var isNTLM: Bool
     package var user: String
     package var password: String
@@ -46,9 +46,9 @@ package struct CurlRoute: Sendable {
     }
   }
 
-  /// The versions of HTTP that may be spoken.
+  /// The allowed HTTP versions.
   package enum Version {
-    /// HTTP/2 where TLS offers it.
+    /// HTTP/2 if TLS negotiates it.
     case automatic
     case http1_0, http1_1
     /// HTTP/2 without TLS.
@@ -57,16 +57,18 @@ package struct CurlRoute: Sendable {
 
   package var proxy: Proxy?
   package var proxyAuthorization: String?
-  /// Where the name is not to be looked up, as `CURLOPT_RESOLVE` takes it.
+  /// Static addresses of the host, as `CURLOPT_RESOLVE` takes them.
   package var address: String?
   package var version = Version.automatic
   package var handshake: Handshake?
   package var sharesConnections = true
 
-  /// The route of a request about which nothing is special.
+  /// Creates a route without special requirements.
   package init() {}
 
-  /// Sets it, on a handle that was just reset and is reset before its next use; returns libcurl's code.
+  /// Applies the route to a handle; returns libcurl's code.
+  ///
+  /// The handle was just reset, and is reset before its next use.
   func apply(to handle: CurlHandle) -> CInt {
     let easy = handle.easy
     var code: CInt = 0
@@ -79,7 +81,7 @@ package struct CurlRoute: Sendable {
     if let proxy {
       set(martlet_opt_proxy, proxy.address)
       if code == 0, proxy.kind == .https { code = handle.loop.tls.applyToProxy(easy) }
-      // Nothing of the request is for a proxy that only passes bytes on, and nothing of this list for a server.
+      // A proxy that only forwards bytes gets no field of the request, and a server gets no field of this list.
       set(martlet_opt_header_separation, 1)
       if let proxyAuthorization {
         guard let list = martlet_list_append(nil, "Proxy-Authorization: \(proxyAuthorization)") else { return 27 }
@@ -93,7 +95,7 @@ package struct CurlRoute: Sendable {
           set(martlet_opt_socks5_auth, 1)
         }
       } else {
-        // In the answer to CONNECT stands what the proxy asks for.
+        // The response to CONNECT contains the proxy's challenge.
         set(martlet_opt_suppress_connect_headers, 0)
       }
     }
@@ -109,21 +111,22 @@ package struct CurlRoute: Sendable {
     case .automatic: break  // As prepared.
     }
     if let handshake {
-      // Exactly one scheme: libcurl then begins at once, and takes no other that the server might prefer.
+      // Exactly one scheme: libcurl then begins at once, and takes no other scheme that the server might prefer.
       set(martlet_opt_http_auth, handshake.isNTLM ? 8 : 4)
       set(martlet_opt_user, handshake.user)
-      // NTLM's hash is one of UTF-16, which libcurl makes by widening each octet: right for ISO 8859-1, and for no UTF-8.
+      // NTLM hashes UTF-16, which libcurl makes by widening each octet. That is right for ISO 8859-1, but not for
+      // UTF-8.
       let password = handshake.password.unicodeScalars.map { CChar(truncatingIfNeeded: $0.value) } + [0]
       if code == 0 { code = martlet_easy_set_text(easy, CInt(martlet_opt_password), password) }
     }
     return code
   }
 
-  /// Why the proxy would not connect, if that is what went wrong.
+  /// How the proxy refused to connect, if that caused the failure.
   func refusal(_ easy: UnsafeMutableRawPointer) -> CurlRefusal? {
     guard proxy != nil else { return nil }
     let status = martlet_easy_number(easy, CInt(martlet_info_connect_status))
-    // 401 is what tinyproxy says to wrong credentials.
+    // tinyproxy responds to wrong credentials with 401.
     if status >= 300 {
       return CurlRefusal(status: status, isOfCredentials: status == 407 || status == 401)
     }
@@ -133,7 +136,7 @@ package struct CurlRoute: Sendable {
   }
 }
 
-// Shows nothing of its own, so that no dump leaks a password.
+// Reveals no properties, so that no dump shows a password.
 extension CurlRoute.Proxy: CustomStringConvertible, CustomReflectable {
   package var description: String { name }
   package var customMirror: Mirror { Mirror(self, children: []) }

@@ -1,13 +1,13 @@
 package import MartletBase
 
-/// With which other exchanges one may share connections; each kind has an engine of its own.
+/// The exchanges that may share connections; each kind has its own engine.
 ///
-/// libcurl tells the versions of connections apart only for a request that demands HTTP/1. One that may have HTTP/2 is sent
-/// on a connection of HTTP/1.1 that another request is using, as soon as there is one of HTTP/2 with the same host.
+/// libcurl keeps HTTP versions apart only for a request that requires HTTP/1. As soon as there is an HTTP/2 connection
+/// to the host, libcurl sends a request that may use HTTP/2 on an HTTP/1.1 connection that another request is using.
 package enum CurlSharing {
-  /// Those that leave the version to TLS, and all without TLS but those below.
+  /// Exchanges that negotiate the version by TLS, and those without TLS except prior knowledge.
   case agreed
-  /// Those that demand HTTP/1 over TLS.
+  /// Exchanges that require HTTP/1 over TLS.
   case serial
   /// HTTP/2 without TLS.
   case priorKnowledge

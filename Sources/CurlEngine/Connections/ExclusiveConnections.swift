@@ -1,19 +1,20 @@
 import MartletBase
 import CMartletShim
 
-/// The keys that keep HTTP/2 connections of streamed responses apart.
+/// The keys that separate the HTTP/2 connections of streamed responses.
 ///
-/// A stream whose reader sleeps is slowed down by TCP alone, which it can be if nothing else comes on its connection:
-/// beside other streams libcurl keeps up to 32 MiB of it. So each streamed response gets a key that no other running one
-/// of its origin has, and libcurl reuses a connection for equal keys only.
+/// Only TCP can slow down a stream whose reader pauses, and only if nothing else arrives on its connection: beside
+/// other streams libcurl buffers up to 32 MiB of it. So each streamed response gets a key that no other running one of
+/// its origin has. libcurl reuses a connection only for equal keys.
 ///
-/// Each loop has its own, used under its lock.
+/// Each loop has its own instance, used under the loop's lock.
 struct ExclusiveConnections {
-  /// What all transfers share that are read as they come.
+  /// The key of all transfers whose responses are read as they arrive.
   static let shared = 0
-  /// A new connection, which is closed after its transfer.
+  /// The key of a new connection, which is closed after its transfer.
   ///
-  /// For what may share no connection, and when all other keys are in use. A handshake keeps it to its end nevertheless.
+  /// For transfers that may share no connection, and when all other keys are in use. Connection-based authentication
+  /// still keeps the connection until it is complete.
   static let fresh = 15
 
   private struct Holder {
@@ -22,12 +23,12 @@ struct ExclusiveConnections {
   }
 
   private var holders: [ObjectIdentifier: Holder] = [:]
-  /// The keys in use, as bits.
+  /// The keys in use, as a bit set.
   private var used: [Origin: UInt16] = [:]
-  /// The servers that speak HTTP/1, whose connections nobody shares.
+  /// The servers that use HTTP/1, whose connections are never shared.
   private var http1 = RecentTable<Origin, Bool>(limit: 256)
 
-  /// Takes a key for a streamed response; the same one until it is given back.
+  /// Takes a key for a streamed response; the same one until it is returned.
   mutating func take(for user: AnyObject, of origin: Origin) -> Int {
     if let holder = holders[ObjectIdentifier(user)] { return holder.key }
     if http1[origin] == true { return Self.shared }
@@ -45,7 +46,7 @@ struct ExclusiveConnections {
     used[holder.origin] = rest == 1 ? nil : rest
   }
 
-  /// A server has answered, and could have done so by HTTP/2.
+  /// Notes whether a server that could choose HTTP/2 uses HTTP/1.
   mutating func note(_ origin: Origin, speaksHTTP1: Bool) {
     if (http1[origin] ?? false) != speaksHTTP1 { http1[origin] = speaksHTTP1 ? true : nil }
   }
@@ -60,10 +61,10 @@ extension CurlLoop {
 }
 
 extension CurlHandle {
-  /// Has libcurl reuse connections with the same key only; returns libcurl's code.
+  /// Limits the transfer to connections with the same key; returns libcurl's code.
   ///
-  /// libcurl compares `CURLOPT_SSL_OPTIONS` since 7.83.1. These four bits mean something to Schannel and Secure
-  /// Transport, or nothing.
+  /// libcurl compares `CURLOPT_SSL_OPTIONS` since 7.83.1. These four bits affect only Schannel and Secure Transport, or
+  /// nothing.
   func setConnectionKey(_ key: Int) -> CInt {
     let options = [2, 8, 32, 128].enumerated().reduce(0) { $0 | (key >> $1.offset & 1) * $1.element }
     var code = martlet_easy_set_number(easy, CInt(martlet_opt_ssl_options), options)

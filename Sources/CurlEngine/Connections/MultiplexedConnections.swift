@@ -1,36 +1,38 @@
-/// The HTTP/2 connections that transfers use, and which of them break.
+/// Tracks the transfers of HTTP/2 connections, and finds broken connections.
 ///
-/// libcurl 7.88 ends all streams of a connection that breaks, as by a malformed frame, without an error. It keeps a
-/// connection after its last transfer, unless the server has sent GOAWAY, or the connection is broken. So one that it
-/// closes without GOAWAY counts as broken, and a body of unknown length that ends with it as incomplete.
+/// libcurl 7.88 ends all streams of a broken connection without an error, for example after a malformed frame. It keeps
+/// a connection after its last transfer, unless the server has sent GOAWAY or the connection is broken. So a connection
+/// that libcurl closes without GOAWAY counts as broken, and a body of unknown length that ends with it as incomplete.
 ///
 /// ```
-///   used ──a transfer ends, nobody else uses it──▶ kept, or broken
+///   used ──a transfer ends, no other one is left──▶ kept, or broken
 ///    │ ▲
-///    │ └──── the next user goes on: it works
-///    └─a transfer ends, others use it─▶ the next user is asked ──it ends too──▶ and so on, until nobody is left
+///    │ └──── the next transfer continues: the connection works
+///    └─a transfer ends, others are left─▶ the next one is probed ──it ends too──▶ and so on, until none is left
 /// ```
 ///
-/// Each loop has its own, used under its lock.
+/// Each loop has its own instance, used under the loop's lock.
 struct MultiplexedConnections<User: AnyObject> {
   private struct Connection {
     var users: [User] = []
-    /// Whether libcurl has kept it after its last transfer.
+    /// Whether libcurl keeps the connection after its last transfer.
     var isKept = false
-    /// Whether libcurl closes it without a fault: the server has sent GOAWAY, or refused a request.
+    /// Whether libcurl may close it without a fault, after GOAWAY or a refused request.
     var mayBeClosed = false
-    /// Whether libcurl gives it up because a request had no answer, as one that was refused; others may go on.
+    /// Whether libcurl abandons the connection because a request had no response.
+    ///
+    /// This happens after a refused request, for example. Other transfers may continue.
     var isGivenUp = false
   }
 
   private var known: [UInt64: Connection] = [:]
-  /// Those that a transfer has left in this turn.
+  /// The connections that a transfer has left in this turn.
   private var left: Set<UInt64> = []
-  /// Those that others may have to end on, too.
+  /// The connections whose other transfers may have to end, too.
   private var doubtful: [UInt64] = []
   private var asked: User?
 
-  /// A transfer is about to be sent on a connection.
+  /// Notes that a transfer is about to be sent on a connection.
   mutating func use(_ name: UInt64, by user: User) {
     if known[name]?.users.contains(where: { $0 === user }) != true {
       known[name, default: Connection()].users.append(user)
@@ -43,19 +45,21 @@ struct MultiplexedConnections<User: AnyObject> {
 
   func isUsed(_ name: UInt64) -> Bool { known[name]?.users.isEmpty == false }
 
-  /// GOAWAY has come.
+  /// Notes that GOAWAY has arrived.
   mutating func announceEnd(_ name: UInt64) { known[name]?.mayBeClosed = true }
 
   enum Leaving {
-    /// Its body has a length, or it was cancelled: nothing is to be found out.
+    /// The body has a length, or the transfer was cancelled: there is nothing to find out.
     case surely
-    /// With a body whose end is to be known, or with an error.
+    /// The transfer failed, or the end of its body is uncertain.
     case inDoubt
-    /// libcurl wants to send it on another connection.
+    /// libcurl is about to send the request on another connection.
     case givingUp
   }
 
-  /// A transfer has left its connection, unless it had before; `isKept` is asked if nobody else uses it.
+  /// Notes that a transfer has left its connection, unless it had before.
+  ///
+  /// `isKept` is evaluated if no other transfer is left.
   mutating func leave(_ name: UInt64, by user: User, _ how: Leaving, isKept: @autoclosure () -> Bool) {
     guard var connection = known[name], let index = connection.users.firstIndex(where: { $0 === user }) else {
       return
@@ -70,12 +74,12 @@ struct MultiplexedConnections<User: AnyObject> {
     left.insert(name)
   }
 
-  /// A transfer that has to show whether its connection works, by going on or by its end; `nil` if none has to.
+  /// The next transfer to probe whether its connection works, or `nil`.
   ///
-  /// `canAnswer` says whether it receives.
+  /// It shows that by continuing or by ending. `canAnswer` says whether a transfer receives.
   mutating func nextToAsk(_ canAnswer: (User) -> Bool) -> User? {
     while let name = doubtful.last {
-      // Who was asked and is still here has gone on.
+      // A probed transfer that is still here has continued.
       if let user = known[name]?.users.first(where: canAnswer), user !== asked {
         asked = user
         return user
@@ -92,7 +96,7 @@ struct MultiplexedConnections<User: AnyObject> {
     return connection.users.isEmpty && !connection.isKept && !connection.mayBeClosed
   }
 
-  /// To be called after each turn of the loop.
+  /// Ends a turn; call it after each turn of the loop.
   mutating func endTurn() {
     guard !left.isEmpty else { return }
     for name in left {

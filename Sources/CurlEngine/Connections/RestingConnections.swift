@@ -1,17 +1,17 @@
 import CMartletShim
 
-/// The connections of HTTP/1 that no transfer uses.
+/// The idle HTTP/1 connections.
 ///
-/// What comes on one of them answers nothing, and libcurl before 8.0 takes it for the answer to the next request. So
-/// each is looked at before a request is sent on it, and given up if something waits there, or its end. Under TLS a message of
-/// the protocol itself, such as a ticket for a session, is no reason for that.
+/// Bytes that arrive on an idle connection answer no request, but libcurl before 8.0 takes them for the response to the
+/// next one. So each connection is checked before a request is sent on it, and abandoned if bytes or its end wait
+/// there. Messages of the TLS protocol itself, such as a session ticket, do not count.
 ///
-/// Each loop has its own, used under its lock. What libcurl wants of a socket does not tell who uses it (a transfer that
-/// is paused wants nothing, and one that takes over in the same moment wants nothing new), so connections are known by
-/// their addresses, which each transfer is told before it sends.
+/// Each loop has its own instance, used under the loop's lock. The events that libcurl wants of a socket do not tell
+/// which transfer uses it: a paused transfer wants none, and one that takes over at once wants no new ones. So
+/// connections are identified by their addresses, which each transfer receives before it sends.
 struct RestingConnections {
   private struct Connection {
-    /// Who was the last to send on it, until that is over.
+    /// The last transfer that sent on it, until that transfer ends.
     var user: ObjectIdentifier?
     var socket: CInt?
   }
@@ -19,12 +19,12 @@ struct RestingConnections {
   private var known: [UInt64: Connection] = [:]
   private var names: [CInt: UInt64] = [:]
   private var sockets: Set<CInt> = []
-  /// What OpenSSL knows of connections, of those that have it.
+  /// The OpenSSL objects of connections that have one.
   private var tls: [CInt: UnsafeMutableRawPointer] = [:]
-  /// The same of connections to proxies by TLS, of those connections that they carry.
+  /// The OpenSSL objects of the TLS connections to proxies that carry them.
   private var carriers: [CInt: UnsafeMutableRawPointer] = [:]
 
-  /// A transfer is about to send on a connection.
+  /// Notes that a transfer is about to send on a connection.
   mutating func use(_ name: UInt64, by user: AnyObject) {
     if let socket = known[name]?.socket { wake(socket) }
     known[name, default: Connection()].user = ObjectIdentifier(user)
@@ -34,15 +34,16 @@ struct RestingConnections {
     known[name]?.user.map { $0 != ObjectIdentifier(user) } ?? false
   }
 
-  /// A transfer goes on somewhere else.
+  /// Notes that a transfer continues on another connection.
   mutating func leave(_ name: UInt64, by user: AnyObject) {
     if known[name]?.user == ObjectIdentifier(user) { known[name]?.user = nil }
   }
 
-  /// A transfer is over; returns the socket if that must not serve another: not all that came there is taken yet.
+  /// Ends a transfer's use; returns the socket if it must not be reused.
   ///
-  /// `socket` is there if it can serve another one. `new` is what OpenSSL knows of the connection, `nil` if it has
-  /// served before or does not use OpenSSL; `carrier` is the same of a TLS connection to a proxy that carries it.
+  /// That is so if not all bytes that arrived there are taken. `socket` is `nil` if the connection cannot serve another
+  /// transfer. `new` is the connection's OpenSSL object; `nil` if the connection has served before or does not use
+  /// OpenSSL. `carrier` is that of the TLS connection to a proxy that carries it.
   mutating func end(
     _ name: UInt64, of user: AnyObject, socket: @autoclosure () -> CInt?, tls new: UnsafeMutableRawPointer?,
     within carrier: UnsafeMutableRawPointer?
@@ -65,7 +66,7 @@ struct RestingConnections {
 
   private mutating func wake(_ socket: CInt) { sockets.remove(socket) }
 
-  /// Its socket is closed, and the number may be another one's.
+  /// Removes a closed socket, whose number may be used again.
   mutating func closed(_ socket: CInt) {
     guard let name = names.removeValue(forKey: socket) else { return }
     known[name] = nil
@@ -73,7 +74,9 @@ struct RestingConnections {
     wake(socket)
   }
 
-  /// Takes a connection out if it can serve no more; returns its socket, `nil` if it can, or does not rest.
+  /// Removes a connection that cannot be reused; returns its socket.
+  ///
+  /// Returns `nil` if the connection can be reused or is not idle.
   mutating func takeSpoiled(_ name: UInt64) -> CInt? {
     guard let socket = known[name]?.socket, check(socket) == true else { return nil }
     return socket
@@ -85,11 +88,13 @@ struct RestingConnections {
     return resting.filter { check($0) == true }
   }
 
-  /// Takes a connection out if it can serve no more, and says whether that is so; `nil` if it does not rest.
+  /// Whether an idle connection cannot be reused, and removes it then.
+  ///
+  /// Returns `nil` if it is not idle.
   mutating func check(_ socket: CInt) -> Bool? {
     guard sockets.contains(socket) else { return nil }
     guard martlet_is_any_readable([socket], 1) else { return false }
-    // TLS that a carrier brings cannot be read past that.
+    // TLS inside a proxy's TLS connection cannot be read from the socket alone.
     if carriers[socket] == nil, let known = tls[socket], martlet_tls_is_quiet(known, socket) { return false }
     wake(socket)
     return true

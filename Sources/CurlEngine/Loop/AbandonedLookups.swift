@@ -1,31 +1,35 @@
 import CMartletShim
 
-/// Name lookups that go on after their transfers were given up, each with the slot of its transfer.
+/// Name lookups that outlast their transfers, each with its transfer's slot.
 ///
-/// libcurl has a thread for each lookup, and no call of the system can end one. With the transfer, libcurl closes its end of
-/// the pair of sockets by which the thread would tell it of the addresses. A copy of that end tells when the thread ends,
-/// because the thread then closes the other one.
+/// libcurl uses one thread per lookup, and no system call can end a lookup. When the transfer ends, libcurl closes its
+/// end of the socket pair on which the thread would report the addresses. A copy of that end shows when the thread
+/// ends, because the thread then closes the other end.
 ///
-/// libcurl 8.9 to 8.19 has an `eventfd` instead, which tells when the addresses are there and nothing of the end of a
-/// lookup that was given up. Its slot is kept for a second, and for one more for each other one that is kept: a user who
-/// cancels while names are looked up well waits little, and with a name server that is silent threads are few.
+/// libcurl 8.9 to 8.19 uses an `eventfd` instead. It signals available addresses, but not the end of an abandoned
+/// lookup. So the slot is kept for a second, plus one second per other lookup that is kept. Users who cancel while name
+/// lookups work then wait only briefly, and a silent name server leads to few threads.
 struct AbandonedLookups {
   private struct Lookup {
-    /// The transfer that began it, and which goes on if another one's lookup was quicker.
+    /// The transfer that began the lookup; it may continue if another lookup was quicker.
     var owner: ObjectIdentifier?
-    /// That of the transfer, once it is over.
+    /// The transfer's slot, once the transfer has ended.
     var slot: (any CurlSlot)?
     let end: Int64
   }
 
-  /// How long a slot is kept at most, in microseconds: the resolver's own limits are shorter, unless it has many servers.
+  /// The longest time to keep a slot, in microseconds.
+  ///
+  /// The resolver's own limits are shorter, unless it has many servers.
   private static let patience: Int64 = 60_000_000
 
-  /// The same where the end of a lookup cannot be known; about what a resolver takes with two servers that are silent.
+  /// The same if the end of a lookup is not visible.
+  ///
+  /// A resolver with two silent servers takes about as long.
   private static let longestGuess: Int64 = 20_000_000
 
   private let poll: CInt
-  /// Whether libcurl's lookups do not tell of their end.
+  /// Whether the end of a lookup is not visible.
   private let hidesEnds: Bool
   private var lookups: [CInt: Lookup] = [:]
 
@@ -37,12 +41,12 @@ struct AbandonedLookups {
   var isEmpty: Bool { lookups.isEmpty }
   var count: Int { lookups.count }
 
-  /// When to look after them, if no thread ends before.
+  /// The time to release overdue slots, if no thread ends before.
   var time: Int64? { lookups.values.lazy.map(\.end).min() }
 
-  /// libcurl is about to close the socket of a lookup, which was for `owner`.
+  /// Notes that libcurl is about to close the socket of `owner`'s lookup.
   mutating func closes(_ socket: CInt, of owner: AnyObject) {
-    // What has told its addresses has ended.
+    // A lookup that has reported its addresses has ended.
     let copy = martlet_copy_unwritten(socket, hidesEnds)
     guard copy >= 0 else { return }
     guard martlet_poll_watch(poll, copy, 1, true) else { return martlet_close(copy) }
@@ -51,7 +55,7 @@ struct AbandonedLookups {
     lookups[copy] = Lookup(owner: ObjectIdentifier(owner), end: end)
   }
 
-  /// A transfer is over: a lookup of its own that goes on keeps its slot.
+  /// Notes the end of a transfer; its unfinished lookups keep its slot.
   mutating func ends(_ owner: AnyObject, slot: any CurlSlot) {
     let name = ObjectIdentifier(owner)
     for socket in lookups.keys where lookups[socket]?.owner == name {
@@ -60,9 +64,9 @@ struct AbandonedLookups {
     }
   }
 
-  /// Something has happened on a socket: if it is that of a lookup, the lookup has ended.
+  /// Ends the lookup of a socket with an event, if there is one.
   mutating func act(on socket: CInt) {
-    // The event may be one of a socket that had the same number.
+    // The event may belong to an earlier socket with the same number.
     if lookups[socket] != nil, martlet_is_any_readable([socket], 1) { end(socket) }
   }
 

@@ -1,13 +1,13 @@
-/// Whether answers come so soon that waiting for the next one on the caller's own thread is cheaper than two changes of
-/// threads.
+/// Decides whether to wait inline for the next response.
 ///
-/// Pure: what it learns from is the time that the last answers took, on connections that were open already. A wait in vain
-/// costs the caller's thread its ``patience``, so it has to be paid for by ``price`` quick answers.
+/// If responses come quickly, waiting on the caller's own thread is cheaper than two thread switches. The decision
+/// depends only on the time of the last responses, on connections that were already open. A wait in vain costs the
+/// caller's thread its ``patience``, so ``price`` quick responses have to pay for it.
 package struct AnswerPace: Sendable {
   package static let price = 16
   package static let maximumCredit = 4 * price
 
-  /// How long is waited, in microseconds, and within what time an answer is quick.
+  /// The length of a wait, in microseconds; a response within this time is quick.
   package let patience: Int64
   private var credit: Int
 
@@ -16,10 +16,10 @@ package struct AnswerPace: Sendable {
     self.credit = credit
   }
 
-  /// Whether the next answer is likely to be quick.
+  /// Whether the next response is likely to be quick.
   package var isQuick: Bool { credit >= Self.price }
 
-  /// Learns from an answer that took `time` microseconds, or from none in that time.
+  /// Notes the time of a response in microseconds, or of a wait without one.
   package mutating func note(_ time: Int64) {
     credit = time <= patience ? min(credit + 1, Self.maximumCredit) : max(credit - Self.price, 0)
   }

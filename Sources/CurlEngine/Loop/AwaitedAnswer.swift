@@ -1,18 +1,18 @@
-/// The transfer whose caller waits for its answer on a thread of its own.
+/// The transfer whose caller waits inline for the response.
 ///
-/// The set of the loop's thread does not have its socket meanwhile: nothing wakes that thread.
+/// Meanwhile its socket is not in the poll set of the loop's thread, so it does not wake that thread.
 struct AwaitedAnswer {
   private var pace: AnswerPace
   private(set) var transfer: CurlTransfer?
-  /// When the request was sent, on a connection that was open already; 0 if that says nothing of the server's pace.
+  /// When the request was sent on an open connection; 0 if its time does not count.
   private var since: Int64 = 0
-  /// Whether the next socket that is read from is the one.
+  /// Whether to take the next socket that libcurl reads from.
   private var wantsSocket = false
   private(set) var socket: CInt?
 
   init(_ pace: AnswerPace) { self.pace = pace }
 
-  /// Begins with a transfer that is the only one in flight.
+  /// Begins with the only transfer in flight.
   mutating func begin(_ transfer: CurlTransfer) {
     self.transfer = transfer
     since = 0
@@ -29,13 +29,13 @@ struct AwaitedAnswer {
     since = 0
   }
 
-  /// Not all came in time: the head, or the body after it.
+  /// Notes that the head, or the body after it, did not arrive in time.
   mutating func wasInVain() {
     pace.note(.max)
     since = 0
   }
 
-  /// Whether libcurl's wish to read from a socket is left to the caller.
+  /// Whether the caller waits for this socket instead of the loop.
   mutating func takes(_ socket: CInt, of easy: UnsafeMutableRawPointer?) -> Bool {
     guard wantsSocket || self.socket == socket, let easy, transfer?.handle?.easy == easy else { return false }
     wantsSocket = false
@@ -43,7 +43,7 @@ struct AwaitedAnswer {
     return true
   }
 
-  /// Gives the socket back to the loop.
+  /// Returns the socket to the loop.
   mutating func takeSocket() -> CInt? {
     wantsSocket = false
     defer { socket = nil }

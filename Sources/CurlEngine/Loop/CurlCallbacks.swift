@@ -1,10 +1,10 @@
 import CMartletShim
 
-/// libcurl's way back into Swift.
+/// The callbacks from libcurl into Swift.
 ///
-/// What it hands back is the ``CurlHandle`` or the ``CurlLoop``, both of which outlive every call.
+/// Their context is a ``CurlHandle`` or a ``CurlLoop``. Both outlive every call.
 enum CurlCallbacks {
-  private static let failed = 0  // Any number but the one asked for.
+  private static let failed = 0  // Any number other than the expected one.
   private static let pause = 0x1000_0001  // CURL_WRITEFUNC_PAUSE and CURL_READFUNC_PAUSE
   private static let abortReading = 0x1000_0000  // CURL_READFUNC_ABORT
 
@@ -26,7 +26,7 @@ enum CurlCallbacks {
     body: { bytes, size, count, pointer in
       guard let pointer else { return failed }
       let length = size &* count
-      // Nothing is a whole answer to nothing.
+      // For no bytes, 0 means that all were taken.
       guard length > 0 else { return 0 }
       switch handle(pointer).transfer?.received(UnsafeRawBufferPointer(start: bytes, count: length)) {
       case .taken: return length
@@ -56,7 +56,7 @@ enum CurlCallbacks {
       guard let pointer else { return 1 }  // CURL_SOCKOPT_ERROR
       let handle = handle(pointer)
       handle.loop.opened(socket)
-      // No connection for sending a request once more.
+      // No new connection for sending a request again.
       return handle.transfer?.life.sends.mayConnect == false ? 1 : 0
     },
     opening: { pointer, _, address in

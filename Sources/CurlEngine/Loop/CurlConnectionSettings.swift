@@ -1,23 +1,25 @@
 import CMartletShim
 
-/// What a client says about all its connections, as libcurl takes it.
+/// The connection settings of a client, as libcurl takes them.
 package struct CurlConnectionSettings: Sendable {
   package let unixSocket: String?
   /// Whether connections have no address.
   package var hasUnixSocket: Bool { unixSocket != nil }
   /// As `CURLOPT_INTERFACE` takes it.
   package let interface: String?
-  /// How old a connection may get, in seconds; 0 for no limit.
+  /// The maximum age of a connection in seconds; 0 for no limit.
   package let maximumAge: Int
   /// Whether connections are kept for the next request.
   package let isKept: Bool
-  /// How long the loop waits for something to do before it ends, in microseconds.
+  /// The time after which an idle loop ends, in microseconds.
   package let idleLifetime: Int64
-  /// The most connections with one host.
+  /// The maximum number of connections per host.
   package let perHost: Int
   package let total: Int
   package let tls: CurlTLSSettings
-  /// Why an address may not be connected to, for its 4 or 16 octets, or `nil` if it may; all may without it.
+  /// Returns why an address is refused, given its 4 or 16 octets, or `nil`.
+  ///
+  /// Without it, all addresses are allowed.
   package let addressRefusal: (@Sendable ([UInt8]) -> String?)?
   package let answerPace: AnswerPace
   package let receiveMarks: ReceiveMarks
@@ -40,7 +42,7 @@ package struct CurlConnectionSettings: Sendable {
     self.receiveMarks = receiveMarks
   }
 
-  /// Sets what differs from libcurl's own, on a handle that was just reset; returns libcurl's code.
+  /// Applies the settings to a handle that was just reset; returns libcurl's code.
   func apply(to easy: UnsafeMutableRawPointer) -> CInt {
     var code = martlet_easy_set_number(easy, CInt(martlet_opt_max_age_conn), maximumAge)
     if code == 0, !isKept { code = martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 1) }

@@ -2,7 +2,7 @@ import MartletBase
 import CMartletShim
 import Synchronization
 
-/// One event loop on a thread of its own.
+/// One event loop on its own thread.
 ///
 /// ```
 ///   CurlLoader ─▶ CurlEngine ─▶ CurlMailbox ◀─ CurlTransfer (caller's side)
@@ -11,13 +11,13 @@ import Synchronization
 ///                 thread: CurlLoop ─▶ libcurl ─▶ CurlTransfer (loop's side)
 /// ```
 ///
-/// The thread ends when nothing has been in flight for ``CurlConnectionSettings/idleLifetime``, and closes the
-/// connections; the next request starts another. It ends at once when the engine is released and the last transfer is
-/// over.
+/// The thread ends and closes the connections when nothing has been in flight for
+/// ``CurlConnectionSettings/idleLifetime``; the next request starts a new one. It ends at once when the engine is
+/// released and the last transfer is over.
 package final class CurlEngine: Sendable {
   let mailbox: CurlMailbox
 
-  /// Makes an engine without a thread; `nil` if the system refuses a descriptor.
+  /// Creates an engine without a thread; `nil` if no descriptor is left.
   init?(_ settings: CurlConnectionSettings) {
     let wake = martlet_wake_new()
     guard wake >= 0 else { return nil }
@@ -27,25 +27,25 @@ package final class CurlEngine: Sendable {
   deinit { mailbox.post(.close) }
 }
 
-/// The way into the loop: what it is to do, in order.
+/// The queue of operations for the loop.
 package final class CurlMailbox: Sendable {
   package enum Operation: Sendable {
     case start(CurlTransfer)
-    /// Take the transfer off its connection, which ends that.
+    /// Removes the transfer from its connection, which ends the connection.
     case cancel(CurlTransfer)
     /// The reader of the transfer has made room.
     case drained(CurlTransfer)
-    /// There are bytes of a request body for which the transfer has waited.
+    /// Bytes of the request body are available for a waiting transfer.
     case fed(CurlTransfer)
     case closeIdle
-    /// No transfer will be started any more.
+    /// No more transfers will be started.
     case close
   }
 
   private struct State {
     var operations: [Operation] = []
     var isAsleep = false
-    /// Whether there is a thread that takes the operations.
+    /// Whether a thread takes the operations.
     var isRunning = false
   }
 
@@ -67,13 +67,15 @@ package final class CurlMailbox: Sendable {
 
   deinit { martlet_close(wake) }
 
-  /// Whether no transfer has a handle, as the loop has last said: it may have changed.
+  /// Whether the loop last had no transfer with a handle; this may be outdated.
   var isIdle: Bool {
     get { hasNothing.load(ordering: .relaxed) }
     set { hasNothing.store(newValue, ordering: .relaxed) }
   }
 
-  /// Adds an operation, wakes the loop only if it sleeps, and starts one for a transfer; `false` if there is no loop.
+  /// Adds an operation; returns `false` if there is no loop.
+  ///
+  /// Wakes the loop only if it sleeps. Starts a loop for a transfer.
   @discardableResult
   package func post(_ operation: Operation) -> Bool {
     switch add(operation) {
@@ -88,15 +90,15 @@ package final class CurlMailbox: Sendable {
     }
   }
 
-  /// Starts a transfer and, if the loop sleeps and has nothing in flight, sends its request on this thread.
+  /// Starts a transfer, and sends its request on this thread if the loop is idle.
   ///
-  /// Waking the loop for that takes longer than the work itself. In a crowd one wake is for many. The socket is there
-  /// if the answer is likely to come so soon that this thread should wait for it.
+  /// Waking the loop takes longer than the work itself. If many transfers start at once, one wake is enough for all.
+  /// Returns the socket if the response is likely to come so soon that this thread should wait for it.
   func start(_ transfer: CurlTransfer) -> (isStarted: Bool, socket: CInt?) {
     switch add(.start(transfer)) {
     case .none: return (true, nil)
     case .wake:
-      // What is not available is busy, and looks after the transfer by itself.
+      // A loop whose lock is taken is busy, and handles the transfer by itself.
       let isAlone = CurlLibrary.worksOnAnyThread && isIdle
       let drive = isAlone ? withLoopIfAvailable { $0?.drive(for: transfer) } : nil
       switch drive {
@@ -113,8 +115,9 @@ package final class CurlMailbox: Sendable {
     }
   }
 
-  /// Waits on this thread until the answer to a request that was sent on it is there, or has taken too long; then the
-  /// loop goes on with it.
+  /// Waits on this thread for a response to a request that was sent here.
+  ///
+  /// Ends when the response is there or takes too long; then the loop continues with it.
   func awaitAnswer(to transfer: CurlTransfer, on socket: CInt) {
     let end = martlet_microseconds() + settings.answerPace.patience
     while true {
@@ -135,7 +138,7 @@ package final class CurlMailbox: Sendable {
     if case .start = operation, CurlLibrary.isExiting { return .refusal }
     return state.withLock { state in
       guard state.isRunning else {
-        // A loop that has ended had nothing left: only a new transfer needs one.
+        // A loop that has ended had nothing left to do. Only a new transfer needs one.
         guard case .start = operation else { return .refusal }
         state.isRunning = true
         state.operations.append(operation)
@@ -147,10 +150,11 @@ package final class CurlMailbox: Sendable {
     }
   }
 
-  /// For the thread of the loop; when the process exits, it stays here.
+  /// Runs a closure on the loop's thread; never returns if the process is exiting.
   func withLoop<Result: Sendable>(_ body: (inout sending CurlLoop?) -> sending Result) -> Result {
     loop.withLock { loop in
-      // Who waits for the lock must not be waited for: a callback may exit while it has it.
+      // Enters only after locking, so that the exit handler never waits for this lock: a callback may exit while it
+      // holds the lock.
       martlet_library_await()
       defer {
         if loop == nil { martlet_library_end_thread() }
@@ -160,7 +164,9 @@ package final class CurlMailbox: Sendable {
     }
   }
 
-  /// For the thread of a caller: `nil` if there is no loop, or it works, or the process exits.
+  /// Runs a closure on a caller's thread.
+  ///
+  /// Returns `nil` if there is no loop, if the loop is working, or if the process exits.
   private func withLoopIfAvailable(_ body: (inout sending CurlLoop?) -> sending CurlLoop.Drive?) -> CurlLoop.Drive? {
     guard martlet_library_enter() else { return nil }
     defer { martlet_library_leave() }
@@ -182,7 +188,7 @@ package final class CurlMailbox: Sendable {
     }
   }
 
-  /// There is no loop, though there has to be one: refuses what it would have done.
+  /// Refuses all transfers, because the loop could not be started.
   func refuseAll() {
     let operations = state.withLock { state in
       state.isRunning = false
@@ -195,7 +201,9 @@ package final class CurlMailbox: Sendable {
   /// Whether there is a loop, for tests.
   package var isRunning: Bool { state.withLock { $0.isRunning } }
 
-  /// Ends the loop, unless it has something to do; if `true`, another may run already, and this one must not come back.
+  /// Ends the loop unless there are operations; returns whether it has ended.
+  ///
+  /// After `true`, another loop may already run, and this one must not continue.
   func end() -> Bool {
     state.withLock { state in
       guard state.operations.isEmpty else { return false }
@@ -205,7 +213,7 @@ package final class CurlMailbox: Sendable {
     }
   }
 
-  /// Takes all operations; if there are none, the loop is taken to sleep from now on.
+  /// Takes all operations; without any, marks the loop as sleeping.
   func takeOrSleep() -> [Operation] {
     state.withLock { state in
       guard !state.operations.isEmpty else {

@@ -1,25 +1,25 @@
 package import MartletBase
 import Synchronization
 
-/// The engines of one client, each of which is opened by the first exchange for it.
+/// The engines of one client; the first exchange for an engine opens it.
 ///
-/// Engines share no connections. So each origin has a home among those of the usual kind, and an exchange goes elsewhere
-/// only if its home has as many exchanges, of whatever origin, as one connection carries.
+/// Engines share no connections. So each origin has a home among the regular engines. An exchange uses another engine
+/// only if its home has as many exchanges, of any origin, as one connection carries.
 package struct CurlEngines {
   private var usual: [CurlEngine?]
-  /// Those for exchanges that share no connections with the usual ones.
+  /// The engines for exchanges that share no connections with the regular ones.
   private var others: [CurlSharing: CurlEngine] = [:]
 
-  /// - Parameter threads: How many engines of the usual kind there may be.
+  /// - Parameter threads: The maximum number of regular engines.
   package init(threads: Int) { usual = Array(repeating: nil, count: max(1, threads)) }
 
-  /// Those that are open.
+  /// The mailboxes of the open engines.
   package var mailboxes: [CurlMailbox] { usual.compactMap { $0?.mailbox } + others.values.map(\.mailbox) }
 
-  /// Opens the engine for an exchange, unless it is open; `nil` if the system refuses a descriptor.
+  /// Opens the engine for an exchange, unless it is open.
   ///
-  /// `streams` is how many exchanges a connection carries that it could share. The part in the load of the engine is
-  /// there where there are several to choose from.
+  /// `streams` is the number of exchanges that a connection of this exchange carries. Returns `nil` if no descriptor is
+  /// left. The share in the engine's load is `nil` if there is only one engine to choose from.
   package mutating func open(
     for sharing: CurlSharing, _ origin: Origin, streams: @autoclosure () -> Int,
     _ settings: @autoclosure () -> CurlConnectionSettings
@@ -38,14 +38,14 @@ package struct CurlEngines {
     return (mailbox, usual.count > 1 ? LoadShare(mailbox.load) : nil)
   }
 
-  /// The engine with the fewest exchanges if `home` has as many as the `streams` of one connection, else `home`.
+  /// The least loaded engine if `home` has at least `streams` exchanges, otherwise `home`.
   package static func choice(home: Int, loads: [Int], streams: Int) -> Int {
     guard loads[home] >= streams, let least = loads.indices.min(by: { loads[$0] < loads[$1] }) else { return home }
     return loads[least] < loads[home] ? least : home
   }
 }
 
-/// How many exchanges an engine has.
+/// The number of exchanges of an engine.
 package final class EngineLoad: Sendable {
   private let count = Atomic(0)
 
@@ -54,7 +54,7 @@ package final class EngineLoad: Sendable {
   fileprivate func add(_ more: Int) { count.add(more, ordering: .relaxed) }
 }
 
-/// The part of one exchange in the load of its engine, until its end.
+/// The share of one exchange in the load of its engine, until its end.
 package final class LoadShare: Sendable {
   private let load: EngineLoad
   private let isOver = Atomic(false)
@@ -66,6 +66,6 @@ package final class LoadShare: Sendable {
 
   deinit { end() }
 
-  /// Ends it; more than once does nothing.
+  /// Ends the share; calling it again does nothing.
   package func end() { if !isOver.exchange(true, ordering: .relaxed) { load.add(-1) } }
 }

@@ -2,7 +2,7 @@ import MartletBase
 import CMartletShim
 import Foundation
 
-/// One easy handle, used for one transfer after the other, under the lock of its loop.
+/// One easy handle, reused for several transfers; under the lock of its loop.
 final class CurlHandle {
   private static let errorSize = 256  // CURL_ERROR_SIZE
 
@@ -13,41 +13,45 @@ final class CurlHandle {
   private var fields: UnsafeMutableRawPointer?
   private var lines: HeaderLines?
   private var isGuarded = false
-  /// Whether it is set up for a request of the plain kind, so that only what differs has to be set.
+  /// Whether the handle is set up for a plain request, so that only differences have to be set.
   private var isPlain = false
-  /// The URL, and what libcurl has made of it.
+  /// The URL as text, and as libcurl has parsed it.
   private var text: String?
   private var url: UnsafeMutableRawPointer?
   private var connectTimeout = 0
   private var pieceSize: Int?
   private var lastConnection: CurlConnection?
-  /// Whether its transfer rather waits for a connection that it can share than it makes one.
+  /// Whether the transfer waits for a connection to share instead of making one.
   private(set) var waitsForSharing = false
   private var connectionKey = ExclusiveConnections.shared
   private var needsNewConnection = false
   private var lists: [UnsafeMutableRawPointer] = []
-  /// The connection that the transfer was sent on, by its addresses; `nil` where it has none.
+  /// The transfer's connection, identified by its addresses; `nil` without addresses.
   private(set) var connectionName: UInt64?
-  /// Whether the transfer was sent on a connection of HTTP/2, as far as known.
+  /// Whether the request was sent over HTTP/2, as far as known.
   private(set) var isMultiplexed = false
-  /// The transfer's stream of HTTP/2, where libcurl tells.
+  /// The transfer's HTTP/2 stream, if libcurl's log contains it.
   private(set) var stream: UInt32?
-  /// Whether libcurl wants to send once more: what it says from then on is about other connections, too.
+  /// Whether libcurl is about to send the request again.
+  ///
+  /// From then on its log may be about other connections, too.
   private var isRepeating = false
-  /// Whether libcurl has kept the connection after the transfer; another one may have it closed at once.
+  /// Whether libcurl has kept the connection after the transfer.
+  ///
+  /// Another transfer may have it closed at once.
   private var wasKept = false
-  /// Whether the connection, which libcurl keeps, has to be closed after the transfer.
+  /// Whether to close the connection after the transfer, although libcurl keeps it.
   var closesKeptConnection = false
-  /// Whether libcurl has found its stream of HTTP/2 closed when it had sent the rest of the request.
+  /// Whether libcurl found its HTTP/2 stream closed after sending the rest of the request.
   private var isStreamClosed = false
-  /// What libcurl before 7.80 calls the connection.
+  /// The number of the connection in libcurl's log, before 7.80.
   private var connectionNumber: UInt64?
-  /// Whether libcurl before 7.80 has written a part of a head.
+  /// Whether a part of a head was written, before libcurl 7.80.
   private var isWritingHead = false
   private var isLogging = false
-  /// What OpenSSL knows of a connection that the transfer has made.
+  /// The OpenSSL object of a connection that the transfer has made.
   private(set) var tls: UnsafeMutableRawPointer?
-  /// The same of a connection to a proxy by TLS, which carries that one.
+  /// The OpenSSL object of the TLS connection to a proxy that carries it.
   var proxyTLS: UnsafeMutableRawPointer?
 
   init?(_ loop: CurlLoop) {
@@ -66,20 +70,20 @@ final class CurlHandle {
     errorText.deallocate()
   }
 
-  /// What libcurl said of the last failure.
+  /// libcurl's text for the last failure.
   var error: String { CurlTLS.readable(String(cString: errorText)) }
 
   var isReused: Bool { martlet_easy_connection_count(easy) == 0 }
 
-  /// Whether the connection of the transfer speaks HTTP/2, as far as its TLS tells.
+  /// Whether TLS has negotiated HTTP/2 for the connection, as far as known.
   var isHTTP2: Bool { martlet_easy_tls(easy).map { martlet_tls_is_http2($0) } ?? false }
 
-  /// Whether its TLS tells that.
+  /// Whether TLS reveals the negotiated version.
   private var knowsVersion: Bool { martlet_easy_tls(easy) != nil }
 
   /// Sets up the handle for a transfer; returns libcurl's code.
   ///
-  /// The connection must have been made with `key`, if it is not a new one.
+  /// A connection that is not new must have been made with `key`.
   func set(_ transfer: CurlTransfer, connectionKey key: Int) -> CInt {
     let job = transfer.job
     errorText[0] = 0
@@ -117,8 +121,8 @@ final class CurlHandle {
       let size = pieceSize ?? Int(martlet_receive_size)
       set(martlet_easy_set_number(easy, CInt(martlet_opt_buffer_size), size))
     }
-    // Whether a new connection can be shared is known after the TLS handshake. In clear it is known with the first answer
-    // only, and all would wait for the slowest.
+    // The TLS handshake shows whether a new connection can be shared. Without TLS only the first response shows it, and
+    // all requests would wait for the slowest one.
     let canWait = job.isSecure || transfer.hasPriorKnowledge
     let waits = canWait && key == ExclusiveConnections.shared
     if waits != waitsForSharing {
@@ -153,10 +157,10 @@ final class CurlHandle {
     isPlain = false
   }
 
-  /// Parsed here, for as many requests as it serves: libcurl itself would do it for each.
+  /// Parses the URL once for all requests with it; libcurl would do so for each.
   private func setURL(_ new: String) -> CInt {
     let old = url
-    // Not as an argument of type String, of which a copy would be made.
+    // Not as an argument of type `String`, which would be copied.
     let code = new.withCString { characters in
       url = martlet_url_new(characters)
       return martlet_easy_set_url(easy, characters, url)
@@ -178,7 +182,9 @@ final class CurlHandle {
     return true
   }
 
-  /// Takes lines of a head or of trailers: one, or before libcurl 8.7 all those that came while the transfer was paused.
+  /// Takes lines of a head or of trailers.
+  ///
+  /// One line, or before libcurl 8.7 all lines that came while the transfer was paused.
   func received(_ lines: UnsafeBufferPointer<UInt8>) -> Bool {
     var rest = lines
     while let base = rest.baseAddress, !rest.isEmpty {
@@ -192,16 +198,16 @@ final class CurlHandle {
     return true
   }
 
-  /// Guards the line after a status line; to be called with each line.
+  /// Guards the line after a status line; call it with each line.
   func guardNext(after line: UnsafeBufferPointer<UInt8>) {
-    // No field has a slash in its name.
+    // No field name contains a slash.
     let isStatus = line.count > 4 && line[0] == 0x48 && line[4] == 0x2F
     guard isStatus != isGuarded else { return }
     isGuarded = isStatus
     if !isLogging { _ = martlet_easy_log(easy, isStatus) }
   }
 
-  /// Whether a connection may be opened to an address, in libcurl's form.
+  /// Whether a connection to an address, in libcurl's form, is allowed.
   func mayConnect(to address: UnsafeMutableRawPointer) -> Bool {
     guard let refusal = loop.connections.addressRefusal else { return true }
     let bytes = [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
@@ -225,7 +231,7 @@ final class CurlHandle {
       hasher.combine(localPort)
       name = UInt64(bitPattern: Int64(hasher.finalize()))
     } else if loop.connections.hasUnixSocket {
-      // It has one of its own.
+      // With a Unix socket, each transfer has its own connection.
       loop.unnamedCount += 1
       name = loop.unnamedCount
     }
@@ -266,9 +272,10 @@ final class CurlHandle {
     return true
   }
 
-  /// Has libcurl keep a connection of HTTP/2 though it is to be closed after the transfer: the loop does that.
+  /// Keeps an HTTP/2 connection that is to be closed after the transfer; the loop closes it.
   ///
-  /// That libcurl has kept it shows that the stream ended in order (decision 0044). `Connection: close` is not for HTTP/2.
+  /// That libcurl has kept the connection shows that the stream ended in order (decision 0044). HTTP/2 has no
+  /// `Connection: close`.
   private func keepConnection(_ transfer: CurlTransfer) {
     closesKeptConnection = !loop.connections.isKept || connectionKey == ExclusiveConnections.fresh
     guard closesKeptConnection || transfer.job.lines.closesConnection else { return }
@@ -276,7 +283,7 @@ final class CurlHandle {
     isPlain = false
   }
 
-  /// Whether libcurl has chosen a connection on which something has come that answers nothing, or its end; it is given up.
+  /// Whether libcurl chose a connection with unexpected bytes or an end; abandons it then.
   private func isSpoiled(_ name: UInt64?, for transfer: CurlTransfer) -> Bool {
     guard let name, let socket = endOfLast(on: name, before: transfer) ?? loop.resting.takeSpoiled(name) else {
       return false
@@ -285,31 +292,31 @@ final class CurlHandle {
     return true
   }
 
-  /// Has a connection of HTTP/1 rest whose last transfer has ended, of which the loop has not heard yet; returns its
-  /// socket, if something that came there is not taken yet.
+  /// Ends the last transfer's use of an HTTP/1 connection, if the loop does not know its end yet.
   ///
-  /// In a crowd a transfer is sent and answered, and the next one follows on its connection, in one call of libcurl.
+  /// Under load, one call of libcurl can send a transfer, receive its response and start the next transfer on the same
+  /// connection. Returns the socket if not all bytes that arrived there are taken.
   private func endOfLast(on name: UInt64, before transfer: CurlTransfer) -> CInt? {
     guard !isMultiplexed, loop.resting.isUsed(name, byOtherThan: transfer) else { return nil }
     for handle in loop.handles.values where handle !== self && handle.connectionName == name {
       guard let last = handle.transfer, last.life.isAlone, let socket = handle.keptSocket else { continue }
-      // It may be the last but one.
+      // It may be the last transfer but one.
       let spoiled = loop.resting.end(name, of: last, socket: socket, tls: handle.tls, within: handle.proxyTLS)
       if let spoiled { return spoiled }
     }
     return nil
   }
 
-  /// Whether libcurl has chosen a connection of HTTP/1 for a transfer that another one uses, or is still making.
+  /// Whether libcurl chose an HTTP/1 connection that is in use or not open yet.
   private func isTaken(_ name: UInt64?, by transfer: CurlTransfer) -> Bool {
-    // One that is being made has no addresses yet.
+    // A connection that is not open yet has no addresses.
     guard let name else { return true }
     return knowsVersion && loop.resting.isUsed(name, byOtherThan: transfer)
   }
 
   var hasOwnConnection: Bool { connectionKey != ExclusiveConnections.shared }
 
-  /// Whether no other transfer uses the connection, which is one of HTTP/2.
+  /// Whether no other transfer uses the HTTP/2 connection.
   var isAloneOnConnection: Bool { connectionName.map { loop.multiplexed.isAlone(self, on: $0) } ?? false }
 
   func showRawBody() {
@@ -346,19 +353,20 @@ final class CurlHandle {
     }
   }
 
-  /// A head was written, or a part of one: of the request, or of one that asks a proxy to connect.
+  /// Notes a written head or part of one: of the request, or of a CONNECT.
   private func wasWritten(_ bytes: UnsafeRawBufferPointer) {
     let isBeginning = !isWritingHead
     isWritingHead = !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8)
     guard isBeginning, let transfer else { return }
     if transfer.route?.proxy != nil, bytes.starts(with: "CONNECT ".utf8) { return }
-    // Too late for a no: what must not be sent twice has a new connection, so that libcurl does not.
+    // Too late to prevent it. But a request that must not be sent twice has a new connection, so libcurl does not
+    // repeat it.
     if !willSend(on: connectionNumber) { loop.unwanted.append(transfer) }
   }
 
-  /// How the transfer has ended, as long as it has its connection.
+  /// The result of the transfer, while it has its connection.
   func result(_ code: CInt) -> CurlTransfer.Result {
-    // SEND_ERROR: since 8.7 libcurl takes it for one that the server had sent the end of its response before.
+    // SEND_ERROR: libcurl since 8.7 reports it if the server had ended its response before.
     guard code != 0, !(code == 55 && isStreamClosed && transfer?.body != nil) else {
       let isCutOff = connectionName.map { loop.multiplexed.isBroken($0) } ?? false
       return CurlTransfer.Result(code: 0, text: "", isReused: isReused, isCutOff: isCutOff)
@@ -370,19 +378,21 @@ final class CurlHandle {
     return result
   }
 
-  /// Notes that the transfer uses its connection no more; to be called before any end of the same turn is judged.
+  /// Notes that the transfer no longer uses its connection.
+  ///
+  /// Call it before any end of the same turn is judged.
   func leaveConnection(_ how: MultiplexedConnections<CurlHandle>.Leaving) {
     guard let connectionName else { return }
     loop.multiplexed.leave(connectionName, by: self, how, isKept: wasKept || keptSocket != nil)
   }
 
-  /// The socket of the connection that the transfer leaves to others, once it is over.
+  /// The socket of the connection that the finished transfer leaves to others.
   var keptSocket: CInt? {
     let socket = martlet_easy_kept_socket(easy)
     return socket < 0 ? nil : socket
   }
 
-  /// Notes what is to be known of the connection when the transfer is over and has it no more.
+  /// Notes facts about the connection before the transfer loses it.
   func noteConnection() {
     if let transfer, transfer.job.isSecure, transfer.sharing == .agreed {
       loop.exclusive.note(transfer.job.origin, speaksHTTP1: transfer.life.isAlone)
@@ -393,9 +403,9 @@ final class CurlHandle {
     if isSecure != hasSecureProxy || proxyTLS != nil { tls = martlet_easy_tls(easy) }
   }
 
-  /// Has the end of TLS be noted, which is to be the end of the body.
+  /// Watches for the end of TLS, which has to precede the end of the body.
   ///
-  /// - Returns: The number to ask for it by; 0 without TLS, and where nobody cares or can tell.
+  /// - Returns: The number to query it by; 0 without TLS, or if the end is irrelevant or unknown.
   func watchEnd() -> UInt { loop.tls.needsEnd ? martlet_easy_tls(easy).map { martlet_tls_watch_end($0) } ?? 0 : 0 }
 
   func release() {
@@ -407,7 +417,7 @@ final class CurlHandle {
     (closesKeptConnection, isMultiplexed, isStreamClosed, isWritingHead) = (false, false, false, false)
   }
 
-  /// Keeps a list as long as libcurl may read it.
+  /// Keeps a list while libcurl may read it.
   func keep(_ list: UnsafeMutableRawPointer) { lists.append(list) }
 
   private func freeLists() {
@@ -415,7 +425,7 @@ final class CurlHandle {
     lists = []
   }
 
-  /// The connection of the transfer, as long as that runs.
+  /// The transfer's connection, while the transfer runs.
   var connection: CurlConnection {
     guard !loop.connections.hasUnixSocket, let remotePort = port(CInt(martlet_info_remote_port)) else {
       return CurlConnection(isReused: isReused)
@@ -423,7 +433,7 @@ final class CurlHandle {
     let localPort = port(CInt(martlet_info_local_port))
     let remote = martlet_easy_text(easy, CInt(martlet_info_remote_address))
     let local = martlet_easy_text(easy, CInt(martlet_info_local_address))
-    // Mostly the connection of the last transfer, whose texts are made already.
+    // Usually the connection of the last transfer, whose texts exist already.
     if let last = lastConnection, last.remotePort == remotePort, last.localPort == localPort,
       Self.isSame(last.remoteAddress, remote), Self.isSame(last.localAddress, local)
     {
@@ -451,7 +461,7 @@ final class CurlHandle {
     return known.withCString { strcmp($0, text) == 0 }
   }
 
-  /// What was measured up to now, as long as the transfer runs.
+  /// The times measured so far, while the transfer runs.
   var timing: CurlTiming {
     var timing = CurlTiming()
     guard !isReused else { return timing }

@@ -1,8 +1,8 @@
 import CMartletShim
 
-/// Transfers that wait for their part of a limited bandwidth, or for room in their sockets.
+/// Transfers that wait for bandwidth, or for room in their sockets.
 extension CurlLoop {
-  /// Has a transfer wait for its turn, in microseconds from now.
+  /// Makes a transfer wait for its turn, for a time in microseconds.
   func throttle(_ transfer: CurlTransfer, for wait: Int64) {
     throttleTime = min(throttleTime ?? .max, martlet_microseconds() + wait)
     guard !transfer.isListed else { return }
@@ -10,11 +10,11 @@ extension CurlLoop {
     throttled.append(transfer)
   }
 
-  /// Goes on with the transfers whose turn has come; they may come back for another one at once.
+  /// Resumes the transfers whose turn has come; they may wait again at once.
   func serveThrottled(from time: Int64) {
     let now = martlet_microseconds()
     guard time <= now else { return }
-    // Bounded, for the sake of the sockets.
+    // Bounded, so that the sockets are served.
     for _ in 0..<64 {
       let waiting = throttled
       throttled = []
@@ -33,7 +33,7 @@ extension CurlLoop {
     if !throttled.isEmpty { throttleTime = now }
   }
 
-  /// Takes a transfer off the limit; what it gives back may be enough for others.
+  /// Removes a transfer from the limit; the bandwidth it returns may suffice for others.
   func endThrottling(_ transfer: CurlTransfer) {
     transfer.leaveThrottle()
     throttled.removeAll { $0 === transfer }

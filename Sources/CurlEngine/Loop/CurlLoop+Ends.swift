@@ -2,10 +2,10 @@ import MartletBase
 import CMartletShim
 
 extension CurlLoop {
-  /// Finds the transfers that libcurl has ended, and which HTTP/2 connections have broken with them.
+  /// Finds the transfers that libcurl has ended, and broken HTTP/2 connections.
   ///
-  /// libcurl tells one stream at a time that its connection is broken, when it next has to receive. So the others are made
-  /// to, before an end is judged.
+  /// libcurl reports a broken connection to one stream at a time, when that stream next receives. So the other streams
+  /// are made to receive before an end is judged.
   func findEnded(_ multi: UnsafeMutableRawPointer) {
     noteEnded(multi)
     while let handle = multiplexed.nextToAsk({ $0.transfer?.life.isPaused == false }) {
@@ -16,20 +16,20 @@ extension CurlLoop {
 
   func opened(_ socket: CInt) { if socket >= 0 { watches[socket] = CurlWatch(isConnection: true) } }
 
-  /// Has libcurl receive, by a pause that ends at once.
+  /// Makes libcurl receive, by a pause that ends at once.
   func receive(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer) {
     if let transfer = handle.transfer { pause(transfer, holdsUpload: !transfer.life.holdsUpload, multi) }
     if let transfer = handle.transfer { pause(transfer, holdsUpload: transfer.life.holdsUpload, multi) }
     _ = martlet_multi_act(multi, -1, 0)
   }
 
-  /// libcurl may have read more for a transfer than it has handed over.
+  /// Notes that libcurl may have read more for a transfer than it has delivered.
   func holdsMore(_ transfer: CurlTransfer) { if mayHoldMore.last !== transfer { mayHoldMore.append(transfer) } }
 
-  /// Has libcurl read on where nothing else may make it.
+  /// Makes libcurl continue reading where no event would.
   ///
-  /// libcurl 7.88 stops in the middle of what it has read when the buffer of a stream is full, and does not come back to the
-  /// rest before something comes on the socket.
+  /// When a stream's buffer is full, libcurl 7.88 stops in the middle of the bytes that it has read. It continues only
+  /// when more bytes arrive on the socket.
   func readOn(_ multi: UnsafeMutableRawPointer) {
     let transfers = mayHoldMore
     mayHoldMore = []
@@ -46,7 +46,7 @@ extension CurlLoop {
     var code: CInt = 0
     while let easy = martlet_multi_next_done(multi, &code) {
       guard let handle = handles[easy] else { continue }
-      // libcurl 8.14 keeps a connection whose frames it cannot read any more.
+      // libcurl 8.14 keeps a connection whose frames it can no longer read.
       if code == 16, handle.error.hasPrefix("nghttp2") { handle.closesKeptConnection = true }
       let isDoubtful = code != 0 || handle.transfer?.life.bodyEnd == .stream
       handle.leaveConnection(isDoubtful ? .inDoubt : .surely)
@@ -54,31 +54,33 @@ extension CurlLoop {
     }
   }
 
-  /// A transfer is about to send on a connection.
+  /// Notes that a transfer is about to send on a connection.
   func uses(_ transfer: CurlTransfer, _ connection: UInt64, isNew: Bool) {
-    if isNew, goaways.count > 0 { goaways[connection] = nil }  // It was another one's with the same addresses.
+    if isNew, goaways.count > 0 { goaways[connection] = nil }  // Of an earlier connection with the same addresses.
     resting.use(connection, by: transfer)
   }
 
-  /// Tells libcurl which directions still have to wait; the other ones go on.
+  /// Tells libcurl which directions are paused, and resumes the others.
   func goOn(with transfer: CurlTransfer) {
     guard let multi else { return }
     pause(transfer, holdsUpload: transfer.life.holdsUpload, multi)
     if transfer.life.isUploadStopped, !transfer.life.isAlone, let handle = transfer.handle {
-      // A response that has come before ends with the end of the request, of which libcurl hears when it receives.
+      // A response that ended earlier ends with the request; libcurl notices that when it receives.
       _ = martlet_multi_act(multi, -1, 0)
       receive(handle, multi)
     }
     if transfer.job.hasBody, transfer.body != nil { mayBeAnswered.append(transfer) }
   }
 
-  /// Whether a connection has a transfer of its own, which is paused: other ones cannot be sent on it.
+  /// Whether a connection belongs to one paused transfer; no other can use it.
   func isPaused(_ watch: CurlWatch) -> Bool {
     guard let handle = watch.easy.flatMap({ handles[$0] }), let transfer = handle.transfer else { return false }
     return transfer.life.isPaused && (transfer.life.isAlone || handle.hasOwnConnection)
   }
 
-  /// Lets libcurl 8.5.0 send, but not read what its paused transfer must leave in the socket.
+  /// Lets libcurl 8.5.0 send without reading for its paused transfer.
+  ///
+  /// The bytes of that transfer must stay in the socket.
   func actUnread(_ event: martlet_event, _ watch: CurlWatch, _ multi: UnsafeMutableRawPointer) {
     guard watch.wanted & 2 != 0 else { return ignore(event.socket) }
     let isWatched = martlet_poll_watch(poll, event.socket, 2, watch.registered == 0)
@@ -86,7 +88,7 @@ extension CurlLoop {
     if event.events & 2 != 0 { _ = martlet_multi_act(multi, event.socket, 2) }
   }
 
-  /// Listens again to what was ignored while its transfer was paused.
+  /// Watches sockets again that were ignored while their transfer was paused.
   private func listen(for handle: CurlHandle) {
     for (socket, known) in watches where known.easy == handle.easy && known.wanted != known.registered {
       watch(socket, known.wanted, for: known.easy)
@@ -95,8 +97,8 @@ extension CurlLoop {
 
   private func pause(_ transfer: CurlTransfer, holdsUpload: Bool, _ multi: UnsafeMutableRawPointer) {
     guard let handle = transfer.handle else { return }
-    // What is refused of what libcurl has kept meanwhile, it tells nobody but us. BAD_FUNCTION_ARGUMENT: there is no
-    // connection, not yet or not any more.
+    // An error in bytes that libcurl has buffered meanwhile is reported only here. BAD_FUNCTION_ARGUMENT: there is no
+    // connection, not yet or no longer.
     let code = martlet_easy_pause(handle.easy, transfer.life.isPaused, holdsUpload)
     if CurlLibrary.readsWhilePaused, !transfer.life.isPaused { listen(for: handle) }
     guard code != 0, code != 43, transfer.handle === handle else { return }

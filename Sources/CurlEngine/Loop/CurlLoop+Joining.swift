@@ -1,15 +1,15 @@
 import CMartletShim
 
-/// Requests that wait inside libcurl for another one to tell whether they can share its connection.
+/// Requests that wait inside libcurl for a connection to share.
 extension CurlLoop {
-  /// Has those for an origin look once more: it has a new connection, or has none.
+  /// Lets waiting requests for an origin look again: it has a new connection, or none.
   ///
-  /// libcurl has but one list of them, and on each event only the one looks that has waited longest. Behind those for a host
-  /// that does not answer the others would wait for its limit.
+  /// libcurl has only one list of waiting requests, and on each event only the oldest one looks again. Behind requests
+  /// for a host that does not respond, others would wait for that host's time limit.
   func joinWaiting(_ multi: UnsafeMutableRawPointer) {
     let origins = joinable
     joinable = []
-    // What looks for an address, or connects, has a socket.
+    // A request that looks up an address or connects has a socket.
     let busy = Set(watches.values.compactMap(\.easy))
     for (easy, handle) in handles where handle.waitsForSharing && !busy.contains(easy) {
       guard let transfer = handle.transfer, transfer.life.sends.count == 0, origins.contains(transfer.job.origin) else {

@@ -2,10 +2,10 @@ import CMartletShim
 
 /// Request bodies that are sent slowly, or outlast their responses.
 extension CurlLoop {
-  /// Ends the transfers whose responses have ended though libcurl still sends, or has not noticed: it would say so
-  /// later, or never.
+  /// Ends the transfers whose responses have ended although libcurl still sends.
   ///
-  /// `asks` says whether libcurl may be asked: that can change what it waits for, so that there is more to look at.
+  /// libcurl would notice that later, or never. `asks` says whether to make libcurl receive. That can change what
+  /// libcurl waits for, so that more transfers have to be checked.
   func endAnswered(_ multi: UnsafeMutableRawPointer, asks: Bool = true) {
     var asked: [CurlHandle] = []
     while let transfer = mayBeAnswered.popLast() {
@@ -14,7 +14,7 @@ extension CurlLoop {
         let text = "the server ended the \(handle.isAloneOnConnection ? "stream" : "connection") during the upload"
         end(handle, CurlTransfer.Result(code: code, text: code == 0 ? "" : text, isReused: handle.isReused), multi)
       } else if asks, transfer.isSentOverHTTP2 {
-        // Where the request ends after its response, nothing comes any more that would have libcurl look.
+        // If the request ends after its response, no event would make libcurl look.
         asked.append(handle)
       }
     }
@@ -23,9 +23,9 @@ extension CurlLoop {
     takeEnded(multi, asks: false)
   }
 
-  /// Whether libcurl wants to read from the connection of a handle, or has closed it.
+  /// Whether libcurl reads from the connection of a handle, or has closed it.
   private func isReading(_ handle: CurlHandle) -> Bool {
-    // One of HTTP/2 that wants to write ends by itself.
+    // An HTTP/2 connection that waits to write ends by itself.
     let directions: CInt = handle.isAloneOnConnection ? 3 : 1
     var isOpen = false
     for watch in watches.values where watch.isConnection && watch.easy == handle.easy {
@@ -35,7 +35,7 @@ extension CurlLoop {
     return !isOpen
   }
 
-  /// Reports which request bodies have moved, for the limits of time.
+  /// Reports which request bodies have progressed, for the time limits.
   func lookAtUploads(from time: Int64) {
     let now = martlet_microseconds()
     guard time <= now else { return }
@@ -50,13 +50,13 @@ extension CurlLoop {
     }
   }
 
-  /// The socket of which libcurl wants to read for a transfer.
+  /// The socket from which libcurl reads for a transfer.
   func socket(of transfer: CurlTransfer) -> CInt? {
     let easy = transfer.handle?.easy
     return watches.first { $0.value.isConnection && $0.value.wanted & 1 != 0 && $0.value.easy == easy }?.key
   }
 
-  /// The socket of a transfer, whoever else uses it.
+  /// The socket of a transfer, which others may use, too.
   func connection(of handle: CurlHandle) -> CInt? {
     let own = watches.first { $0.value.isConnection && $0.value.easy == handle.easy }
     if let own { return own.key }

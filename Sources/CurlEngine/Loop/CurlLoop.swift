@@ -1,19 +1,19 @@
 import MartletBase
 import CMartletShim
 
-/// What the engine's thread does: waits for sockets, time and operations, and lets libcurl work.
+/// The work of the engine's thread: waits for events, and lets libcurl work.
 ///
-/// Everything in it, and of libcurl, is touched under the lock of its ``CurlMailbox`` alone: by the thread, which has it
-/// whenever it does not wait, and by a caller that finds the thread asleep with nothing in flight.
+/// Its state, and everything of libcurl, is used only under the lock of its ``CurlMailbox``. The thread holds the lock
+/// whenever it does not wait. A caller takes the lock if the thread sleeps with nothing in flight.
 final class CurlLoop {
   private static let maximumFree = 256
   private static let longestSleep: Int64 = 5_000_000
-  /// How long what comes fast may wait for more, in microseconds.
+  /// The longest time that fast bytes may wait for more, in microseconds.
   private static let flushPatience: Int64 = 500
 
   private let mailbox: CurlMailbox
   let poll: CInt
-  /// Released after all handles, of which it is a part.
+  /// Released after all handles, which use it.
   let tls: CurlTLS
   private(set) var multi: UnsafeMutableRawPointer?
   private(set) var handles: [UnsafeMutableRawPointer: CurlHandle] = [:]
@@ -21,26 +21,26 @@ final class CurlLoop {
   /// By socket; an array would grow with all descriptors of the process.
   var watches: [CInt: CurlWatch] = [:]
   private var deadline: Int64?
-  /// The transfers that have a handle, and those whose last bytes wait for the reader.
+  /// The transfers with a handle, and those whose last bytes wait for the reader.
   private var running = 0
   private var lingering: [ObjectIdentifier: CurlTransfer] = [:]
-  /// The transfers that are not started yet, because their streams have shown nothing.
+  /// The transfers that are not started yet, because their body streams have produced nothing.
   private var held: [ObjectIdentifier: CurlTransfer] = [:]
   var uploads = RunningUploads()
-  /// Those of which libcurl may read no more though it still sends.
+  /// Transfers whose response may be complete although libcurl still sends.
   var mayBeAnswered: [CurlTransfer] = []
-  /// What servers have said with GOAWAY, by the connection's name.
+  /// The GOAWAY of each connection, by its name.
   var goaways = RecentTable<UInt64, GoAway>(limit: 64)
-  /// Those of whose connections libcurl may have read more than it has handed over.
+  /// Transfers for which libcurl may have read more than it has delivered.
   var mayHoldMore: [CurlTransfer] = []
   /// The origins whose waiting requests are to look for a connection.
   var joinable: Set<Origin> = []
   private var heads: [CurlTransfer] = []
   private var bodies: [CurlTransfer] = []
-  /// The transfers whose readers are to get what has come when a piece is full, and when at the latest.
+  /// The transfers with gathered bytes for their readers, and when to deliver them at the latest.
   private var unflushed: [CurlTransfer] = []
   private var flushTime: Int64?
-  /// The transfers that wait for the limit of bandwidth, and when to look after them.
+  /// The transfers that wait for bandwidth, and when to check them.
   var throttled: [CurlTransfer] = []
   var throttleTime: Int64?
   private var marks: ReceiveMarks
@@ -49,22 +49,22 @@ final class CurlLoop {
   var multiplexed = MultiplexedConnections<CurlHandle>()
   /// The transfers that libcurl has ended in this turn.
   var ended: [(handle: CurlHandle, code: CInt)] = []
-  /// Those whose requests libcurl before 7.80 has sent once more by itself.
+  /// Transfers whose requests libcurl before 7.80 has repeated by itself.
   var unwanted: [CurlTransfer] = []
-  /// How many transfers have had a connection that no address names.
+  /// The number of transfers whose connection has no addresses.
   var unnamedCount: UInt64 = 0
   private var isClosing = false
   private var isClosingIdle = false
-  /// Since when there is nothing in flight.
+  /// The time since which nothing is in flight.
   private var idleSince: Int64?
-  /// How many transfers have a body whose coding has to be watched.
+  /// The number of transfers whose chunked coding is checked for overhead.
   var metered = 0
-  /// Until when the thread waits, if nothing happens.
+  /// The time until which the thread waits without an event.
   private var sleepsUntil: Int64?
   private var answer: AwaitedAnswer
   private var lookups: AbandonedLookups
 
-  /// What is set on each handle.
+  /// The settings applied to each handle.
   var connections: CurlConnectionSettings { mailbox.settings }
 
   init?(_ mailbox: CurlMailbox, _ poll: CInt) {
@@ -72,47 +72,50 @@ final class CurlLoop {
     self.poll = poll
     (answer, marks) = (AwaitedAnswer(mailbox.settings.answerPace), mailbox.settings.receiveMarks)
     lookups = AbandonedLookups(poll: poll)
-    // Nothing is sent by a loop that could not be secured.
+    // A loop that could not be secured sends nothing.
     guard let tls = CurlTLS(mailbox.settings.tls) else { return nil }
     self.tls = tls
     multi = CurlCallbacks.makeMulti(Unmanaged.passUnretained(self).toOpaque(), mailbox.settings)
     guard multi != nil else { return nil }
   }
 
-  /// Does what there is to do; returns how long to wait for the next event in milliseconds, `nil` if there is none.
+  /// Does all pending work; returns how long to wait for events in milliseconds.
+  ///
+  /// Returns `nil` if the loop has ended.
   func turn(_ events: ArraySlice<martlet_event>) -> CInt? {
     guard let multi else { return nil }
     mailbox.awoke()
-    // It is here itself now.
+    // The thread is awake, so it waits for the socket itself.
     endAwaiting()
     for event in events where event.socket != mailbox.wake { act(on: event, multi) }
     endTurn(multi)
     while performWaiting(multi) {}
     if hasEnded() { return nil }
-    // Not longer than any usual limit: else each request that its caller sends would have to wake the thread for its limit.
+    // No longer than any usual time limit. Otherwise each request that its caller sends would have to wake the thread
+    // for its limit.
     let now = martlet_microseconds()
     let end = min(nextTime ?? .max, now + Self.longestSleep)
     sleepsUntil = end
     return CInt(clamping: (max(0, end - now) + 999) / 1000)
   }
 
-  /// What a caller that has lent its thread is to do.
+  /// The next step of a caller that has lent its thread.
   enum Drive {
     case done
-    /// The loop's own thread has to be woken: there is more to do, others are in flight, or it would sleep too long.
+    /// Wake the loop's thread: more work or transfers are pending, or it would sleep too long.
     case threadIsNeeded
     /// Wait for the socket, and call ``receive(_:on:_:)``.
     case answerIsNear(CInt)
   }
 
-  /// Does what was posted, on the thread of a caller, while the loop's own thread sleeps on.
+  /// Performs operations on a caller's thread while the loop's own thread sleeps.
   func drive(for transfer: CurlTransfer) -> Drive {
     guard let multi, running == 0 else { return .threadIsNeeded }
     endAwaiting()
     answer.begin(transfer)
-    // It may be over already, or never begin.
+    // The transfer may have ended already, or never begin.
     defer { if transfer.handle == nil { answer.forget(transfer) } }
-    // Bounded, because the caller has something else to do.
+    // Bounded, because the caller has other work.
     for _ in 0..<4 where !performWaiting(multi) {
       if isClosing || isClosingIdle { return .threadIsNeeded }
       let now = martlet_microseconds()
@@ -122,10 +125,11 @@ final class CurlLoop {
     return .threadIsNeeded
   }
 
-  /// Takes what came for the transfer and the socket of ``drive(for:)``, on the thread of its caller, and says what is
-  /// to be done now; `events` is 0 if the time for waiting is over.
+  /// Receives for the transfer and socket of ``drive(for:)`` on the caller's thread.
+  ///
+  /// `events` is 0 if the time for waiting is over. Returns the next step.
   func receive(_ transfer: CurlTransfer, on socket: CInt, _ events: CInt) -> Drive {
-    // The thread may have woken, for whatever reason, and then has it.
+    // If the loop's thread has woken, it has taken the transfer over.
     guard let multi, answer.transfer === transfer, answer.socket == socket else { return .done }
     if events == 0 {
       answer.wasInVain()
@@ -150,7 +154,7 @@ final class CurlLoop {
     return .done
   }
 
-  /// Gives the loop's own thread the socket that a caller has waited for.
+  /// Returns a caller's socket to the loop's own thread.
   private func endAwaiting() {
     guard let socket = answer.takeSocket(), let known = watches[socket] else { return }
     if known.wanted != known.registered { watch(socket, known.wanted, for: known.easy) }
@@ -173,13 +177,13 @@ final class CurlLoop {
     lookups.endAll()
   }
 
-  /// What libcurl has to do by now, and then what its callers are to hear: once for all that came in this turn.
+  /// Performs libcurl's due work, then reports all that came in this turn to the callers.
   private func endTurn(_ multi: UnsafeMutableRawPointer) {
     if let throttleTime { serveThrottled(from: throttleTime) }
     if marks.time != nil { lookAtMarks(multi) }
     if let time = uploads.time { lookAtUploads(from: time) }
     if !lookups.isEmpty { lookups.endOverdue() }
-    // Bounded, for the sake of the sockets.
+    // Bounded, so that the sockets are served.
     for _ in 0..<8 {
       guard let deadline, deadline <= martlet_microseconds() else { break }
       self.deadline = nil
@@ -196,7 +200,7 @@ final class CurlLoop {
     heads.removeAll(keepingCapacity: true)
   }
 
-  /// Takes the transfers that have ended, those first that libcurl has ended.
+  /// Takes ended transfers, first those that libcurl has ended.
   func takeEnded(_ multi: UnsafeMutableRawPointer, asks: Bool = true) {
     findEnded(multi)
     for (handle, code) in ended {
@@ -222,7 +226,7 @@ final class CurlLoop {
     idleSince = isIdle ? idleSince ?? now : nil
   }
 
-  /// Whether there is nothing to wait for, and nobody counts on this loop any more.
+  /// Ends the loop if it is idle and no longer needed; returns whether it has ended.
   private func hasEnded() -> Bool {
     let now = martlet_microseconds()
     noteIdleness(at: now)
@@ -234,9 +238,9 @@ final class CurlLoop {
     return isOver && mailbox.end()
   }
 
-  /// Ends the connections that no transfer uses: libcurl then finds them dead before it would use them.
+  /// Ends the idle connections; libcurl finds them dead before it would use them.
   private func closeIdle() {
-    // The connection of a paused transfer looks like an idle one.
+    // The connection of a paused transfer looks idle.
     guard !handles.values.contains(where: { $0.transfer?.life.isPaused == true }) else { return }
     isClosingIdle = false
     for (socket, watch) in watches where watch.isConnection && watch.wanted == 0 {
@@ -270,7 +274,7 @@ final class CurlLoop {
     if !held.isEmpty { held[ObjectIdentifier(transfer)] = nil }
   }
 
-  /// Ends a transfer, whether or not libcurl has.
+  /// Ends a transfer, whether or not libcurl has ended it.
   func end(
     _ handle: CurlHandle, _ result: CurlTransfer.Result, _ multi: UnsafeMutableRawPointer, isClean: Bool = false
   ) {
@@ -285,7 +289,7 @@ final class CurlLoop {
     guard transfer.isReady() else { return held[ObjectIdentifier(transfer)] = transfer }
     if !held.isEmpty { held[ObjectIdentifier(transfer)] = nil }
     if !CurlLibrary.tellsBeforeSending { for socket in resting.takeSpoiled() { giveUp(socket) } }
-    // A proxy's answer to CONNECT cannot be guarded, so there a used handle will not do.
+    // A proxy's response to CONNECT cannot be guarded, so a used handle is not safe there.
     let needsNew = CurlLibrary.needsGuard && transfer.route?.proxy != nil
     while true {
       let isNew = needsNew || free.isEmpty
@@ -294,7 +298,7 @@ final class CurlLoop {
         return transfer.refuse()
       }
       if transfer.job.hasBody || CurlLibrary.readsWhilePaused {
-        // The ends of connections that the handle has used before are not this transfer's.
+        // The connections that the handle used before do not belong to this transfer.
         for (socket, watch) in watches where watch.easy == handle.easy { watches[socket]?.easy = nil }
       }
       var code = handle.set(transfer, connectionKey: connectionKey(for: transfer))
@@ -306,8 +310,8 @@ final class CurlLoop {
         idleSince = nil
         return
       }
-      // A used handle may have kept a buffer, and libcurl sets up no handle with a buffer anew. What fails with a new
-      // one fails for good.
+      // A used handle may have kept a buffer, and libcurl does not set up such a handle again. A failure with a new
+      // handle is final.
       handle.transfer = nil
       handles.removeValue(forKey: handle.easy)
       guard isNew else { continue }
@@ -323,9 +327,10 @@ final class CurlLoop {
     return handle
   }
 
-  /// Takes a handle off its transfer; a connection in the middle of one is closed by that.
+  /// Removes a handle from its transfer, which closes an unfinished connection.
   ///
-  /// What libcurl leaves in a handle whose transfer failed or was given up is not ours to know: it is used no more.
+  /// A handle whose transfer failed or was cancelled is not reused, because the state that libcurl leaves in it is
+  /// unknown.
   private func recycle(_ handle: CurlHandle, _ multi: UnsafeMutableRawPointer, isClean: Bool = false) {
     handle.leaveConnection(.surely)
     if handle.waitsForSharing, let transfer = handle.transfer, transfer.life.sends.count == 0 {
@@ -343,14 +348,14 @@ final class CurlLoop {
       }
       if let spoiled { giveUp(spoiled) }
       if handle.closesKeptConnection, let name = handle.connectionName, !multiplexed.isUsed(name) {
-        // libcurl keeps the connection of a cancelled transfer only when that is removed.
+        // libcurl keeps the connection of a cancelled transfer only when the transfer is removed.
         if let socket = handle.keptSocket { giveUp(socket) } else { handle.closeConnection() }
       }
     }
     _ = martlet_multi_remove(multi, handle.easy)
     if !lookups.isEmpty, let transfer = handle.transfer { lookups.ends(transfer, slot: transfer.slot) }
     if let transfer = handle.transfer, transfer.throttle != nil || transfer.isListed { endThrottling(transfer) }
-    // To libcurl before 8.7 the next chunked body would be trailers, too.
+    // libcurl before 8.7 would also treat the next chunked body as trailers.
     let isClean = isClean && handle.transfer?.upload?.trailers == nil
     if handle.transfer?.overhead != nil { metered -= 1 }
     answer.forget(handle.transfer)
@@ -360,28 +365,28 @@ final class CurlLoop {
     handles.removeValue(forKey: handle.easy)
   }
 
-  /// Ends a connection that libcurl takes for an idle one; it sees the end before it uses it again.
+  /// Ends a connection that is idle to libcurl, which sees the end before reusing it.
   func giveUp(_ socket: CInt) {
     ignore(socket)
     martlet_replace_with_end(socket)
   }
 
-  /// Takes a socket out of the system's set, as long as nothing puts it in.
+  /// Removes a socket from the poll set until it is registered again.
   func ignore(_ socket: CInt) {
     martlet_poll_forget(poll, socket)
     watches[socket]?.registered = 0
   }
 
-  /// The head of the transfer has come; it is handed over at the end of the turn, perhaps with the whole body.
+  /// Notes a head, which is delivered at the end of the turn, perhaps with the whole body.
   func hasHead(_ transfer: CurlTransfer) {
     heads.append(transfer)
     answer.hasHead(transfer, at: martlet_microseconds())
   }
 
-  /// Bytes of the body have come, the first ones in this turn.
+  /// Notes the first bytes of a body in this turn.
   func hasBytes(_ transfer: CurlTransfer) { bodies.append(transfer) }
 
-  /// Lets the bytes of a transfer that come fast wait for more of them.
+  /// Delays the fast bytes of a transfer, to wait for more.
   func flushLater(_ transfer: CurlTransfer) {
     let now = martlet_microseconds()
     if flushTime == nil { flushTime = now + Self.flushPatience }
@@ -422,16 +427,16 @@ final class CurlLoop {
       return ignore(event.socket)
     }
     if CurlLibrary.readsWhilePaused, event.events & 4 == 0, isPaused(watch) { return actUnread(event, watch, multi) }
-    // libcurl would write whatever the event says, also where it waits before it sends.
+    // libcurl would write whatever the event is, even while it waits before sending.
     var events = event.events & (watch.wanted | 5)
     if watch.wanted == 3, events & 1 != 0 {
-      // A response is read first: to send fails, and with it the transfer, where the server has closed.
+      // The response is read first: if the server has closed, sending fails, and with it the transfer.
       _ = martlet_multi_act(multi, event.socket, 1)
       takeEnded(multi)
       events &= events & 4 == 0 ? (watches[event.socket]?.wanted ?? 0) & 2 : 0
     }
     if events != 0 { _ = martlet_multi_act(multi, event.socket, events) }
-    // It may be another one's by now.
+    // The socket may belong to another transfer by now.
     if metered > 0 { watches[event.socket]?.easy.flatMap { handles[$0]?.transfer }?.checkOverhead(event.socket) }
   }
 
@@ -444,13 +449,13 @@ final class CurlLoop {
     // CURL_POLL_IN and CURL_POLL_OUT are bits; CURL_POLL_REMOVE is none of them.
     var known = watches[socket, default: CurlWatch()]
     if !known.isConnection {
-      // The only other sockets are those by which libcurl's threads tell it of addresses.
+      // The only other sockets are those by which libcurl's threads report addresses.
       if what & 3 != 0 { martlet_keep_from_children(socket) }
       if what & 3 == 0, let transfer = known.easy.flatMap({ handles[$0]?.transfer }) {
         lookups.closes(socket, of: transfer)
       }
     }
-    // Also after a write: what libcurl wrote of a stream that was reset before has told it nothing.
+    // Also after a write: if the stream was reset before, the write does not reveal it to libcurl.
     if !uploads.isEmpty, known.wanted & ~what & 3 != 0, let transfer = easy.flatMap({ handles[$0]?.transfer }) {
       if transfer.job.hasBody { mayBeAnswered.append(transfer) }
       known.easy = easy
@@ -461,7 +466,7 @@ final class CurlLoop {
     watches[socket] = known.isConnection || known.wanted != 0 ? known : nil
   }
 
-  /// Has the system's set watch a socket as it is wanted.
+  /// Registers the wanted events of a socket with the system.
   private func register(_ watch: inout CurlWatch, _ socket: CInt) {
     if watch.wanted == 1 && watch.isConnection && answer.takes(socket, of: watch.easy) {
       if watch.registered != 0 { martlet_poll_forget(poll, socket) }
@@ -469,9 +474,9 @@ final class CurlLoop {
     }
     if watch.wanted == watch.registered || socket == answer.socket { return }
     if watch.wanted == 0 {
-      // Left in the set while it is idle, which saves two system calls for each request.
+      // The socket stays in the poll set while it is idle, which saves two system calls per request.
       if watch.isConnection && watch.registered == 1 { return }
-      // What comes while it is idle has to be heard of.
+      // Events of an idle socket must be noticed.
       let staysIn = watch.isConnection && martlet_poll_watch(poll, socket, 1, false)
       if !staysIn { martlet_poll_forget(poll, socket) }
       watch.registered = staysIn ? 1 : 0
@@ -481,12 +486,12 @@ final class CurlLoop {
     }
   }
 
-  /// The system forgets a closed socket by itself.
+  /// Forgets a closed socket; the system removes it from the poll set by itself.
   func closed(_ socket: CInt) {
     watches[socket] = nil
     marks.closed(socket)
     resting.closed(socket)
-    // The next one may have its number.
+    // The next socket may have its number.
     if socket == answer.socket { _ = answer.takeSocket() }
   }
 }

@@ -1,36 +1,38 @@
 import CMartletShim
 package import Foundation
 
-/// How the connections of an engine are to be secured.
+/// The TLS settings of an engine's connections.
 package struct CurlTLSSettings: Sendable {
   package enum Trust {
     /// libcurl's own roots.
     case system
-    /// Those and others.
+    /// libcurl's own roots, and others.
     case systemAnd
     case only
     case anything
   }
 
-  /// Who the client is, as the bytes of files.
+  /// The client's identity, as the contents of files.
   package enum Identity {
     case pem(certificate: Data, key: Data)
     case pkcs12(Data)
   }
 
   package var trust: Trust
-  /// The roots in place of libcurl's own, as PEM, or `nil` if they cannot be read.
+  /// Returns the roots that replace libcurl's own, as PEM; `nil` if they cannot be read.
   ///
-  /// Asked for by a loop that starts.
+  /// A loop calls it when it starts.
   package var roots: @Sendable () -> Data?
-  /// Whether TLS 1.3 is the oldest version that is spoken; 1.2 else.
+  /// Whether TLS 1.3 is the minimum version; otherwise 1.2 is.
   package var requiresTLS13: Bool
-  /// Public keys of which the server's certificate has to have one, as `CURLOPT_PINNEDPUBLICKEY` takes them.
+  /// Public keys, one of which the server's certificate must have.
+  ///
+  /// In the format of `CURLOPT_PINNEDPUBLICKEY`.
   package var pins: String?
-  /// Whether the end of a connection ends a body only if TLS was ended first.
+  /// Whether the end of a connection ends a body only after `close_notify`.
   package var needsEnd: Bool
   package var identity: Identity?
-  /// That of the identity's key; may be empty.
+  /// The password of the identity's key; may be empty.
   package var password: String
 
   package init(
@@ -47,17 +49,17 @@ package struct CurlTLSSettings: Sendable {
   }
 }
 
-// Shows nothing of its own, so that no dump leaks a password or a key.
+// Reveals no properties, so that no dump shows a password or a key.
 extension CurlTLSSettings: CustomStringConvertible, CustomReflectable {
   package var description: String { "\(trust)" }
   package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// How the connections of one loop are secured, and the sessions of TLS that they resume.
+/// The TLS settings and resumable sessions of one loop.
 ///
-/// What was read from files when it was named is handed to libcurl as files in memory: from those it reads once for all
-/// connections (7.87 and later keep what they parsed of a CA file, and of nothing else), every TLS library that it may
-/// be built with can read them, and the loop never waits for a disk. Used under the lock of the loop.
+/// The contents of files that the settings name are passed to libcurl as files in memory. libcurl then reads them once
+/// for all connections (7.87 and later cache only what they parsed of a CA file), every TLS library that it may be
+/// built with can read them, and the loop never waits for a disk. Used under the lock of the loop.
 package final class CurlTLS {
   private struct Identity {
     let type: String
@@ -74,13 +76,15 @@ package final class CurlTLS {
   private let pins: String?
   package let needsEnd: Bool
   private let identity: Identity?
-  /// Before 8.10 each handle has sessions of its own, which the next transfer need not get.
+  /// The shared TLS sessions.
+  ///
+  /// Before 8.10 each handle has its own sessions, and the next transfer may use another handle.
   private let sessions: UnsafeMutableRawPointer
 
-  /// Prepares settings without a problem; `nil` if the system has no memory or no descriptors for it.
+  /// Prepares valid settings; `nil` if no memory or descriptors are left.
   init?(_ settings: CurlTLSSettings) {
     trust = settings.trust
-    // CURL_SSLVERSION_TLSv1_2 and CURL_SSLVERSION_TLSv1_3: both are the oldest version that is spoken.
+    // CURL_SSLVERSION_TLSv1_2 and CURL_SSLVERSION_TLSv1_3: both set the minimum version.
     version = settings.requiresTLS13 ? 7 : 6
     pins = settings.pins
     needsEnd = settings.needsEnd
@@ -105,16 +109,16 @@ package final class CurlTLS {
 
   deinit { martlet_share_free(sessions) }
 
-  /// The roots that libcurl trusts by itself, and others; `nil` if its own cannot be read.
+  /// libcurl's own roots and other ones; `nil` if the former cannot be read.
   ///
-  /// Where libcurl knows only a folder of roots, that stays in use beside the file of those that are added.
+  /// If libcurl knows only a folder of roots, it stays in use in addition to the file of added roots.
   package static func systemRoots(and bytes: Data) -> Data? {
     guard let path = martlet_curl_ca_file() else { return bytes }
     guard let system = try? Data(contentsOf: URL(filePath: String(cString: path))) else { return nil }
     return system + Data("\n".utf8) + bytes
   }
 
-  /// Sets up a handle on which nothing about TLS was set; returns libcurl's code.
+  /// Applies the settings to a handle without TLS settings; returns libcurl's code.
   func apply(to easy: UnsafeMutableRawPointer) -> CInt {
     var code: CInt = 0
     func number(_ option: Int, _ value: Int) {
@@ -137,7 +141,7 @@ package final class CurlTLS {
     case .anything:
       number(martlet_opt_ssl_verify_peer, 0)
       number(martlet_opt_ssl_verify_host, 0)
-      // They would be parsed all the same.
+      // They would be parsed nevertheless.
       text(martlet_opt_ca_info, nil)
       text(martlet_opt_ca_path, nil)
     }
@@ -145,7 +149,7 @@ package final class CurlTLS {
     if let identity {
       text(martlet_opt_ssl_cert_type, identity.type)
       text(martlet_opt_ssl_cert, identity.certificate.path)
-      // OpenSSL asks for a password on the terminal if it has been told none, and GnuTLS takes the empty one for one.
+      // Without a password, OpenSSL asks for one on the terminal. GnuTLS treats an empty one as a password.
       if !CurlLibrary.hasGnuTLS || !identity.password.isEmpty { text(martlet_opt_key_password, identity.password) }
       if let key = identity.key {
         text(martlet_opt_ssl_key_type, identity.type)
@@ -155,8 +159,9 @@ package final class CurlTLS {
     return code
   }
 
-  /// Sets up a handle for TLS to a proxy, which has to be who it says it is also where a server need not be; returns
-  /// libcurl's code.
+  /// Applies the settings for TLS to a proxy; returns libcurl's code.
+  ///
+  /// The proxy's certificate is checked even if the server's is not.
   func applyToProxy(_ easy: UnsafeMutableRawPointer) -> CInt {
     var code = martlet_easy_set_number(easy, CInt(martlet_opt_proxy_ssl_version), version)
     switch trust {
@@ -170,13 +175,13 @@ package final class CurlTLS {
     return code
   }
 
-  /// What libcurl says, without the names of files that the program has never seen.
+  /// libcurl's text, without the names of files in memory.
   static func readable(_ text: String) -> String {
     guard let name = text.range(of: folder) else { return text }
     return text[..<name.lowerBound] + "memory" + readable(String(text[name.upperBound...].drop(while: \.isNumber)))
   }
 
-  /// Bytes that can be opened by a path, as long as this lives.
+  /// Bytes with a path, which is valid while the object lives.
   private final class MemoryFile {
     private let descriptor: CInt
     let path: String

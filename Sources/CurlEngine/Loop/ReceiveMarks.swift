@@ -1,41 +1,41 @@
 import CMartletShim
 
-/// The marks below which sockets do not wake the loop, for large bodies that come fast (`SO_RCVLOWAT`).
+/// The receive low-water marks of sockets, for large and fast bodies (`SO_RCVLOWAT`).
 ///
-/// To wait costs more than to read. A body that comes fast comes on, so the system may gather it: until the mark is
-/// reached, or for about a ``patience``.
+/// Waiting costs more than reading. A body that comes fast will continue to, so the system may gather bytes until the
+/// mark is reached, or for about a ``patience``.
 ///
 /// ```
-///   turns with much ──▶ raised ──little in a patience──▶ lowered, and looked at
-///                         └──the rest is short, or over──▶ lowered
+///   turns with many bytes ──▶ raised ──few bytes in a patience──▶ lowered, and the socket is read
+///                               └──the rest is short, or over──▶ lowered
 /// ```
 ///
-/// Each loop has its own, used under its lock.
+/// Each loop has its own instance, used under the loop's lock.
 package struct ReceiveMarks: Sendable {
-  /// What is gathered, in bytes.
+  /// The raised mark, in bytes.
   static let mark: Int64 = 192 << 10
 
   private struct Entry {
     var turns = 0
-    /// When the last turn with much was.
+    /// When the last turn with many bytes was.
     var time: Int64
-    /// Where the mark is raised.
+    /// The socket whose mark is raised.
     var socket: CInt?
     var received: Int64
-    /// How much had come when it was looked at.
+    /// The value of `received` at the last check.
     var seen: Int64 = 0
   }
 
-  /// How many turns with much have to follow each other.
+  /// The number of consecutive turns with many bytes that raises the mark.
   let turns: Int
-  /// How long bytes may wait, and how near to each other turns are that count, in microseconds.
+  /// The longest time that bytes wait, and between turns that count, in microseconds.
   let patience: Int64
   private let set: @Sendable (CInt, CInt) -> Void
   private var entries: [ObjectIdentifier: Entry] = [:]
-  /// When to call ``look(at:)``; `nil` if there is nothing to look at.
+  /// When to call ``look(at:)``; `nil` if there is nothing to check.
   private(set) var time: Int64?
 
-  /// Makes marks for no body; `set` sets the mark of a socket, 1 for none.
+  /// Creates an instance without bodies; `set` sets a socket's mark, 1 for none.
   package init(
     turns: Int = 8, patience: Int64 = 1_000,
     set: @escaping @Sendable (CInt, CInt) -> Void = { martlet_set_receive_mark($0, $1) }
@@ -45,13 +45,14 @@ package struct ReceiveMarks: Sendable {
     self.set = set
   }
 
-  /// Much of a body came in one turn of the loop: `received` by `now`, in microseconds, and `rest` is still to come.
+  /// Notes that many bytes of a body came in one turn of the loop.
   ///
-  /// The body is known by its transfer; `rest` is `nil` if it is not known.
+  /// The body, which its transfer identifies, has `received` bytes by `now`, in microseconds. `rest` bytes are still to
+  /// come; `nil` if that is unknown.
   mutating func hasTurn(
     of body: AnyObject, _ received: Int64, rest: Int64?, at now: Int64, on socket: @autoclosure () -> CInt?
   ) {
-    // Its last bytes do not reach the mark.
+    // The last bytes would not reach the mark.
     guard let rest, rest > 2 * Self.mark else { return forget(body) }
     let id = ObjectIdentifier(body)
     var entry = entries[id] ?? Entry(time: now, received: received)
@@ -67,8 +68,9 @@ package struct ReceiveMarks: Sendable {
     time = time ?? now + patience
   }
 
-  /// Lowers the marks of what does not come fast any more, if it is time for that; there may be something in the
-  /// sockets.
+  /// Lowers the marks of bodies that no longer come fast, if it is time.
+  ///
+  /// Returns their sockets, in which bytes may wait.
   mutating func look(at now: Int64) -> [CInt] {
     guard let time, time <= now else { return [] }
     var lowered: [CInt] = []
@@ -89,14 +91,14 @@ package struct ReceiveMarks: Sendable {
     return lowered
   }
 
-  /// The body is over, or nearly: its connection may serve others.
+  /// Forgets a body that is over, or nearly; its connection may serve others.
   mutating func forget(_ body: AnyObject) {
     guard !entries.isEmpty, let entry = entries.removeValue(forKey: ObjectIdentifier(body)) else { return }
     if let socket = entry.socket { set(socket, 1) }
     if entries.isEmpty { time = nil }
   }
 
-  /// A socket was closed: its number may be another one's.
+  /// Forgets a closed socket, whose number may be used again.
   mutating func closed(_ socket: CInt) {
     for (body, entry) in entries where entry.socket == socket { entries[body]?.socket = nil }
   }

@@ -8,9 +8,9 @@
 /// Reports no errors: libcurl decodes the same bytes and fails on malformed ones.
 struct ChunkEnd {
   private enum Part {
-    /// The number so far, and whether its last digit has come.
+    /// The size so far, and whether its last digit has come.
     case size(Int64, isRead: Bool)
-    /// The number of bytes that are missing.
+    /// The number of missing bytes.
     case data(Int64)
     case dataEnd
     case trailer(isEmpty: Bool)
@@ -32,13 +32,13 @@ struct ChunkEnd {
     case coding
   }
 
-  /// Reads the next bytes, split anywhere.
+  /// Reads the next bytes; they may be split anywhere.
   mutating func read(_ bytes: UnsafeRawBufferPointer) {
     var rest = bytes[...]
     while !rest.isEmpty { rest = rest.dropFirst(readNext(UnsafeRawBufferPointer(rebasing: rest)).count) }
   }
 
-  /// Reads those of the next bytes that are of one kind; there is at least one.
+  /// Reads the next bytes of one kind; `bytes` must not be empty.
   mutating func readNext(_ bytes: UnsafeRawBufferPointer) -> (count: Int, kind: Kind) {
     if case .data(let rest) = part {
       let count = Int(clamping: min(rest, Int64(bytes.count)))

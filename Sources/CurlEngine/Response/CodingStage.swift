@@ -1,6 +1,6 @@
 import Foundation
 
-/// Undoes one coding of a body.
+/// Decodes one content coding of a body.
 ///
 /// ```
 ///   empty ──first byte──▶ inside ──end of the stream──▶ ended ──no stream──▶ ignoring
@@ -8,11 +8,11 @@ import Foundation
 ///                           └──────── another one ────────┘
 /// ```
 ///
-/// Coded bytes are read where they are. Only what could not be decoded yet is copied and waits here.
+/// Coded bytes are read in place. Only bytes that cannot be decoded yet are copied and wait here.
 final class CodingStage {
   typealias Problem = ResponseHeadReader.Problem
 
-  /// Where a step puts what it makes; grows with what comes.
+  /// The output buffer of a step, which grows as needed.
   final class Scratch {
     private var memory: UnsafeMutableBufferPointer<UInt8>?
 
@@ -30,29 +30,29 @@ final class CodingStage {
   private enum State { case empty, inside, ended, ignoring }
 
   private static let smallestStep = 1 << 10
-  /// How many coded bytes may be taken in a row without one made of them, such as empty members of gzip.
+  /// The maximum number of consecutive coded bytes without output, such as empty gzip members.
   static let maximumBarrenBytes = 1 << 20
 
   private let coding: ContentCoding
   private var decoder: UnsafeMutableRawPointer?
   private var state = State.empty
-  /// The caller's bytes, for as long as it lends them.
+  /// The caller's bytes, while they are lent.
   private var lent: UnsafeBufferPointer<UInt8>?
   private var kept = Data()
-  /// How many of the bytes were taken.
+  /// The number of bytes consumed.
   private var offset = 0
-  /// Whether the last step ended for lack of room.
+  /// Whether the last step ended because the output buffer was full.
   private var wasFull = false
-  /// The number of bytes taken since the last one was made.
+  /// The number of bytes consumed since the last output.
   private var barren = 0
-  /// The number of bytes made in all.
+  /// The total number of bytes produced.
   private(set) var made: Int64 = 0
 
   init(_ coding: ContentCoding) { self.coding = coding }
 
   deinit { if let decoder { coding.free(decoder) } }
 
-  /// Whether the coding's own end has come; a body of no bytes at all is one that was not coded.
+  /// Whether the coded stream has ended; an empty body counts as not coded.
   var isWhole: Bool { state != .inside }
 
   private var rest: Int { (lent?.count ?? kept.count) - offset }
@@ -65,7 +65,7 @@ final class CodingStage {
     offset = 0
   }
 
-  /// The lent bytes go away: keeps those that are left.
+  /// Copies the unconsumed lent bytes before their memory becomes invalid.
   func takeBack() {
     guard let lent else { return }
     kept = Data(lent[offset...])
@@ -85,7 +85,7 @@ final class CodingStage {
 
   // MARK: Decoding
 
-  /// Decodes what there is, up to a step, or returns `nil` if that is nothing.
+  /// Decodes up to one step; returns `nil` without output.
   func decode(_ scratch: Scratch) throws(Problem) -> Data? {
     while rest > 0 || wasFull {
       guard let decoder = try open() else {
@@ -97,7 +97,7 @@ final class CodingStage {
     return nil
   }
 
-  /// The decoder of the stream that the rest belongs to, or `nil` if it belongs to none.
+  /// The decoder of the stream that the rest belongs to, or `nil`.
   private func open() throws(Problem) -> UnsafeMutableRawPointer? {
     if state == .inside { return decoder }
     let first = withRest { $0.first } ?? 0
@@ -124,7 +124,7 @@ final class CodingStage {
 
   private func step(_ decoder: UnsafeMutableRawPointer, _ scratch: Scratch) throws(Problem) -> Data? {
     let rest = rest
-    // Most texts shrink to a quarter or less, but small ones are many.
+    // Most texts shrink to a quarter or less, but many are small.
     let wanted = min(max(rest, Self.smallestStep / 4), ContentDecoder.stepSize / 4) * 4
     let output = scratch.room(for: wasFull ? ContentDecoder.stepSize : wanted)
     guard let target = output.baseAddress else { throw corrupt }
@@ -133,7 +133,7 @@ final class CodingStage {
     let outcome = withRest { coding.decode(decoder, $0.baseAddress ?? UnsafePointer(target), &taken, target, &count) }
     switch outcome {
     case .ended: state = .ended
-    // A decoder that neither takes nor makes anything would do so for ever.
+    // A decoder that neither consumes nor produces anything would never finish.
     case .more: guard taken > 0 || count > 0 || rest == 0 else { throw corrupt }
     case .corrupt: throw corrupt
     case .windowTooLarge: throw Problem(message: "the coded body needs a window of more than 8 MiB (\(coding.name))")

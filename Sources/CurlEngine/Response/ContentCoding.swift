@@ -1,8 +1,8 @@
 import CMartletShim
 
-/// A content coding that a system library undoes (RFC 9110 §8.4.1, RFC 7932, RFC 8878).
+/// A content coding that a system library decodes.
 ///
-/// A decoder is a pointer that belongs to whoever made it.
+/// See RFC 9110 §8.4.1, RFC 7932 and RFC 8878. The creator of a decoder, a pointer, owns it.
 package enum ContentCoding: CaseIterable {
   case gzip, deflate, brotli, zstd
 
@@ -10,31 +10,31 @@ package enum ContentCoding: CaseIterable {
     case more
     case ended
     case corrupt
-    /// It would need more memory than RFC 9659 §3 lets it.
+    /// The stream needs more memory than RFC 9659 §3 allows.
     case windowTooLarge
   }
 
-  /// What may come after the end of a coded stream.
+  /// The data after the end of a coded stream.
   enum Sequel {
     /// Another stream, which continues the body.
     case stream
-    /// Bytes that mean nothing.
+    /// Meaningless bytes.
     case ignored
     case illegal
   }
 
-  /// 8 MiB, the most that a receiver has to support (RFC 9659 §3).
+  /// 8 MiB, the largest window that a receiver has to support (RFC 9659 §3).
   private static let zstdWindowLog: CInt = 23
 
-  /// The codings whose libraries this machine has, in the order they are asked for.
+  /// The codings whose libraries are available, in order of preference.
   package static let usable = allCases.filter(\.isUsable)
 
-  /// The value of `Accept-Encoding` that asks for them; empty for none.
+  /// The value of `Accept-Encoding` for the usable codings; empty for none.
   package static let accepted = fieldValue(for: usable)
 
   package static func fieldValue(for codings: [ContentCoding]) -> String { codings.map(\.name).joined(separator: ", ") }
 
-  /// The coding with a name in lower case, or `nil` for an unknown one.
+  /// Creates a coding from its name in lower case; `nil` for an unknown one.
   package init?(named name: String) {
     // A recipient should treat `x-gzip` as `gzip` (RFC 9110 §8.4.1.3).
     let name = name == "x-gzip" ? "gzip" : name
@@ -59,11 +59,11 @@ package enum ContentCoding: CaseIterable {
     }
   }
 
-  /// Makes a decoder for a stream that begins with a byte; `nil` without memory.
+  /// Creates a decoder for a stream that begins with a byte; `nil` without memory.
   func makeDecoder(for first: UInt8) -> UnsafeMutableRawPointer? {
     switch self {
     case .gzip: martlet_inflater_new(15 + 16)
-    // By the standard it is zlib's format (RFC 1950); many send it bare (RFC 1951).
+    // The standard requires zlib's format (RFC 1950), but many servers send raw deflate (RFC 1951).
     case .deflate: martlet_inflater_new(first & 0x0F == 8 && first >> 4 <= 7 ? 15 : -15)
     case .brotli: martlet_brotli_new()
     case .zstd: martlet_zstd_new(Self.zstdWindowLog)
@@ -79,7 +79,7 @@ package enum ContentCoding: CaseIterable {
   }
 
   func restart(_ decoder: UnsafeMutableRawPointer) -> Bool {
-    // libzstd does that by itself.
+    // libzstd restarts by itself.
     self == .zstd || martlet_inflater_reset(decoder)
   }
 
@@ -87,23 +87,23 @@ package enum ContentCoding: CaseIterable {
     switch self {
     case .gzip: first == 0x1F
     case .deflate, .brotli: true
-    // A frame or one to be skipped (RFC 8878 §3.1); libzstd may know older formats, which are not this coding.
+    // A frame or a skippable frame (RFC 8878 §3.1). libzstd may support older formats, which are not this coding.
     case .zstd: first == 0x28 || first >> 4 == 5
     }
   }
 
-  /// What a byte after the end of a stream is the beginning of.
+  /// What follows a stream whose next byte is given.
   func sequel(_ next: UInt8) -> Sequel {
     switch self {
-    // Members and frames are one body (RFC 1952 §2.2, RFC 8878 §3.1).
+    // Several members or frames are one body (RFC 1952 §2.2, RFC 8878 §3.1).
     case .gzip: mayBegin(with: next) ? .stream : .ignored
     case .zstd: mayBegin(with: next) ? .stream : .illegal
-    // Without a checksum of any strength, what is left over is how damage shows.
+    // These have no strong checksum, so surplus bytes are a sign of damage.
     case .deflate, .brotli: .illegal
     }
   }
 
-  /// Decodes a part; the counts become what was taken and made.
+  /// Decodes a part; the counts become the numbers consumed and produced.
   func decode(
     _ decoder: UnsafeMutableRawPointer, _ input: UnsafePointer<UInt8>, _ taken: inout Int,
     _ output: UnsafeMutablePointer<UInt8>, _ made: inout Int

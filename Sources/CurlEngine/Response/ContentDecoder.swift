@@ -1,19 +1,19 @@
 import MartletBase
 import Foundation
 
-/// Undoes the content codings of a body, one step of bounded size at a time (RFC 9110 §8.4).
+/// Decodes the content codings of a body in steps of bounded size (RFC 9110 §8.4).
 ///
-/// What cannot be decoded yet, or would be more than is wanted, waits here.
+/// Bytes that cannot be decoded yet, or that exceed a step, wait here.
 final class ContentDecoder {
   typealias Problem = ResponseHeadReader.Problem
 
-  /// The most bytes made in one step.
+  /// The maximum number of bytes produced in one step.
   static let stepSize = 64 << 10
-  /// The most codings of one body.
+  /// The maximum number of codings of one body.
   static let maximumCodings = 5
-  /// How many bytes each coded byte may become, in the body so far.
+  /// The maximum number of decoded bytes per coded byte, in the body so far.
   static let maximumRatio: Int64 = 200
-  /// How many bytes may be made whatever the ratio.
+  /// The number of decoded bytes up to which any ratio is allowed.
   static let bytesOfAnyRatio: Int64 = 1 << 20
 
   private let stages: [CodingStage]
@@ -21,8 +21,9 @@ final class ContentDecoder {
   private var codedBytes: Int64 = 0
   private var failure: Problem?
 
-  /// A decoder for codings in the order they were applied, or `nil` if one of them cannot be undone; throws for more
-  /// codings than anybody needs.
+  /// Creates a decoder for codings in the order in which they were applied.
+  ///
+  /// Returns `nil` if one of them is not supported; throws if there are too many.
   init?(_ names: [String], usable: [ContentCoding] = ContentCoding.usable) throws(Problem) {
     if names.isEmpty { return nil }
     let names = names.map { FieldSyntax.lowercased($0) }.filter { $0 != "identity" }
@@ -38,12 +39,12 @@ final class ContentDecoder {
     self.stages = stages
   }
 
-  /// Whether there is something to decode without further bytes.
+  /// Whether bytes can be decoded without further input.
   private(set) var isPending = false
 
-  /// Adds coded bytes, which are decoded where they are as long as `body` runs; what it does not pull is copied.
+  /// Adds coded bytes, which are decoded in place while `body` runs.
   ///
-  /// Only to be called if nothing is pending.
+  /// Bytes that `body` does not pull are copied. Call it only if nothing is pending.
   func push<Result>(
     _ bytes: UnsafeBufferPointer<UInt8>, _ body: () throws(Problem) -> Result
   ) throws(Problem) -> Result {
@@ -54,7 +55,9 @@ final class ContentDecoder {
     return try body()
   }
 
-  /// The next decoded bytes, or `nil` if more have to be pushed first; an error comes again from then on.
+  /// The next decoded bytes, or `nil` if more input is needed.
+  ///
+  /// An error is thrown again by later calls.
   func pull() throws(Problem) -> Data? {
     if let failure { throw failure }
     do {
@@ -67,7 +70,7 @@ final class ContentDecoder {
     }
   }
 
-  /// Checks that each coding has come to its own end.
+  /// Checks that each coding has ended properly.
   func finish() throws(Problem) {
     guard stages.allSatisfy(\.isWhole) else { throw Problem(message: "the coded body ends early") }
   }
@@ -76,7 +79,7 @@ final class ContentDecoder {
     let stage = stages[index]
     while true {
       if let piece = try stage.decode(scratch) {
-        // Each stage, as what one makes of little may be nothing to the next.
+        // After each stage: its large output may be nothing to the next stage.
         try checkRatio(of: stage.made)
         return piece
       }

@@ -1,15 +1,16 @@
 import MartletBase
 import Foundation
 
-/// Gathers the bytes of one large body into pieces, in memory that is used again once their reader has released them.
+/// Gathers the bytes of one large body into chunks, in reused memory.
 ///
-/// New memory for each piece would cost more than the copying: the system has to clear every page of it.
+/// New memory for each chunk would cost more than copying, because the system must clear every page. A chunk's memory
+/// is reused once its reader has released it.
 ///
-/// Touched under the lock of its loop.
+/// Used under the lock of the loop.
 final class PieceGatherer {
-  /// How much is handed over at once, if it comes fast enough.
+  /// The size of a chunk that is delivered at once, if it comes fast enough.
   static let pieceSize = 256 << 10
-  /// Smaller ones are copied into memory of their own: who keeps them must not keep so much more.
+  /// The size below which a chunk is copied, so that keeping it does not keep a whole block.
   private static let smallPiece = pieceSize / 2
 
   private let blocks = PieceBlocks()
@@ -23,11 +24,11 @@ final class PieceGatherer {
 
   var isEmpty: Bool { count == 0 }
 
-  /// Adds bytes; returns a piece that is full by that.
+  /// Adds bytes; returns a chunk if it is full.
   func add(_ bytes: UnsafeRawBufferPointer) -> Data? {
     guard let source = bytes.baseAddress else { return nil }
     guard count + bytes.count <= PieceBlocks.size else {
-      // libcurl never brings so much at once.
+      // libcurl never delivers that many bytes at once.
       var whole = take() ?? Data()
       whole.append(contentsOf: bytes)
       return whole
@@ -39,7 +40,7 @@ final class PieceGatherer {
     return count >= Self.pieceSize ? take() : nil
   }
 
-  /// Takes what there is, or returns `nil`.
+  /// Takes the gathered bytes, or returns `nil`.
   func take() -> Data? {
     guard let block, count > 0 else { return nil }
     defer { count = 0 }
@@ -50,16 +51,18 @@ final class PieceGatherer {
   }
 }
 
-/// The memory of one body's pieces; when the body is over, only what readers still have is left of it.
+/// The memory of one body's chunks.
+///
+/// After the end of the body, only blocks that readers still hold are left.
 private final class PieceBlocks: Sendable {
   private struct State {
     var free: [UInt] = []
     var isClosed = false
   }
 
-  /// A piece that is just not full, and what libcurl brings next.
+  /// An almost full chunk, and libcurl's next delivery.
   static let size = PieceGatherer.pieceSize + (16 << 10)
-  /// One that is filled, while the reader has another one, and a third waits for it.
+  /// One block is filled while the reader holds another, and a third waits for the reader.
   private static let maximumFree = 2
 
   private let state = Locked(State())
@@ -69,7 +72,7 @@ private final class PieceBlocks: Sendable {
     return used ?? .allocate(byteCount: Self.size, alignment: 16)
   }
 
-  /// Takes back, from any thread, what ``take()`` gave.
+  /// Takes back a block of ``take()``, from any thread.
   func give(_ block: UnsafeMutableRawPointer) {
     let number = UInt(bitPattern: block)
     let isKept = state.withLock {
@@ -80,7 +83,7 @@ private final class PieceBlocks: Sendable {
     if !isKept { block.deallocate() }
   }
 
-  /// Keeps nothing from now on.
+  /// Frees the unused blocks, and from now on also returned ones.
   func close() {
     let free = state.withLock { state in
       state.isClosed = true

@@ -1,16 +1,16 @@
 package import MartletBase
 import Foundation
 
-/// Makes the head of a response of its lines, within limits.
+/// Parses the head of a response from its lines, within limits.
 ///
 /// ```
 ///   status ─▶ fields ─▶ empty line ─▶ 1xx: status again │ final ─▶ trailers
 /// ```
 package struct ResponseHeadReader {
-  /// The most bytes of all heads and trailers of a response.
+  /// The maximum size of all heads and trailers of a response.
   static let maximumBytes = 256 << 10
   static let maximumFields = 1000
-  /// The most responses of status 1xx before the final one.
+  /// The maximum number of 1xx responses before the final one.
   static let maximumInterim = 20
 
   package struct Head {
@@ -21,18 +21,18 @@ package struct ResponseHeadReader {
     var framing: Framing
   }
 
-  /// What was seen of the fields that say how the body is written, so that nobody has to look for them.
+  /// The framing fields, noted while parsing to avoid a later search.
   struct Framing {
     var hasTransferCoding = false
     var hasContentCoding = false
-    /// The announced length; `nil` if there is none, or if it takes a closer look.
+    /// The announced length; `nil` if there is none, or if it needs a closer look.
     var length: Int64?
     var lengthCount = 0
   }
 
   enum Step {
     case more
-    /// A response of status 1xx has come.
+    /// A 1xx response has arrived.
     case interim
     case final(Head)
   }
@@ -46,12 +46,12 @@ package struct ResponseHeadReader {
   private var fieldCount = 0
   private var interimCount = 0
   private var start: (status: Int, reason: String?, version: String)?
-  /// The names and values of the fields, one after the other.
+  /// The names and values of the fields, in sequence.
   private var octets: [UInt8] = []
   private var places: [ReceivedFields.Place] = []
   private var framing = Framing()
   private var isFinal = false
-  /// Whether the last trailer is one that was kept.
+  /// Whether the last trailer was kept.
   private var isKept = false
 
   /// Reads one line with its end.
@@ -105,7 +105,7 @@ package struct ResponseHeadReader {
     return .interim
   }
 
-  /// `HTTP/1.1 200 OK`, and what is left out of it in practice (RFC 9112 §4).
+  /// Parses `HTTP/1.1 200 OK`, tolerating common omissions (RFC 9112 §4).
   private static func statusLine(
     _ line: UnsafeBufferPointer<UInt8>
   ) throws(Problem) -> (status: Int, reason: String?, version: String) {
@@ -115,12 +115,12 @@ package struct ResponseHeadReader {
       let status = FieldSyntax.parseDigits(parts[1]), status >= 100
     else { throw Problem(message: "the status line is malformed") }
     let version = text(parts[0].dropFirst(5))
-    // HTTP/2 has none.
+    // HTTP/2 has no reason phrase.
     let reason = parts.count > 2 && version.hasPrefix("1") ? text(parts[2]) : nil
     return (Int(status), reason, version)
   }
 
-  /// The line as nearly every server writes it, read without allocating anything.
+  /// Parses the line as nearly every server writes it, without an intermediate allocation.
   private static func usualStatusLine(
     _ line: UnsafeBufferPointer<UInt8>
   ) -> (status: Int, reason: String?, version: String)? {
@@ -139,7 +139,7 @@ package struct ResponseHeadReader {
     if FieldSyntax.isBlank(line[0]) {
       // A folded line continues the one before (RFC 9112 §5.2).
       guard goOn(with: line) else { throw Problem(message: "the first header line is folded") }
-      // Should it be the length that goes on, it takes a closer look.
+      // If the folded field is the length, it needs a closer look.
       framing.length = nil
       return
     }
@@ -151,7 +151,7 @@ package struct ResponseHeadReader {
 
   var trailers: ReceivedFields? { isFinal && !places.isEmpty ? ReceivedFields(octets, places) : nil }
 
-  /// Reads a line after the body: what is malformed there, or must not stand there, is dropped (RFC 9110 §6.5.1).
+  /// Reads a line after the body; drops malformed and forbidden fields (RFC 9110 §6.5.1).
   private mutating func trailer(_ line: UnsafeBufferPointer<UInt8>) {
     if FieldSyntax.isBlank(line[0]) {
       if isKept { _ = goOn(with: line) }
@@ -163,14 +163,14 @@ package struct ResponseHeadReader {
     keep(line[..<colon], Self.trimmed(line[(colon + 1)...]))
   }
 
-  /// Where the name of a field ends, if there is one.
+  /// The index of the colon after a field name, or `nil`.
   private static func colon(in line: UnsafeBufferPointer<UInt8>) -> Int? {
     var colon = 0
     while colon < line.count, FieldSyntax.isTokenOctet(line[colon]) { colon += 1 }
     return colon > 0 && colon < line.count && line[colon] == 0x3A ? colon : nil
   }
 
-  /// Adds a folded line to the value before it, if there is one.
+  /// Appends a folded line to the previous value, if there is one.
   private mutating func goOn(with line: UnsafeBufferPointer<UInt8>) -> Bool {
     guard let last = places.indices.last else { return false }
     let more = Self.trimmed(line[...])
@@ -186,7 +186,7 @@ package struct ResponseHeadReader {
       octets.reserveCapacity(512)
       places.reserveCapacity(16)
     }
-    // All of it is less than `maximumBytes`.
+    // The total is less than `maximumBytes`.
     let start = Int32(octets.count)
     octets.append(contentsOf: name)
     let end = Int32(octets.count)
@@ -195,7 +195,7 @@ package struct ResponseHeadReader {
       ReceivedFields.Place(nameStart: start, nameEnd: end, valueStart: end, valueEnd: Int32(octets.count)))
   }
 
-  /// Takes note of what says how the body is written.
+  /// Notes the framing fields.
   private mutating func note(_ name: UnsafeBufferPointer<UInt8>, _ value: Slice<UnsafeBufferPointer<UInt8>>) {
     switch name.count {
     case 14 where Self.isNamed(name, "content-length"):
@@ -208,7 +208,7 @@ package struct ResponseHeadReader {
     }
   }
 
-  /// Whether a name is one that is given in lower case and has as many octets.
+  /// Whether a name equals a lower-case name of the same length.
   private static func isNamed(_ name: UnsafeBufferPointer<UInt8>, _ known: StaticString) -> Bool {
     let other = UnsafeBufferPointer(start: known.utf8Start, count: known.utf8CodeUnitCount)
     for index in name.indices where FieldSyntax.lowercased(name[index]) != other[index] { return false }
@@ -232,14 +232,14 @@ package struct ResponseHeadReader {
 }
 
 extension ResponseHeadReader.Head {
-  /// What ends the body (RFC 9112 §6.3).
+  /// Determines what ends the body (RFC 9112 §6.3).
   func bodyEnd(isHTTP1: Bool) throws(ResponseHeadReader.Problem) -> TransferLife.BodyEnd {
     if let length = try bodyLength() { return .length(length) }
     guard isHTTP1 else { return .stream }
     return framing.hasTransferCoding ? .chunks : .connection
   }
 
-  /// The length of the body as announced, if the announcement can be believed (RFC 9112 §6).
+  /// The announced length of the body, if it can be trusted (RFC 9112 §6).
   func bodyLength() throws(ResponseHeadReader.Problem) -> Int64? {
     if !framing.hasTransferCoding {
       if framing.lengthCount == 0 { return nil }

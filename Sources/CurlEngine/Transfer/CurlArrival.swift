@@ -1,6 +1,6 @@
 package import MartletBase
 
-/// A head, and on what connection it came.
+/// A response head, and the connection on which it arrived.
 struct CurlArrival {
   let head: ResponseHeadReader.Head
   let connection: CurlConnection
@@ -13,12 +13,12 @@ extension CurlArrival {
   }
 }
 
-/// What a caller gets: a response whose body is on its way.
+/// A response whose body is on its way, as the caller gets it.
 package final class CurlAnswer: Sendable {
   package let head: ResponseHeadReader.Head
   package let connection: CurlConnection
   package let body: BodyStream
-  /// Whether the body's content codings are undone.
+  /// Whether the body's content codings are decoded.
   package let isDecoded: Bool
 
   init(_ arrival: CurlArrival, _ body: BodyStream, isDecoded: Bool) {

@@ -1,55 +1,55 @@
-/// Why a transfer has failed, in facts about connections and bytes.
+/// The cause of a failed transfer, in facts about connections and bytes.
 ///
-/// What they mean for a request is not for the engine to say.
+/// The engine does not decide what they mean for a request.
 package enum CurlFailure: Error {
-  /// libcurl has ended it.
+  /// libcurl has ended the transfer.
   case ended(CurlEnding)
-  /// What the server has sent is no HTTP, or beyond a limit.
+  /// The server's response is not HTTP, or exceeds a limit.
   case violation(String, hasHead: Bool)
-  /// The body is incomplete, though libcurl takes it for whole.
+  /// The body is incomplete, although libcurl reports it as complete.
   case cutBody(String)
   /// The connection has ended in the head of the response.
   case cutHead
-  /// No address of the host may be connected to: the first one, and why.
+  /// No address of the host is allowed: the first address, and the reason.
   case refusedAddress(String)
   /// The file with the request body cannot be sent.
   case bodyFile(String)
-  /// libcurl has asked for bytes of a request body that was given up.
+  /// libcurl has requested bytes of a stopped upload.
   case uploadStopped
-  /// There is nothing that could do it.
+  /// No loop could be started for the transfer.
   case unavailable
 }
 
-/// How libcurl has ended a transfer, and what was known of it then.
+/// How libcurl ended a transfer, and the facts known at that time.
 package struct CurlEnding: Sendable {
   package var code: CInt
-  /// What libcurl says; may be empty.
+  /// libcurl's error text; may be empty.
   package var text: String
-  /// Whether the request was, or was about to be, sent.
+  /// Whether the request was sent, or was about to be.
   package var hasConnected = false
-  /// Whether anything of a response had come.
+  /// Whether any bytes of a response arrived.
   package var hasMoved = false
   package var hasHead = false
-  /// Whether the connection had served before.
+  /// Whether the connection had served another request before.
   package var isReused = false
-  /// Whether libcurl wanted to send the request once more.
+  /// Whether libcurl was about to send the request again.
   package var wasRepeated = false
-  /// Whether the server has refused the request unread.
+  /// Whether the server refused the request without processing it.
   package var wasRefused = false
-  /// Whether the server wants the request by HTTP/1.1.
+  /// Whether the server requires HTTP/1.1 for the request.
   package var wantsHTTP11 = false
-  /// Whether the server has said that it did not process the request.
+  /// Whether the server said that it did not process the request.
   package var isUnprocessed = false
-  /// The error code of a GOAWAY that has come on the connection (RFC 9113 §6.8); 0 for none.
+  /// The error code of a GOAWAY on the connection (RFC 9113 §6.8); 0 for none.
   package var goAwayError: UInt32 = 0
   package var refusal: CurlRefusal?
-  /// Whether a proxy has answered to CONNECT.
+  /// Whether a proxy responded to CONNECT.
   package var hasProxyAnswer = false
 }
 
 /// How a proxy refused to connect.
 package struct CurlRefusal: Sendable {
-  /// The status of its answer to CONNECT.
+  /// The status of the response to CONNECT.
   package var status: Int?
   package var isOfCredentials: Bool
 }

@@ -1,29 +1,31 @@
 package import MartletBase
 
-/// One request as the engine takes it: where it goes, what is sent, and within what limits.
+/// One request in the engine's form: its destination, content and limits.
 package struct CurlJob: Sendable {
   package let origin: Origin
   /// The URL without userinfo and fragment.
   package let url: String
-  /// The request target, if libcurl would write another one than that of the URL.
+  /// The request target, if libcurl would change the one of the URL.
   package var target: String?
   package let method: String
-  /// The header fields as libcurl takes them: `Name: value`, `Name;` for an empty value, `Name:` against one of its own.
+  /// The header fields as libcurl takes them.
+  ///
+  /// `Name: value`, `Name;` for an empty value, `Name:` to suppress a field that libcurl would add.
   package let lines: HeaderLines
-  /// The length of the body, if it is known; 0 for none.
+  /// The length of the body; 0 for none, `nil` if it is unknown.
   package let length: Int64?
-  /// Whether the server is asked for leave to send the body.
+  /// Whether the request has `Expect: 100-continue`.
   package var expectsContinue = false
-  /// Whether it is asked so other than by the caller's own field.
+  /// Whether it has that field although the caller did not set it.
   package var asksLeave = false
-  /// Whether it may be sent twice (RFC 9110 §9.2.2).
+  /// Whether the request may be sent twice (RFC 9110 §9.2.2).
   package var isIdempotent = true
   package var needsNewConnection = false
-  /// Whether the content codings of the response are undone.
+  /// Whether the content codings of the response are decoded.
   package var isDecoded = true
-  /// How long the connection may take.
+  /// The limit for the connection phase.
   package var connectLimit: Duration?
-  /// How long the server may be silent while it is sent a body.
+  /// The longest silence of the server while a body is sent.
   package var silenceLimit: Duration?
 
   package init(
@@ -46,21 +48,21 @@ package struct CurlJob: Sendable {
     self.silenceLimit = silenceLimit
   }
 
-  /// Whether there is a body that is not empty, as far as known.
+  /// Whether the body may be non-empty.
   package var hasBody: Bool { length != 0 }
 
-  /// Whether a handle that has done such a request needs to know only the URL and the fields.
+  /// Whether a handle of such a request needs only a new URL and new fields for another one.
   package var isPlain: Bool { !hasBody && method == "GET" && !lines.closesConnection }
 
   package var isSecure: Bool { origin.scheme == "https" }
 }
 
-/// Header fields as libcurl takes them; the same object means the same lines.
+/// Header fields as libcurl takes them; an identical object means identical lines.
 package final class HeaderLines: Sendable {
   package let lines: [String]
-  /// Whether the connection is not to be used again.
+  /// Whether the connection must not be reused.
   package let closesConnection: Bool
-  /// Whether there is something in them that is for a proxy only.
+  /// Whether the fields contain credentials for a proxy.
   package let hasProxyCredentials: Bool
 
   package init(_ lines: [String], closesConnection: Bool = false, hasProxyCredentials: Bool = false) {

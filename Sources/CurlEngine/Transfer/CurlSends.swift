@@ -1,30 +1,35 @@
-/// How often the request of one transfer was sent, and whether libcurl wanted to send it once more by itself.
+/// Counts how often a request was sent, and notes libcurl's own repetitions.
 struct CurlSends {
   private(set) var count = 0
-  /// Whether the server has refused the request unread (RFC 9113 §8.7), so that it can be repeated whatever it asks for.
+  /// Whether the server refused the request without processing it (RFC 9113 §8.7).
+  ///
+  /// Such a request can be repeated, whatever its method is.
   private(set) var wasRefused = false
-  /// Whether the server wants the request by HTTP/1.1 (HTTP_1_1_REQUIRED, RFC 9113 §7), and is taken not to have
-  /// processed it.
+  /// Whether the server requires HTTP/1.1 (HTTP_1_1_REQUIRED, RFC 9113 §7).
+  ///
+  /// It then counts as not having processed the request.
   private(set) var wantsHTTP11 = false
 
-  /// Whether a connection may be made: only for sending the first time.
+  /// Whether a connection may be made; only for the first sending.
   var mayConnect: Bool { count == 0 }
 
-  /// The request is about to be sent, perhaps as the next step of a handshake.
+  /// Notes that the request is about to be sent.
+  ///
+  /// It may be the next step of connection-based authentication.
   mutating func begin() { count += 1 }
 
-  /// Whether libcurl has wanted to send the request once more.
+  /// Whether libcurl tried to send the request again.
   func wasRepeated(_ result: CurlTransfer.Result) -> Bool {
-    // ABORTED_BY_CALLBACK, by the second beginning or by the making of a socket; COULDNT_CONNECT, by the latter;
-    // SEND_FAIL_REWIND.
+    // ABORTED_BY_CALLBACK: when the second sending began or a socket was created. COULDNT_CONNECT: when a socket was
+    // created. SEND_FAIL_REWIND.
     count > 1 || count == 1 && [42, 7, 65].contains(result.code)
   }
 
-  /// libcurl has said that the server refused the stream, and that it wants to send once more for that.
+  /// Notes that libcurl is about to send again because the server refused the stream.
   ///
-  /// It also repeats whatever had no answer on a connection that has served anybody else, and does not say why.
+  /// libcurl also repeats any request without a response on a reused connection, but does not report why.
   mutating func noteRefusal() { if count == 1 { wasRefused = true } }
 
-  /// libcurl has said that it wants to send once more, by HTTP/1.1.
+  /// Notes that libcurl is about to send the request again, over HTTP/1.1.
   mutating func noteDowngrade() { if count == 1 { wantsHTTP11 = true } }
 }

@@ -1,66 +1,69 @@
 package import MartletBase
 
-/// Who hears how a transfer gets on, on any thread, and mostly under the lock of the loop: it must neither wait nor run
-/// anybody's code.
+/// Receives the progress of a transfer.
+///
+/// The methods are called on any thread, usually under the lock of the loop. They must neither wait nor run user code.
 package protocol CurlSink: AnyObject, Sendable {
   func reached(_ step: CurlStep)
-  /// The reader, the source of the body or a limit of bandwidth is what is waited for, or the network again.
+  /// Reports whether the transfer waits for the reader, the body source or the bandwidth limit instead of the network.
   func setPaused(_ isPaused: Bool)
-  /// Bytes of the request body were handed over.
+  /// Reports that bytes of the request body were passed to libcurl.
   func didSend(_ bytes: Int, of expected: Int64?)
-  /// A request body of unknown length was handed over to its end.
+  /// Reports that a request body of unknown length was passed on completely.
   func didSendAll()
-  /// The request body has moved on the network, some time after it was handed over.
+  /// Reports that the request body progressed on the network, some time after it was passed on.
   func didMove()
   func didReceiveHead(_ status: Int, _ timing: CurlTiming)
-  /// Bytes of the response body have come; none stand for an interim response.
+  /// Reports bytes of the response body; 0 for an interim response.
   func didReceive(_ bytes: Int, of expected: Int64?)
-  /// Says whom to tell if the transfer is to be ended; returns what ``forgetAbort(_:)`` takes.
+  /// Registers an action for an abort of the exchange; returns a token for ``forgetAbort(_:)``.
   func onAbort(_ action: @escaping @Sendable (any Error) -> Void) -> Int
-  /// The transfer is over.
+  /// Removes the action when the transfer is over.
   func forgetAbort(_ token: Int)
-  /// What a failure means for who made the request.
+  /// The error of a failure for the sender of the request.
   func error(for failure: CurlFailure, of transfer: CurlTransfer) -> any Error
 }
 
-/// Who hears what a proxy does with a request for a tunnel; called as ``CurlSink`` is.
+/// Receives the result of a tunnel request to a proxy; called as ``CurlSink`` is.
 package protocol CurlProxySink: AnyObject, Sendable {
-  /// There is a connection.
+  /// Reports that there is a connection.
   func connected()
-  /// The proxy asks for credentials.
+  /// Reports that the proxy requests credentials.
   func refused(_ status: Int, _ fields: ReceivedFields)
 }
 
-/// The right to a connection, which a transfer has until it is over.
+/// The right to a connection, held until the transfer is over.
 package protocol CurlSlot: AnyObject, Sendable {
-  /// Gives it back; more than once does nothing.
+  /// Releases the slot; calling it again does nothing.
   func release()
-  /// Says whether HTTP/2 was agreed on, so that others can share the connection.
+  /// Reports whether HTTP/2 was negotiated, so that others can share the connection.
   func noteVersion(isMultiplexed: Bool)
-  /// The same right in other hands, so that a release of this one does nothing; `nil` if it was released.
+  /// Transfers the right to a new slot; `nil` if it was released.
+  ///
+  /// Releasing the old slot then does nothing.
   func handOn() -> Self?
 }
 
-/// How far a transfer has come.
+/// The progress of a transfer.
 package enum CurlStep {
   case connecting, sending, waiting
 }
 
-/// The times of a connection that was made for a transfer, in microseconds from the start of that.
+/// The times of a new connection, in microseconds from the start of the transfer.
 package struct CurlTiming: Sendable {
   package var nameLookup: Int64?
-  /// The name lookup included.
+  /// Includes the name lookup.
   package var connect: Int64?
-  /// Without what went before.
+  /// Excludes the earlier phases.
   package var tls: Int64?
 }
 
-/// The addresses of a connection; none for a unix socket.
+/// The addresses of a connection; none for a Unix socket.
 package struct CurlConnection: Sendable {
   package var remoteAddress: String?
   package var remotePort: Int?
   package var localAddress: String?
   package var localPort: Int?
-  /// Whether it had served before, or serves others at the same time.
+  /// Whether the connection served other requests before, or does at the same time.
   package var isReused: Bool
 }

@@ -1,28 +1,30 @@
 import CMartletShim
 
 extension CurlTransfer {
-  /// With as many bytes in one turn of the loop a body comes fast.
+  /// The number of bytes in one turn of the loop from which a body is fast.
   static let fastTurn = 16 << 10
-  /// As many bytes in one turn may be all for which libcurl has room.
+  /// The number of bytes in one turn from which libcurl's buffer may be full.
   static let fullBuffer = Int(martlet_receive_size) / 2
 }
 
-/// A caller that waits for the answer on its own thread.
+/// Callers that wait inline for the response.
 extension CurlTransfer {
-  /// Sends it on this thread, if that is possible, else hands it to the loop; returns what ``awaitAnswer(on:)`` needs,
-  /// if the answer is likely to come so soon that this thread should wait for it.
+  /// Sends the request on this thread if possible, otherwise passes it to the loop.
+  ///
+  /// Returns the argument for ``awaitAnswer(on:)`` if the response is likely to come so soon that this thread should
+  /// wait for it.
   package func startHere() -> CInt? {
     let (isStarted, socket) = mailbox.start(self)
     if !isStarted { refuse() }
     return socket
   }
 
-  /// Waits for the answer, for ``AnswerPace/patience`` at most.
+  /// Waits for the response, for ``AnswerPace/patience`` at most.
   package func awaitAnswer(on socket: CInt) { mailbox.awaitAnswer(to: self, on: socket) }
 
-  /// Whether only the server can keep its caller waiting.
+  /// Whether the caller can wait only for the server.
   var mayBeAwaited: Bool { throttle == nil && upload?.isInMemory != false }
 
-  /// Whether more has come than a caller waits for that could read meanwhile.
+  /// Whether so many bytes have come that the caller should read instead of waiting.
   var isLarge: Bool { life.received > Self.fastTurn || life.isPaused }
 }

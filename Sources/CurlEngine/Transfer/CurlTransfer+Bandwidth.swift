@@ -1,15 +1,19 @@
 package import MartletBase
 import CMartletShim
 
-/// The part of one transfer in the limit of its client; under the lock of the loop.
+/// The share of one transfer in the client's bandwidth limit.
+///
+/// Used under the lock of the loop.
 package final class CurlThrottle {
-  /// What one direction may still move before it has to wait for its turn.
+  /// The bytes that one direction may move before the next turn.
   struct Share {
     let lane: BandwidthLane
-    /// Less than nothing if a piece was larger than what was left of a turn; the next turn is shorter then.
+    /// The bytes left of a turn; negative if a chunk was larger.
+    ///
+    /// The next turn is then shorter.
     fileprivate(set) var credit = 0
 
-    /// - Returns: `nil` if bytes may move, or when to ask again, in microseconds from now.
+    /// - Returns: `nil` if bytes may move, otherwise the microseconds until the next try.
     fileprivate mutating func claim(_ id: ObjectIdentifier, at now: Int64) -> Int64? {
       while credit <= 0 {
         if let wait = lane.claim(id, at: now) { return wait }
@@ -26,10 +30,10 @@ package final class CurlThrottle {
 
   fileprivate var down: Share?
   fileprivate var up: Share?
-  /// Since when it waits for a turn, in either direction.
+  /// The time since which the transfer waits for a turn, in either direction.
   fileprivate var start: Int64?
 
-  /// Where it adds up how long it has waited.
+  /// The total of the waiting time.
   fileprivate let time: ThrottledTime?
 
   package init(down: BandwidthLane?, up: BandwidthLane?, _ time: ThrottledTime?) {
@@ -38,7 +42,7 @@ package final class CurlThrottle {
     self.time = time
   }
 
-  /// How many bytes libcurl is to receive at once; `nil` if that is all the same.
+  /// The maximum number of bytes that libcurl receives at once; `nil` for the default.
   var pieceSize: Int? { down?.lane.slice }
 
   func received(_ count: Int) { down?.credit -= count }
@@ -47,12 +51,12 @@ package final class CurlThrottle {
 }
 
 extension CurlTransfer {
-  /// What is given to libcurl at a time for a frame of HTTP/2 (RFC 9113 §4.2).
+  /// The maximum number of bytes given to libcurl for one HTTP/2 frame (RFC 9113 §4.2).
   private static let largestFrame = 16 << 10
-  /// After how many microseconds to look once more whether a socket has room.
+  /// The microseconds until the next check whether a socket has room.
   private static let roomPatience: Int64 = 2_000
 
-  /// While it does not wait for the network, no limit for that applies.
+  /// Starts a wait for something other than the network, whose limits do not apply then.
   func wait(for reason: CurlWaits) {
     life.wait(for: reason)
     sink.setPaused(true)
@@ -63,7 +67,7 @@ extension CurlTransfer {
     if life.waits.isDisjoint(with: [.down, .up]) { noteTurn() }
   }
 
-  /// Adds up how long it has waited for turns.
+  /// Adds the time of the current wait for a turn to the total.
   private func noteTurn() {
     guard let throttle, let start = throttle.start else { return }
     throttle.start = nil
@@ -76,11 +80,11 @@ extension CurlTransfer {
     handle?.loop.throttle(self, for: time)
   }
 
-  /// What of a buffer may be filled for a connection of HTTP/2; `nil` if the socket has no room, and the loop goes on with it
-  /// when there is.
+  /// The part of a buffer to fill for an HTTP/2 connection.
   ///
-  /// libcurl from 7.88 until 8.1 sends bytes twice if the socket is full after they were made a frame. It asks when a third of
-  /// the socket's buffer is free, but after a pause at once.
+  /// libcurl from 7.88 until 8.1 sends bytes twice if the socket is full after it has made a frame of them. It requests
+  /// bytes when a third of the socket's buffer is free, but after a pause at once. Returns `nil` if the socket has no
+  /// room; the loop continues when it has.
   func fitting(_ buffer: UnsafeMutableRawBufferPointer) -> UnsafeMutableRawBufferPointer? {
     guard CurlLibrary.repeatsUploads, let handle, handle.isMultiplexed else { return buffer }
     if let socket = handle.loop.connection(of: handle), !martlet_socket_has_room(socket) {
@@ -91,7 +95,7 @@ extension CurlTransfer {
     return UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Self.largestFrame))
   }
 
-  /// Whether bytes may be received now; if not, the loop goes on with it in its turn.
+  /// Whether bytes may be received now; if not, the loop continues at the transfer's turn.
   func mayReceive() -> Bool {
     guard let throttle, let time = throttle.down?.claim(ObjectIdentifier(self), at: martlet_microseconds()) else {
       return true
@@ -100,7 +104,9 @@ extension CurlTransfer {
     return false
   }
 
-  /// As much of a buffer as may be sent now; `nil` if that is nothing, and the loop goes on with it in its turn.
+  /// The part of a buffer that may be sent now.
+  ///
+  /// Returns `nil` if there is none; the loop continues at the transfer's turn.
   func limited(_ buffer: UnsafeMutableRawBufferPointer) -> UnsafeMutableRawBufferPointer? {
     guard let throttle, throttle.up != nil else { return buffer }
     if let time = throttle.up?.claim(ObjectIdentifier(self), at: martlet_microseconds()) {
@@ -110,8 +116,9 @@ extension CurlTransfer {
     return UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(throttle.up?.credit ?? 0))
   }
 
-  /// Ends the waits whose turn has come; returns whether libcurl has to go on, and when to look for the other ones, in
-  /// microseconds from now.
+  /// Ends the waits whose turn has come.
+  ///
+  /// Returns whether libcurl has to continue, and the microseconds until the next check of the other waits.
   func takeTurn(at now: Int64) -> (goesOn: Bool, wait: Int64?) {
     var ended: CurlWaits = []
     let down = life.waits.contains(.down) ? throttle?.down?.claim(ObjectIdentifier(self), at: now) : nil
@@ -128,10 +135,10 @@ extension CurlTransfer {
     return (!ended.isEmpty, wait)
   }
 
-  /// It sends no more, and those behind it must not wait for it.
+  /// Ends the upload's use of the limit, so that waiting transfers need not wait for it.
   func leaveUploadThrottle() { throttle?.up?.leave(ObjectIdentifier(self)) }
 
-  /// It moves no more bytes.
+  /// Ends the transfer's use of the limit.
   func leaveThrottle() {
     noteTurn()
     throttle?.down?.leave(ObjectIdentifier(self))

@@ -1,13 +1,13 @@
 import CMartletShim
 
-/// A chunked body as it came.
+/// A chunked body in its raw form.
 struct RawChunks {
   var end = ChunkEnd()
-  /// How many of the bytes that libcurl has handed over, and will once more, were taken.
+  /// The number of bytes taken from a delivery that libcurl will repeat.
   var taken = 0
   private var trailer: [UInt8] = []
 
-  /// Adds an octet to the trailers; returns the line that ends with it.
+  /// Appends an octet of the trailers; returns the line that it completes.
   mutating func line(_ octet: UInt8) -> [UInt8]? {
     trailer.append(octet)
     guard octet == 0x0A else { return nil }
@@ -26,7 +26,9 @@ extension CurlTransfer {
     return true
   }
 
-  /// Has libcurl go on sending over HTTP/2 after a redirect: else it would leave the stream open, and never end.
+  /// Makes libcurl continue sending over HTTP/2 after a redirect.
+  ///
+  /// Otherwise it would leave the stream open, and never end.
   func readStatusLine(_ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle) {
     guard CurlLibrary.leavesStreamsOpen, upload != nil, line.starts(with: "HTTP/2 3".utf8) else { return }
     _ = martlet_easy_set_number(handle.easy, CInt(martlet_opt_keep_sending_on_error), 1)
@@ -34,14 +36,16 @@ extension CurlTransfer {
 
   func stopUpload(_ status: Int) {
     guard let upload else { return }
-    // Of a body with a length libcurl does not take less.
+    // If the body has a length, libcurl requires all of it.
     guard life.stopsUpload(status, needsAll: CurlLibrary.leavesStreamsOpen && upload.length != nil) else { return }
     upload.stop()
-    // Else it would wait for bytes before it ends.
+    // Otherwise libcurl would wait for bytes before it ends.
     if life.holdsUpload || !life.isAlone { mailbox.post(.fed(self)) }
   }
 
-  /// Watches the raw bytes of a chunked body for its end: libcurl may not tell, or be kept from it by an error of sending.
+  /// Watches the raw bytes of a chunked body for its end.
+  ///
+  /// libcurl may not report the end, or a send error may keep it from doing so.
   func watchChunks(_ handle: CurlHandle) {
     guard job.hasBody, !hasSentAll(handle) else { return }
     chunks = RawChunks()
@@ -54,7 +58,7 @@ extension CurlTransfer {
 
   func received(_ bytes: UnsafeRawBufferPointer) -> CurlBody.Reply {
     guard !CurlLibrary.showsRawBody, var raw = chunks else { return receivedBody(bytes) }
-    // What was not taken comes once more.
+    // Bytes that were not taken are delivered again.
     var rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst(raw.taken))
     while !rest.isEmpty {
       var end = raw.end
@@ -79,7 +83,7 @@ extension CurlTransfer {
     return .taken
   }
 
-  /// Has the loop look whether the response is complete by its length.
+  /// Makes the loop check whether the response is complete by its length.
   func noteLength() { if job.hasBody, life.isWhole { handle?.loop.mayBeAnswered.append(self) } }
 
   func endOfResponse(_ handle: CurlHandle, isReading: Bool) -> CInt? {
@@ -91,12 +95,12 @@ extension CurlTransfer {
     return life.endOfResponse(sight)
   }
 
-  /// Whether the request was sent over HTTP/2, and the response has begun.
+  /// Whether the request was completely sent over HTTP/2, and the response has begun.
   var isSentOverHTTP2: Bool { body != nil && !life.isAlone && !life.isPaused && upload?.isAtEnd == true }
 
   private func hasSentAll(_ handle: CurlHandle) -> Bool {
     guard let upload else { return true }
-    // Of trailers and of the last chunk libcurl does not tell whether they are written.
+    // libcurl does not report whether trailers and the last chunk are written.
     guard upload.trailers == nil, upload.isAtEnd, upload.length != nil || !life.isAlone else { return false }
     return martlet_easy_sent_count(handle.easy) >= upload.offset
   }

@@ -3,28 +3,30 @@ import CMartletShim
 import Foundation
 import Synchronization
 
-/// One exchange, from its start to its end: what happens goes into its ``TransferLife``, and it does what comes out.
+/// One exchange, from its start to its end.
 ///
-/// `@unchecked Sendable`: what is not a constant, locked or atomic is touched under the lock of the loop only.
+/// Events go into its ``TransferLife``, and the transfer performs the resulting actions.
+///
+/// `@unchecked Sendable`: what is not constant, locked or atomic is used only under the lock of the loop.
 package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   private typealias Answer = TransferAnswer<Swift.Result<CurlAnswer, any Error>, Suspension<CurlAnswer>, BodyStream>
 
   private struct State {
     var answer = Answer()
-    /// What the sink takes back at the end.
+    /// The token to return to the sink at the end.
     var token: Int?
   }
 
   package let job: CurlJob
   let isRoomAwaited = Atomic(false)
-  /// Who has to hear that the loop is done with the transfer; set before the start.
+  /// The observer of the end of the transfer; set before the start.
   package var observer: (any CurlTransferObserver)?
   let slot: any CurlSlot
-  /// Its part in the load of its engine, where there are several.
+  /// The share in the load of its engine, if there are several engines.
   let share: LoadShare?
   package let route: CurlRoute?
   let sharing: CurlSharing
-  /// Whether it shares none of HTTP/2.
+  /// Whether the transfer shares no HTTP/2 connection.
   let isExclusive: Bool
   package let upload: CurlUpload?
   let sink: any CurlSink
@@ -33,26 +35,27 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   let mailbox: CurlMailbox
   private let state = Locked(State())
 
-  // Under the loop's lock, which lets in one thread at a time.
+  // Under the lock of the loop, which admits one thread at a time.
   var handle: CurlHandle?
   var life = TransferLife()
   private var reader = ResponseHeadReader()
   private var connectAnswer: CurlConnectAnswer?
   private var opened: CurlAnswer?
   private(set) var body: CurlBody?
-  /// Whether the loop looks after it when a wait is over.
+  /// Whether the transfer is in the loop's list of throttled transfers.
   var isListed = false
-  /// How many bytes came in this turn of the loop.
+  /// The number of bytes received in this turn of the loop.
   private var unreported = 0
-  /// Where the end of a chunked body has to be found.
+  /// The raw form of a chunked body whose end must be found.
   var chunks: RawChunks?
   var overhead: OverheadMeter?
-  /// Whether libcurl has chosen a connection for it that cannot serve it: one of HTTP/1 that another transfer uses, or a
-  /// spoiled one.
+  /// Whether libcurl has chosen an unusable connection.
+  ///
+  /// It is an HTTP/1 connection that another transfer uses, or one with unexpected bytes or an end.
   var isMisplaced = false
-  /// What the end of TLS is known by, which the end of the body has to be; 0 if it has an end of its own.
+  /// The number of the end of TLS that must precede the end of the body; 0 if irrelevant.
   private var endOfTLS: UInt = 0
-  /// What became of its host's addresses, where they are checked.
+  /// The result of checking the host's addresses.
   var addresses = CurlAddressCheck()
 
   package init(
@@ -80,12 +83,14 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   var isEnded: Bool { state.withLock { $0.answer.isEnded } }
 
-  /// How much is still to come of the body, if that is known, as fast as the network brings it.
+  /// The number of body bytes still to come, if they come as fast as the network allows.
   var rest: Int64? { life.isAlone && throttle == nil ? life.expected.map { $0 - life.received } : nil }
 
   // MARK: From outside
 
-  /// To be called before the start, so that the end of the transfer finds what has to be taken back.
+  /// Registers for an abort of the exchange.
+  ///
+  /// Call it before the start, so that the end of the transfer finds the token.
   package func watchForAbort() {
     let token = sink.onAbort { self.cancel($0) }
     state.withLock { $0.token = token }
@@ -93,18 +98,18 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   package func start() { if !mailbox.post(.start(self)) { refuse() } }
 
-  /// Ends it: with a reason, or because nobody reads it any more.
+  /// Ends the transfer, with a reason or because its reader has left.
   package func cancel(_ error: (any Error)? = nil) {
     guard let stage = end() else { return }
     if let error {
       answer(.failure(error))
       if case .body(let stream) = stage { stream.abort(error) }
     }
-    // Where there is no loop yet, there is nothing to take it off.
+    // Without a loop, there is nothing to remove the transfer from.
     if !mailbox.post(.cancel(self)) { release() }
   }
 
-  /// Its request body cannot be sent on: with an error of its source, or with one of the engine.
+  /// Fails the transfer because of an error of its body source or of the engine.
   private func uploadFailed(_ error: any Error) {
     cancel((error as? CurlFailure).map { sink.error(for: $0, of: self) } ?? error)
   }
@@ -115,20 +120,22 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   package func readerHasLeft() { cancel() }
 
-  /// There is nothing that could do it.
+  /// Fails the transfer, because no loop could be started.
   func refuse() {
     release()
     fail(.unavailable)
   }
 
-  /// The loop is done with it, or never began; may be called more than once.
+  /// Releases the transfer after the loop has finished with it, or never began.
+  ///
+  /// May be called more than once.
   func release() {
     slot.release()
     share?.end()
     observer?.transferIsOver(self)
   }
 
-  /// Goes to the last stage; returns the stage before, or `nil` if the end had come already.
+  /// Enters the last stage; returns the previous one, or `nil` if it had ended before.
   private func end() -> Answer.Stage? {
     let (stage, token): (Answer.Stage?, Int?) = state.withLock { state in
       guard let stage = state.answer.end() else { return (nil, nil) }
@@ -151,21 +158,21 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   // MARK: The answer
 
-  /// The head of the response, as soon as it is there; to be called once.
+  /// The head of the response, once it has arrived; call it once.
   package func value() async throws -> CurlAnswer {
     try await suspend { caller in
       state.withLock { $0.answer.ask(caller) }.map { caller.resume(with: $0) }
     }
   }
 
-  /// Gives the caller its answer; later ones are ignored.
+  /// Gives the response to the caller; later ones are ignored.
   private func answer(_ answer: Swift.Result<CurlAnswer, any Error>) {
     state.withLock { $0.answer.give(answer) }?.resume(with: answer)
   }
 
   // MARK: The request
 
-  /// The request is about to be sent; `false` if it must not be.
+  /// Notes that the request is about to be sent; returns `false` if it must not be.
   func willSend() -> Bool {
     let (isAllowed, isNextStep) = life.willSend()
     guard isAllowed else { return false }
@@ -178,7 +185,8 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> CurlUpload.Piece {
     guard let upload else { return .bytes(0) }
-    // libcurl neither sends more nor takes it for the end. A stream of HTTP/2 may end, which leaves its connection.
+    // HTTP/1: a wait stops the upload without ending it. HTTP/2: the stream may end, because that leaves its connection
+    // intact.
     if life.isUploadStopped { return life.isAlone ? .wait : .bytes(0) }
     upload.noteAnswer()
     guard let buffer = fitting(buffer).flatMap({ limited($0) }) else { return .wait }
@@ -194,9 +202,9 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     return piece
   }
 
-  /// Whether libcurl can begin; if not, it is to be asked again after ``fed()``.
+  /// Whether libcurl can begin; if not, check again after ``fed()``.
   ///
-  /// Without a body libcurl asks for no bytes, so what has to be an empty stream is read before.
+  /// Without a body libcurl requests no bytes, so a stream that must be empty is read beforehand.
   func isReady() -> Bool {
     guard let upload, !job.hasBody else { return true }
     let isHeld =
@@ -211,7 +219,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   // MARK: The response
 
   func receivedLine(_ line: UnsafeBufferPointer<UInt8>, _ handle: CurlHandle) -> Bool {
-    // Nothing was asked of the server yet.
+    // The request was not sent yet, so this is a proxy's response.
     if life.sends.count == 0, let route, route.proxy != nil {
       connectAnswer = connectAnswer ?? CurlConnectAnswer()
       return connectAnswer?.read(line, handle, route, proxySink) ?? false
@@ -227,7 +235,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
           try open(arrival)
           handle.loop.hasHead(self)
         } else if life.holdsUpload {
-          // If it is the last one, libcurl would wait for bytes before it ends.
+          // If this is the last response, libcurl would wait for bytes before it ends.
           mailbox.post(.fed(self))
         }
       }
@@ -245,7 +253,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     var end = TransferLife.BodyEnd.length(0)
     if job.method != "HEAD" && head.status != 204 && head.status != 304 {
       end = try head.bodyEnd(isHTTP1: isHTTP1)
-      // Of a part of a coded body nothing can be decoded.
+      // A part of a coded body cannot be decoded.
       let isDecoded = head.status != 206 && job.isDecoded
       let codings =
         isDecoded && head.framing.hasContentCoding
@@ -254,7 +262,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     }
     if end == .connection, let handle { endOfTLS = handle.watchEnd() }
     if head.framing.hasTransferCoding {
-      // Two lengths, or one that HTTP/1.0 does not know: whose the next bytes are is not sure (RFC 9112 §6.1, §6.3).
+      // Two lengths, or a coding that HTTP/1.0 does not have: where the body ends is uncertain (RFC 9112 §6.1, §6.3).
       if head.framing.lengthCount > 0 || head.version == "1.0" { handle?.closeConnection() }
       if overhead == nil { handle?.loop.metered += 1 }
       overhead = OverheadMeter()
@@ -263,7 +271,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     handle?.noteConnection()
     sink.didReceiveHead(head.status, arrival.timing)
     let body = CurlBody(expected: life.expected, decoder: decoder, source: self)
-    // Ended meanwhile: the loop will hear of it.
+    // The transfer has ended meanwhile; the loop will be informed.
     guard state.withLock({ $0.answer.open(body.stream) }) else { return }
     self.body = body
     opened = CurlAnswer(arrival, body.stream, isDecoded: decoder != nil)
@@ -278,18 +286,18 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     answer(.success(opened))
   }
 
-  /// Tells of what came in this turn of the loop.
+  /// Reports the bytes of this turn of the loop.
   func endTurn(isLast: Bool = false) {
     guard unreported > 0 || isLast else { return }
     if unreported > 0 { sink.didReceive(unreported, of: life.expected) }
     let isFast = unreported >= Self.fastTurn
     unreported = 0
     guard let body, body.isUnflushed else { return }
-    // To wake the reader costs more than anything else here: what comes fast comes on.
+    // Waking the reader costs more than anything else here, and fast bytes are likely to continue.
     if isFast && !isLast && body.isGathering, let loop = handle?.loop { loop.flushLater(self) } else { body.flush() }
   }
 
-  /// Gives the reader what has come fast.
+  /// Gives fast bytes to the reader.
   func flush() { if let body, body.isUnflushed { body.flush() } }
 
   func receivedBody(_ bytes: UnsafeRawBufferPointer) -> CurlBody.Reply {
@@ -323,7 +331,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     life.note(.violation(problem.message, hasHead: body != nil))
   }
 
-  /// The reader has taken what there was; `true` if libcurl has to go on.
+  /// Continues after the reader has taken the available bytes; returns whether libcurl has to continue.
   func drained() -> Bool {
     guard let body, !isEnded else {
       life.readerHasLeft()
@@ -346,7 +354,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   // MARK: The end
 
-  /// The transfer is over; `true` if bytes still wait for the reader.
+  /// Completes the transfer; returns whether bytes still wait for the reader.
   func completed(_ result: Result) -> Bool {
     share?.end()
     endTurn(isLast: true)
@@ -378,7 +386,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
       hasProxyAnswer: connectAnswer != nil)
   }
 
-  /// The last 401 of a handshake is the answer, without a body.
+  /// Makes the last 401 of an authentication the response, without a body.
   private func decide(_ arrival: CurlArrival) {
     do { try open(arrival) } catch { violate(error) }
     deliverHead()

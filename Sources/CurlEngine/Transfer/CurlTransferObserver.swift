@@ -1,5 +1,7 @@
-/// Who follows a transfer to its end.
+/// Observes the end of transfers.
 package protocol CurlTransferObserver: AnyObject, Sendable {
-  /// The loop is done with it; bytes may still wait for the reader. Called on any thread, perhaps more than once.
+  /// Called when the loop has finished with a transfer.
+  ///
+  /// Bytes may still wait for the reader. Called on any thread, perhaps more than once.
   func transferIsOver(_ transfer: CurlTransfer)
 }

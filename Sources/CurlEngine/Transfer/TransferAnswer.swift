@@ -1,11 +1,13 @@
-/// What is owed to the caller of a transfer, which any thread may end: one answer, and one end.
+/// Ensures that a caller gets one response, and a transfer one end.
+///
+/// Any thread may end a transfer.
 ///
 /// ```
-///   head ──open──▶ body ──end──▶ ended      the answer may come before the end, or be the end's
+///   head ──open──▶ body ──end──▶ ended      the response may come before the end, or be that of the end
 ///     └───────────end───────────▶
 /// ```
 ///
-/// A value, kept under a lock of its own; what has to be done comes out, and is done without the lock.
+/// A value under its own lock. Methods return the actions to take, which run without the lock.
 struct TransferAnswer<Answer, Caller, Body> {
   enum Stage {
     /// There is no response yet.
@@ -17,7 +19,7 @@ struct TransferAnswer<Answer, Caller, Body> {
   private enum Delivery {
     case owed
     case awaited(by: Caller)
-    /// It waits for the caller.
+    /// The response waits for the caller.
     case ready(Answer)
     case done
   }
@@ -27,7 +29,7 @@ struct TransferAnswer<Answer, Caller, Body> {
 
   var isEnded: Bool { if case .ended = stage { true } else { false } }
 
-  /// Whether there is an answer, taken or not.
+  /// Whether there is a response, taken or not.
   var isAnswered: Bool {
     switch delivery {
     case .owed, .awaited: false
@@ -35,21 +37,21 @@ struct TransferAnswer<Answer, Caller, Body> {
     }
   }
 
-  /// The response has begun; `false` if nobody wants it, because the end came meanwhile.
+  /// Begins the response; returns `false` if the transfer has already ended.
   mutating func open(_ body: Body) -> Bool {
     guard case .head = stage else { return false }
     stage = .body(body)
     return true
   }
 
-  /// - Returns: The stage before, which says who has to hear of the end; `nil` if the end had come already.
+  /// - Returns: The previous stage, which determines the receiver of the end; `nil` if the transfer had ended before.
   mutating func end() -> Stage? {
     if isEnded { return nil }
     defer { stage = .ended }
     return stage
   }
 
-  /// The caller gets this, what comes later is ignored; returns the caller, if it waits.
+  /// Sets the response unless there is one; returns the caller if it waits.
   mutating func give(_ answer: Answer) -> Caller? {
     switch delivery {
     case .owed:
@@ -62,7 +64,7 @@ struct TransferAnswer<Answer, Caller, Body> {
     }
   }
 
-  /// The caller asks, once; it waits if there is no answer yet.
+  /// Takes the response, or lets the caller wait for it; call it once.
   mutating func ask(_ caller: Caller) -> Answer? {
     switch delivery {
     case .ready(let answer):

@@ -1,4 +1,4 @@
-/// The life of a transfer: what happens goes in, what is to be done comes out.
+/// The state machine of a transfer: takes events, returns actions.
 ///
 /// ```
 ///   held ─▶ unsent ──willSend──▶ sent ──head──▶ open ──completed──▶ lingering ──drained──▶ whole
@@ -8,13 +8,13 @@
 ///                              undecided ────────┘ waits
 /// ```
 ///
-/// A value: it has no socket and no lock, and calls no libcurl, whose codes it knows. ``CurlTransfer`` asks it under the lock
-/// of the loop, and does what it says. Who ends a transfer from elsewhere, and who gets the answer, is for
-/// ``TransferAnswer``.
+/// A value without a socket or a lock, which knows libcurl's codes but does not call libcurl. ``CurlTransfer`` calls it
+/// under the lock of the loop, and performs the actions. ``TransferAnswer`` handles ends from other threads and the
+/// response to the caller.
 struct TransferLife {
   enum Response {
     case none
-    /// A 401 that belongs to libcurl's handshake if that goes on, and else is the answer.
+    /// A 401 that is a step of libcurl's authentication if that continues, otherwise the response.
     case undecided(CurlArrival)
     case open
   }
@@ -30,25 +30,25 @@ struct TransferLife {
   }
 
   private(set) var response = Response.none
-  /// How often the request was sent.
+  /// The number of times that the request was sent.
   var sends = CurlSends()
   /// What ends the body, once it is open.
   private(set) var bodyEnd: BodyEnd?
-  /// Whether nothing else comes on its connection, which is one of HTTP/1.
+  /// Whether the transfer has its connection alone, as with HTTP/1.
   private(set) var isAlone = false
-  /// How many bytes of the body have come.
+  /// The number of received body bytes.
   private(set) var received: Int64 = 0
-  /// What libcurl waits for.
+  /// The reasons for which libcurl waits.
   private(set) var waits: CurlWaits = []
-  /// Whether it is not started yet, because a stream has to show first that it is empty.
+  /// Whether the start is delayed until a body stream has shown that it is empty.
   private(set) var isHeld = false
   /// Whether bytes wait for the reader after the end of the transfer.
   private(set) var isLingering = false
-  /// Whether the server has refused the request, so that no more of it is sent.
+  /// Whether the server has refused the request, so that the rest of it is not sent.
   private(set) var isUploadStopped = false
-  /// Whether a 417 has answered to `Expect`, before anything of the body was sent.
+  /// Whether a 417 responded to `Expect` before any of the body was sent.
   private(set) var isExpectationRefused = false
-  /// What was wrong first.
+  /// The first problem.
   private(set) var problem: CurlFailure?
 
   /// The length of the body, if it is known.
@@ -56,7 +56,7 @@ struct TransferLife {
   /// Whether the response has begun.
   var isOpen: Bool { if case .open = response { true } else { false } }
   var undecided: CurlArrival? { if case .undecided(let arrival) = response { arrival } else { nil } }
-  /// Whether all that was announced has come.
+  /// Whether the whole announced body has arrived.
   var isWhole: Bool { expected == received }
 
   mutating func note(_ problem: CurlFailure) { if self.problem == nil { self.problem = problem } }
@@ -65,16 +65,16 @@ struct TransferLife {
 // MARK: The request
 
 extension TransferLife {
-  /// Notes whether its stream still has to show something before it can begin; `true` if that has changed.
+  /// Sets whether the start waits for the body stream; returns whether that has changed.
   mutating func hold(_ isHeld: Bool) -> Bool {
     defer { self.isHeld = isHeld }
     return isHeld != self.isHeld
   }
 
-  /// libcurl is about to send the request, perhaps as the next step of a handshake.
+  /// Notes that libcurl is about to send the request.
   ///
-  /// libcurl sends again what a connection took that had served before, whatever the method, if it ended without an
-  /// answer. Whether that is right is for others to say, who know more. A handshake goes on after a 401.
+  /// libcurl repeats a request, whatever its method, if a reused connection ended without a response. Whether that is
+  /// right is decided elsewhere. Connection-based authentication continues after a 401.
   mutating func willSend() -> (isAllowed: Bool, isNextStep: Bool) {
     sends.begin()
     if sends.count == 1 { return (true, false) }
@@ -83,38 +83,42 @@ extension TransferLife {
     return (true, true)
   }
 
-  /// There are bytes to send, or libcurl is not to wait for them any more; `true` if libcurl has to go on.
+  /// Notes that bytes are available, or not awaited any more; returns whether libcurl has to continue.
   mutating func fed() -> Bool {
     guard holdsUpload || isUploadStopped else { return false }
     endWaiting(for: [.bytes, .up])
     return true
   }
 
-  /// The server has answered, with a status that refuses the request from 300 on; `true` if no more is to be sent.
+  /// Handles the status of the response; returns whether to stop the upload.
   ///
-  /// libcurl stops after such a head, unless the connection is closed after the response anyway. `needsAll` says
-  /// whether it takes no less than all of this body, over HTTP/2.
+  /// A status from 300 on refuses the request. libcurl stops after such a head, unless the connection is closed after
+  /// the response anyway. `needsAll` says whether libcurl requires all of this body over HTTP/2.
   mutating func stopsUpload(_ status: Int, needsAll: Bool) -> Bool {
     guard status >= 300, !(needsAll && !isAlone && status < 400) else { return false }
     isUploadStopped = true
     return true
   }
 
-  /// A 417 has answered to `Expect` before anything of the body was sent: libcurl throws its body away.
+  /// Notes a 417 in response to `Expect` before any of the body was sent.
+  ///
+  /// libcurl discards the body of that response.
   mutating func refuseExpectation() { isExpectationRefused = true }
 }
 
 // MARK: The response
 
 extension TransferLife {
-  /// The head of a final response has come; `false` if it is not the answer, but may be a step of a handshake.
+  /// Notes a final head; returns `false` if it may be a step of authentication.
   mutating func hasHead(_ arrival: CurlArrival, isInHandshake: Bool) -> Bool {
     guard isInHandshake, arrival.head.status == 401 else { return true }
     response = .undecided(arrival)
     return false
   }
 
-  /// What was undecided is the answer: libcurl shows no body of an answer that it goes on from.
+  /// Takes the undecided 401 as the response.
+  ///
+  /// libcurl delivers no body of a response after which it continues.
   mutating func takeUndecided() -> CurlArrival? {
     guard let undecided else { return nil }
     response = .none
@@ -132,19 +136,19 @@ extension TransferLife {
 
 // MARK: Waits
 
-/// What libcurl waits for, before it goes on with a transfer.
+/// The conditions for which libcurl waits before it continues a transfer.
 struct CurlWaits: OptionSet {
   let rawValue: UInt8
 
-  /// The reader has to make room.
+  /// Room in the reader's buffer.
   static let reader = CurlWaits(rawValue: 1)
-  /// There are no bytes to send.
+  /// Bytes to send.
   static let bytes = CurlWaits(rawValue: 2)
-  /// The client receives as fast as it may already.
+  /// The bandwidth limit for receiving.
   static let down = CurlWaits(rawValue: 4)
-  /// The client sends as fast as it may already.
+  /// The bandwidth limit for sending.
   static let up = CurlWaits(rawValue: 8)
-  /// The socket is full.
+  /// Room in the socket.
   static let room = CurlWaits(rawValue: 16)
 }
 
@@ -153,7 +157,7 @@ extension TransferLife {
   var isPaused: Bool { !waits.isDisjoint(with: [.reader, .down]) }
   /// Whether libcurl waits before it sends.
   var holdsUpload: Bool { !waits.isDisjoint(with: [.bytes, .up, .room]) }
-  /// Whether it waits for anything but the network, so that no limit for that applies.
+  /// Whether the transfer waits for anything but the network, so that no network limit applies.
   var isAtRest: Bool { !waits.subtracting(.room).isEmpty }
 
   mutating func wait(for reason: CurlWaits) { waits.insert(reason) }
@@ -163,19 +167,21 @@ extension TransferLife {
   enum Drained {
     case nothing
     case libcurlGoesOn
-    /// All has come, and was read: the end is to be checked.
+    /// The body has ended and was read; its end is to be checked.
     case ends
     case fails(CurlFailure)
   }
 
-  /// The reader has taken what there was: `hasRoom` says whether more can be taken, or what was wrong with what waited.
+  /// Notes that the reader has taken the available bytes.
+  ///
+  /// `hasRoom` says whether more bytes can be taken, or what was wrong with pending ones.
   mutating func drained(_ hasRoom: Swift.Result<Bool, ResponseHeadReader.Problem>) -> Drained {
     switch hasRoom {
     case .success(false): return .nothing
     case .success(true): break
     case .failure(let violation):
       note(.violation(violation.message, hasHead: true))
-      // Not left to the next bytes: they may take their time, and the reader waits.
+      // Fails now, because the next bytes may take their time while the reader waits.
       if !isLingering, let problem { return .fails(problem) }
     }
     if isLingering {
@@ -187,27 +193,28 @@ extension TransferLife {
     return .libcurlGoesOn
   }
 
-  /// Nobody reads any more.
+  /// Notes that the reader has left.
   mutating func readerHasLeft() { isLingering = false }
 }
 
 // MARK: The end
 
 extension TransferLife {
-  /// What is seen of a connection while libcurl still sends.
+  /// The visible state of a connection while libcurl still sends.
   struct Sight {
-    /// Whether libcurl wants more of the response, as far as known.
+    /// Whether libcurl waits for more of the response, as far as known.
     var isReading: Bool
-    /// Whether the last chunk has come, where that is watched.
+    /// Whether the last chunk has arrived, if that is watched.
     var chunksHaveEnded: Bool?
-    /// Whether the whole request is written, over HTTP/2; `nil` if nobody can tell.
+    /// Whether the whole request is written, over HTTP/2; `nil` if unknown.
     var hasSentAll: Bool?
-    /// Whether no other transfer uses the connection of HTTP/2.
+    /// Whether no other transfer uses the HTTP/2 connection.
     var isAloneOnConnection = false
   }
 
-  /// How the response has ended though libcurl still sends: the code that libcurl would end with, or `nil` if it goes
-  /// on.
+  /// How the response has ended although libcurl still sends.
+  ///
+  /// Returns the code with which libcurl would end, or `nil` if the response continues.
   func endOfResponse(_ sight: Sight) -> CInt? {
     guard sends.count > 0, !isPaused, undecided == nil else { return nil }
     guard isOpen else { return sight.isReading ? nil : 52 }  // GOT_NOTHING
@@ -215,10 +222,10 @@ extension TransferLife {
     guard isAlone else {
       guard sight.hasSentAll == false else { return nil }
       if isWhole { return 0 }
-      // It is about to be told that nothing more is sent, and ends then.
+      // libcurl is about to learn that no more is sent, and ends then.
       if isUploadStopped, holdsUpload { return nil }
-      // Of a connection that others use libcurl reads on. On one of its own it stops when the stream was reset, without an
-      // error, and of what came with that libcurl 7.88 loses the last piece.
+      // libcurl keeps reading from a connection that others use. On a connection of its own it stops when the stream
+      // was reset, without an error. libcurl 7.88 then loses the last bytes that came before the reset.
       return !sight.isReading && sight.isAloneOnConnection ? 18 : nil
     }
     let hasEnded: Bool? =
@@ -231,40 +238,42 @@ extension TransferLife {
     return hasEnded ? 0 : sight.isReading ? nil : 18  // PARTIAL_FILE
   }
 
-  /// What else is known when libcurl says that a transfer has ended.
+  /// Additional facts when libcurl ends a transfer.
   struct Circumstances {
-    /// Whether the body was to end with TLS, and TLS has not ended.
+    /// Whether TLS should have ended before the connection, but did not.
     var isTLSCut = false
     var isCutOff = false
-    /// Whether this libcurl drops what comes while it waits for a reader.
+    /// Whether this libcurl drops bytes that arrive while it waits for a reader.
     var dropsWhilePaused = false
-    /// Whether bytes that have come are not decoded yet.
+    /// Whether received bytes are not decoded yet.
     var isPending = false
     var chunksHaveEnded: Bool?
   }
 
   enum Completion {
-    /// The end came instead of the next step of a handshake: its last 401 is the answer, without a body.
+    /// The last 401 of an authentication becomes the response, without a body.
+    ///
+    /// The end came instead of the next step.
     case challenge(CurlArrival)
-    /// The rest of the body is thrown away.
+    /// The rest of the body is discarded.
     case withoutRest
-    /// As noted, or as libcurl says.
+    /// The transfer fails with this problem, or with libcurl's code.
     case fails(CurlFailure?)
     /// Bytes still wait for the reader.
     case lingers
-    /// All was read: the end is to be checked.
+    /// All bytes were read; the end is to be checked.
     case ends
   }
 
-  /// libcurl has ended the transfer, or would have.
+  /// Handles the end of the transfer by libcurl, or on its behalf.
   mutating func completed(_ code: CInt, _ seen: Circumstances) -> Completion {
     if code == 0, let early = earlyEnd(seen) { note(early) }
-    // ABORTED_BY_CALLBACK and COULDNT_CONNECT stand for the second connection that it does not get.
+    // ABORTED_BY_CALLBACK and COULDNT_CONNECT mean that libcurl was denied a second connection.
     let isWithoutConnection = code == 42 || code == 7
     if let undecided = takeUndecided(), code == 0 || isWithoutConnection { return .challenge(undecided) }
-    // libcurl has thrown away the body and wants to send the request once more, without `Expect`.
+    // libcurl has discarded the body, and is about to send the request again without `Expect`.
     if isExpectationRefused, isOpen, isWithoutConnection { return .withoutRest }
-    // SEND_ERROR: the server reads no further, and may have closed.
+    // SEND_ERROR: the server does not read any more, and may have closed.
     let sight = Sight(isReading: true, chunksHaveEnded: seen.chunksHaveEnded)
     let isOver = code == 0 || code == 55 && endOfResponse(sight) == 0
     guard isOver, problem == nil else { return .fails(problem) }
@@ -273,7 +282,7 @@ extension TransferLife {
     return isLingering ? .lingers : .ends
   }
 
-  /// What is wrong with the end of a body that libcurl takes for complete.
+  /// What is wrong with the end of a body that libcurl reports as complete.
   private func earlyEnd(_ seen: Circumstances) -> CurlFailure? {
     if seen.isTLSCut { return .cutBody("the body ended with its connection, and TLS did not") }
     if seen.dropsWhilePaused, !isAlone, waits.contains(.reader) {

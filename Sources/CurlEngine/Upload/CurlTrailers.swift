@@ -1,7 +1,7 @@
 import MartletBase
 import CMartletShim
 
-/// The trailers of one exchange on their way to libcurl, which asks for them as soon as it knows of the body's end.
+/// The trailers of one request, which libcurl requests at the end of the body.
 package final class CurlTrailers: Sendable {
   package typealias Field = (name: String, value: String)
 
@@ -10,7 +10,9 @@ package final class CurlTrailers: Sendable {
 
   package init(_ source: @escaping @Sendable () async throws -> [Field]) { self.source = source }
 
-  /// Makes the fields; to be called after the last bytes of the body, and before its end is told.
+  /// Makes the fields.
+  ///
+  /// Call it after the last bytes of the body, and before its end is reported.
   func make() async throws {
     let made = try await source()
     fields.withLock { $0 = made }
@@ -21,7 +23,7 @@ package final class CurlTrailers: Sendable {
       return 1  // CURL_TRAILERFUNC_ABORT
     }
     for field in trailers.fields.withLock({ $0 }) {
-      // libcurl leaves out what has no blank there.
+      // libcurl omits a line without a space there.
       guard let longer = martlet_list_append(list.pointee, "\(field.name): \(FieldSyntax.trimmed(field.value))")
       else {
         return 1
@@ -31,7 +33,7 @@ package final class CurlTrailers: Sendable {
     return 0  // CURL_TRAILERFUNC_OK
   }
 
-  /// Has libcurl ask for the trailers of a handle's transfer when its body has ended; returns libcurl's code.
+  /// Registers the trailers of a handle's transfer; returns libcurl's code.
   static func prepare(_ handle: CurlHandle) -> CInt {
     martlet_easy_set_trailers(handle.easy, ask, Unmanaged.passUnretained(handle).toOpaque())
   }

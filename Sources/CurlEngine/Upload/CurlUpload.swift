@@ -2,14 +2,14 @@ import CMartletShim
 package import Foundation
 import Synchronization
 
-/// The body of one request, read once, without ever keeping the loop waiting.
+/// The body of one request, read once, without ever blocking the loop.
 ///
-/// Bytes in memory are copied to libcurl. A file is read where its bytes are in the system's cache, and elsewhere by
-/// another thread. A stream is read by a task, which begins when libcurl first asks for bytes, so that a body that can be
-/// sent once is not used up by a request that comes to nothing before.
+/// Bytes in memory are copied to libcurl. A file is read directly if its bytes are in the system's cache, otherwise by
+/// another thread. A task reads a stream. It begins when libcurl first requests bytes, so that a request that fails
+/// before does not use up a body that can be sent only once.
 ///
-/// `@unchecked Sendable`: it is made by the caller and then used under the lock of the loop alone, but for ``stop()``
-/// and what the task and the other thread use, which is constant or locked.
+/// `@unchecked Sendable`: the caller creates it; afterwards it is used only under the lock of the loop. Exceptions are
+/// ``stop()`` and what the task and the other thread use, which is constant or locked.
 package final class CurlUpload: @unchecked Sendable {
   enum Piece {
     case bytes(Int)
@@ -25,10 +25,10 @@ package final class CurlUpload: @unchecked Sendable {
     case stream(any UploadStream)
   }
 
-  /// How much of a file is read at a time by another thread.
+  /// The number of bytes of a file that another thread reads at a time.
   private static let block = 1 << 20
 
-  /// How long libcurl waits for the leave that a server was asked for, in microseconds.
+  /// How long libcurl waits for `100 Continue`, in microseconds.
   package static let leavePatience: Int64 = 1_000_000
 
   /// The number of bytes, if it is known.
@@ -36,13 +36,15 @@ package final class CurlUpload: @unchecked Sendable {
   private let source: Source
   let trailers: CurlTrailers?
   private let buffer = UploadBuffer()
-  /// How many bytes libcurl was given.
+  /// The number of bytes given to libcurl.
   private(set) var offset: Int64 = 0
   private var hasEnded = false
   private var isStarted = false
-  /// Whether another thread reads the next block: libcurl may ask again, though it was told to wait.
+  /// Whether another thread reads the next block.
+  ///
+  /// libcurl may request bytes again although it was told to wait.
   private var isFetching = false
-  /// When the server was asked for leave, until it gave it.
+  /// When the wait for `100 Continue` began, until it ends.
   private var askedAt: Int64?
   private var onSilence: (@Sendable () -> Void)?
   private let wasRead = Atomic(false)
@@ -55,25 +57,27 @@ package final class CurlUpload: @unchecked Sendable {
 
   deinit { if case .file(let file) = source { martlet_close(file) } }
 
-  /// Says whom to tell of bytes after ``Piece/wait``, and of an error; to be called before anything else.
+  /// Sets the callbacks for bytes after ``Piece/wait`` and for an error.
+  ///
+  /// Call it before anything else.
   func attach(onBytes: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (any Error) -> Void) {
     self.onBytes = onBytes
     self.onFailure = onFailure
   }
 
-  /// Says whom to tell if the server lets the time pass that it has to give leave.
+  /// Sets the callback for a server that does not respond to `Expect` in time.
   package func asksLeave(onSilence: @escaping @Sendable () -> Void) { self.onSilence = onSilence }
 
-  /// Whether it never has to wait for its bytes.
+  /// Whether the bytes never have to be waited for.
   var isInMemory: Bool { if case .data = source, case nil = onSilence { true } else { false } }
 
-  /// The head is about to be sent.
+  /// Notes that the head is about to be sent.
   func willBeAsked() { if onSilence != nil { askedAt = martlet_microseconds() } }
 
-  /// Whether nothing was asked for yet; from any thread.
+  /// Whether libcurl has not requested any bytes yet; from any thread.
   package var isUnread: Bool { !wasRead.load(ordering: .acquiring) }
 
-  /// libcurl has begun to ask for bytes: the server has given leave, or let the time pass.
+  /// Notes that libcurl requests bytes, after `100 Continue` or its timeout.
   func noteAnswer() {
     wasRead.store(true, ordering: .releasing)
     guard let askedAt else { return }
@@ -85,10 +89,10 @@ package final class CurlUpload: @unchecked Sendable {
 
   var isAtStart: Bool { offset == 0 }
 
-  /// Nothing is wanted any more; from any thread.
+  /// Stops the upload; from any thread.
   func stop() { buffer.stop() }
 
-  /// Reads the next bytes, 0 at the end.
+  /// Reads the next bytes; 0 at the end.
   func read(into target: UnsafeMutableRawBufferPointer) -> Piece {
     switch source {
     case .data(let data):
@@ -113,7 +117,7 @@ package final class CurlUpload: @unchecked Sendable {
       hasEnded = true
       return .bytes(0)
     case .none: return .wait
-    // Not the end, for which the server would take it.
+    // Not the end, because the server would accept that.
     case .stopped: return .failed(.uploadStopped)
     }
   }
@@ -133,11 +137,11 @@ package final class CurlUpload: @unchecked Sendable {
         try await trailers?.make()
         if buffer.finish() { onBytes() }
       } catch {
-        // What it comes to after it was stopped is nobody's concern.
+        // An error after the upload was stopped does not matter.
         if buffer.stop(isFailure: true) { onFailure(error) }
       }
     }
-    // On a queue: cancelling runs handlers of the stream, and the loop may be what stops it.
+    // On a queue, because cancelling runs handlers of the stream, and the loop may be the thread that stops it.
     buffer.onStop { DispatchQueue.global().async { task.cancel() } }
   }
 
@@ -165,7 +169,9 @@ package final class CurlUpload: @unchecked Sendable {
     return .bytes(Int(got))
   }
 
-  /// Has another thread read a block that is not in the system's cache, or was not read at once for another reason.
+  /// Reads a block on another thread, because an immediate read failed.
+  ///
+  /// Usually the block is not in the system's cache.
   private func fetch(_ file: CInt, at offset: Int64, count: Int) {
     isFetching = true
     DispatchQueue.global(qos: .userInitiated).async { [self] in
@@ -182,21 +188,23 @@ package final class CurlUpload: @unchecked Sendable {
     }
   }
 
-  /// What is wrong with a piece of a file, which may be the last one.
+  /// The problem with a chunk of a file, which may be the last one.
   private static func problem(_ file: CInt, _ got: Int64, endingAt end: Int64?) -> CurlFailure? {
     if got < 0 { return .bodyFile("the body file could not be read") }
     if got == 0 { return .bodyFile("the body file got shorter while it was sent") }
-    // Before the last bytes leave: with them the request would be whole.
+    // Before the last bytes are sent, because they would complete the request.
     var beyond: UInt8 = 0
     guard let end, martlet_read(file, &beyond, 1, end) > 0 else { return nil }
     return .bodyFile("the body file got longer while it was sent")
   }
 }
 
-/// What a streamed request body is read from.
+/// The source of a streamed request body.
 package protocol UploadStream: AnyObject, Sendable {
-  /// It is about to be read.
+  /// Notes that the stream is about to be read.
   func begin()
-  /// Reads it to its end; `take` gets each piece that is not empty, and the next one is asked for when it has returned.
+  /// Reads the stream to its end.
+  ///
+  /// `take` receives each chunk that is not empty. The next chunk is requested when `take` has returned.
   func send(to take: (Data) async throws -> Void) async throws
 }

@@ -1,10 +1,10 @@
-/// The transfers of a loop that have a request body, and when to look whether they move.
+/// The transfers of a loop with request bodies, and when to check their progress.
 struct RunningUploads {
   private static let shortestInterval: Int64 = 5_000
 
   private var running: [(transfer: CurlTransfer, pace: UploadPace)] = []
   var isEmpty: Bool { running.isEmpty }
-  /// When to look, in microseconds.
+  /// The time of the next check, in microseconds.
   private(set) var time: Int64?
 
   mutating func add(_ transfer: CurlTransfer, at now: Int64) {
@@ -17,13 +17,15 @@ struct RunningUploads {
     if running.isEmpty { time = nil }
   }
 
-  /// Has each of them looked at.
+  /// Checks each transfer.
   mutating func look(at now: Int64, _ body: (CurlTransfer, inout UploadPace) -> Void) {
     time = running.compactMap { Self.interval($0.transfer) }.min().map { now + $0 }
     for index in running.indices { body(running[index].transfer, &running[index].pace) }
   }
 
-  /// How often to look, in microseconds: several times within the limit for silence; `nil` without one.
+  /// The interval between checks in microseconds; `nil` without a limit.
+  ///
+  /// There are several checks within the limit for silence.
   private static func interval(_ transfer: CurlTransfer) -> Int64? {
     transfer.job.silenceLimit.map {
       max(shortestInterval, Int64(min(max($0, .zero), .seconds(3600)) / .microseconds(4)))

@@ -1,36 +1,36 @@
 import MartletBase
 import Foundation
 
-/// Bytes of a request body on their way from whoever makes them to the loop.
+/// Carries bytes of a request body from their writer to the loop.
 ///
 /// ```
-///   append ─▶ pieces ─▶ take      one writer, which waits for room; the loop, which never waits but is told
-///   finish ─▶ end, seen after the pieces
-///   stop   ─▶ the pieces are dropped, and the writer hears of it
+///   append ─▶ chunks ─▶ take      one writer, which waits for room; the loop, which never waits but is informed
+///   finish ─▶ end, seen after the chunks
+///   stop   ─▶ the chunks are dropped, and the writer is informed
 /// ```
 final class UploadBuffer: Sendable {
   enum Taken {
     case bytes(Int)
     case end
-    /// There are none now; the next ``append(_:)`` or ``finish()`` says that somebody waits.
+    /// There are none now; the next ``append(_:)`` or ``finish()`` reports that the loop waits.
     case none
     case stopped
   }
 
-  /// From how many bytes on no more are asked for.
+  /// The number of bytes from which the writer waits.
   static let capacity = 256 << 10
-  /// The most bytes that are gathered into one piece.
+  /// The maximum number of bytes that are gathered into one chunk.
   private static let gathered = 32 << 10
 
   fileprivate struct State {
     var pieces: [Data] = []
-    /// The bytes of the first piece that were taken.
+    /// The number of bytes taken from the first chunk.
     var offset = 0
     var count = 0
     var isAwaited = false
     var hasEnded = false
     var isStopped = false
-    /// Whether what fills it has failed, of which the loop hears in another way.
+    /// Whether the writer has failed, which the loop learns in another way.
     var hasFailed = false
     var writer: CheckedContinuation<Void, Never>?
     var onStop: (@Sendable () -> Void)?
@@ -40,7 +40,7 @@ final class UploadBuffer: Sendable {
 
   var isStopped: Bool { state.withLock { $0.isStopped } }
 
-  /// Says what has to be done when the buffer is stopped.
+  /// Sets the action to take when the buffer is stopped.
   func onStop(_ action: @escaping @Sendable () -> Void) {
     let isStopped = state.withLock {
       if !$0.isStopped { $0.onStop = action }
@@ -49,11 +49,11 @@ final class UploadBuffer: Sendable {
     if isStopped { action() }
   }
 
-  /// Adds bytes; `true` if somebody waits for them.
+  /// Adds bytes; returns whether the loop waits for them.
   func append(_ piece: Data) -> Bool {
     state.withLock {
       guard !$0.isStopped else { return false }
-      // Many small ones would need more memory than their bytes.
+      // Many small chunks would need more memory than their bytes.
       let last = $0.pieces.count - 1
       if last > 0, $0.pieces[last].count + piece.count <= Self.gathered {
         $0.pieces[last].append(piece)
@@ -65,7 +65,7 @@ final class UploadBuffer: Sendable {
     }
   }
 
-  /// Says that there will be no more bytes; `true` if somebody waits for that.
+  /// Notes that there are no more bytes; returns whether the loop waits for that.
   func finish() -> Bool {
     state.withLock {
       $0.hasEnded = true
@@ -86,9 +86,9 @@ final class UploadBuffer: Sendable {
     if isStopped { throw CancellationError() }
   }
 
-  /// Takes bytes, as many as there are and fit.
+  /// Takes as many available bytes as fit.
   func take(into target: UnsafeMutableRawBufferPointer) -> Taken {
-    // What was taken is released after unlocking: its memory may be somebody else's.
+    // Used chunks are released after unlocking, because their memory may belong to other code.
     let (taken, released, writer): (Taken, [Data], CheckedContinuation<Void, Never>?) = state.withLock {
       guard !$0.isStopped else { return ($0.hasFailed ? .none : .stopped, [], nil) }
       guard $0.count > 0 else {
@@ -106,9 +106,9 @@ final class UploadBuffer: Sendable {
     return taken
   }
 
-  /// Ends it: nothing is taken any more, and whoever writes hears of it; `true` if this was its end.
+  /// Stops the buffer and informs the writer; returns whether it was not stopped before.
   ///
-  /// After a failure of what fills it, its reader waits until it hears why.
+  /// No bytes are taken any more. After a failure of the writer, the reader waits until it learns the reason.
   @discardableResult
   func stop(isFailure: Bool = false) -> Bool {
     let old: State? = state.withLock { state in
@@ -128,7 +128,7 @@ extension UploadBuffer.State {
     return isAwaited
   }
 
-  /// Copies bytes, and returns how many and the pieces that are used up.
+  /// Copies bytes; returns their number and the used chunks.
   mutating func move(to target: UnsafeMutableRawBufferPointer) -> (Int, [Data]) {
     var filled = 0
     var used = 0

@@ -60,7 +60,7 @@ public struct BlockingClient: Sendable {
     return try outcome.get()
   }
 
-  /// Why nothing may wait here.
+  /// Why this thread must not block, or `nil` if it may.
   static func problem(isMainThread: Bool, isInTask: Bool, isInEngine: Bool) -> String? {
     if isInEngine { return "HTTPClient.blocking would block the engine's thread: call it on a thread of your own" }
     if isInTask { return "HTTPClient.blocking would block a thread that all tasks share: use await" }

@@ -1,7 +1,7 @@
 import MartletBase
 import Foundation
 
-/// One call: what was asked, from its start to its one end.
+/// One call, from its start to its single end.
 ///
 /// ```
 ///            ┌──────── report(.waiting) ─────────┐
@@ -10,7 +10,7 @@ import Foundation
 ///        finish (the pipeline returned or threw)      the first of the two wins,
 ///        abort (cancel, total limit, scope, client)   the other one does nothing
 ///                           ▼
-///                         ended ─▶ leaves the registry, tells its watchers, once
+///                         ended ─▶ is removed from the registry and notifies its watchers, once
 /// ```
 package final class Call: Watched {
   fileprivate struct State {
@@ -19,7 +19,9 @@ package final class Call: Watched {
     var attempts: [HTTPResponse.Attempt] = []
     var redirects: [HTTPResponse.Redirect] = []
     var current: HTTPRequest
-    /// What is on the wire, so that the total limit can name its phase; until its end, because it knows its call.
+    /// The current exchange, so that the error of the total limit can name its phase.
+    ///
+    /// Released at the end of the exchange, because the exchange references its call.
     var exchange: ExchangeControl?
     var response: HTTPResponse?
     var ledger = ProgressLedger()
@@ -47,12 +49,12 @@ package final class Call: Watched {
   let options: ResolvedOptions
   let endpoint: (any Endpoint.Type)?
   let retryOf: RequestID?
-  /// Who hears of everything that happens to it, beside the streams.
+  /// Observes events and progress, in addition to the streams.
   let observer: (any CallObserver)?
-  /// Whether somebody may ask for its events later: they are kept for managed calls.
+  /// Whether the call is managed: its events are kept, because they may be read later.
   let isManaged: Bool
   package let abortSource = AbortSource()
-  /// There if the client has a limit of bandwidth.
+  /// Set if the client has a bandwidth limit.
   let throttledTime: ThrottledTime?
 
   private let state: Locked<State>
@@ -91,12 +93,14 @@ package final class Call: Watched {
   /// The request as it was last sent.
   var currentRequest: HTTPRequest { state.withLock { $0.current } }
 
-  /// The response, once the call has succeeded.
+  /// The response of a managed call that has ended, if it received one.
   var response: HTTPResponse? { state.withLock { $0.response } }
 
   // MARK: The end
 
-  /// Ends the call from outside; `true` if this was its end.
+  /// Ends the call from outside.
+  ///
+  /// Returns `false` if it has ended before.
   @discardableResult
   package func abort(_ error: any Error) -> Bool {
     let end: RequestEvent.End = error is CancellationError ? .cancelled : .failed(error)
@@ -105,15 +109,17 @@ package final class Call: Watched {
     return true
   }
 
-  /// Ends the call with what the pipeline came to; `false` if it has ended before, with ``failure``.
+  /// Ends the call with the result of the pipeline.
+  ///
+  /// Returns `false` if the call has ended before, with ``failure``.
   func finish(_ end: RequestEvent.End, response: HTTPResponse?) -> Bool {
     terminate(end, response: response, isAbort: false)
   }
 
-  /// Whether it was ended from outside; ``abortSource`` hears of it a moment later.
+  /// Whether the call was ended from outside; ``abortSource`` aborts shortly afterwards.
   var isAborted: Bool { state.withLock { $0.isAborted } }
 
-  /// The error with which it has ended, if it has.
+  /// The error with which the call has ended, or `nil`.
   var failure: (any Error)? {
     switch stage {
     case .ended(.failed(let error)): error
@@ -122,23 +128,25 @@ package final class Call: Watched {
     }
   }
 
-  /// Cancels the call and silences its callbacks, also those that are due but have not run; `true` if this was its end.
+  /// Cancels the call and suppresses callbacks that have not run yet.
+  ///
+  /// Returns `false` if the call has ended before.
   @discardableResult
   func cancel() -> Bool {
     state.withLock { $0.isSilenced = true }
     return abort(CancellationError())
   }
 
-  /// Whether callbacks must not be called any more.
+  /// Whether callbacks are suppressed.
   var isSilenced: Bool { state.withLock { $0.isSilenced } }
 
-  /// Says that callbacks are owed: until ``delivered()`` the call can still be silenced.
+  /// Registers pending callbacks: until ``delivered()`` the call can still be silenced.
   func expectDelivery() {
     state.withLock { $0.deliveries += 1 }
     core.expectDelivery(self)
   }
 
-  /// Says that owed callbacks were called, or dropped.
+  /// Reports that pending callbacks have run or were dropped.
   func delivered() {
     core.delivered(self)
     let actions = state.withLock {
@@ -148,7 +156,9 @@ package final class Call: Watched {
     for action in actions { action() }
   }
 
-  /// Runs `action` once the call has ended and its callbacks have run, or at once if that is so.
+  /// Runs `action` once the call has ended and its callbacks have run.
+  ///
+  /// Runs it immediately if both have happened already.
   func onSettled(_ action: @escaping @Sendable () -> Void) {
     let isSettled = state.withLock {
       if $0.isSettled { return true }
@@ -166,7 +176,7 @@ package final class Call: Watched {
       guard !state.stage.isEnded else { return (nil, []) }
       state.stage = .ended(end)
       state.isAborted = isAbort
-      // Who waits for the call gets the response itself; only a managed call is asked for it later.
+      // An unmanaged call returns its response directly; only a managed call keeps it for later.
       if isManaged {
         state.response = response
         state.history.append(.ended(end))
@@ -189,7 +199,9 @@ package final class Call: Watched {
     return true
   }
 
-  /// Begins what was held: its time counts from now; `false` if it has ended meanwhile.
+  /// Starts a held call, whose time counts from now.
+  ///
+  /// Returns `false` if the call has ended in the meantime.
   func launch() -> Bool {
     let now = core.timeline.now()
     let isAlive = state.withLock {
@@ -219,7 +231,7 @@ package final class Call: Watched {
     return state.withLock { $0.exchange }?.observedPhase ?? .queued
   }
 
-  /// Adds to an error what the call knows.
+  /// Adds the details of the call to an error.
   func complete(_ error: inout HTTPError) {
     error.describe(currentRequest)
     error.redact(settings.configuration.redaction)
@@ -245,7 +257,7 @@ package final class Call: Watched {
   func record(_ hop: HTTPResponse.Redirect) {
     state.withLock {
       $0.redirects.append(hop)
-      // The attempts that count are those at the last hop.
+      // Only the attempts at the last hop count.
       $0.attempts = []
     }
     emit(.redirected(hop))
@@ -258,7 +270,7 @@ package final class Call: Watched {
       state.current = request
       return state.exchange
     }
-    // Released after unlocking.
+    // The previous exchange is released after unlocking.
     _ = previous
   }
 
@@ -279,9 +291,9 @@ package final class Call: Watched {
     if isMine { tellOnQueue() }
   }
 
-  /// Tells those who watch the last of the progress, before they hear of the end.
+  /// Delivers the last progress before the end of the call is reported.
   func tellLast(succeeded: Bool) async {
-    // Mostly nobody can.
+    // Most calls cannot have listeners.
     if hasListener || isManaged { await tellLastToWatchers(succeeded: succeeded) }
   }
 
@@ -293,7 +305,7 @@ package final class Call: Watched {
       return $0.telling.add(last)
     }
     guard let isMine else { return }
-    // Else another thread is telling, and goes on with this.
+    // Otherwise another thread is delivering, and delivers this progress as well.
     if isMine { tellOnQueue() }
     try? await suspend { continuation in
       let isDone = state.withLock { !$0.telling.wait(continuation) }
@@ -301,7 +313,7 @@ package final class Call: Watched {
     }
   }
 
-  /// Tells a closure of the progress, now and until the end.
+  /// Calls a closure with the progress, now and until the end.
   func watchProgress(_ watcher: @escaping @Sendable (TransferProgress) -> Void) {
     let progress = state.withLock {
       if !$0.stage.isEnded { $0.progressWatchers.append(watcher) }
@@ -310,7 +322,7 @@ package final class Call: Watched {
     watcher(progress)
   }
 
-  /// Whether the bytes of a response with this status are what the caller waits for.
+  /// Whether the bytes of a response with this status count as progress.
   func counts(_ status: HTTPStatus) -> Bool {
     if options.accepts.accepts(status) == false { return false }
     return !(options.redirects.isFollowing && [301, 302, 303, 307, 308].contains(status.rawValue))
@@ -321,10 +333,12 @@ package final class Call: Watched {
     return if case nil = options.source.onProgress { false } else { true }
   }
 
-  /// Tells on a queue: a closure may block, and the thread that bytes move on belongs to all requests of a client.
+  /// Delivers progress on a queue.
+  ///
+  /// A closure may block, and all requests of a client share the thread that moves bytes.
   private func tellOnQueue() { ProgressLanes.shared.run { self.tell() } }
 
-  /// Tells what there is to tell, one after the other and without the lock.
+  /// Delivers pending progress in order and without the lock.
   private func tell() {
     while true {
       let (next, streams, watchers) = state.withLock { ($0.telling.next(), $0.progressStreams, $0.progressWatchers) }
@@ -343,7 +357,7 @@ package final class Call: Watched {
     guard isManaged else { return }
     let streams: [Int: AsyncStream<RequestEvent>.Continuation] = state.withLock {
       guard !$0.stage.isEnded else { return [:] }
-      // Redirects and attempts are bounded, but a policy may set high bounds.
+      // A policy may allow many redirects and attempts.
       if $0.history.count < 256 { $0.history.append(event) }
       return $0.events
     }
@@ -359,7 +373,7 @@ package final class Call: Watched {
         guard !$0.stage.isEnded else { return ($0.history, nil) }
         $0.nextWatcher += 1
         $0.events[$0.nextWatcher] = continuation
-        // Yielded under the lock, or an event could overtake the history.
+        // Yielded under the lock, because otherwise an event could overtake the history.
         for event in $0.history { continuation.yield(event) }
         return ([], $0.nextWatcher)
       }
@@ -396,30 +410,35 @@ package final class Call: Watched {
   }
 }
 
-/// Hears of what happens to a call; it must be quick.
+/// Observes a call.
+///
+/// The methods must return quickly.
 protocol CallObserver: AnyObject, Sendable {
-  /// Something happened; not its end.
+  /// An event has occurred; not called for the end.
   func call(_ id: RequestID, did event: RequestEvent)
-  /// Bytes moved.
+  /// Bytes have moved.
   func call(_ id: RequestID, didMove progress: TransferProgress)
 }
 
-/// What is to be told of progress: by one thread at a time, so that nobody hears the later before the earlier.
+/// Undelivered progress of a call.
+///
+/// One thread at a time delivers it, so that all watchers receive updates in order.
 private struct Telling {
-  /// In memory of its own: most calls have nothing to tell.
+  /// Boxed, because most calls have no progress to deliver.
   private var untold: Boxed<TransferProgress>?
   private var isTelling = false
   private var waiter: Suspension<Void>?
 
-  /// Adds something to tell, in place of what was not told yet; `true` if the caller has to tell it, because nobody
-  /// does.
+  /// Replaces the undelivered progress.
+  ///
+  /// Returns `true` if the caller must deliver it, because no thread is delivering.
   mutating func add(_ progress: TransferProgress) -> Bool {
     untold = Boxed(progress)
     defer { isTelling = true }
     return !isTelling
   }
 
-  /// What to tell next; without anything, who waits for that.
+  /// The next progress to deliver or, without any, the waiter for the end of delivery.
   mutating func next() -> (TransferProgress?, Suspension<Void>?) {
     defer { untold = nil }
     if let untold { return (untold.value, nil) }
@@ -428,7 +447,9 @@ private struct Telling {
     return (nil, waiter)
   }
 
-  /// Waits until all is told; `false` if there is nothing to wait for.
+  /// Waits until all progress is delivered.
+  ///
+  /// Returns `false` if none is being delivered.
   mutating func wait(_ suspension: Suspension<Void>) -> Bool {
     guard isTelling else { return false }
     waiter = suspension

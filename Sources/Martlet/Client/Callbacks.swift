@@ -1,7 +1,7 @@
-/// The closures of a request in block style, and their delivery.
+/// The callbacks of a request, and their delivery.
 ///
-/// `@unchecked` because the closures need not be Sendable: they are only ever called on the actor on which they were
-/// made, one after the other for one request. Without an actor they are called on the global executor, one at a time,
+/// `@unchecked Sendable`, because the closures need not be Sendable: they are called only on the actor on which they
+/// were created, one at a time for one request. Without an actor they are called on the global executor, one at a time,
 /// after everything that the caller did before starting the request.
 struct Callbacks<Output: Sendable>: @unchecked Sendable {
   var onStart: (() -> Void)?
@@ -9,16 +9,16 @@ struct Callbacks<Output: Sendable>: @unchecked Sendable {
   var onSuccess: (Output) throws -> Void
   var onError: (HTTPError) -> Void
 
-  /// Delivers the end of a request, and of its repetitions, on the caller's actor.
+  /// Delivers the outcome of a request and of its repetitions on the caller's actor.
   func attach(to handle: RequestHandle<Output>, isolation: isolated (any Actor)?) {
     let place = Place(isolation)
     handle.onRetry { next in deliver(next, at: place) }
     deliver(handle, at: place)
   }
 
-  /// Where callbacks run.
+  /// The isolation in which callbacks run.
   ///
-  /// The actor is held weakly: a request must not keep alive what its scope belongs to.
+  /// The actor is held weakly: a request must not keep the owner of its scope alive.
   private struct Place: Sendable {
     private weak let actor: (any Actor)?
     private let isAnywhere: Bool
@@ -28,7 +28,7 @@ struct Callbacks<Output: Sendable>: @unchecked Sendable {
       isAnywhere = actor == nil
     }
 
-    /// Runs `work` on the actor, or nowhere if it is gone.
+    /// Runs `work` on the actor, or not at all if the actor is gone.
     func run(_ work: @Sendable (isolated (any Actor)?) -> Void) async {
       if let actor { await work(actor) } else if isAnywhere { work(nil) }
     }
@@ -48,7 +48,7 @@ struct Callbacks<Output: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Called on the actor: whoever cancels there first is never called back.
+  /// Runs on the actor: a request that was cancelled there earlier reports at most its cancellation.
   private func end(_ handle: RequestHandle<Output>, _ outcome: Result<Output, any Error>) {
     if handle.isSilenced {
       if handle.reportsCancellation { onError(HTTPError(.cancelled, "the request was cancelled")) }

@@ -1,9 +1,9 @@
 import Foundation
 
 extension ClientCore {
-  /// Sends a request for a task that waits for it.
+  /// Sends a request for a task that awaits it.
   ///
-  /// Off the caller's actor from here on: pipeline and decoding must not load it.
+  /// Leaves the caller's actor, because the pipeline and the decoding must not load it.
   @concurrent func send<Output: Sendable>(
     _ request: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil,
     decode: @escaping @Sendable (HTTPResponse, Call) throws -> Output
@@ -11,14 +11,14 @@ extension ClientCore {
     let call = try begin(request, options: options, endpoint: endpoint, isManaged: false)
     return try await withTaskCancellationHandler {
       if call.settings.isAbortAware { return try await run(call, decode) }
-      // Middleware is code that we cannot end: the wait for it is.
+      // Middleware is user code that cannot be ended, but the wait for it can.
       return try await withAbort(call.abortSource) { try await self.run(call, decode) }
     } onCancel: {
       call.abort(CancellationError())
     }
   }
 
-  /// Starts a request that lives by itself.
+  /// Starts a managed request.
   func start<Output: Sendable>(
     _ request: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
     decode: @escaping @Sendable (HTTPResponse) throws -> Output,
@@ -29,7 +29,7 @@ extension ClientCore {
     }
   }
 
-  /// Starts some work that lives by itself.
+  /// Starts managed work.
   func start<Output: Sendable>(
     _ request: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
     finish: @escaping @Sendable (Result<Output, any Error>) -> Result<Output, any Error> = { $0 },
@@ -50,7 +50,7 @@ extension ClientCore {
     return RequestHandle(call, result, again)
   }
 
-  /// Does the work of a call in a task of its own.
+  /// Performs the work of a call in a separate task.
   func run<Output: Sendable>(
     _ call: Call, _ result: SharedResult<Output>,
     _ finish: @escaping @Sendable (Result<Output, any Error>) -> Result<Output, any Error> = { $0 },
@@ -63,17 +63,17 @@ extension ClientCore {
       } catch {
         outcome = .failure(error)
       }
-      // An aborted call gets its result from who aborts it.
+      // The abort handler below sets the result of an aborted call.
       if !call.isAborted { result.resolve(finish(outcome)) }
     }
     call.abortSource.onAbort { error in
       task.cancel()
-      // Not at the end of the task: that may take as long as somebody's middleware likes.
+      // Not at the end of the task, which a user's middleware can delay indefinitely.
       result.resolve(finish(.failure(error)))
     }
   }
 
-  /// The work of a call whose response is wanted whole.
+  /// Performs a call and returns the complete response.
   func response(of call: Call) async throws -> HTTPResponse { try await run(call) { response, _ in response } }
 
   /// Sends a request whose body a closure reads.
@@ -96,7 +96,7 @@ extension ClientCore {
     }
   }
 
-  /// The whole way of a call whose response is wanted in memory.
+  /// Performs a call whose response is collected in memory.
   private func run<Output: Sendable>(
     _ call: Call, _ decode: @Sendable (HTTPResponse, Call) throws -> Output
   ) async throws -> Output {
@@ -106,7 +106,7 @@ extension ClientCore {
     }
   }
 
-  /// Runs the work of a call and ends it exactly once, with what came first.
+  /// Runs the work of a call and ends the call exactly once, with the first outcome.
   func ending<R: Sendable>(
     _ call: Call, _ work: () async throws -> (R, HTTPResponse?, HTTPStatus)
   ) async throws -> R {
@@ -123,7 +123,7 @@ extension ClientCore {
   }
 
   func accepted(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPResponse {
-    // Mostly the pipeline has read it.
+    // Usually the pipeline has read the body already.
     if let data = streamed.body.immediate { return try judged(streamed, data, call) }
     return try judged(streamed, try await streamed.body.collect(upTo: .max), call)
   }
@@ -139,9 +139,10 @@ extension ClientCore {
     return response
   }
 
-  /// Takes nothing new, waits until nothing runs, and cancels what still runs after `timeout`.
+  /// Refuses new requests, waits for running ones, and cancels them after `timeout`.
   func drain(_ timeout: Duration?) async {
-    // None comes after that; what one of them starts before it knows is refused, and stays where it is.
+    // After this no outbox can be added. A request that an outbox starts before it notices is refused, and stays in the
+    // outbox.
     close()
     let outboxes = outboxes
     let deadline = timeout.map { timeline.now() + $0 }
@@ -154,7 +155,7 @@ extension ClientCore {
     }
     await waitUntilIdle()
     for outbox in outboxes {
-      // What was delivered has to be noted, which a busy disk may delay: all the time that is left is for that.
+      // Delivered requests must be recorded, which a busy disk may delay: all the remaining time is for that.
       await outbox.close(within: deadline.map { max($0 - timeline.now(), OutboxCore.endPatience) })
     }
     killer?.cancel()
@@ -170,7 +171,7 @@ extension Call {
       .status, "\(response.status.rawValue) \(reason)\(problem)", request: response.finalRequest, response: response)
   }
 
-  /// Why no credential could answer a 401, if a challenge is of an unsupported kind.
+  /// Why no credential could answer a 401, if a Digest challenge is unsupported.
   private func unansweredChallenge(of response: HTTPResponse) -> String? {
     guard response.status == .unauthorized else { return nil }
     let request = response.finalRequest
@@ -182,7 +183,9 @@ extension Call {
       among: url.flatMap { authSession(at: $0.origin) }?.schemes ?? known)
   }
 
-  /// Ends the call with an error, unless something has ended it before, and returns what to throw.
+  /// Ends the call with an error, unless it has ended before.
+  ///
+  /// Returns the error to throw.
   @inline(never) func failed(with error: any Error) async -> any Error {
     let completed = complete(error)
     await tellLast(succeeded: false)
@@ -190,7 +193,7 @@ extension Call {
     return failure ?? completed
   }
 
-  /// The error with everything that the call knows of it; errors of others stay as they are.
+  /// Adds the details of the call to an `HTTPError`; returns other errors unchanged.
   func complete(_ error: any Error) -> any Error {
     guard var error = error as? HTTPError else { return error }
     complete(&error)

@@ -2,7 +2,7 @@ import MartletBase
 import Foundation
 import Synchronization
 
-/// What lives on behind a client: its running calls and what they share.
+/// The running calls of a client and the state that they share; may outlive the client.
 ///
 /// A class with a lock, not an actor: `onCancel` handlers and `deinit` are synchronous.
 package final class ClientCore: Sendable {
@@ -16,7 +16,7 @@ package final class ClientCore: Sendable {
     var nextForeign = 0
     var isClosed = false
     var totals = ActivityMonitor.Totals()
-    /// How often nothing was running any more, if only for a moment.
+    /// The number of times that the client became idle, even for a moment.
     var rests = 0
     var lastUse = Duration.zero
 
@@ -53,7 +53,7 @@ package final class ClientCore: Sendable {
   var settings: ClientSettings { state.withLock { $0.settings } }
 
   func update(_ change: @Sendable (inout HTTPClient.Configuration) -> Void) {
-    // Read, change and write are not one step: user code never runs under the lock. The actor keeps them in order.
+    // Not atomic, because user code never runs under the lock. The actor `HTTPClient` keeps the changes in order.
     let previous = settings
     var configuration = previous.configuration.unshared
     change(&configuration)
@@ -61,7 +61,9 @@ package final class ClientCore: Sendable {
     state.withLock { $0.settings = next }
   }
 
-  /// The settings for the next call; files that could not be read for a reason that passes are read again.
+  /// The settings for the next call.
+  ///
+  /// Files that could not be read for a temporary reason are read again.
   private var freshSettings: ClientSettings {
     let settings = settings
     guard settings.isUnread else { return settings }
@@ -69,7 +71,7 @@ package final class ClientCore: Sendable {
     configuration.tls = configuration.tls.reread
     let next = ClientSettings(configuration, reusing: settings)
     return state.withLock {
-      // Not over a change that was made meanwhile.
+      // Keeps a change that was made in the meantime.
       if $0.settings === settings { $0.settings = next }
       return $0.settings
     }
@@ -77,14 +79,16 @@ package final class ClientCore: Sendable {
 
   // MARK: Calls
 
-  /// The options of a stream or a download: no total limit, unless they or the client have set one.
+  /// The options of a stream or a download.
+  ///
+  /// Without a total limit, unless the options or the client set one.
   func unbounded(_ options: RequestOptions) -> RequestOptions {
     if settings.configuration.options.timeout.totalLimit.isSet { options } else { options.over(.timeout(nil)) }
   }
 
-  /// Starts a call: checks what was asked, and registers it; throws before anything was sent.
+  /// Checks a request and registers its call; throws before anything is sent.
   ///
-  /// Not inlined, as much of what follows it: an asynchronous function keeps room for all that is in it as long as a
+  /// Not inlined, like many functions below: an asynchronous function reserves space for all inlined code as long as a
   /// request waits.
   @inline(never) func begin(
     _ asked: HTTPRequest, options: RequestOptions, endpoint: (any Endpoint.Type)? = nil, retryOf: RequestID? = nil,
@@ -114,11 +118,11 @@ package final class ClientCore: Sendable {
     return call
   }
 
-  /// The time of a call begins.
+  /// Starts the time limit of a call and counts the call.
   func launched(_ call: Call) {
     if let total = call.timeouts.total {
       watchdog.watch(call, next: call.startedAt + total)
-      // From the table it may have been ended on another thread, and must not be left watched.
+      // Another thread may have ended the registered call, which must not stay watched.
       if call.stage.isEnded { watchdog.forget(call) }
     }
     budget.countRequest()
@@ -126,7 +130,7 @@ package final class ClientCore: Sendable {
     activityChanged()
   }
 
-  /// Takes an ended call out of the registry.
+  /// Removes an ended call from the registry.
   func leave(_ call: Call, _ end: RequestEvent.End) {
     watchdog.forget(call)
     let now = timeline.now()
@@ -146,7 +150,9 @@ package final class ClientCore: Sendable {
 
   var calls: [Call] { state.withLock { Array($0.calls.values) } }
 
-  /// Cancels the calls that `matches` picks; returns how many it ended.
+  /// Cancels the calls for which `matches` is true.
+  ///
+  /// Returns how many it ended.
   @discardableResult
   package func cancel(where matches: (Call) -> Bool = { _ in true }) -> Int {
     let candidates = state.withLock { $0.calls.merging($0.delivering) { call, _ in call } }
@@ -161,14 +167,14 @@ package final class ClientCore: Sendable {
     activityChanged()
   }
 
-  /// The number of calls that are in any table, for tests that count leaks.
+  /// The number of calls in all tables, for leak tests.
   package var entryCount: Int { state.withLock { $0.calls.count + $0.delivering.count } + watchdog.count }
 
   func close() { state.withLock { $0.isClosed = true } }
 
   // MARK: Outboxes
 
-  /// An outbox begins to send with this client.
+  /// Registers an outbox that sends with this client.
   func enter(_ outbox: OutboxCore) throws {
     let isOpen = state.withLock {
       guard !$0.isClosed else { return false }
@@ -219,7 +225,7 @@ package final class ClientCore: Sendable {
     activityChanged()
   }
 
-  /// When the last call, or adopted work, ended.
+  /// The time at which the last call or tracked work ended.
   var lastUse: Duration { state.withLock { $0.lastUse } }
 
   func activityChanged() { changes.signal() }

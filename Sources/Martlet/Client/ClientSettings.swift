@@ -1,33 +1,33 @@
 import MartletBase
 
-/// One state of a client's configuration, ready for use; a call keeps the one that it began with.
+/// A configuration of a client, ready for use; a call keeps the one at its start.
 final class ClientSettings: Sendable {
   let configuration: HTTPClient.Configuration
   let transport: any Transport
-  /// What vouches for the answers that come.
+  /// The key that separates stored state by trust, identity and route.
   let partition: NetworkPartition
   let defaultHeaders: HTTPHeaders
-  /// Whether the gate has nothing against them, so that it need not look again.
+  /// Whether the default fields are valid, so that requests need not check them again.
   let areDefaultHeadersSound: Bool
-  /// Whether they say who the client is: then what is stored is for that one.
+  /// Whether the default fields contain credentials, which then separate stored responses.
   let areDefaultHeadersSecret: Bool
   let targets: ParsedTargets
-  /// The origin of the base URL, if there is one, or what is wrong with it.
+  /// The origin of the base URL, `nil` without one, or the problem of an invalid one.
   let baseOrigin: Result<Origin?, InvalidInput>
   let jar: CookieJar
   let cache: ResponseCache
-  /// What keeps requests from going where they must not, if anything does.
+  /// The guards that reject disallowed destinations, or `nil` for none.
   let guards: GuardSet?
-  /// The options of a request that chooses nothing.
+  /// The options of a request that sets none of its own.
   let options: ResolvedOptions
   private let hasCookies: Bool
   private let wholeStages: [any Stage]
   private let streamStages: [any Stage]
-  /// What is wrong with the configuration, so that no request can be sent.
+  /// A problem of the configuration that prevents all requests, or `nil`.
   let problem: InvalidInput?
   private let transportProblem: InvalidInput?
 
-  /// Whether a file of theirs could not be read for a reason that passes.
+  /// Whether a TLS file could not be read for a temporary reason.
   var isUnread: Bool { configuration.transportSettings.tls.isUnread }
 
   init(_ configuration: HTTPClient.Configuration, reusing previous: ClientSettings? = nil) {
@@ -75,7 +75,7 @@ final class ClientSettings: Sendable {
       configuration, transport, guards, isFollowing: isFollowing, cookies: cookies, cache: cache, .stream)
   }
 
-  /// The stages of a call, which are the same for nearly all of them.
+  /// The stages of a call, which nearly all calls share.
   func stages(
     _ options: ResolvedOptions, hasCredential: Bool = false, _ delivery: Pipeline.Delivery
   ) -> [any Stage] {
@@ -90,7 +90,7 @@ final class ClientSettings: Sendable {
     return delivery.isWhole ? wholeStages : streamStages
   }
 
-  /// Whether requests with these options have anything to do with cookies.
+  /// Whether requests with these options use cookies.
   private static func hasCookies(_ options: ResolvedOptions, _ jar: CookieJar) -> Bool {
     switch options.cookies.kind {
     case .automatic: !jar.shelf.keepsNothing
@@ -99,6 +99,6 @@ final class ClientSettings: Sendable {
     }
   }
 
-  /// Whether every part on the way of a request watches the call for its end, so that no task is needed to end it.
+  /// Whether all stages observe the end of the call, so that no task is needed to end it.
   var isAbortAware: Bool { configuration.middleware.isEmpty && configuration.attemptMiddleware.isEmpty }
 }

@@ -86,7 +86,7 @@ extension HTTPClient {
   }
 }
 
-/// A transport that can say what loads.
+/// A transport that reports its loader and capabilities.
 package protocol DiagnosableTransport: Transport {
   var diagnostics: HTTPClient.Diagnostics { get }
 }

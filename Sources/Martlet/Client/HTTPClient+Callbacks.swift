@@ -1,4 +1,4 @@
-/// The verbs in block style.
+/// The verbs with callbacks.
 extension HTTPClient {
   /// Starts a `GET` request that calls back on the caller's actor.
   ///

@@ -165,7 +165,7 @@ extension HTTPClient {
     /// It also decodes the responses of endpoints without a decoder. Like the ``encoder``, each client has its own.
     public var decoder = JSONDecoder()
 
-    /// The same, with coders of its own: they are objects.
+    /// A copy with its own encoder and decoder, which are objects.
     var unshared: Configuration {
       var copy = self
       (copy.encoder, copy.decoder) = (encoder.copy(), decoder.copy())

@@ -24,7 +24,7 @@ extension HTTPClient {
   }
 }
 
-/// Who is drained when the process is told to end.
+/// Drains clients on `SIGTERM`.
 enum TerminationDrain {
   private struct Client: Sendable {
     weak var core: ClientCore?
@@ -43,7 +43,7 @@ enum TerminationDrain {
       state.clients.removeAll { $0.core == nil || $0.core === core }
       state.clients.append(Client(core: core, timeout: timeout))
       guard state.source == nil else { return }
-      // Else it would end the process before the source hears of it.
+      // Otherwise the signal would end the process before the source receives it.
       signal(SIGTERM, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global(qos: .userInitiated))
       source.setEventHandler { end() }
@@ -57,7 +57,7 @@ enum TerminationDrain {
       defer { state.clients = [] }
       return state.clients
     }
-    // Whoever asks a second time means it.
+    // A second signal ends the process immediately.
     signal(SIGTERM, SIG_DFL)
     Task {
       await withDiscardingTaskGroup { group in
@@ -67,7 +67,7 @@ enum TerminationDrain {
         }
       }
       kill(getpid(), SIGTERM)
-      // The first process of a container is not ended by that.
+      // The signal does not end the first process of a container.
       usleep(200_000)
       _exit(128 + SIGTERM)
     }

@@ -112,7 +112,7 @@ extension HTTPClient {
   }
 }
 
-/// The same for types that belong to an actor.
+/// The verbs for output types that cannot leave the caller's actor.
 extension HTTPClient {
   /// Sends a `GET` request and decodes the JSON of the response on the caller's actor.
   ///
@@ -178,7 +178,7 @@ extension ClientCore {
     do { return try response.json(type) } catch { throw call.complete(error) }
   }
 
-  /// Sends a request and decodes its JSON where it was received, not on the caller's actor.
+  /// Sends a request and decodes its JSON off the caller's actor.
   @concurrent func json<T: Decodable & Sendable>(
     _ request: HTTPRequest, _ options: RequestOptions, _ type: T.Type
   ) async throws -> T {

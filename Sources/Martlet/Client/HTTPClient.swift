@@ -24,9 +24,9 @@ public actor HTTPClient {
   /// - Parameter configure: Changes the default configuration.
   public init(_ configure: @Sendable (inout Configuration) -> Void = { _ in }) {
     var configuration = Configuration.default
-    // The global default's transport is a description; each client has its own sessions.
+    // The transport of the global default is only a description; each client has its own sessions.
     configure(&configuration)
-    // Coders are objects: those of a configuration that was assigned are not this client's.
+    // Coders are objects: a client must not share those of an assigned configuration.
     self.init(ClientCore(ClientSettings(configuration.unshared)))
   }
 

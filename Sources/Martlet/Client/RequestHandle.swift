@@ -12,7 +12,7 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   private let origin: Origin
   private let result: SharedResult<Output>
   private let again: @Sendable (RequestID?) -> RequestHandle<Output>
-  /// What joins a repetition to what belongs to this request: its callbacks, its scope.
+  /// Closures that attach the callbacks and the scope of this request to a repetition.
   private let followers = Locked<[@Sendable (RequestHandle<Output>) -> Void]>([])
 
   init(
@@ -23,7 +23,7 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
     self.again = again
   }
 
-  /// A request that did not pass the gate.
+  /// Creates a handle for a request that the gate refused.
   init(
     refused request: HTTPRequest, _ error: any Error, _ result: SharedResult<Output>,
     _ again: @escaping @Sendable (RequestID?) -> RequestHandle<Output>
@@ -123,18 +123,18 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
     return handle
   }
 
-  /// Sets something that joins each repetition to what belongs to this request.
+  /// Adds a closure that attaches callbacks or a scope to each repetition.
   func onRetry(_ follow: @escaping @Sendable (RequestHandle<Output>) -> Void) {
     followers.withLock { $0.append(follow) }
   }
 
-  /// Whether callbacks must not be called any more: nothing is delivered after `cancel()`.
+  /// Whether callbacks are suppressed, as after `cancel()`.
   var isSilenced: Bool { result.isSilenced || call?.isSilenced ?? false }
 
-  /// Whether callbacks want to hear of a cancellation.
+  /// Whether callbacks receive a cancellation.
   var reportsCancellation: Bool { call?.options.source.reportsCancellation ?? false }
 
-  /// Waits for the end without regard to the cancellation of the waiting task: callbacks are owed.
+  /// Waits for the end and ignores cancellation of the waiting task: callbacks are pending.
   func outcome() async -> Result<Output, any Error> { await result.outcome() }
 }
 

@@ -1,4 +1,4 @@
-/// The chainable spellings: `.retry(.off).timeout(.seconds(5))`, from nothing or from other options.
+/// Chainable options: `.retry(.off).timeout(.seconds(5))`.
 extension RequestOptions {
   private func with(_ change: (inout RequestOptions) -> Void) -> RequestOptions {
     var copy = self

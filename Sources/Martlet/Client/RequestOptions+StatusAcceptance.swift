@@ -33,7 +33,7 @@ extension RequestOptions {
       StatusAcceptance(rule: .response(isAccepted))
     }
 
-    /// The answer as far as the status alone decides; `nil` if the whole response is needed.
+    /// Whether a status is accepted; `nil` if the rule needs the whole response.
     func accepts(_ status: HTTPStatus) -> Bool? {
       if case .range(let range) = rule { range.contains(status.rawValue) } else { nil }
     }

@@ -175,14 +175,14 @@ extension RequestOptions {
   }
 }
 
-/// Options with every field filled in; made once for all requests that choose nothing themselves.
+/// Options with a value for every field; requests without their own options share one instance.
 final class ResolvedOptions: Sendable {
   let source: RequestOptions
-  /// What a caller got wrong, if anything.
+  /// The first invalid option, or `nil`.
   let problem: InvalidInput?
 
   var retry: RetryPolicy { source.retry ?? .standard }
-  /// `nil` for what the request says.
+  /// `nil` if the request decides.
   var isIdempotent: Bool? { source.isIdempotent }
   var redirects: RedirectPolicy { source.redirects ?? .follow }
   var cookies: CookiePolicy { source.cookies ?? .automatic }
@@ -197,7 +197,7 @@ final class ResolvedOptions: Sendable {
   var coalesces: Bool { source.coalesces ?? true }
   var timeouts: TimeoutPolicy { source.timeout }
   var httpVersion: HTTPVersion { source.httpVersion ?? .automatic }
-  /// `nil` for what depends on the body and the server.
+  /// `nil` if the body and the server decide.
   var expectsContinue: Bool? { source.expectsContinue }
 
   init(_ options: RequestOptions) {

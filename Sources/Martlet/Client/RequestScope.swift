@@ -106,7 +106,7 @@ public final class RequestScope: Sendable {
     for cancel in members.values { cancel() }
   }
 
-  /// Cancels everything, and whatever is started from now on.
+  /// Cancels all requests of the scope, and all that are started later.
   func end() {
     state.withLock { $0.isEnded = true }
     cancelAll()

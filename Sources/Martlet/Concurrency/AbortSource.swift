@@ -1,14 +1,14 @@
 import MartletBase
 
-/// Something that can be ended from outside, once: a call, or one exchange of it.
+/// Aborts a call, or one exchange of it, from outside and only once.
 ///
-/// Cancelling a task would not do: `cancelAll()` must end a request without cancelling the task that awaits it, and a
+/// Cancelling a task is not enough: `cancelAll()` must end a request without cancelling the task that awaits it, and a
 /// time limit must end one attempt without ending the call. Handlers run on the thread that aborts, after the lock is
 /// released.
 package final class AbortSource: Sendable {
   package typealias Handler = @Sendable (any Error) -> Void
 
-  /// Not a tuple, in which a closure is wrapped once more.
+  /// A struct, because a closure in a tuple is wrapped once more.
   private struct Entry: Sendable {
     let id: Int
     let run: Handler
@@ -16,7 +16,7 @@ package final class AbortSource: Sendable {
 
   private struct State {
     var error: (any Error)?
-    /// The first one by itself: there is hardly ever another.
+    /// The first entry, stored separately because there is rarely a second one.
     var first: Entry?
     var others: [Entry] = []
     var nextID = 0
@@ -41,16 +41,17 @@ package final class AbortSource: Sendable {
 
   package init() {}
 
-  /// The reason, once aborted.
+  /// The abort reason, or `nil` before the abort.
   package var error: (any Error)? { state.withLock { $0.error } }
 
-  /// Throws the reason, once aborted.
+  /// Throws the abort reason after an abort.
   package func check() throws {
     if let error { throw error }
   }
 
-  /// Registers what has to be ended, and returns a token for ``remove(_:)``; runs it at once if the end has come
-  /// already.
+  /// Registers an abort handler, and returns a token for ``remove(_:)``.
+  ///
+  /// Runs the handler immediately if the source has been aborted already.
   @discardableResult
   package func onAbort(_ handler: @escaping Handler) -> Int {
     let (id, error): (Int, (any Error)?) = state.withLock {
@@ -61,14 +62,16 @@ package final class AbortSource: Sendable {
     return id
   }
 
-  /// Forgets a handler whose work is over.
+  /// Removes a handler that is no longer needed.
   package func remove(_ id: Int) {
-    // What is removed is released after unlocking: it may own an object whose `deinit` comes back here.
+    // The removed handler is released after unlocking: it may own an object whose `deinit` calls this source.
     let removed = state.withLock { $0.remove(id) }
     _ = removed
   }
 
-  /// Ends it; `false` if it has been ended before.
+  /// Aborts with an error.
+  ///
+  /// Returns `false` if the source has been aborted before.
   @discardableResult
   package func abort(_ error: any Error) -> Bool {
     let handlers: (first: Entry?, others: [Entry])? = state.withLock { state in
@@ -87,10 +90,10 @@ package final class AbortSource: Sendable {
   }
 }
 
-/// Runs code that knows nothing of `source` so that aborting still ends the wait for it.
+/// Runs code that does not observe `source`, until an abort.
 ///
-/// The code runs in a task of its own, which is cancelled. Its end is not waited for: a closure that ignores
-/// cancellation must not keep a caller beyond a time limit.
+/// The code runs in its own task, which an abort cancels. The function does not wait for the end of that task: a
+/// closure that ignores cancellation must not delay a caller beyond a time limit.
 package func withAbort<T: Sendable>(
   _ source: AbortSource, _ body: @escaping @Sendable () async throws -> T
 ) async throws -> T {
@@ -106,7 +109,7 @@ package func withAbort<T: Sendable>(
   return try await once.value()
 }
 
-/// A result that comes once and is awaited once.
+/// A result that is set once and awaited once.
 package final class OneShot<T: Sendable>: Sendable {
   private enum State {
     case empty
@@ -119,7 +122,9 @@ package final class OneShot<T: Sendable>: Sendable {
 
   package init() {}
 
-  /// Sets the result; `false` if there was one, which stays.
+  /// Sets the result.
+  ///
+  /// Returns `false` and keeps the first result if there is one.
   @discardableResult
   package func resolve(_ result: Result<T, any Error>) -> Bool {
     let (waiter, isFirst): (Suspension<T>?, Bool) = state.withLock {
@@ -137,7 +142,9 @@ package final class OneShot<T: Sendable>: Sendable {
     return isFirst
   }
 
-  /// Waits for the result; to be called once.
+  /// Waits for the result.
+  ///
+  /// Must be called only once.
   package func value() async throws -> T {
     try await suspend { continuation in
       let result: Result<T, any Error>? = state.withLock {

@@ -1,8 +1,8 @@
-/// A value in memory of its own, copied when it is changed while somebody else has it too.
+/// A value in its own heap storage, with copy-on-write.
 ///
-/// For values of many words that go through many hands: handing on the box costs one word and a reference count.
+/// For large values that pass through many functions: passing the box costs one word and a reference count.
 ///
-/// `@unchecked Sendable`: the storage is written only by who alone has it.
+/// `@unchecked Sendable`: only a unique owner writes the storage.
 struct Boxed<Value: Sendable>: @unchecked Sendable {
   private final class Storage {
     var value: Value
@@ -22,6 +22,6 @@ struct Boxed<Value: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Not inlined: an asynchronous function that changes a value would keep room for a copy of it.
+  /// Not inlined: otherwise an asynchronous function that changes a value would reserve space for a copy of it.
   @inline(never) private mutating func separate() { storage = Storage(storage.value) }
 }

@@ -1,7 +1,7 @@
 import MartletBase
 import Synchronization
 
-/// Tells watchers that something changed; costs one atomic read while there are none.
+/// Notifies watchers of changes; costs one atomic read without watchers.
 package final class ChangeSignal: Sendable {
   private struct State {
     var version = 0
@@ -51,7 +51,9 @@ package final class ChangeSignal: Sendable {
     }
   }
 
-  /// Waits until something holds that nothing but changes can bring about, or the task is cancelled.
+  /// Waits until a condition holds or the task is cancelled.
+  ///
+  /// Every change that can make the condition true must call ``signal()``.
   package func wait(until isTrue: () -> Bool) async {
     addWatcher()
     defer { removeWatcher() }

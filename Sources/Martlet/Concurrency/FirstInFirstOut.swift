@@ -1,6 +1,6 @@
-/// A line: first in, first out; what has left it is not kept alive.
+/// A FIFO queue that does not keep removed elements alive.
 struct FirstInFirstOut<Element> {
-  /// Those before `head` are gone.
+  /// The slots before `head` are empty.
   private var elements: [Element?] = []
   private var head = 0
 
@@ -31,7 +31,9 @@ struct FirstInFirstOut<Element> {
     return first
   }
 
-  /// Looks at all of them: for what is rare, such as a waiter that is cancelled.
+  /// Removes the first matching element, by linear search.
+  ///
+  /// For rare operations, such as the cancellation of a waiter.
   @discardableResult
   mutating func removeFirst(where matches: (Element) -> Bool) -> Element? {
     if first.map(matches) ?? true { return popFirst() }

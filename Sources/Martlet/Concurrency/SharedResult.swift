@@ -1,6 +1,6 @@
 import MartletBase
 
-/// A result that comes once and that any number of tasks wait for.
+/// A result that is set once and awaited by any number of tasks.
 final class SharedResult<Output: Sendable>: Sendable {
   private typealias Waiter = CheckedContinuation<Result<Output, any Error>, Never>
 
@@ -30,7 +30,7 @@ final class SharedResult<Output: Sendable>: Sendable {
     for waiter in waiters ?? [:].values { waiter.resume(returning: result) }
   }
 
-  /// Waits for the result; a cancelled task waits no longer.
+  /// Waits for the result, or until the task is cancelled.
   func value() async throws -> Output {
     let id = state.withLock {
       $0.nextWaiter += 1
@@ -43,7 +43,7 @@ final class SharedResult<Output: Sendable>: Sendable {
     }
   }
 
-  /// Waits for the result, whatever happens to the waiting task.
+  /// Waits for the result and ignores cancellation of the waiting task.
   func outcome() async -> Result<Output, any Error> {
     let id = state.withLock {
       $0.nextWaiter += 1
@@ -56,7 +56,7 @@ final class SharedResult<Output: Sendable>: Sendable {
     await withCheckedContinuation { continuation in
       let result: Result<Output, any Error>? = state.withLock {
         if let result = $0.result { return result }
-        // The handler ran before there was anything to resume.
+        // The cancellation handler ran before there was a continuation to resume.
         if endsWithTask && Task.isCancelled { return .failure(CancellationError()) }
         $0.waiters[id] = continuation
         return nil

@@ -1,8 +1,8 @@
 import MartletBase
 
-/// What `Content-Disposition` says of a name, before any of it is believed (RFC 6266).
+/// Parses the file names in `Content-Disposition` (RFC 6266), which are untrusted.
 enum ContentDisposition {
-  /// The names: that of `filename*`, if it can be read, and that of `filename`.
+  /// The name in `filename*`, if it can be decoded, then the name in `filename`.
   static func filenames(_ value: String) -> [String] {
     var plain: String?
     var extended: String?
@@ -19,14 +19,18 @@ enum ContentDisposition {
     return [extended, plain].compactMap { $0 }
   }
 
-  /// A token, a quoted string, or what servers write in their place: blanks without quotes, a quote without an end.
+  /// Parses a token, a quoted string, or a common malformed value.
+  ///
+  /// Some servers send blanks without quotes, or a quote that is never closed.
   private static func plainValue(_ text: Substring.UTF8View) -> String {
     var rest = text
     if let quoted = FieldSyntax.readQuotedString(from: &rest) { return quoted }
     return String(Substring(text.first == 0x22 ? text.dropFirst() : text))
   }
 
-  /// `UTF-8'en'%e2%82%ac%20rates` (RFC 8187 §3.2); `nil` if it is malformed or in an unknown character set.
+  /// Decodes a value such as `UTF-8'en'%e2%82%ac%20rates` (RFC 8187 §3.2).
+  ///
+  /// Returns `nil` if the value is malformed or its character set is unknown.
   static func extendedValue(_ text: Substring.UTF8View) -> String? {
     let parts = text.split(separator: 0x27, maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3 else { return nil }

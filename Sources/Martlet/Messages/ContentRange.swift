@@ -1,17 +1,18 @@
 import MartletBase
 
-/// What a part is a part of, as in `Content-Range` (RFC 9110 §14.4): `bytes 0-499/1234`, `bytes 0-499/*` or
-/// `bytes */1234`.
+/// The value of a `Content-Range` field (RFC 9110 §14.4).
+///
+/// Examples: `bytes 0-499/1234`, `bytes 0-499/*` and `bytes */1234`.
 struct ContentRange: Sendable, Hashable {
-  /// The first and the last byte of the part; `nil` if there is none (`*`).
+  /// The first and the last byte of the part, or `nil` for `*`.
   let range: ClosedRange<Int64>?
-  /// The size of the whole; `nil` if it is not known (`*`).
+  /// The size of the complete representation, or `nil` for `*`.
   let size: Int64?
 
-  /// Reads the value of a field.
+  /// Parses a field value.
   ///
-  /// The result is `nil` for other units, for numbers that do not fit, and for what contradicts itself: a last byte
-  /// before the first one, or beyond the size.
+  /// The result is `nil` for other units, for numbers that do not fit, and for contradictions: a last byte before the
+  /// first one, or beyond the size.
   init?(_ text: String) {
     let text = FieldSyntax.trimmed(text)
     guard let blank = text.utf8.firstIndex(of: 0x20), FieldSyntax.isSameName(text[..<blank], "bytes") else {
@@ -21,7 +22,7 @@ struct ContentRange: Sendable, Hashable {
     guard parts.count == 2, let size = Self.number(orStar: parts[1]) else { return nil }
     self.size = size.value
     if parts[0].elementsEqual("*".utf8) {
-      // Nothing of an unknown size says nothing.
+      // `bytes */*` carries no information.
       guard size.value != nil else { return nil }
       range = nil
       return
@@ -30,7 +31,7 @@ struct ContentRange: Sendable, Hashable {
     guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last else {
       return nil
     }
-    // The number of bytes, one more than their distance, fits too.
+    // `last` is less than `Int64.max`, so the number of bytes fits too.
     guard last < size.value ?? .max else { return nil }
     range = first...last
   }

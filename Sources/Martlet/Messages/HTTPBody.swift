@@ -10,19 +10,19 @@ public struct HTTPBody: Sendable, Hashable {
     case data(Data)
     case file(URL)
     case stream(BodySource)
-    /// Several, one after the other.
+    /// Several contents, one after the other.
     case pieces([Content])
-    /// What gzip makes of another one.
+    /// The gzip-compressed form of another content.
     indirect case gzip(Content)
-    /// What is read into a file before it is sent.
+    /// A content that is read into a file before it is sent.
     case spool(BodySpool)
-    /// What the client encodes that sends it.
+    /// A value that the sending client encodes.
     case json(DeferredJSON)
     case invalid(InvalidInput)
   }
 
   package var content: Content
-  /// Whether its bytes are what gzip made, which has to be said in `Content-Encoding`.
+  /// Whether the body is gzipped, which `Content-Encoding` must announce.
   var isGzipped = false
   package var trailers: TrailerSource?
 
@@ -109,7 +109,7 @@ public struct HTTPBody: Sendable, Hashable {
 
   package func check() throws(InvalidBody) -> Int64? {
     let length = try content.check()
-    // Only the last chunk can be followed by trailers.
+    // Trailers require the chunked transfer coding, which excludes a length.
     return trailers == nil ? length : nil
   }
 
@@ -136,14 +136,16 @@ public struct HTTPBody: Sendable, Hashable {
 package enum InvalidBody: Error {
   case invalid(InvalidInput)
   case file(String)
-  /// It needs what is not there.
+  /// A required library is missing or has failed.
   case unsupported(String)
-  /// It can be read once only, and was.
+  /// The body can be read only once, and has been read.
   case used
 }
 
 enum EncodingProblem {
-  /// One line of what an encoder found wrong, with the path to it and without the value, which may be a secret.
+  /// Describes an encoding error in one line.
+  ///
+  /// The line contains the coding path, but not the value, which may be a secret.
   static func describe(_ error: any Error) -> String {
     guard case EncodingError.invalidValue(let value, let context)? = error as? EncodingError else {
       return InvalidInput.printable(String(describing: type(of: error)))

@@ -33,7 +33,7 @@ public struct HTTPDate: Sendable, Hashable, Comparable {
     self.init(seconds: seconds)
   }
 
-  /// Takes a number of seconds since 1970, and moves it into the range of four-digit years.
+  /// Creates a date from seconds since 1970, clamped to four-digit years.
   private init(seconds: Int64) {
     let clamped = min(max(seconds, -62_167_219_200), 253_402_300_799)
     date = Date(timeIntervalSince1970: TimeInterval(clamped))
@@ -69,10 +69,10 @@ extension HTTPDate: CustomStringConvertible {
   ]
 }
 
-/// A date and time of day in UTC, by the proleptic Gregorian calendar.
+/// A date and time of day in UTC, in the proleptic Gregorian calendar.
 ///
-/// The days are counted in eras of 400 years that start on 1 March, so that the leap day comes last. Only years of four
-/// digits get here, so nothing can overflow.
+/// Days are counted in eras of 400 years that start on 1 March, so that the leap day comes last. Years have four
+/// digits, so nothing can overflow.
 struct CivilTime {
   var year: Int
   var month: Int
@@ -120,7 +120,7 @@ struct CivilTime {
   /// The day of the week, with Sunday as 0; 1970-01-01 was a Thursday.
   var weekday: Int { Int(Self.floorDivide(days + 4, 7).remainder) }
 
-  /// Whether there is such a day and such a time, the leap second included.
+  /// Whether the date and the time exist, including the leap second.
   var isPossible: Bool {
     guard 0...9_999 ~= year, 1...12 ~= month, 1...daysInMonth ~= day else { return false }
     return hour <= 23 && minute <= 59 && (second <= 59 || (second == 60 && hour == 23 && minute == 59))
@@ -141,7 +141,7 @@ struct CivilTime {
 }
 
 extension HTTPDate {
-  /// Reads a date from its front to its end, and fails at the first octet that does not fit.
+  /// Parses a date from start to end; fails at the first unexpected octet.
   private struct Reader {
     var rest: ArraySlice<UInt8>
 

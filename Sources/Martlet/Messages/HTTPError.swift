@@ -72,20 +72,24 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// again, whatever its method.
   public var wasNotProcessed: Bool { !mayHaveReachedServer }
 
-  /// Whether bytes of the request may have reached a server: it decides whether a retry is safe.
+  /// Whether a server may have received bytes of the request.
+  ///
+  /// It decides whether a retry is safe.
   package var mayHaveReachedServer = false
 
-  /// Whether nothing of a response had come on a connection that had, or may have, served before.
+  /// Whether a connection that may have been reused failed before any response byte.
   package var mayBeStaleConnection = false
-  /// Whether the process or the system had no descriptor or no memory left, which passes.
+  /// Whether the process or the system ran out of descriptors or memory.
+  ///
+  /// This condition is temporary.
   package var isExhaustion = false
-  /// Whether the same attempt had an answer before, which asked for credentials.
+  /// Whether an earlier response in the same attempt asked for credentials.
   var followsAnswer = false
-  /// Whether the server has said that it has not processed the request (RFC 9113 §8.7).
+  /// Whether the server has declared that it did not process the request (RFC 9113 §8.7).
   var wasRefusedUnread: Bool { mayBeStaleConnection && !mayHaveReachedServer }
-  /// HTTP_1_1_REQUIRED (RFC 9113 §7).
+  /// The error code HTTP_1_1_REQUIRED (RFC 9113 §7).
   static let http11Required: UInt32 = 13
-  /// Whether the server wants the request by HTTP/1.1, and has not processed it.
+  /// Whether the server requires HTTP/1.1 and has not processed the request.
   var wantsHTTP11: Bool { http2ErrorCode == HTTPError.http11Required && !mayHaveReachedServer }
 
   /// Creates an error, for transports and stubs.
@@ -146,7 +150,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   public var description: String {
     var line = "\(kind)"
     if let method { line += ": \(InvalidInput.printable(method.rawValue))" }
-    // Both may come from elsewhere: a transport quotes its peer.
+    // The URL and the message may contain external text: a transport quotes its peer.
     if let redactedURL { line += " \(InvalidInput.printable(redactedURL, limit: .max))" }
     line += ": \(InvalidInput.printable(message, limit: .max))"
     var notes: [String] = []
@@ -172,7 +176,7 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     url = resolved?.url
   }
 
-  /// Shows of the URL what a client shows, unless somebody has set another text.
+  /// Redacts the URL with the client's rules, unless `redactedURL` was set explicitly.
   mutating func redact(_ redaction: Redaction) {
     guard let url, let parsed = try? AbsoluteURL.parse(url.absoluteString), redactedURL == parsed.redacted else {
       return
@@ -180,12 +184,14 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     redactedURL = redaction.text(of: parsed)
   }
 
-  /// The message of a time limit that has passed.
+  /// The message for an exceeded time limit.
   static func passedLimit(_ name: String, _ limit: Duration) -> String {
     "the \(name) limit of \(text(limit)) passed"
   }
 
-  /// The error of a call on a file, with the system's number; transient if there is no descriptor or memory left.
+  /// The error of a failed file operation, with the system's error text.
+  ///
+  /// It is transient if no descriptor or memory is left.
   static func file(_ message: String, code: Int32) -> HTTPError {
     let failure = DiskCalls.Failure(code: code)
     var error = HTTPError(.file, "\(message): \(failure.text)")

@@ -10,7 +10,7 @@ import MartletBase
 public struct HTTPHeaders: Sendable, Hashable {
   private enum Storage: Sendable {
     case fields([Field])
-    /// As they came, made into text when somebody asks.
+    /// Fields as received, converted to text on first access.
     case received(ReceivedFields)
   }
 
@@ -39,10 +39,12 @@ public struct HTTPHeaders: Sendable, Hashable {
     storage = .fields(Array(fields))
   }
 
-  /// Takes the fields of a response as they came.
+  /// Creates headers from the received fields of a response.
   init(_ received: ReceivedFields) { storage = .received(received) }
 
-  /// Whether both are surely the same, found without a look at the fields.
+  /// Whether both have the same storage; compares no fields.
+  ///
+  /// `false` does not mean that the fields differ.
   func isIdentical(to other: HTTPHeaders) -> Bool {
     guard case .fields(let own) = storage, case .fields(let others) = other.storage, own.count == others.count else {
       return false
@@ -110,7 +112,7 @@ public struct HTTPHeaders: Sendable, Hashable {
   /// appended.
   public mutating func replace(with other: HTTPHeaders) {
     if other.isEmpty { return }
-    // Grouped by name first: peers choose these fields, and comparing each with each would be quadratic.
+    // Grouped by name first: peers choose these fields, and comparing all pairs would take quadratic time.
     var replacements = Dictionary(grouping: other.fields) { FoldedName($0.name) }
     var isReplaced: Set<FoldedName> = []
     var result: [Field] = []
@@ -174,7 +176,7 @@ extension HTTPHeaders {
 
     /// Whether the names are equal ignoring case, and the values have the same bytes.
     public static func == (left: Field, right: Field) -> Bool {
-      // `String.==` would also call values equal that differ in their Unicode normalisation.
+      // `String.==` would also consider values equal that differ in their Unicode normalisation.
       left.isNamed(right.name) && left.value.utf8.elementsEqual(right.value.utf8)
     }
 
@@ -189,7 +191,7 @@ extension HTTPHeaders {
     }
   }
 
-  /// A name as a key that ignores the case of ASCII letters.
+  /// A name as a dictionary key, compared ignoring ASCII case.
   private struct FoldedName: Hashable {
     let name: String
 

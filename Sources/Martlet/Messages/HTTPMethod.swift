@@ -38,7 +38,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     }
   }
 
-  /// Whether the method is a token, and so can stand in a request line (RFC 9110 §9.1, §5.6.2).
+  /// Whether the method is a token, as a request line requires (RFC 9110 §9.1, §5.6.2).
   var isValid: Bool { FieldSyntax.isToken(rawValue) }
 }
 

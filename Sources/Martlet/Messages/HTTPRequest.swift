@@ -10,7 +10,7 @@ public struct HTTPRequest: Sendable, Hashable {
     var body: HTTPBody?
   }
 
-  /// In one box, because a request is handed on many times and hardly ever changed.
+  /// One box for all parts, because a request is often passed on and rarely changed.
   private indirect enum Box: Sendable, Hashable {
     case parts(Parts)
   }
@@ -127,6 +127,6 @@ public struct HTTPRequest: Sendable, Hashable {
   /// Whether the body, if any, can be sent again.
   public var isReplayable: Bool { body?.isReplayable ?? true }
 
-  /// Whether its body, if any, can be sent, for the first time or once more.
+  /// Whether the body, if any, can be sent now, for the first time or again.
   var isUsable: Bool { body?.isUsable ?? true }
 }

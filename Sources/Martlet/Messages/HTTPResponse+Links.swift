@@ -68,7 +68,7 @@ extension HTTPResponse {
   }
 }
 
-/// Reads the value of a `Link` header field, link by link, as leniently as RFC 8288 says (appendix B.2 to B.4).
+/// Parses a `Link` field value, as leniently as RFC 8288 describes (appendix B.2 to B.4).
 struct LinkParser {
   private let octets: [UInt8]
   private var index = 0
@@ -97,7 +97,9 @@ struct LinkParser {
     return (target, parameters)
   }
 
-  /// By name in lower case; of several with one name the first counts, and `title*` before `title`.
+  /// Parses the parameters of a link, by lower-case name.
+  ///
+  /// The first parameter with a name counts, and `title*` takes precedence over `title`.
   private mutating func parameters() -> [String: String] {
     var parameters: [String: String] = [:]
     while true {
@@ -124,7 +126,7 @@ struct LinkParser {
     return parameters
   }
 
-  /// A quoted string, which the end of the value ends, too.
+  /// Parses a quoted string, which the end of the value also terminates.
   private mutating func quoted() -> String {
     index += 1
     var text: [UInt8] = []

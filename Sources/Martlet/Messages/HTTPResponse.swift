@@ -190,20 +190,22 @@ public struct HTTPResponse: Sendable {
 }
 
 enum DecodingProblem {
-  /// What a body is in place of JSON, if it is empty, or HTML or XML.
+  /// Describes a body that is empty, HTML or XML; `nil` for others.
   static func cause(in body: Data) -> String? {
     let first = body.first { ![0x09, 0x0A, 0x0D, 0x20].contains($0) }
     guard let first else { return "it is empty" }
     return first == UInt8(ascii: "<") ? "it is HTML or XML, such as a proxy or sign-in page" : nil
   }
 
-  /// Decodes JSON; a ``JSONValue`` with a parser of its own, whose time is bounded.
+  /// Decodes JSON; a ``JSONValue`` uses its own parser, whose time is bounded.
   static func decode<T: Decodable>(_ type: T.Type, from data: Data, with decoder: JSONDecoder) throws -> T {
     if type == JSONValue.self, let value = try JSONParser.value(of: data) as? T { return value }
     return try decoder.decode(type, from: data)
   }
 
-  /// One line of what is wrong with the JSON, with the path to it and without any of the document.
+  /// Describes a decoding error in one line.
+  ///
+  /// The line contains the coding path, but no part of the document.
   static func describe(_ error: any Error) -> String {
     if let problem = error as? JSONParser.Problem { return problem.message }
     func path(_ context: DecodingError.Context) -> String {

@@ -27,7 +27,7 @@ public struct HTTPVersion: Sendable, Hashable, CustomStringConvertible {
   /// ``HTTPError/Kind/unsupported``.
   public static let http2PriorKnowledge = HTTPVersion("2-prior-knowledge")
 
-  /// Why no request can be sent with it, if that is so.
+  /// Why no request can use this version, or `nil` if it can.
   var problem: String? {
     let known: [HTTPVersion] = [.automatic, .http1_0, .http1_1, .http2, .http2PriorKnowledge]
     return known.contains(self)

@@ -1,6 +1,6 @@
-/// What was wrong with a value that cannot become part of a request.
+/// A description of a value that cannot become part of a request.
 ///
-/// The message is one line, safe to log: what it quotes is escaped, cut, and never a password or a query value.
+/// The message is one line and safe to log: quoted text is escaped, truncated, and never a password or a query value.
 package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible {
   package let message: String
 
@@ -10,13 +10,13 @@ package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible 
 
   package var description: String { message }
 
-  /// Makes text from anywhere fit for one line of a log.
+  /// Escapes and truncates external text for one line of a log.
   ///
   /// Control characters, line separators and invisible or bidirectional format characters are escaped, so that a value
-  /// cannot forge a second line or hide what it is. A text of more than `limit` Unicode scalars is cut, and ends in an
-  /// ellipsis.
+  /// cannot forge a second line or disguise itself. A text of more than `limit` Unicode scalars is truncated and ends
+  /// in an ellipsis.
   static func printable(_ text: some StringProtocol, limit: Int = 100) -> String {
-    // Most texts are shown as they are.
+    // Most texts need no change.
     if text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) { return String(text) }
     var result = ""
     var count = 0
@@ -28,9 +28,10 @@ package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible 
     return result
   }
 
-  /// The white space at an edge of a text that is wrong by nothing else, for an error's message.
+  /// Describes white space at an edge of a text that is otherwise legal.
   ///
-  /// Such as `begins with a blank (0x20): trim it`; `nil` if the octets that are left without it would not do either.
+  /// For error messages, such as `begins with a blank (0x20): trim it`. `nil` if the text is illegal without the white
+  /// space, too.
   static func edge(of text: String, isLegal: (Substring.UTF8View) -> Bool) -> String? {
     let octets = text.utf8
     guard let start = octets.firstIndex(where: { whiteSpace($0) == nil }),
@@ -50,7 +51,7 @@ package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible 
     }
   }
 
-  /// Adds one scalar, escaped if a line of a log should not have it as it is.
+  /// Appends a scalar, escaped if it must not appear in a log line.
   static func append(_ scalar: Unicode.Scalar, to result: inout String) {
     switch scalar {
     case "\r": result += "\\r"
@@ -61,8 +62,9 @@ package struct InvalidInput: Error, Hashable, Sendable, CustomStringConvertible 
     }
   }
 
-  /// Whether a scalar is shown as itself and changes nothing around it: no control, no format character, no separator
-  /// of lines, nothing that is assigned to nobody.
+  /// Whether a scalar is visible and does not affect its surroundings.
+  ///
+  /// Control and format characters, line separators, and unassigned or private-use scalars are not printable.
   static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
     if scalar.isASCII { return scalar.value >= 0x20 && scalar.value != 0x7F }
     return switch scalar.properties.generalCategory {

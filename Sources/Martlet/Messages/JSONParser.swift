@@ -1,9 +1,9 @@
 import Foundation
 
-/// Reads a JSON text of any shape (RFC 8259), in time that grows with its length only.
+/// Parses a JSON text of any shape (RFC 8259) in linear time.
 ///
-/// `JSONDecoder` has to be asked for one type after the other, and makes an error with the whole path for each that does not
-/// fit: a text of some kilobytes can keep it busy for minutes.
+/// `JSONDecoder` requires trying one type after the other, and creates an error with the whole path for each type that
+/// does not fit: a text of a few kilobytes can take minutes.
 struct JSONParser {
   struct Problem: Error {
     let message: String
@@ -34,7 +34,7 @@ struct JSONParser {
     while let octet = next, octet == 0x20 || octet == 0x0A || octet == 0x0D || octet == 0x09 { index += 1 }
   }
 
-  /// Moves past an octet if it is the next one but for blanks.
+  /// Consumes an octet if it is the next one after optional blanks.
   private mutating func take(_ octet: UInt8) -> Bool {
     skipBlanks()
     guard next == octet else { return false }
@@ -162,7 +162,7 @@ struct JSONParser {
     }
   }
 
-  /// Four hexadecimal digits.
+  /// Parses four hexadecimal digits.
   private mutating func unit() throws(Problem) -> UInt16 {
     guard index + 4 <= bytes.count else { throw problem("unterminated string") }
     var value: UInt16 = 0

@@ -42,7 +42,7 @@ public struct MediaType: Sendable, Hashable {
   /// useful.
   public init?(_ text: String) {
     let parts = FieldSyntax.split(text[...].utf8, at: 0x3B)
-    // The first part that is not empty must be the first part: `;text/html` names no type.
+    // `;text/html` has no type: the first part that is not empty must be the first part.
     guard let essence = parts.first, FieldSyntax.trimmed(text[...].utf8).startIndex == essence.startIndex,
       let slash = essence.firstIndex(of: 0x2F)
     else { return nil }

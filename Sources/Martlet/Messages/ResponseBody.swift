@@ -8,7 +8,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
   public typealias Element = Data
   public typealias Failure = any Error
 
-  /// In memory of its own: it goes through many hands.
+  /// Indirect, because a body is passed on many times.
   fileprivate indirect enum Storage: Sendable {
     case data(Data)
     case stream(BodyReader)
@@ -16,9 +16,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
   }
 
   private var storage: Storage
-  /// The number of bytes that were announced, or 0.
+  /// The announced number of bytes, or 0.
   private var announced = 0
-  /// Held as long as somebody may read the body.
+  /// Retained as long as the body may be read.
   private var lifetime: ExchangeLifetime?
 
   /// Creates a body from data.
@@ -99,10 +99,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
     return data
   }
 
-  /// Whether it is known to have nothing.
+  /// Whether the body is known to be empty.
   var isEmpty: Bool { if case .data(let data) = storage { data.isEmpty } else { false } }
 
-  /// Reads at most `limit` bytes; what comes after them is not waited for.
+  /// Reads at most `limit` bytes, and does not wait for the rest.
   package func read(upTo limit: Int) async throws -> (data: Data, isWhole: Bool) {
     switch storage {
     case .data(let data): return data.count <= limit ? (data, true) : (data.prefix(limit), false)
@@ -120,7 +120,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
   }
 
-  /// The same body, which ends `lifetime` when it is dropped or at its end.
+  /// A copy that ends `lifetime` at the end of the body or when it is released.
   func keeping(_ lifetime: ExchangeLifetime) -> ResponseBody {
     if case .data = storage {
       lifetime.end()
@@ -131,10 +131,12 @@ public struct ResponseBody: AsyncSequence, Sendable {
     return copy
   }
 
-  /// The whole body, if it is there already.
+  /// The complete body, if it is in memory.
   var immediate: Data? { if case .data(let data) = storage { data } else { nil } }
 
-  /// What asks for the pieces, one after the other; nothing else may read the body then.
+  /// Returns a closure that reads the chunks in order.
+  ///
+  /// No other code may then read the body.
   func makePull() -> @Sendable () async throws -> Data? {
     switch storage {
     case .data(let data):
@@ -145,13 +147,15 @@ public struct ResponseBody: AsyncSequence, Sendable {
           return rest
         }
       }
-    // The closure keeps the reader: who drops the body ends the exchange as before.
+    // The closure retains the reader, so that releasing the body still ends the exchange.
     case .stream(let reader): return { try await reader.stream.next() }
     case .pull(let own): return own
     }
   }
 
-  /// The same body, of which each piece is asked for in another way; one that is there already stays as it is.
+  /// A copy whose chunks are read through another closure.
+  ///
+  /// A body in memory is returned unchanged.
   func mapped(
     _ change: (@escaping @Sendable () async throws -> Data?) -> @Sendable () async throws -> Data?
   ) -> ResponseBody {
@@ -161,14 +165,16 @@ public struct ResponseBody: AsyncSequence, Sendable {
     return copy
   }
 
-  /// A body of the same announced length whose pieces come from a closure, which has the right to end the exchange.
+  /// A body with the same announced length whose chunks come from a closure.
+  ///
+  /// The closure is then responsible for ending the exchange.
   func replaced(by next: @escaping @Sendable () async throws -> Data?) -> ResponseBody {
     var copy = ResponseBody(next: next)
     copy.announced = announced
     return copy
   }
 
-  /// The same body, of which a watcher hears as far as it is read, and no further.
+  /// A copy that reports each chunk to a watcher when it is read.
   func watched(by watch: BodyWatch) -> ResponseBody {
     if let data = immediate {
       watch.took(data)
@@ -189,10 +195,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
   }
 
-  /// The same body for a transport that knows nothing of `exchange`: each wait ends when it is aborted.
+  /// A copy for a transport that does not observe `exchange`: an abort ends each wait.
   ///
-  /// Only these waits count as silence: each piece starts the idle limit again, and the time that the reader takes is
-  /// not the network's.
+  /// Only these waits count as silence. Each chunk restarts the idle limit, and the time that the reader takes does not
+  /// count.
   func abortable(_ exchange: ExchangeControl) -> ResponseBody {
     guard case .pull(let pull) = storage else { return self }
     return ResponseBody {
@@ -203,7 +209,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
   }
 }
 
-/// Ends the exchange of a body that nobody reads any more.
+/// Ends the exchange of a body that is no longer read.
 final class BodyReader: Sendable {
   let stream: BodyStream
 

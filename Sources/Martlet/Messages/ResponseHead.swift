@@ -1,7 +1,7 @@
 import MartletBase
 import Foundation
 
-/// What a response has beside its body, the same for one that streams and one that was read.
+/// The parts of a response except its body, for streamed and complete responses.
 struct ResponseHead: Sendable {
   var status: HTTPStatus
   var headers: HTTPHeaders
@@ -11,14 +11,14 @@ struct ResponseHead: Sendable {
   var connection: HTTPResponse.Connection?
   /// Whether only the beginning of the body was kept.
   var isBodyTruncated = false
-  /// Whether the body was coded on its way, and was decoded.
+  /// Whether the body had a content coding, which was decoded.
   var wasCompressed = false
   var source = HTTPResponse.Source.network
-  /// What the cache decided, and why.
+  /// The cache's decision and its reason.
   var cacheReason: CacheDecision.Reason?
-  /// The file that the stored body is in, if it is in one of its own.
+  /// The separate cache file that contains the body, if there is one.
   var bodyFile: URL?
-  /// What kept the server's answer from coming, if a stored one stands in for it.
+  /// The failure that a stored response replaces.
   var fallbackReason: HTTPError?
   var redirects: [HTTPResponse.Redirect] = []
   var attempts: [HTTPResponse.Attempt] = []
@@ -29,7 +29,7 @@ struct ResponseHead: Sendable {
 
 enum ResponseTrailers: Sendable {
   case fields(HTTPHeaders)
-  /// Those that come with the end of a body.
+  /// The trailers at the end of a body stream.
   case after(BodyStream)
 
   var fields: HTTPHeaders {

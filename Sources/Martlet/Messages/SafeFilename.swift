@@ -1,28 +1,28 @@
 import MartletBase
 
-/// Makes one harmless path component of a name that a peer has chosen.
+/// Turns a name chosen by a peer into one harmless path component.
 ///
 /// Works on Unicode scalars: a `Character` may hide a separator under an accent.
 enum SafeFilename {
-  /// The most bytes of a name in UTF-8, on all usual file systems.
+  /// The maximum length of a name in UTF-8 bytes on all usual file systems.
   static let maximumBytes = 255
-  /// The most Unicode scalars of what counts as an extension, its dot included.
+  /// The maximum number of Unicode scalars in an extension, including its dot.
   private static let maximumExtension = 16
 
-  /// The last component of the name without what is illegal, invisible or has a meaning of its own somewhere; `nil` if
-  /// nothing is left.
+  /// Returns the last path component without harmful characters, or `nil` if nothing is left.
   ///
-  /// It is not empty, neither `.` nor `..`, and the same when it is made safe again.
+  /// Illegal and invisible characters, and those with a special meaning on some system, are removed or replaced. The
+  /// result is never empty, `.` or `..`, and does not change if it is made safe again.
   static func make(of name: String) -> String? {
     var scalars = String.UnicodeScalarView()
     for scalar in name.unicodeScalars {
       switch scalar {
       case "/", "\\": scalars.removeAll()
-      // Illegal on Windows; the colon also separates on macOS, and names streams on NTFS.
+      // Illegal on Windows. The colon is also a separator on macOS, and names streams on NTFS.
       case ":", "*", "?", "\"", "<", ">", "|": scalars.append("_")
       default:
         switch scalar.properties.generalCategory {
-        // The bidirectional ones among the formats can hide the true extension.
+        // Bidirectional format characters can hide the true extension.
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: break
         case .spaceSeparator: if scalars.last != " " { scalars.append(" ") }
         default: scalars.append(scalar)
@@ -35,7 +35,9 @@ enum SafeFilename {
     return isReserved(short) ? cut("_" + short) : short
   }
 
-  /// Without dots and spaces at the ends: hidden files, and what Windows drops without telling.
+  /// Removes dots and spaces at both ends.
+  ///
+  /// A dot at the start hides a file, and Windows silently drops both at the end.
   private static func trimmed(_ scalars: Substring.UnicodeScalarView) -> Substring.UnicodeScalarView {
     func isEdge(_ scalar: Unicode.Scalar) -> Bool { scalar == "." || scalar == " " }
     guard let first = scalars.firstIndex(where: { !isEdge($0) }), let last = scalars.lastIndex(where: { !isEdge($0) })
@@ -43,7 +45,7 @@ enum SafeFilename {
     return scalars[first...last]
   }
 
-  /// Whether it names a device on Windows, with any extension.
+  /// Whether the name is a device on Windows, with any extension.
   private static func isReserved(_ name: String) -> Bool {
     let stem = name.unicodeScalars.prefix { $0 != "." }
     let folded = FieldSyntax.lowercased(String(String.UnicodeScalarView(trimmed(stem))))
@@ -52,7 +54,7 @@ enum SafeFilename {
     return ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³"].contains(folded.dropFirst(3))
   }
 
-  /// Shortens the name between characters, and keeps its extension.
+  /// Shortens a name between characters and keeps its extension.
   static func cut(_ name: String, to bytes: Int = maximumBytes) -> String {
     guard name.utf8.count > bytes else { return name }
     let scalars = name.unicodeScalars
@@ -73,7 +75,7 @@ enum SafeFilename {
       end = text.index(after: end)
     }
     if end > text.startIndex { return text[..<end] }
-    // One character of hundreds of accents.
+    // A single character with hundreds of accents: cut it between scalars.
     count = 0
     let scalars = text.unicodeScalars.prefix {
       count += UTF8.width($0)

@@ -5,7 +5,7 @@ public struct StreamedResponse: Sendable {
   private var head: Boxed<ResponseHead>
   /// The body; readable once.
   public var body: ResponseBody
-  /// The client's, for JSON; set for who reads the body.
+  /// The client's JSON decoder, set before user code reads the body.
   var decoder: JSONDecoder?
 
   /// Creates a response, for transports and middleware.
@@ -139,7 +139,7 @@ public struct StreamedResponse: Sendable {
   /// The URL of the request as it was sent.
   public var url: URL { request.url ?? URL(fileURLWithPath: "/") }
 
-  /// Reads the beginning of the body, nothing if `limit` is 0, and leaves the rest.
+  /// Truncates the body to its first `limit` bytes, and does not read the rest.
   mutating func truncateBody(upTo limit: Int) async throws {
     let whole = body
     body = ResponseBody()
@@ -152,12 +152,12 @@ public struct StreamedResponse: Sendable {
     if !isWhole { isBodyTruncated = true }
   }
 
-  /// Whether the head says that no body follows (RFC 9112 §6.3).
+  /// Whether no body follows the head (RFC 9112 §6.3).
   var isWithoutBody: Bool {
     request.method == .head || [204, 304].contains(status.rawValue) || headers["Content-Length"] == "0"
   }
 
-  /// The head together with a body that was read.
+  /// Combines the head with a body that was read.
   func whole(_ data: Data, asked: HTTPRequest, decoder: JSONDecoder?) -> HTTPResponse {
     HTTPResponse(head, data, asked: asked, decoder)
   }

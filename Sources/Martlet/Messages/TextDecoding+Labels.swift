@@ -1,10 +1,10 @@
 import Foundation
 
 extension TextDecoding {
-  /// An encoding older than Unicode, by a label of the WHATWG Encoding standard (§4.2), in lower case.
+  /// The legacy encoding for a lower-case label of the WHATWG Encoding standard (§4.2).
   ///
-  /// The numbers are those of `CFStringEncodings`. As in that standard, EUC-KR includes code page 949, and Big5 includes
-  /// the supplement of Hong Kong.
+  /// The numbers are those of `CFStringEncodings`. As in that standard, EUC-KR includes code page 949, and Big5
+  /// includes the Hong Kong supplement.
   static func legacyEncoding(named label: String) -> TextEncoding? {
     // "iso_8859-2:1987" is "iso_8859-2".
     let parts = label.split(separator: ":", omittingEmptySubsequences: false)
@@ -38,7 +38,7 @@ extension TextDecoding {
     }
   }
 
-  /// The part of ISO 8859, from 2.
+  /// The part number of an ISO 8859 label, from 2.
   private static func isoPart(_ label: String) -> Int? {
     switch label {
     case "latin2", "l2", "csisolatin2", "iso-ir-101": return 2
@@ -49,7 +49,7 @@ extension TextDecoding {
       "csiso88596e", "csiso88596i":
       return 6
     case "greek", "greek8", "csisolatingreek", "ecma-118", "elot_928", "iso-ir-126", "sun_eu_greek": return 7
-    // Text "in visual order" and "in logical order" has the same characters.
+    // Text in visual order and in logical order has the same characters.
     case "hebrew", "visual", "csisolatinhebrew", "iso-ir-138", "iso-8859-8-e", "csiso88598e", "logical",
       "iso-8859-8-i", "csiso88598i":
       return 8

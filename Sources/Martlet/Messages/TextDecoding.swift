@@ -1,14 +1,14 @@
 import MartletBase
 import Foundation
 
-/// Turns a body into text when the sender's word about its encoding may be missing, unknown or wrong.
+/// Decodes bodies as text, even if the declared encoding is missing, unknown or wrong.
 ///
-/// The first of these that works is taken: the `charset` parameter, a byte order mark, UTF-8, ISO-8859-1. The last one
+/// The first of these that works is used: the `charset` parameter, a byte order mark, UTF-8, ISO-8859-1. The last one
 /// always works.
 enum TextDecoding {
-  /// Decodes a body after decompression and says how; the text has no byte order mark.
+  /// Decodes a decompressed body; the text has no byte order mark.
   ///
-  /// The note is one line about a `charset` or a byte order mark that could not be followed.
+  /// The note is one line about a `charset` or a byte order mark that could not be used.
   static func decode(_ body: Data, contentType: MediaType?) -> (text: String, encodingName: String, note: String?) {
     var problem: String?
     if let charset = contentType?.charset {
@@ -31,16 +31,16 @@ enum TextDecoding {
     } else if let decoded = TextEncoding.utf8.decode(body) {
       return decoded
     }
-    // Without the mark, which would be garbage in front of the text.
+    // Without the byte order mark, which would appear as garbage before the text.
     return (decodeLatin1(body.dropFirst(mark?.length ?? 0)), TextEncoding.latin1.name)
   }
 
-  /// The charset for a message: it is the peer's, so nothing but a short token is repeated.
+  /// The charset for a message; the peer chooses it, so only a short token is quoted.
   private static func printable(_ charset: String) -> String {
     FieldSyntax.isToken(charset) && charset.utf8.count <= 40 ? "'\(charset)'" : "(unprintable)"
   }
 
-  /// Each octet is the scalar of its number.
+  /// Decodes ISO-8859-1: each octet is the scalar with that number.
   fileprivate static func decodeLatin1(_ body: Data) -> String {
     var octets: [UInt8] = []
     octets.reserveCapacity(body.count + body.count / 8)
@@ -55,7 +55,7 @@ enum TextDecoding {
     return String(decoding: octets, as: UTF8.self)
   }
 
-  /// The encoding by a name from the IANA registry of character sets or one in common use, in lower case.
+  /// The encoding for a lower-case name from the IANA registry or in common use.
   private static func encoding(named charset: String) -> TextEncoding? {
     switch charset {
     case "utf-8", "utf8": .utf8
@@ -67,7 +67,7 @@ enum TextDecoding {
     case "shift_jis", "shift-jis", "sjis", "x-sjis", "windows-31j", "ms_kanji":
       .foundation("Shift_JIS", .shiftJIS)
     case "euc-jp", "eucjp", "x-euc-jp": .japaneseEUC
-    // GB 18030 contains the other two, and the decoder for GB 2312 alone skips what it does not know.
+    // GB 18030 contains the other two, and the decoder for GB 2312 alone skips unknown characters.
     case "gb2312", "euc-cn": .foundation("GB2312", coreFoundation: 0x0632)
     case "gbk", "cp936", "windows-936": .foundation("GBK", coreFoundation: 0x0632)
     case "gb18030": .foundation("GB18030", coreFoundation: 0x0632)
@@ -99,7 +99,9 @@ enum TextEncoding: Equatable {
     }
   }
 
-  /// The text without a byte order mark and the encoding's name, or `nil` if the body is not valid in this encoding.
+  /// Decodes a body, or returns `nil` if it is not valid in this encoding.
+  ///
+  /// The text has no byte order mark. The name is that of the encoding.
   func decode(_ body: Data) -> (text: String, name: String)? {
     let text: String?
     switch self {
@@ -110,7 +112,8 @@ enum TextEncoding: Equatable {
     case .utf16LittleEndian: text = decodeUTF16(body, highOctet: 1)
     case .utf16BigEndian: text = decodeUTF16(body, highOctet: 0)
     case .utf16, .unicode:
-      // Without a mark: big-endian by RFC 2781 §4.3; by the names of UCS-2 little-endian, as the WHATWG has it.
+      // Without a mark: big-endian by RFC 2781 §4.3, but little-endian for the names of UCS-2, as in the WHATWG
+      // standard.
       let mark = ByteOrderMark(startOf: body)?.encoding
       let isLittleEndian = mark == .utf16LittleEndian || mark != .utf16BigEndian && self == .unicode
       return (isLittleEndian ? TextEncoding.utf16LittleEndian : .utf16BigEndian).decode(body)
@@ -121,7 +124,7 @@ enum TextEncoding: Equatable {
     return text.map { ($0, name) }
   }
 
-  /// Pairs octets; `highOctet` tells which one of a pair is the more significant.
+  /// Decodes UTF-16; `highOctet` is the index of the more significant octet in a pair.
   private func decodeUTF16(_ body: Data, highOctet: Int) -> String? {
     guard body.count.isMultiple(of: 2) else { return nil }
     let octets = [UInt8](body)
@@ -132,9 +135,10 @@ enum TextEncoding: Equatable {
     return String(validating: units, as: UTF16.self)
   }
 
-  /// The same characters in Shift_JIS, because Foundation on Linux cannot decode EUC-JP.
+  /// Converts EUC-JP to Shift_JIS, because Foundation on Linux cannot decode EUC-JP.
   ///
-  /// Both arrange the 94 by 94 table of JIS X 0208. JIS X 0212, three octets here, has no place in Shift_JIS.
+  /// Both encode the 94 by 94 table of JIS X 0208. JIS X 0212, which takes three octets in EUC-JP, has no place in
+  /// Shift_JIS.
   private func shiftJIS(fromEUC body: Data) -> Data? {
     var result = Data(capacity: body.count)
     var octets = body.makeIterator()
@@ -157,7 +161,7 @@ enum TextEncoding: Equatable {
     return result
   }
 
-  /// Whether Foundation has put a scalar of Apple's corporate use for octets that it could not decode.
+  /// Whether Foundation inserted a scalar of Apple's corporate use area for undecodable octets.
   private static func hasPlaceholder(_ text: String) -> Bool {
     text.unicodeScalars.contains { 0xF860...0xF8FE ~= $0.value }
   }

@@ -1,8 +1,8 @@
-/// Reads the body where the caller wants it whole, and the body of what will not be delivered.
+/// Reads bodies that the caller wants whole, and bodies that are not delivered.
 ///
-/// It stands below the retries, so that a body that breaks off counts as a failed attempt.
+/// The stage is below ``RetryStage``, so that a truncated body is a failed attempt.
 struct CollectStage: Stage {
-  /// What is kept of the body of a redirect.
+  /// The number of body bytes to keep of a redirect.
   private static let redirectBodyBytes = 64 << 10
 
   /// Whether the caller reads the body of an accepted response.
@@ -20,7 +20,7 @@ struct CollectStage: Stage {
     return response
   }
 
-  /// How much to read, and whether more than that is an error; `nil` leaves the body to the caller.
+  /// The body limit, and whether exceeding it is an error; `nil` leaves the body to the caller.
   private func limit(for response: StreamedResponse, _ options: ResolvedOptions) -> (Int, isHard: Bool)? {
     if let limit = Self.redirectLimit(for: response, options) { return (limit, false) }
     switch options.accepts.accepts(response.status) {
@@ -30,10 +30,10 @@ struct CollectStage: Stage {
     }
   }
 
-  /// How much to read of a response that only says where to go; `nil` if it is another one.
+  /// The body limit of a redirect that is followed; `nil` for other responses.
   static func redirectLimit(for response: StreamedResponse, _ options: ResolvedOptions) -> Int? {
     let redirects = options.redirects
-    // Who is asked may want the redirect itself, whole.
+    // With `ask`, the program may want the complete redirect.
     guard redirects.isFollowing, redirects.ask == nil else { return nil }
     return Redirection.location(response.status, response.headers) == nil ? nil : redirectBodyBytes
   }

@@ -19,18 +19,18 @@ struct ExchangeStage: Stage {
       return response
     } catch {
       lifetime.end()
-      // Why the exchange was ended matters, not how the transport put it.
+      // The abort reason of the exchange takes precedence over the transport's error.
       throw lifetime.control.abortSource.error ?? error
     }
   }
 
-  // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+  // The functions below are not inlined: an async function reserves memory for its inlined callees while it waits.
 
   @inline(never) private func begin(
     _ request: HTTPRequest, _ context: RequestContext
   ) throws -> (HTTPRequest, RequestContext, ExchangeLifetime) {
     let call = context.call
-    // Our own stages send on what passed the gate; only middleware can have put in something else.
+    // Internal stages pass on requests that the gate has checked; only middleware can change them.
     let request = call.settings.isAbortAware ? request : try RequestGate.checkAgain(request, settings: call.settings)
     var context = context
     let control = ExchangeControl(call: call)
@@ -52,11 +52,11 @@ struct ExchangeStage: Stage {
     control.didReceiveStatus(response.status)
     lifetime.call.emit(.head(response.status))
     control.enter(.receiving)
-    // The exchange lives as long as its body is read.
+    // The exchange stays alive until its body ends.
     response.body = response.body.keeping(lifetime)
   }
 
-  /// Writes what has to be in a file before it can be sent.
+  /// Writes the parts of the body that must be in a file before they can be sent.
   @inline(never) private func fill(_ request: HTTPRequest, _ control: ExchangeControl) async throws {
     guard let spools = request.body?.content.emptySpools, !spools.isEmpty else { return }
     let encoder = control.call.settings.configuration.encoder
@@ -76,7 +76,7 @@ struct ExchangeStage: Stage {
   }
 }
 
-/// Ends the bookkeeping of an exchange once its body is at its end or dropped.
+/// Ends an exchange when its body ends or is released.
 final class ExchangeLifetime: Sendable {
   let control: ExchangeControl
   let call: Call

@@ -1,30 +1,30 @@
 import MartletBase
 
-/// Which header fields of a caller are sent: the table of the article on request safety.
+/// The rules for a caller's header fields, as in the article on request safety.
 ///
-/// Everything here looks at the fields as a whole list, from whatever way they came.
+/// The rules apply to the complete list of fields, regardless of their source.
 enum FieldRules {
   static let maximumFields = 1000
-  /// The most bytes of all their lines.
+  /// The maximum size of all field lines.
   static let maximumBytes = 256 << 10
   static let maximumURLBytes = 64 << 10
 
-  /// What becomes of a field that steers more than the request's meaning.
+  /// The rule for a field that affects more than the request's meaning.
   private enum Rule {
-    /// It could contradict the framing, or start what the client does not speak (RFC 9112 §6, RFC 9110 §7.6, §7.8).
+    /// The field could contradict the framing, or start an unsupported protocol (RFC 9112 §6, RFC 9110 §7.6, §7.8).
     case refused
-    /// At most one, with a value that is known to be safe.
+    /// At most one field is allowed, with a safe value.
     case one((String) -> Bool, String)
   }
 
-  /// Checks the whole list; an error quotes no value.
+  /// Checks the complete list; an error contains no value.
   static func check(_ headers: HTTPHeaders) throws(InvalidInput) {
     var count = 0
     var bytes = 0
     var single: [String] = []
     for field in headers {
       count += 1
-      // A colon, a blank and the end of the line.
+      // The colon, the space and the line end.
       bytes += field.name.utf8.count + field.value.utf8.count + 4
       try check(field, &single)
     }
@@ -69,9 +69,9 @@ enum FieldRules {
   }
 
   private static func rule(for name: String) -> Rule? {
-    // By their lengths first, which tell most names apart.
+    // Compare lengths first, which distinguishes most names.
     switch name.utf8.count {
-    // Transfer codings beside `chunked` could not be undone.
+    // Transfer codings other than `chunked` cannot be decoded.
     case 2 where FieldSyntax.isSameName(name, "TE"):
       return .one({ FieldSyntax.isSameName($0, "trailers") }, "'trailers' or absent")
     case 4 where FieldSyntax.isSameName(name, "Host"): return .one(isHost, "a host, with a port or without")
@@ -97,7 +97,7 @@ enum FieldRules {
     return .refused
   }
 
-  /// Whether it is what could stand between `//` and the path of a URL, userinfo apart (RFC 9110 §7.2).
+  /// Whether the value is a host with an optional port, without userinfo (RFC 9110 §7.2).
   private static func isHost(_ value: String) -> Bool {
     guard value.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "@") && $0 != UInt8(ascii: "%") }) else {
       return false

@@ -31,18 +31,18 @@ public struct MiddlewareNext: Sendable {
   /// - Throws: ``HTTPError``, or an error thrown by later middleware.
   public func callAsFunction(_ request: HTTPRequest) async throws -> StreamedResponse {
     var request = request
-    // Once for all that comes after it: redirects, attempts, answers to a 401.
+    // Encode the body once for all later redirects, attempts and answers to a 401.
     request.encodeBody(with: context.call.settings.configuration.encoder)
     return try await stages(request, context)
   }
 }
 
-/// One stage of the pipeline, in its place.
+/// A stage of the pipeline.
 protocol Stage: Sendable {
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse
 }
 
-/// The stages below one.
+/// The stages below a stage.
 struct Next: Sendable {
   let stages: [any Stage]
   var index = 0

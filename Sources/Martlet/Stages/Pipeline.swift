@@ -1,6 +1,6 @@
-/// The way of one call, from its request to its response.
+/// The path of a call, from its request to its response.
 enum Pipeline {
-  /// What the caller wants of the body.
+  /// How the body is delivered.
   enum Delivery: Sendable {
     /// The whole body in memory.
     case whole
@@ -9,13 +9,13 @@ enum Pipeline {
     /// The body, or a part of it, in a file.
     case file(DownloadJob, DownloadJob.Role)
 
-    /// Whether the stages are made for one call.
+    /// Whether the stages belong to one call.
     var isOwn: Bool { if case .file = self { true } else { false } }
 
-    /// Whether the whole response is waited for further up.
+    /// Whether the caller awaits the complete response.
     var isWhole: Bool { if case .whole = self { true } else { false } }
 
-    /// What reads the body.
+    /// The stage that reads the body.
     var stage: any Stage {
       switch self {
       case .whole: CollectStage(isStreamed: false)
@@ -25,38 +25,38 @@ enum Pipeline {
     }
   }
 
-  /// The ordered stages: this list is the architecture (Docs/Decisions/0003).
+  /// The ordered list of stages, which defines the architecture (Docs/Decisions/0003).
   ///
-  /// A stage whose policy is off is left out here, not skipped at run time. Stage 0, the total limit, covers all of it:
-  /// the watchdog aborts the call.
+  /// A stage whose policy is off is omitted, not skipped at run time. Stage 0, the total limit, covers all stages: the
+  /// watchdog aborts the call.
   static func stages(
     _ configuration: HTTPClient.Configuration, _ transport: any Transport, _ guards: GuardSet?, isFollowing: Bool,
     hasCredential: Bool = false, cookies: CookieJar?, cache: ResponseCache, _ delivery: Delivery
   ) -> [any Stage] {
     [
-      // 1 yours, once per call
+      // 1 your middleware, once per call
       configuration.middleware.map(MiddlewareStage.init),
       // 2 once per hop: drops credentials when the origin changes (RFC 9110 §15.4)
       isFollowing ? [RedirectStage()] : [],
-      //   what is stored, when all attempts have failed (RFC 5861 §4)
+      //   stored responses, when all attempts have failed (RFC 5861 §4)
       cache.isOff ? [] : [FallbackStage(cache: cache)],
-      // 3 once per attempt (RFC 9110 §9.2.2, §10.2.3); also where nothing is repeated: it records the one attempt
+      // 3 once per attempt (RFC 9110 §9.2.2, §10.2.3); always present: it records the attempts
       [RetryStage()],
-      //   a body that breaks off is an attempt lost; what of it is in a file is not fetched again (RFC 9110 §14)
+      //   a truncated body is a failed attempt; the next one resumes a download (RFC 9110 §14)
       [delivery.stage],
-      //   where a request may go; https for hosts that want it (RFC 6797), before anything is chosen for its URL
+      //   rejects disallowed destinations; https for HSTS hosts (RFC 6797), before anything is chosen for the URL
       guards.map { [GuardStage(guards: $0)] } ?? [],
-      // 4 credentials; on 401 one question shared by all who wait for it, then one replay (RFC 9110 §11.6)
+      // 4 credentials; after a 401, all waiting requests share one question, and are then sent again (RFC 9110 §11.6)
       hasCredential || !configuration.authenticators.isEmpty ? [AuthStage()] : [],
       //   the same for the 407 of a proxy (RFC 9110 §11.7)
       configuration.proxy.isNone ? [] : [ProxyAuthStage()],
-      // 5 once per exchange: what belongs to its URL, and what the response sets (RFC 6265bis)
+      // 5 once per exchange: sends the URL's cookies, and stores those of the response (RFC 6265bis)
       cookies.map { [CookieStage(jar: $0)] } ?? [],
-      // 6 a fresh entry ends the trip here; what comes is stored once it was read to its end (RFC 9111)
+      // 6 serves fresh responses; stores new ones once they are read to the end (RFC 9111)
       cache.isOff ? [] : [CacheStage(cache: cache)],
-      // 7 yours, once per exchange
+      // 7 your middleware, once per exchange
       configuration.attemptMiddleware.map(MiddlewareStage.init),
-      //   where it may go, of what those have made of it
+      //   rejects disallowed destinations again, after that middleware
       configuration.attemptMiddleware.isEmpty ? [] : guards.map { [GuardStage(guards: $0, listens: false)] } ?? [],
       // 8 one exchange on the wire
       [ExchangeStage(transport: transport)],
@@ -65,7 +65,7 @@ enum Pipeline {
 
   static func run(_ call: Call, _ delivery: Delivery) async throws -> StreamedResponse {
     let first = first(for: call, delivery)
-    // Middleware is code that we cannot end: the wait for it is. A whole response is waited for like that further up.
+    // Middleware cannot be aborted, but the wait for it can. A complete response is awaited in this way further up.
     var response =
       !delivery.isWhole && !call.settings.isAbortAware
       ? try await runWithAbort(first, RequestContext(call: call, isStreamed: true))
@@ -74,7 +74,7 @@ enum Pipeline {
     return response
   }
 
-  // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+  // The functions below are not inlined: an async function reserves memory for its inlined callees while it waits.
 
   @inline(never) private static func first(for call: Call, _ delivery: Delivery) -> Next {
     Next(stages: call.settings.stages(call.options, hasCredential: call.credential != nil, delivery))

@@ -1,27 +1,29 @@
 import MartletBase
 
-/// What may be told of where a request comes from: the field `Referer`, which is only ever the caller's
-/// (RFC 9110 §10.1.3).
+/// The rules for the caller's `Referer` field (RFC 9110 §10.1.3).
+///
+/// The client never sets the field itself.
 enum Referrer {
-  /// Makes the field of a request fit to be sent; throws if it looks like a URL and is none: who knows what would be in
-  /// it.
+  /// Prepares the field of a request for sending.
+  ///
+  /// Throws an error for a malformed URL, which may contain secrets.
   static func clean(_ headers: inout HTTPHeaders, for target: AbsoluteURL) throws(InvalidInput) {
     guard headers.contains("Referer") else { return }
     let values = headers[all: "Referer"]
-    // More than one is refused elsewhere.
+    // Several fields are rejected elsewhere.
     guard let value = values.first, values.count == 1 else { return }
     let clean = try sendable(value, to: target)
     if clean != value { headers["Referer"] = clean }
   }
 
-  /// Tells another origin less after a redirect.
+  /// Reduces the field after a redirect to another origin.
   static func keepModest(_ headers: inout HTTPHeaders, redirectedFrom old: AbsoluteURL, to new: AbsoluteURL) {
     guard let value = headers["Referer"] else { return }
     let modest = Self.value(value, redirectedFrom: old, to: new)
     if modest != value { headers["Referer"] = modest }
   }
 
-  /// The value as it is sent with a request, without userinfo and fragment; `nil` for an http target of an https one.
+  /// The value to send, without userinfo and fragment; `nil` for an https value to an http target.
   static func sendable(_ value: String, to target: AbsoluteURL) throws(InvalidInput) -> String? {
     let value = FieldSyntax.trimmed(value)
     let parts = URLParts(Array(value.utf8)[...])
@@ -30,7 +32,7 @@ enum Referrer {
       guard parts.authority?.contains(UInt8(ascii: "@")) != true, !value.utf8.contains(UInt8(ascii: "\\")) else {
         throw InvalidInput("the header 'Referer' is not a URL that can be sent")
       }
-      // By octets: a mark after the sign would join it to a character of its own.
+      // Split octets: a combining mark after the sign would form one character with it.
       let rest = value.utf8.prefix { $0 != UInt8(ascii: "#") }
       return rest.isEmpty && !value.isEmpty ? nil : String(Substring(rest))
     }
@@ -40,12 +42,13 @@ enum Referrer {
     return url.isSecure && !target.isSecure ? nil : url.requestString
   }
 
-  /// The value after a redirect, as `strict-origin-when-cross-origin` of the Referrer Policy has it; `nil` if nothing
-  /// is to be sent.
+  /// The value after a redirect; `nil` to send none.
+  ///
+  /// The rule is `strict-origin-when-cross-origin` of the Referrer Policy.
   static func value(_ value: String, redirectedFrom old: AbsoluteURL, to new: AbsoluteURL) -> String? {
     if old.isSecure && !new.isSecure { return nil }
     if old.origin == new.origin { return value }
-    // What is relative would become another's.
+    // A relative value would refer to the new origin.
     guard let url = try? AbsoluteURL.parse(value) else { return nil }
     return url.isSecure && !new.isSecure ? nil : "\(url.scheme)://\(url.host)\(url.port.map { ":\($0)" } ?? "")/"
   }

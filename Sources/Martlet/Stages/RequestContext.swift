@@ -10,28 +10,28 @@ public struct RequestContext: Sendable {
   public var options: RequestOptions { call.options.source }
 
   package let call: Call
-  /// How the stage for proxies and the transport agree on credentials; `nil` where there is no proxy.
+  /// The state that ``ProxyAuthStage`` and the transport share; `nil` without a proxy.
   var proxyExchange: ProxyExchange?
-  /// How the transport has to prove who the client is, if that is for a connection and not for a request.
+  /// The input of connection-based authentication, if the request uses it.
   var handshake: Handshake?
 
-  /// The exchange on the wire that this request belongs to; above the last stage there is none yet.
+  /// The exchange of this request, which the last stage sets.
   package var exchange: ExchangeControl {
     get { current ?? ExchangeControl(call: call) }
     set { current = newValue }
   }
 
-  /// Whether the body is read as it arrives, at the pace of its reader.
+  /// Whether the body is delivered as a stream, at the pace of its reader.
   private(set) var isStreamed = false
-  /// Whether the server has refused the request over HTTP/2, and wants HTTP/1.1 (RFC 9113 §7).
+  /// Whether the server rejected the request over HTTP/2, and requires HTTP/1.1 (RFC 9113 §7).
   var needsHTTP11 = false
-  /// Whether other requests have taken what the connections before would take.
+  /// Whether to use a new connection, because other requests used up the capacity of the previous ones.
   var needsNewConnection = false
   var httpVersion: HTTPVersion { needsHTTP11 ? .http1_1 : call.options.httpVersion }
 
-  /// The credential that a request was given on the way, if any.
+  /// The credential that a stage has added to the request.
   var credential: Credential?
-  /// Where the cache leaves word of what may stand in for a server that fails; `nil` if nobody reads it.
+  /// Receives the stored response that may replace the response of a failed server.
   var fallback: Fallback?
 
   private var current: ExchangeControl?

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The one gate between what was asked and the wire: what does not pass it sends no byte.
+/// The check that a request must pass before any byte is sent.
 enum RequestGate {
-  /// Makes the first request of a call: whole URL, default header fields, everything checked.
+  /// Creates the first request of a call: complete URL, default header fields, all checks.
   ///
-  /// `options` are the merged ones; `credential` is that of the request's own options.
+  /// `options` are the merged options; `credential` is from the request's own options.
   static func admit(
     _ asked: HTTPRequest, settings: ClientSettings, options: ResolvedOptions, credential: Credential?
   ) throws -> (HTTPRequest, host: String, CallCredential?) {
@@ -19,12 +19,12 @@ enum RequestGate {
       var headers = settings.defaultHeaders
       let base = try settings.baseOrigin.get()
       if let base, base != url.origin {
-        // What the client was configured with is meant for its own server.
+        // Configured credentials are only for the client's own server.
         for name in ["Authorization", "Cookie", "Proxy-Authorization"] { headers.remove(name) }
       }
-      // What is in a URL is meant for its origin; the URL itself is never sent with it (RFC 3986 §3.2.1).
+      // Userinfo is a credential for the URL's origin, and is never sent in the URL (RFC 3986 §3.2.1).
       let own = url.user.map { Credential.user($0, password: url.password ?? "", isSentUnasked: true) }
-      // So is what the client was configured with, for its own server.
+      // The configured credential is for the client's own server, too.
       let configured = base == url.origin ? settings.configuration.options.credential : nil
       let credential = own ?? credential ?? configured
       if credential != nil { headers.remove("Authorization") }
@@ -43,7 +43,7 @@ enum RequestGate {
     }
   }
 
-  /// Checks a request that a stage may have changed, right before it goes out.
+  /// Checks a request again after stages that may have changed it.
   static func checkAgain(_ request: HTTPRequest, settings: ClientSettings) throws -> HTTPRequest {
     do {
       var request = request
@@ -62,7 +62,7 @@ enum RequestGate {
     }
   }
 
-  /// Whether all fields could be sent.
+  /// Whether all fields are valid.
   static func areSound(_ headers: HTTPHeaders) -> Bool { (try? FieldRules.check(headers)) != nil }
 
   private static func check(_ request: HTTPRequest, _ url: AbsoluteURL, _ settings: ClientSettings) throws {

@@ -1,10 +1,10 @@
 import MartletBase
 
 extension TrailerRules {
-  /// The most bytes of the trailers of a request: libcurl's own limit, less the end.
+  /// The maximum size of a request's trailers: libcurl's limit, less room for the end.
   static let maximumBytes = (64 << 10) - 64
 
-  /// Checks the names of trailers that a request announces.
+  /// Checks the trailer names that a request announces.
   static func check(names: [String]) throws(InvalidInput) {
     guard !names.isEmpty else { throw InvalidInput("no trailer names: list the trailers that follow the body") }
     for name in names {
@@ -16,7 +16,7 @@ extension TrailerRules {
     }
   }
 
-  /// Checks the trailers that follow a body; an error quotes no value.
+  /// Checks the trailers that follow a body; an error contains no value.
   static func check(_ trailers: HTTPHeaders, names: [String]) throws(InvalidInput) {
     try FieldRules.check(trailers)
     var bytes = 0

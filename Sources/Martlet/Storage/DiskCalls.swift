@@ -1,11 +1,11 @@
 import CMartletShim
 import Foundation
 
-/// The system's calls as files of our own need them: repeated after a signal, and to the end.
+/// System calls for the library's own files: repeated after a signal, and until complete.
 enum DiskCalls {
-  /// Reads bytes of a file into a buffer; fewer than asked for at the end of the file only.
+  /// Reads bytes into a buffer; fewer than requested only at the end of the file.
   ///
-  /// Tells how many; if it fails, the negative number of the error.
+  /// Returns the number of bytes, or the negative error number.
   static func fill(_ buffer: UnsafeMutableRawBufferPointer, from descriptor: Int32, at offset: Int64) -> Int {
     var done = 0
     while done < buffer.count {
@@ -19,14 +19,15 @@ enum DiskCalls {
     return done
   }
 
-  /// Writes all bytes; 0, or the number of the error.
+  /// Writes all bytes; returns 0 or the error number.
   static func append(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Int32 {
     repeated(bytes) { rest, _ in write(descriptor, rest.baseAddress, rest.count) }
   }
 
-  /// Has bytes written until all are; 0, or the number of the error.
+  /// Calls `write` until all bytes are written; returns 0 or the error number.
   ///
-  /// `write` gets what is left, and how many were written before; it tells how many it wrote, or sets `errno`.
+  /// `write` receives the remaining bytes, and the number of bytes written so far. It returns the number of bytes that
+  /// it wrote, or sets `errno`.
   static func repeated(
     _ bytes: UnsafeRawBufferPointer, _ write: (_ rest: UnsafeRawBufferPointer, _ done: Int) -> Int
   ) -> Int32 {
@@ -40,24 +41,24 @@ enum DiskCalls {
     return 0
   }
 
-  /// What the system knows of an open file.
+  /// The facts of an open file.
   static func facts(_ descriptor: Int32) -> DiskFacts? {
     var facts = stat()
     return fstat(descriptor, &facts) == 0 ? DiskFacts(facts) : nil
   }
 
-  /// What the system knows of a name, which is not followed.
+  /// The facts of a name in a folder; a symbolic link is not followed.
   static func facts(_ name: UnsafePointer<CChar>, in folder: Int32) -> DiskFacts? {
     var facts = stat()
     return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 ? DiskFacts(facts) : nil
   }
 
-  /// Says when a file was used last; what cannot be said is not worth a failure.
+  /// Sets the times of the last access and modification; errors are ignored.
   static func setTime(_ microseconds: Int64, of descriptor: Int32) {
     martlet_set_times(descriptor, microseconds)
   }
 
-  /// Lets two files change names in one instant, where the system can.
+  /// Exchanges two names atomically; returns `false` where the system cannot.
   static func exchange(
     _ one: UnsafePointer<CChar>, in folder: Int32, with other: UnsafePointer<CChar>, in otherFolder: Int32
   ) -> Bool {
@@ -72,19 +73,19 @@ enum DiskCalls {
     private typealias Rename =
       @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
 
-    /// Not in every C library, nor in the headers of those that have it; the 2 above is its RENAME_EXCHANGE.
+    /// Some C libraries lack the function, or its declaration; 2 is its `RENAME_EXCHANGE`.
     private static let renameat2: Rename? = dlsym(nil, "renameat2").map { unsafeBitCast($0, to: Rename.self) }
   #endif
 
-  /// Removes a file or, with all that is in it, a folder; follows no link.
+  /// Removes a file, or a folder with its contents; follows no symbolic links.
   ///
-  /// 0, also if there was nothing, or the number of the error.
+  /// Returns 0, also if nothing existed, or the error number.
   @discardableResult
   static func remove(_ name: UnsafePointer<CChar>, in folder: Int32, depth: Int = 0) -> Int32 {
     if unlinkat(folder, name, 0) == 0 || errno == ENOENT { return 0 }
     let code = errno
     guard let facts = facts(name, in: folder), facts.isFolder, depth < 16 else { return code }
-    // It stands where only files of ours do.
+    // The folder has a name that is reserved for the storage's own files.
     let inner = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
     if inner >= 0 {
       eachName(in: inner) { remove($0, in: inner, depth: depth + 1) }
@@ -93,9 +94,9 @@ enum DiskCalls {
     return unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : errno
   }
 
-  /// Shows the names in an open folder, but for the two that all have.
+  /// Calls a closure with each name in an open folder, except `.` and `..`.
   static func eachName(in descriptor: Int32, _ body: (UnsafePointer<CChar>) -> Void) {
-    // A new descriptor, since reading names moves the one that does it, and closes it.
+    // A new descriptor, because reading names moves its position, and `closedir` closes it.
     let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard copy >= 0 else { return }
     guard let names = fdopendir(copy) else {
@@ -104,7 +105,7 @@ enum DiskCalls {
     }
     defer { closedir(names) }
     while let entry = readdir(names) {
-      // The name may reach beyond the type's idea of its length.
+      // The name may be longer than its declared type.
       guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return }
       let name = UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self)
       if name[0] == 0x2E && (name[1] == 0 || (name[1] == 0x2E && name[2] == 0)) { continue }
@@ -112,7 +113,7 @@ enum DiskCalls {
     }
   }
 
-  /// Microseconds since 1970 of a date; any date has some.
+  /// The microseconds from 1970 to a date, which is clamped.
   static func microseconds(_ date: Date) -> Int64 {
     Int64((min(max(date.timeIntervalSince1970, 0), 1e11) * 1e6).rounded(.down))
   }
@@ -122,18 +123,18 @@ struct DiskFacts: Equatable {
   var isFile: Bool
   var isFolder: Bool
   var isOwn: Bool
-  /// Whether somebody else may write.
+  /// Whether the group or other users may write.
   var isOpenToOthers: Bool
-  /// Whether nobody else has any right to it.
+  /// Whether only the owner has any permission.
   var isPrivate: Bool
-  /// Whether everybody may write, and not only the group.
+  /// Whether all users may write, not only the group.
   var isOpenToAll: Bool
-  /// Whether it has more than one name (a hard link).
+  /// Whether the file has several hard links.
   var hasOtherNames: Bool
   var inode: UInt64
-  /// At most 2⁴⁰, so that sizes can be added up.
+  /// At most 2⁴⁰, so that sums of sizes cannot overflow.
   var size: Int64
-  /// When it was written, or used, in microseconds since 1970; bounded, too.
+  /// The modification time, or that of the last use, in microseconds since 1970; clamped, too.
   var time: Int64
 
   init(_ facts: stat) {

@@ -10,11 +10,11 @@ final class DiskDescriptor: Sendable {
   deinit { close(number) }
 }
 
-/// The open folder of a store: what was opened stays what it is, whatever its name leads to later.
+/// The open folder of a storage; it stays the same if its name changes.
 final class DiskFolder: Sendable {
   let path: String
   private let descriptor: DiskDescriptor
-  /// The folders within it that are known to be that, and no links.
+  /// The subfolders that are known to be folders, and not symbolic links.
   private let checked = Locked<Set<Int>>([])
 
   var number: Int32 { descriptor.number }
@@ -24,9 +24,9 @@ final class DiskFolder: Sendable {
     self.descriptor = descriptor
   }
 
-  /// Opens a folder; `nil` if there is nothing of that name.
+  /// Opens a folder; `nil` if it does not exist.
   ///
-  /// Its owner is the only one who may write in it. Others may look: there is nothing to see but folders that they
+  /// Only the owner may have write permission. Others may read the folder, because it contains only folders that they
   /// cannot open.
   static func open(_ path: String) throws(HTTPError) -> DiskFolder? {
     let number = openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -48,13 +48,15 @@ final class DiskFolder: Sendable {
     return DiskFolder(path, descriptor)
   }
 
-  /// The absolute path of a folder, without a slash at its end.
+  /// The absolute path of a folder, without a trailing slash.
   static func path(_ folder: URL) -> String {
     let path = folder.standardizedFileURL.path(percentEncoded: false)
     return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
   }
 
-  /// Makes a folder and what is missing above it, all for their owner only; with calls, the names survive a crash.
+  /// Creates a folder and its missing parents, for their owner only.
+  ///
+  /// With `calls`, the names are synced, so that they survive a crash.
   static func make(_ path: String, syncingBy calls: ParentFolder.Calls? = nil) throws(HTTPError) {
     if DiskCalls.facts(path) != nil { return }
     let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
@@ -64,7 +66,7 @@ final class DiskFolder: Sendable {
     try folder?.sync()
   }
 
-  /// Whether its name still leads to it.
+  /// Whether the name still refers to the folder.
   var isInPlace: Bool {
     var facts = stat()
     guard lstat(path, &facts) == 0, let own = DiskCalls.facts(number) else { return false }
@@ -80,9 +82,9 @@ final class DiskFolder: Sendable {
 
   // MARK: Within it
 
-  /// Opens a file; the negative number of the error if it cannot be opened.
+  /// Opens a file; returns the negative error number on failure.
   ///
-  /// A link is refused, and a pipe does not hold up whoever opens it.
+  /// Symbolic links are rejected, and opening a pipe does not block.
   func openFile(_ name: DiskName, body: UInt64? = nil) -> Int32 {
     let folder = name.folder
     if !checked.withLock({ $0.contains(folder) }) {
@@ -95,9 +97,9 @@ final class DiskFolder: Sendable {
     return opened >= 0 ? opened : -errno
   }
 
-  /// Opens one of the 256 folders; `nil` if it is not there.
+  /// Opens one of the 256 subfolders; `nil` if it does not exist.
   ///
-  /// What stands in its place is removed.
+  /// Anything else with its name is removed.
   func openFolder(_ folder: Int) -> DiskDescriptor? {
     let name = DiskName.folderName(folder)
     let opened = openat(number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -106,7 +108,7 @@ final class DiskFolder: Sendable {
     return nil
   }
 
-  /// Opens one of the 256 folders, made if it is missing.
+  /// Opens one of the 256 subfolders; creates it if it is missing.
   func makeFolder(_ folder: Int) throws(HTTPError) -> DiskDescriptor {
     if let opened = openFolder(folder) { return opened }
     let code = mkdirat(number, DiskName.folderName(folder), 0o700) == 0 ? 0 : errno
@@ -115,7 +117,7 @@ final class DiskFolder: Sendable {
     return opened
   }
 
-  /// Removes a file, if it is there; 0, or the number of the error.
+  /// Removes a file, if it exists; returns 0 or the error number.
   @discardableResult
   func remove(_ name: DiskName, body: UInt64? = nil) -> Int32 {
     DiskCalls.remove(name.path(body: body), in: number)

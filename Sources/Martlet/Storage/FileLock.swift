@@ -1,26 +1,26 @@
 import Foundation
 
-/// The lock of a file that several processes write: a file of its own, which stays.
+/// The lock for a file that several processes write.
 ///
-/// The system takes the lock away from a process that ends, however it ends.
+/// The lock is a separate file, which is not removed. The system releases the lock when its process ends, in any way.
 struct FileLock: ~Copyable {
   private let file: OpenFile
 
-  /// Waits for the lock, for a time in milliseconds.
+  /// Waits for the lock, at most `patience` milliseconds.
   init(_ path: String, patience: Int) throws(HTTPError) {
     guard let file = OpenFile.at(path, O_RDWR | O_CREAT) else {
       let code = errno
       throw PrivateFile.refusal(path) ?? PrivateFile.error("cannot be made", path, code)
     }
-    // Its owner could hold it for ever.
+    // Another user could hold the lock of their own file forever.
     guard file.facts?.isOwn == true else { throw PrivateFile.foreign(path) }
     try Self.lock(file, patience: patience)
     self.file = file
   }
 
-  /// Waits for the lock of an open file, for a time in milliseconds.
+  /// Waits for the lock of an open file, at most `patience` milliseconds.
   static func lock(_ file: OpenFile, patience: Int) throws(HTTPError) {
-    // By the clock: on a busy machine each pause takes longer than it says.
+    // Use the clock: on a busy machine, each pause takes longer than requested.
     let end = ContinuousClock.now + .milliseconds(patience)
     repeat {
       if flock(file.number, LOCK_EX | LOCK_NB) == 0 { return }
@@ -32,7 +32,7 @@ struct FileLock: ~Copyable {
   }
 
   borrowing func release() {
-    // A child that has not begun its program yet may have the descriptor too.
+    // A forked child that has not started its program yet may still have the descriptor.
     flock(file.number, LOCK_UN)
   }
 }

@@ -1,7 +1,7 @@
 import MartletBase
 import Dispatch
 
-/// Does work that may block on a thread that may.
+/// Runs work that may block on a thread that may block.
 func onFileQueue<T: Sendable, Failure: Error>(
   _ work: @escaping @Sendable () throws(Failure) -> T
 ) async throws(Failure) -> T {
@@ -17,9 +17,9 @@ func onFileQueue<T: Sendable, Failure: Error>(
   return try result.get()
 }
 
-/// Tells the thread sanitizer that what one thread has made is another one's now.
+/// Shows the thread sanitizer that a value has moved to another thread.
 ///
-/// It does not see it where a continuation is resumed before its task has come to wait; a lock it does see.
+/// The sanitizer misses this if a continuation is resumed before its task waits. It does see locks.
 private final class Handover: Sendable {
   #if DEBUG
     private let lock = Locked(())
@@ -29,7 +29,9 @@ private final class Handover: Sendable {
   #endif
 }
 
-/// The executor of an actor that works with files: its jobs run in order, on a thread that may block.
+/// The executor of an actor that accesses files.
+///
+/// Its jobs run in order, on a thread that may block.
 final class FileExecutor: SerialExecutor {
   private let queue: DispatchQueue
 

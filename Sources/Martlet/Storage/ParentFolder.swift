@@ -1,14 +1,14 @@
 import Foundation
 
-/// The open folder of a name that must survive a crash.
+/// The open parent folder of a name that must survive a crash.
 ///
-/// It is opened before the name is made and synced after that: if it cannot be opened, nothing has changed.
+/// Open it before the name is created, and sync it afterwards. If it cannot be opened, nothing has changed.
 struct ParentFolder {
-  /// The system's calls; tests have others.
+  /// The system calls; tests replace them.
   struct Calls: Sendable {
-    /// Opens a folder; returns its descriptor, or the negative number of the error.
+    /// Opens a folder; returns its descriptor, or the negative error number.
     var open: @Sendable (String) -> Int32
-    /// Syncs an open folder; returns 0, or the number of the error.
+    /// Syncs an open folder; returns 0 or the error number.
     var sync: @Sendable (Int32) -> Int32
 
     static let system = Calls(
@@ -23,26 +23,28 @@ struct ParentFolder {
   private let calls: Calls
   private let descriptor: DiskDescriptor?
 
-  /// Opens the folder of a name.
+  /// Opens the parent folder of a name.
   ///
-  /// A folder that may be written but not read (mode 0300) is refused: nothing could be promised of its names. But not
-  /// if the name is there already: no process of this user has made it without opening the folder first.
+  /// A folder without read permission (mode 0300) is rejected, because its names cannot be synced. With `isThere`, it
+  /// is accepted: no process of this user created the existing name without opening the folder first.
   init(of name: String, isThere: Bool = false, by calls: Calls = .system) throws(HTTPError) {
     path = URL(filePath: name).deletingLastPathComponent().path(percentEncoded: false)
     self.calls = calls
     let number = calls.open(path)
     descriptor = number >= 0 ? DiskDescriptor(number) : nil
-    // EPERM: a sandbox may let a program write one file of a folder, and lets nobody in it open the folder.
+    // EPERM: a sandbox may allow a program to write one file of a folder, but not to open the folder.
     guard number >= 0 || number == -EPERM || (isThere && number == -EACCES) else {
       throw PrivateFile.error("cannot be opened, which syncing a name in it needs", path, -number)
     }
   }
 
-  /// Makes sure that the names in it survive a crash; it is an error if the disk fails or is full.
+  /// Syncs the folder, so that its names survive a crash.
+  ///
+  /// Throws an error if the disk fails or is full.
   func sync() throws(HTTPError) {
     guard let descriptor else { return }
     let code = calls.sync(descriptor.number)
-    // Some file systems do not let a folder be synced; there is nothing that could be done about it.
+    // Some file systems do not support syncing a folder; their errors are ignored.
     if code == EIO || code == ENOSPC || code == EDQUOT { throw PrivateFile.error("cannot be synced", path, code) }
   }
 }

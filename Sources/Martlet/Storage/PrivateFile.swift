@@ -1,12 +1,13 @@
 import Foundation
 
-// The system's call, of which the type has a namesake.
+// The system call, which a method of the type hides.
 private let renameFile: @Sendable (String, String) -> Int32 = { rename($0, $1) }
 
-/// Files with secrets in them: for their owner only from the first instant, never through a symbolic link, whole or not
-/// there.
+/// Files with secrets.
+///
+/// Only the owner has access, from the first instant. They are written atomically, and never through a symbolic link.
 enum PrivateFile {
-  /// A path fit for a log.
+  /// A path, escaped and truncated for messages.
   static func shown(_ path: String) -> String { InvalidInput.printable(path, limit: 300) }
 
   static func error(_ what: String, _ path: String, _ code: Int32) -> HTTPError {
@@ -16,13 +17,13 @@ enum PrivateFile {
   /// The error for a file of another user.
   static func foreign(_ path: String) -> HTTPError { HTTPError(.file, "\(shown(path)) belongs to another user") }
 
-  /// The error for a file that cannot be opened because it is another user's; `nil` if it is not.
+  /// The error for a file of another user; `nil` for other files.
   static func refusal(_ path: String) -> HTTPError? { DiskCalls.facts(path)?.isOwn == false ? foreign(path) : nil }
 
-  /// Reads a file; `nil` if there is none.
+  /// Reads a file; `nil` if it does not exist.
   ///
-  /// One that is no plain file, a symbolic link, another user's or larger than the limit is an error; one with a secret
-  /// also if others have any right to it (mode 0600).
+  /// Throws an error if the file is not regular, is a symbolic link, belongs to another user or exceeds the limit. With
+  /// `isSecret`, it also throws one if others have any permission (mode 0600 is required).
   static func read(_ path: String, limit: Int = 64 << 20, isSecret: Bool = false) throws(HTTPError) -> Data? {
     guard let file = OpenFile.at(path, O_RDONLY) else {
       if errno == ENOENT { return nil }
@@ -41,16 +42,16 @@ enum PrivateFile {
     }
   }
 
-  /// Replaces a file: at every instant it is what it was or what it will be, also after a crash.
+  /// Replaces a file atomically, also in case of a crash.
   ///
-  /// Until then the new file has another name; the usual one is only for who holds the lock of the file. It is synced
-  /// if it is to survive a machine that stops suddenly, and not only the end of this process.
+  /// The new file has a temporary name at first. The default name requires that the caller holds the lock of the file.
+  /// With `isSynced`, the file survives a crash of the machine, and not only the end of the process.
   static func replace(
     _ path: String, with data: Data, by name: String? = nil, isSynced: Bool = true, calls: ParentFolder.Calls = .system
   ) throws(HTTPError) {
     let folder: ParentFolder? = if isSynced { try ParentFolder(of: path, by: calls) } else { nil }
     let new = name ?? path + ".new"
-    // Of a process that was killed; or somebody's trap, which is then not followed.
+    // Remove the file of a killed process, or an attacker's link, which is not followed.
     unlink(new)
     guard let file = OpenFile.at(new, O_WRONLY | O_CREAT | O_EXCL) else { throw error("cannot be made", new, errno) }
     do throws(HTTPError) {
@@ -63,12 +64,12 @@ enum PrivateFile {
     }
   }
 
-  /// Removes a file, if it is there.
+  /// Removes a file, if it exists.
   static func remove(_ path: String) throws(HTTPError) {
     guard unlink(path) == 0 || errno == ENOENT else { throw error("cannot be removed", path, errno) }
   }
 
-  /// Renames a file, and makes sure that the new name survives a crash.
+  /// Renames a file, and syncs the new name, so that it survives a crash.
   static func rename(_ path: String, to name: String, calls: ParentFolder.Calls = .system) throws(HTTPError) {
     try rename(path, to: name, in: ParentFolder(of: name, by: calls))
   }

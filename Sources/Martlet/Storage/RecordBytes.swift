@@ -1,6 +1,6 @@
-/// Reads what ``RecordWriter`` has written out of bytes that may be anything.
+/// Decodes the output of ``RecordWriter``; safe for arbitrary bytes.
 struct RecordReader {
-  /// The bytes are not what was written.
+  /// The bytes are not a record.
   struct Malformed: Error {}
 
   private let source: UnsafeRawBufferPointer
@@ -10,7 +10,7 @@ struct RecordReader {
 
   var remaining: Int { source.count - position }
 
-  /// A number of the width of its type, lowest byte first.
+  /// A little-endian number with the width of its type.
   mutating func number<Number: FixedWidthInteger>() throws(Malformed) -> Number {
     guard remaining >= MemoryLayout<Number>.size else { throw Malformed() }
     defer { position += MemoryLayout<Number>.size }
@@ -19,14 +19,16 @@ struct RecordReader {
 
   mutating func double() throws(Malformed) -> Double { Double(bitPattern: try number()) }
 
-  /// How many things follow, each of which takes some bytes at least: a count that cannot be true asks for no memory.
+  /// The number of following items, each with a minimum size.
+  ///
+  /// An impossible count is rejected before memory is allocated for it.
   mutating func count(ofAtLeast size: Int) throws(Malformed) -> Int {
     let count = Int(try number() as UInt32)
     guard count <= remaining / size else { throw Malformed() }
     return count
   }
 
-  /// The next bytes, where they stand.
+  /// The next bytes, without copying them.
   mutating func bytes(_ count: Int) throws(Malformed) -> UnsafeRawBufferPointer {
     guard count >= 0, count <= remaining else { throw Malformed() }
     defer { position += count }
@@ -40,7 +42,7 @@ struct RecordReader {
   }
 }
 
-/// Puts numbers and text one after the other.
+/// Encodes numbers and text.
 struct RecordWriter {
   private(set) var bytes: [UInt8] = []
 
@@ -50,9 +52,9 @@ struct RecordWriter {
 
   mutating func double(_ double: Double) { number(double.bitPattern) }
 
-  /// The length of a text, or how many things follow.
+  /// Writes the length of a text, or the number of items.
   ///
-  /// What is longer than its length can say is too long to be stored at all, and refused by its size.
+  /// The number is clamped: a record with more exceeds the maximum size, and is rejected.
   mutating func length(_ length: Int) { number(UInt32(clamping: length)) }
 
   mutating func text(_ text: String) {

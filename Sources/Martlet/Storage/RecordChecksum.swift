@@ -1,11 +1,11 @@
-/// A checksum of 64 bits that finds what disks and crashes do to bytes; it keeps off nobody who means to forge.
+/// A 64-bit checksum that detects damage by disks and crashes, but no forgery.
 ///
-/// Each step turns the state into another by an operation that can be undone, and so do the bytes of one word: whatever
-/// is changed within eight bytes in a row is found for certain, anything else but for one case in 2⁶⁴. Not zlib's CRC,
-/// which has half the bits and is a library that need not be there.
+/// Each step changes the state by an invertible operation, and so does each change of a word. A change within eight
+/// consecutive bytes is therefore always detected, and any other change with a probability of 1 − 2⁻⁶⁴. zlib's CRC has
+/// half the bits, and its library may be missing.
 struct RecordChecksum {
   private var state: UInt64 = 0x9AE1_6A3B_2F90_404F
-  /// Bytes that do not fill a word yet.
+  /// The bytes of an incomplete word.
   private var rest: UInt64 = 0
   private var restCount: UInt64 = 0
   private var count: UInt64 = 0
@@ -16,7 +16,7 @@ struct RecordChecksum {
     return sum.value
   }
 
-  /// Adds the next bytes; how they are cut into pieces makes no difference.
+  /// Adds the next bytes; their division into chunks has no effect.
   mutating func update(_ bytes: UnsafeRawBufferPointer) {
     count &+= UInt64(bytes.count)
     var place = 0
@@ -26,7 +26,7 @@ struct RecordChecksum {
     }
     guard let base = bytes.baseAddress else { return }
     var state = state
-    // Four at a time: an optimised build spends its time on multiplying, any other one on the loop.
+    // Four words at a time: optimised builds are limited by the multiplications, others by the loop.
     while place &+ 32 <= bytes.count {
       state = Self.mix(state, UInt64(littleEndian: base.loadUnaligned(fromByteOffset: place, as: UInt64.self)))
       state = Self.mix(state, UInt64(littleEndian: base.loadUnaligned(fromByteOffset: place &+ 8, as: UInt64.self)))
@@ -45,7 +45,7 @@ struct RecordChecksum {
     }
   }
 
-  /// The checksum of all bytes up to now.
+  /// The checksum of all bytes so far.
   var value: UInt64 {
     var end = restCount > 0 ? Self.mix(state, rest) : state
     end = Self.mix(end, count)

@@ -1,8 +1,8 @@
 import MartletBase
 
-/// Hands out the right to use a connection: so many per origin, so many in all, first come, first served.
+/// Limits the connections per origin and in total, in order of arrival.
 ///
-/// Over HTTP/2 as many exchanges as ``streams`` count as one connection, but for the exclusive ones.
+/// Over HTTP/2, up to ``streams`` exchanges count as one connection, except exclusive ones.
 ///
 /// ```
 ///   acquire ─▶ slot at once, if origin and total have room
@@ -11,7 +11,7 @@ import MartletBase
 ///                     └▶ the reason, when aborted
 /// ```
 ///
-/// Whoever waits is held back by its own origin or by the total, never by somebody who waits for another origin, nor for a
+/// A request waits only for its own origin or for the total, never for a request to another origin, nor for a
 /// connection that it does not need.
 final class ConnectionLimiter: Sendable {
   fileprivate struct Waiter {
@@ -19,7 +19,7 @@ final class ConnectionLimiter: Sendable {
     let result: OneShot<ConnectionSlot>
   }
 
-  /// Exchanges that can share their connections.
+  /// Exchanges that can share connections.
   fileprivate struct Pool: Hashable {
     enum Kind { case agreed, multiplexed }
 
@@ -27,17 +27,17 @@ final class ConnectionLimiter: Sendable {
     let kind: Kind
   }
 
-  /// With whom a request shares its connection.
+  /// How a request shares its connection.
   enum Version {
-    /// With others, if client and server agree on HTTP/2.
+    /// Shares it if client and server negotiate HTTP/2.
     case agreed
-    /// With nobody: it demands HTTP/1.1 or 1.0, or its response is streamed.
+    /// Does not share it: the request requires HTTP/1.1 or 1.0, or a body is streamed.
     case exclusive
-    /// With others: it speaks HTTP/2 without TLS.
+    /// Shares it: the request uses HTTP/2 without TLS.
     case multiplexed
   }
 
-  /// How many exchanges a connection of HTTP/2 carries at a time; libcurl's own limit.
+  /// The maximum number of exchanges per HTTP/2 connection; libcurl's own limit.
   static let streams = 100
 
   fileprivate struct Limits {
@@ -46,14 +46,14 @@ final class ConnectionLimiter: Sendable {
     let requests: Int?
   }
 
-  /// The exchanges under way of a pool.
+  /// The exchanges of a pool in progress.
   fileprivate struct Load {
     var active = 0
-    /// How many of them share no connection.
+    /// The number of exchanges that share no connection.
     var exclusive = 0
     var isMultiplexed: Bool
 
-    /// How many connections they need.
+    /// The number of connections that they need.
     var connections: Int {
       isMultiplexed ? exclusive + (active - exclusive + streams - 1) / streams : active
     }
@@ -71,7 +71,7 @@ final class ConnectionLimiter: Sendable {
 
   fileprivate struct Line {
     var load: Load
-    /// Those that wait, in order of arrival.
+    /// The waiting requests, in order of arrival.
     var queue = FirstInFirstOut<Waiter>()
     var exclusiveQueue = FirstInFirstOut<Waiter>()
 
@@ -80,10 +80,10 @@ final class ConnectionLimiter: Sendable {
 
   private struct State {
     var active = 0
-    /// How many connections they need.
+    /// The number of connections that they need.
     var connections = 0
     var lines: [Pool: Line] = [:]
-    /// The pools for which somebody waits.
+    /// The pools with waiting requests.
     var crowded: Set<Pool> = []
     var nextNumber = 0
 
@@ -99,14 +99,15 @@ final class ConnectionLimiter: Sendable {
   private let limits: Limits
   private let state = Locked(State())
 
-  /// Makes a limiter of connections with one origin, of all, and of exchanges with one origin.
+  /// Creates a limiter.
   ///
-  /// Without the last, what the connections carry, and over HTTP/2 ``streams``.
+  /// It limits connections per origin, connections in total, and exchanges per origin. Without the last limit, the
+  /// connections determine the number of exchanges, over HTTP/2 up to ``streams``.
   init(perOrigin: Int, total: Int, requests: Int? = nil) {
     limits = Limits(perOrigin: max(1, perOrigin), total: max(1, total), requests: requests.map { max(1, $0) })
   }
 
-  /// The number of slots in use and of those waited for, for tests.
+  /// The numbers of slots in use and of waiting requests, for tests.
   var counts: (active: Int, waiting: Int) {
     state.withLock { ($0.active, $0.lines.values.reduce(0) { $0 + $1.waiting }) }
   }
@@ -128,7 +129,10 @@ final class ConnectionLimiter: Sendable {
     Pool(origin: origin, kind: version == .multiplexed ? .multiplexed : .agreed)
   }
 
-  /// With room nobody else can be waiting for this pool in the same way: a release serves all who can be served.
+  /// Takes a slot for a pool if there is room.
+  ///
+  /// With room, no other request can be waiting for this pool in the same way: a release serves all requests that can
+  /// be served.
   private func take(_ pool: Pool, isExclusive: Bool, _ state: inout State) -> Bool {
     guard let load = load(pool, oneMore: isExclusive, state) else { return false }
     state.active += 1
@@ -136,7 +140,7 @@ final class ConnectionLimiter: Sendable {
     return true
   }
 
-  /// The load of a pool with one more exchange; `nil` if that is too much.
+  /// The load of a pool with one more exchange; `nil` above a limit.
   private func load(_ pool: Pool, oneMore isExclusive: Bool, _ state: State) -> Load? {
     let load = state.lines[pool]?.load ?? Line(pool).load
     let other = state.lines[Pool(origin: pool.origin, kind: pool.kind == .agreed ? .multiplexed : .agreed)]?.load
@@ -153,7 +157,9 @@ final class ConnectionLimiter: Sendable {
     return next
   }
 
-  /// Takes a slot, waiting for one until the source ends that; it goes back when it is released, or dropped.
+  /// Takes a slot, waiting for one until the source aborts.
+  ///
+  /// The slot returns when it is released or dropped.
   func acquire(
     for origin: Origin, _ version: Version = .agreed, abort source: AbortSource, onWait: () -> Void = {}
   ) async throws -> ConnectionSlot {
@@ -178,7 +184,7 @@ final class ConnectionLimiter: Sendable {
     return try await result.value()
   }
 
-  /// Takes a slot for an exchange, and tells its call of the wait, if there is one.
+  /// Takes a slot for an exchange, and reports a wait to its call.
   func acquire(
     for origin: Origin, _ context: RequestContext, version: Version = .agreed
   ) async throws -> ConnectionSlot {
@@ -197,7 +203,7 @@ final class ConnectionLimiter: Sendable {
     let served: [Served] = state.withLock { state in
       state.active -= 1
       state.change(pool) { $0.remove(isExclusive: isExclusive) }
-      // Kept for the next request to the same origin, up to a number that nobody would miss.
+      // A few idle pools are kept for the next request to the same origin.
       if let line = state.lines[pool], line.load.active == 0, line.waiting == 0, state.lines.count > 32 {
         state.lines[pool] = nil
       }
@@ -206,11 +212,11 @@ final class ConnectionLimiter: Sendable {
     hand(served)
   }
 
-  /// Takes note of whether exchanges of a pool share a connection.
+  /// Notes whether exchanges of a pool share a connection.
   ///
-  /// Tells whether the exchange that says so is exclusive now. Where more of them do than there may be connections,
-  /// a server that agrees on HTTP/1 is one of several that have the same name: only the exchange that has met it has a
-  /// connection by itself.
+  /// Returns whether the reporting exchange is exclusive now. If a pool has more exchanges than the maximum number of
+  /// connections, and a server negotiates HTTP/1, it is one of several servers with the same name. Then only the
+  /// exchange with this server has its own connection.
   fileprivate func note(_ pool: Pool, isMultiplexed: Bool, isExclusive: Bool) -> Bool {
     let (served, isExclusive): ([Served], Bool) = state.withLock { state in
       guard let load = state.lines[pool]?.load, load.isMultiplexed != isMultiplexed else { return ([], isExclusive) }
@@ -225,14 +231,14 @@ final class ConnectionLimiter: Sendable {
     return isExclusive
   }
 
-  /// Takes note that an exchange shares no connection any more.
+  /// Notes that an exchange no longer shares a connection.
   fileprivate func becomesExclusive(_ pool: Pool) {
     state.withLock { state in state.change(pool) { $0.exclusive += 1 } }
   }
 
   private typealias Served = (waiter: Waiter, pool: Pool, isExclusive: Bool)
 
-  /// Takes out the waiters that have room now, each with its slot.
+  /// Removes the waiters for which there is room, each with its slot.
   private func serve(_ state: inout State) -> [Served] {
     var served: [Served] = []
     while !state.crowded.isEmpty, let next = nextServed(state) {
@@ -246,13 +252,13 @@ final class ConnectionLimiter: Sendable {
   }
 
   private func hand(_ served: [Served]) {
-    // Who was aborted meanwhile does not take the slot, and dropping it releases it.
+    // An aborted waiter does not take the slot, and dropping the slot releases it.
     for (waiter, pool, isExclusive) in served {
       waiter.result.resolve(.success(ConnectionSlot(limiter: self, pool: pool, isExclusive: isExclusive)))
     }
   }
 
-  /// Who has waited longest among those that have room.
+  /// The longest waiting request for which there is room.
   private func nextServed(_ state: State) -> (pool: Pool, isExclusive: Bool)? {
     var best: (number: Int, pool: Pool, isExclusive: Bool)?
     for pool in state.crowded {
@@ -309,12 +315,12 @@ final class ConnectionSlot: Sendable {
 
   deinit { release() }
 
-  /// Gives it back; more than once does nothing.
+  /// Releases the slot; calling it again does nothing.
   func release() {
     if let isExclusive = end() { limiter.release(pool, isExclusive: isExclusive) }
   }
 
-  /// Whether it is exclusive; `nil` if it was released before.
+  /// Ends the slot; returns whether it was exclusive, or `nil` if it had ended before.
   private func end() -> Bool? {
     state.withLock { state in
       guard !state.isReleased else { return nil }
@@ -323,7 +329,7 @@ final class ConnectionSlot: Sendable {
     }
   }
 
-  /// Says whether HTTP/2 was agreed on, so that others can share the connection.
+  /// Notes whether HTTP/2 was negotiated, so that others can share the connection.
   func noteVersion(isMultiplexed: Bool) {
     state.withLock { state in
       guard !state.isReleased else { return }
@@ -331,9 +337,10 @@ final class ConnectionSlot: Sendable {
     }
   }
 
-  /// The same right in other hands, so that a release of this one does nothing; `nil` if it was released.
+  /// Transfers the right to a new slot; `nil` if it was released.
   ///
-  /// Whoever needs it after the end has no connection that others could share.
+  /// Releasing the old slot then does nothing. A right that outlasts its exchange has no connection that others could
+  /// share.
   func handOn() -> ConnectionSlot? {
     guard let isExclusive = end() else { return nil }
     if !isExclusive { limiter.becomesExclusive(pool) }

@@ -1,8 +1,8 @@
 import MartletBase
 
-/// The life of one exchange: its phase, its limits, what moved, and how to end it.
+/// The state of one exchange: phase, limits, bytes and abort.
 ///
-/// The transport reports, the watchdog compares with the limits, and whoever aborts the call ends the exchange through
+/// The transport reports progress, the watchdog checks the limits, and aborting the call ends the exchange through
 /// ``abortSource``.
 package final class ExchangeControl: Watched {
   private struct State {
@@ -10,7 +10,7 @@ package final class ExchangeControl: Watched {
     var phaseStart: Duration
     var lastMove: Duration
     var bytes = ExchangeBytes()
-    /// When the watchdog will look, if it does.
+    /// The time of the watchdog's next check, if any.
     var nextLook: Duration?
     var isPaused = false
     var queued = Duration.zero
@@ -36,7 +36,7 @@ package final class ExchangeControl: Watched {
 
   package var phase: HTTPError.Phase { state.withLock { $0.phase } }
 
-  /// How far it has come, as an error names it; where the transport cannot tell, the probe is asked.
+  /// The phase for error messages; the probe decides if the transport does not know it.
   var observedPhase: HTTPError.Phase {
     let (phase, probe) = state.withLock { ($0.phase, $0.probe) }
     return phase == .connecting && probe?() == true ? .waiting : phase
@@ -55,10 +55,10 @@ package final class ExchangeControl: Watched {
     if let next { watch(next) }
   }
 
-  /// Says that this transport cannot see the end of the connection phase.
+  /// Notes that this transport cannot detect the end of the connection phase.
   ///
-  /// The phase then lasts until the request or the response moves. When the connect limit, or the limit for the wait
-  /// after it, passes, `probe` tells whether there is a connection by then; without it the limit is the sum of both.
+  /// The phase then lasts until the request or the response progresses. When the connect limit or the following limit
+  /// passes, `probe` returns whether there is a connection; without it the limit is the sum of both.
   package func connectIsUnknown(probe: (@Sendable () -> Bool)? = nil) {
     state.withLock {
       $0.isConnectKnown = false
@@ -88,7 +88,7 @@ package final class ExchangeControl: Watched {
     call.didMove(sent: bytes, received: 0, now: now, moved)
   }
 
-  /// Reports that a body of unknown length was sent to its end.
+  /// Reports that a body of unknown length was sent completely.
   package func didSendAll() {
     let now = call.core.timeline.now()
     let next: Duration? = state.withLock {
@@ -101,13 +101,13 @@ package final class ExchangeControl: Watched {
     if let next { watch(next) }
   }
 
-  /// Reports the status, as soon as it is known: the bytes of a response that nobody wants are no progress.
+  /// Reports the status; bytes of a response that is not accepted are no progress.
   package func didReceiveStatus(_ status: HTTPStatus) {
     guard !call.counts(status) else { return }
     state.withLock { $0.bytes.isCounted = false }
   }
 
-  /// Reports that the request body has moved on the network, some time after it was sent.
+  /// Reports that the request body progressed on the network, some time after it was sent.
   package func didMove() {
     let now = call.core.timeline.now()
     state.withLock {
@@ -128,7 +128,7 @@ package final class ExchangeControl: Watched {
     call.didMove(sent: 0, received: bytes, now: now, moved)
   }
 
-  /// Says whether the reader, not the network, is what is waited for.
+  /// Reports whether the exchange waits for the reader instead of the network.
   package func setPaused(_ isPaused: Bool) {
     let now = call.core.timeline.now()
     state.withLock {
@@ -137,13 +137,13 @@ package final class ExchangeControl: Watched {
     }
   }
 
-  /// Reports what the transport knows with the head of the response.
+  /// Reports the status and the times that the transport measured.
   package func didReceiveHead(_ status: HTTPStatus, _ timing: HTTPResponse.Timing) {
     didReceiveStatus(status)
     state.withLock { $0.measured = timing }
   }
 
-  /// The time spent waiting for a slot, and from the start until now.
+  /// The time spent waiting for a slot, and the time from the start until now.
   package func timing() -> HTTPResponse.Timing {
     let now = call.core.timeline.now()
     var timing = state.withLock { state in
@@ -155,11 +155,11 @@ package final class ExchangeControl: Watched {
     return timing
   }
 
-  /// The exchange is over: no limit applies any more.
+  /// Ends the exchange; no limit applies any more.
   package func end() {
     let wasWatched = state.withLock { state in
       defer { state.nextLook = nil }
-      // A transport that was given up may still report; nothing would end the watch over it.
+      // An abandoned transport may still report, and nothing would end its watch.
       state.isOver = true
       return state.nextLook != nil
     }
@@ -167,7 +167,7 @@ package final class ExchangeControl: Watched {
     call.forget(self)
   }
 
-  /// Has the limits compared, unless the end has come since the lock was released.
+  /// Starts the watch, unless the exchange has ended since the lock was released.
   private func watch(_ next: Duration) {
     call.core.watchdog.watch(self, next: next)
     if state.withLock({ $0.isOver }) { call.core.watchdog.forget(self) }
@@ -178,7 +178,7 @@ package final class ExchangeControl: Watched {
       guard state.phase == .connecting, !state.isConnectKnown, passedLimit(state, now: now) != nil else { return nil }
       return state.probe
     }
-    // Outside the lock: it reads files.
+    // Outside the lock, because the probe reads files.
     let isConnected = probe.map { $0() }
     let (next, passed): (Duration?, (Limit, HTTPError.Phase)?) = state.withLock {
       if let isConnected, $0.phase == .connecting {
@@ -248,7 +248,7 @@ package final class ExchangeControl: Watched {
       let name: Limit.Name = head.name == .firstByte ? .connectAndFirstByte : .connectAndIdle
       return Limit(name, connect.length + head.length, from: state.phaseStart)
     }
-    // Either may be the one that counts. After a probe that found no connection, the wait has not begun.
+    // Either limit may apply. After a probe without a connection, the wait has not begun.
     let look = Limit(head.name, head.length, from: state.lastProbe ?? state.phaseStart)
     return look.end < connect.end ? look : connect
   }
@@ -258,16 +258,16 @@ package final class ExchangeControl: Watched {
     return limit
   }
 
-  /// When the watchdog has to look, if that is earlier than it will anyway.
+  /// The time of the next check, if it is earlier than the one planned.
   private func look(_ state: inout State) -> Duration? {
     guard let next = nextLook(state) else { return nil }
-    // A later limit is found when the earlier one is looked at.
+    // A check at the earlier limit finds a later one.
     if let known = state.nextLook, known <= next { return nil }
     state.nextLook = next
     return next
   }
 
-  /// When to look next; a paused exchange is looked at again after its idle limit.
+  /// The time of the next check; for a paused exchange, after its idle limit.
   private func nextLook(_ state: State) -> Duration? {
     if state.isOver { return nil }
     if let limit = limit(state) { return limit.end }

@@ -1,23 +1,26 @@
 import Foundation
 
-/// The settings of a client that vouch for where an answer came from, as digests.
+/// Digests of a client's settings that vouch for the source of responses.
 ///
-/// What is kept of an answer is used again under the same settings only, by whichever client and in whichever process
-/// (decision 0035). A digest is empty if nothing is set, and tells nothing of a secret.
+/// State stored from a response is used again only under the same settings, by any client and in any process (decision
+/// 0035). A digest is empty if nothing is set, and reveals no secret.
 struct NetworkPartition: Sendable, Hashable {
-  /// Who may answer for a host, and how: trust, pins, the oldest version of TLS, `allowsMissingCloseNotify`, addresses,
-  /// `resolve`, unix socket.
+  /// Determines which server may answer for a host.
+  ///
+  /// Trust, pins, the minimum TLS version, `allowsMissingCloseNotify`, addresses, `resolve`, Unix socket.
   let authority: String
-  /// ``authority``, and the way there: proxy and interface.
+  /// ``authority`` and the route: proxy and interface.
   let name: String
-  /// The client certificate, if there is one: it says who asks.
+  /// The client certificate, which identifies the client; `nil` for none.
   let certificate: String?
-  /// Whether certificates and names of servers are checked, so that what they say can be trusted.
+  /// Whether certificates and names of servers are checked.
   let checksServers: Bool
-  /// Whether another process could have the same partition: a closure means something in this one only.
+  /// Whether another process can have the same partition.
+  ///
+  /// A closure has a meaning only in this process.
   let isLasting: Bool
 
-  /// `identity` is the number of the settings, which stands for what cannot be compared.
+  /// `identity` is the number of the settings, for settings that cannot be compared.
   init(_ settings: TransportSettings, identity: Int) {
     let who = Self.trust(settings.tls) + Self.addresses(settings)
     var way: [String] = []
@@ -39,7 +42,7 @@ struct NetworkPartition: Sendable, Hashable {
     case .anything: parts.append("anything")
     }
     if let pins = tls.normalizedPins { parts.append("pins \(Set(pins).sorted().joined(separator: " "))") }
-    // Such a client may have stored a truncated body.
+    // A client with this setting may have stored a truncated body.
     if tls.allowsMissingCloseNotify { parts.append("missing close_notify") }
     if tls.minimumVersion != .v1_2 { parts.append("TLS \(tls.minimumVersion.rawValue)") }
     return parts
@@ -65,7 +68,7 @@ struct NetworkPartition: Sendable, Hashable {
     DigestAlgorithm.hexadecimal(SHA2.sha256(Array(material.bytes)))
   }
 
-  /// A digest of texts, each with its length, so that no two lists look the same.
+  /// A digest of texts, with their lengths so that different lists differ.
   private static func digest(_ parts: [String]) -> String {
     guard !parts.isEmpty else { return "" }
     let text = parts.map { "\($0.utf8.count):\($0)" }.joined()
@@ -74,10 +77,10 @@ struct NetworkPartition: Sendable, Hashable {
 }
 
 extension ProxySettings {
-  /// Random numbers of the process, for what no other process can have.
+  /// A random number that no other process has.
   private static let process = UInt64.random(in: 0...UInt64.max)
 
-  /// What tells the settings from others, without passwords; `nil` if there is never a proxy.
+  /// Identifies the settings without passwords; `nil` if there is never a proxy.
   fileprivate func partition(_ identity: Int) -> String? {
     switch rule {
     case .none: nil
@@ -89,6 +92,6 @@ extension ProxySettings {
 }
 
 extension Proxy {
-  /// What tells it from others, without its password.
+  /// Identifies the proxy without its password.
   var partition: String { "\(address) \(user ?? "")" }
 }

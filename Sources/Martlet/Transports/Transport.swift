@@ -92,13 +92,13 @@ public struct TransportSettings: Sendable {
   /// the next request, or when nothing is in flight any more. It is never reused after this time.
   public var idleConnectionLifetime: Duration = .seconds(60)
 
-  /// Which addresses may be connected to; all if `nil`.
+  /// The addresses that may be connected to; `nil` for all.
   var addresses: AddressPolicy?
 
   #if os(Linux)
-    /// What is thought of the servers' pace at first; another one for tests.
+    /// The initial estimate of the servers' speed; replaced in tests.
     var answerPace = AnswerPace()
-    /// For which bodies sockets gather; other ones for tests.
+    /// The receive low-water marks; replaced in tests.
     var receiveMarks = ReceiveMarks()
   #endif
 
@@ -106,5 +106,7 @@ public struct TransportSettings: Sendable {
   public init() {}
 }
 
-/// A transport that watches ``RequestContext`` itself for the end of its exchange, so that it needs no task of its own.
+/// A transport that watches ``RequestContext`` for the end of its exchange.
+///
+/// It needs no task of its own.
 package protocol AbortAwareTransport: Transport {}

@@ -3,7 +3,7 @@ extension TransportSettings {
     proxy.problem ?? AddressOverrides(resolve).problem ?? unixSocketProblem ?? localInterfaceProblem ?? lifetimeProblem
   }
 
-  /// What of it the system's loader cannot do, in words, or `nil`.
+  /// The first setting that the system's loader does not support, in words, or `nil`.
   var connectionFeature: String? {
     if addresses != nil { return "publicAddressesOnly" }
     if !proxy.isNone { return "a proxy for one client" }
@@ -15,7 +15,7 @@ extension TransportSettings {
   private var unixSocketProblem: InvalidInput? {
     guard let unixSocket else { return nil }
     let shown = InvalidInput.printable(unixSocket)
-    // sun_path has 108 bytes, one of them for the end.
+    // sun_path has 108 bytes, one of them for the terminator.
     guard (1...107).contains(unixSocket.utf8.count), !unixSocket.utf8.contains(0) else {
       return InvalidInput("unixSocket is \"\(shown)\": a path has 1 to 107 bytes, none of them zero")
     }
@@ -30,7 +30,8 @@ extension TransportSettings {
 
   private var localInterfaceProblem: InvalidInput? {
     guard let localInterface, IPAddress(localInterface) == nil else { return nil }
-    // IFNAMSIZ is 16, with the end; the system forbids slashes and blanks in names, libcurl gives `!` a meaning.
+    // IFNAMSIZ is 16 with the terminator. The system forbids slashes and blanks in names, and `!` has a meaning for
+    // libcurl.
     let isName =
       (1...15).contains(localInterface.utf8.count)
       && localInterface.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "!") }

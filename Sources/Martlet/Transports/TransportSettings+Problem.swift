@@ -1,14 +1,14 @@
 extension TransportSettings {
-  /// What is wrong with the settings; every request of the client throws it, before anything is sent.
+  /// The problem of the settings, which every request throws before anything is sent.
   var problem: InvalidInput? { tls.problem ?? connectionProblem }
 
-  /// What only Martlet's own engine can do of what is asked for, in words, or `nil`.
+  /// The first setting that only Martlet's own engine supports, in words, or `nil`.
   var engineFeature: String? {
     if let feature = tls.engineFeature { return feature }
     return connectionFeature
   }
 
-  /// Says that a loader of the system cannot do what is asked for.
+  /// The error for a setting that the system's loader does not support.
   func systemLoaderProblem(
     for request: HTTPRequest, _ version: HTTPVersion = .automatic, isLimited: Bool = false
   ) -> HTTPError? {

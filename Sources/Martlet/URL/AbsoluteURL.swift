@@ -1,12 +1,13 @@
 package import MartletBase
 package import Foundation
 
-/// The one parsed form of an http or https URL, which every other part of the client uses.
+/// A parsed http or https URL.
 ///
-/// Only ``parse(_:)`` and what builds on it make one, so a value is always valid, normalised and free of control
-/// characters, and its ``string`` parses to the same value again, userinfo apart.
+/// All other parts of the client use this form. Only ``parse(_:)`` and the functions based on it create values, so a
+/// value is always valid, normalised and free of control characters. Its ``string`` parses to the same value, except
+/// for userinfo.
 ///
-/// An object without anything to change: it goes with a request from stage to stage.
+/// An immutable class, because every stage of a request receives it.
 package final class AbsoluteURL: Sendable, Hashable {
   /// `http` or `https`, in lower case.
   package let scheme: String
@@ -16,11 +17,13 @@ package final class AbsoluteURL: Sendable, Hashable {
   package let password: String?
   /// The host in lower case: a name in ASCII, a dotted quad, or an IPv6 address in brackets.
   package let host: String
-  /// The port, or `nil` for the scheme's own.
+  /// The port, or `nil` for the default port of the scheme.
   package let port: Int?
   /// The percent-encoded path, which begins with `/` and has no dot segments.
   package let path: String
-  /// The percent-encoded query; an empty one is not the same as none.
+  /// The percent-encoded query.
+  ///
+  /// An empty query differs from `nil`.
   package let query: String?
   /// The percent-encoded fragment, which is never sent.
   package let fragment: String?
@@ -28,9 +31,10 @@ package final class AbsoluteURL: Sendable, Hashable {
   package let string: String
   private let made = Locked<URL?>(nil)
 
-  /// Puts checked and normalised parts together; throws if Foundation would read the result differently.
+  /// Creates a URL from checked and normalised parts.
   ///
-  /// Two parsers that disagree about a host are a way around every check of it.
+  /// Throws if Foundation would read the result differently: if two parsers disagree about a host, an attacker can
+  /// bypass every check of the host.
   init(
     scheme: String, authority: URLAuthority, path: String, query: String?, fragment: String?
   ) throws(InvalidInput) {
@@ -55,7 +59,7 @@ package final class AbsoluteURL: Sendable, Hashable {
     }
   }
 
-  /// Whether no parser could take the octet for anything but itself where the parts above have put it.
+  /// Whether all parsers read the octet in the same way at its position.
   private static func isPlain(_ octet: UInt8) -> Bool {
     switch octet {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
@@ -66,7 +70,7 @@ package final class AbsoluteURL: Sendable, Hashable {
     }
   }
 
-  /// The URL without userinfo, as Foundation spells it; made when it is first asked for.
+  /// The URL without userinfo as a Foundation `URL`, created on first use.
   package var url: URL {
     made.withLock { made in
       if let made { return made }
@@ -100,18 +104,18 @@ extension AbsoluteURL {
     return "\(path)?\(query)"
   }
 
-  /// The URL without userinfo and fragment: what a server or a cache knows it by.
+  /// The URL without userinfo and fragment, as servers and caches know it.
   package var requestString: String {
     guard let fragment else { return string }
     return String(string.dropLast(fragment.utf8.count + 1))
   }
 
-  /// The URL fit for a log: no userinfo, no fragment, and every query value masked.
+  /// The URL for logs: no userinfo, no fragment, query values masked.
   package var redacted: String { URLRedaction.redact(requestString) }
 
   var authority: URLAuthority { URLAuthority(user: user, password: password, host: host, port: port) }
 
-  /// Adds items after those of the query.
+  /// Appends items to the query.
   package func adding(_ items: Query) throws(InvalidInput) -> AbsoluteURL {
     guard !items.isEmpty else { return self }
     return try AbsoluteURL(
@@ -120,7 +124,7 @@ extension AbsoluteURL {
 }
 
 extension HTTPRequest {
-  /// The same request with the query of its URL as items; its URL stays as it is written.
+  /// A copy with the query of the URL in ``query``; the complete URL is the same.
   package var withItems: HTTPRequest {
     guard let url = try? target.resolve(against: nil, adding: query), let text = url.query,
       case let items = Query(spelling: text), !items.isEmpty,
@@ -135,7 +139,7 @@ extension HTTPRequest {
 }
 
 extension AbsoluteURL: CustomStringConvertible, CustomReflectable {
-  /// The redacted form, so that no interpolation into a log leaks a secret.
+  /// The redacted form, so that interpolation into a log leaks no secret.
   package var description: String { redacted }
 
   package var customMirror: Mirror { Mirror(self, children: []) }

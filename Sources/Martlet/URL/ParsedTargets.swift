@@ -1,8 +1,8 @@
 import MartletBase
 
-/// The URLs of the last targets, so that what is asked for again and again is parsed once.
+/// A cache of parsed URLs, so that repeated targets are parsed once.
 ///
-/// Bounded in number and in length; a URL with credentials is not kept.
+/// Bounded in number and length. URLs with credentials are not cached.
 final class ParsedTargets: Sendable {
   private struct Entry {
     var text: String
@@ -15,7 +15,7 @@ final class ParsedTargets: Sendable {
   private let base: RequestTarget?
   private let entries = Locked([Entry?](repeating: nil, count: ParsedTargets.count))
 
-  /// `base` is what relative targets are appended to.
+  /// Creates a cache; relative targets are appended to `base`.
   init(base: RequestTarget?) { self.base = base }
 
   /// The URL of a target, as ``RequestTarget/resolve(against:adding:)`` makes it.
@@ -35,7 +35,7 @@ final class ParsedTargets: Sendable {
       defer { entries[place] = Entry(text: text, url: url) }
       return entries[place]
     }
-    // Released after unlocking.
+    // The previous entry is released after unlocking.
     _ = previous
     return url
   }

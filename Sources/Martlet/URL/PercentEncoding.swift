@@ -1,4 +1,4 @@
-/// A set of ASCII characters that answers in two instructions.
+/// A set of ASCII characters with a membership test of two instructions.
 struct ASCIISet: Sendable {
   private var low: UInt64 = 0
   private var high: UInt64 = 0
@@ -27,22 +27,22 @@ struct ASCIISet: Sendable {
   private static let unreservedMembers = alphanumerics + "-._~"
   private static let subDelimiters = "!$&'()*+,;="
 
-  /// The characters of RFC 3986 §2.3, which mean themselves everywhere.
+  /// The unreserved characters (RFC 3986 §2.3), which are never delimiters.
   static let unreserved = ASCIISet(unreservedMembers)
   static let unreservedAndSlash = ASCIISet(unreservedMembers + "/")
   static let path = ASCIISet(unreservedMembers + subDelimiters + ":@/")
-  /// The characters that may stand bare in a query or a fragment (RFC 3986 §3.4, §3.5).
+  /// The characters allowed in a query or a fragment (RFC 3986 §3.4, §3.5).
   static let query = ASCIISet(unreservedMembers + subDelimiters + ":@/?")
   static let userinfo = ASCIISet(unreservedMembers + subDelimiters)
   static let host = ASCIISet(alphanumerics + "-._")
   static let scheme = ASCIISet(alphanumerics + "+-.")
-  /// The characters that the form serialiser of the WHATWG URL standard leaves alone.
+  /// The characters that the form serialiser of the WHATWG URL standard does not encode.
   static let form = ASCIISet(alphanumerics + "*-._")
 }
 
 /// Percent-encoding (RFC 3986 §2.1), on bytes and never on `Character`s.
 ///
-/// A `Character` may hide a delimiter: CR LF is one, and so is `/` with a combining accent.
+/// A `Character` may hide a delimiter: CR LF is one `Character`, and so is `/` with a combining accent.
 enum PercentEncoding {
   /// Encodes every byte that is not in a set, `%` included.
   static func encode(_ bytes: some Sequence<UInt8>, keeping kept: ASCIISet, spaceAsPlus: Bool = false) -> String {
@@ -60,9 +60,9 @@ enum PercentEncoding {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// Encodes what may not stand bare and leaves valid triplets as they are.
+  /// Encodes characters that are not allowed; keeps valid triplets.
   ///
-  /// A `%` that does not begin a triplet becomes `%25`, so doing this twice changes nothing.
+  /// A `%` that does not begin a triplet becomes `%25`, so the function is idempotent.
   static func repair(_ bytes: ArraySlice<UInt8>, keeping kept: ASCIISet) -> String {
     guard bytes.contains(where: { !kept.contains($0) }) else { return String(decoding: bytes, as: UTF8.self) }
     var result: [UInt8] = []
@@ -78,7 +78,7 @@ enum PercentEncoding {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// Decodes triplets; a `%` that does not begin one stays.
+  /// Decodes triplets; keeps a `%` that does not begin one.
   static func decode(_ bytes: ArraySlice<UInt8>, plusAsSpace: Bool = false) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
@@ -96,7 +96,7 @@ enum PercentEncoding {
     return result
   }
 
-  /// The byte that a `%` at `index` and the two digits after it stand for.
+  /// The byte that a `%` at `index` and the next two digits encode.
   static func triplet(at index: Int, in bytes: ArraySlice<UInt8>) -> UInt8? {
     guard bytes.endIndex - index > 2,
       let high = hexValue(bytes[index + 1]),

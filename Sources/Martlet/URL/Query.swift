@@ -25,14 +25,14 @@ public struct Query: Sendable, Hashable {
       self.value = value
     }
 
-    /// Whether nothing of the item would be left in encoded text.
+    /// Whether the item would be empty in encoded text.
     fileprivate var isVoid: Bool { name.isEmpty && value == nil }
   }
 
   /// The items in the order they are sent.
   public private(set) var items: [Item] = []
 
-  /// The text that the items were read from, if it is to be sent as it is.
+  /// The text that the items were parsed from, if it is sent unchanged.
   private var spelling: String?
 
   /// Creates a query from items.
@@ -58,7 +58,9 @@ public struct Query: Sendable, Hashable {
     }
   }
 
-  /// Reads an encoded query as ``init(parsing:)`` does; as long as the items are not changed, it is sent as it is written.
+  /// Parses an encoded query like ``init(parsing:)`` and keeps its spelling.
+  ///
+  /// The query is sent as written until its items change.
   package init(spelling text: String) {
     self.init(parsing: text)
     spelling = text
@@ -138,7 +140,9 @@ public struct Query: Sendable, Hashable {
     spelling = nil
   }
 
-  /// Joins encoded queries; absent and empty ones leave no `&`, and only absent ones give `nil`.
+  /// Joins encoded queries with `&`.
+  ///
+  /// Absent and empty queries add no `&`. The result is `nil` only if all queries are absent.
   static func joined(_ queries: [String?]) -> String? {
     let present = queries.compactMap(\.self)
     return present.isEmpty ? nil : present.filter { !$0.isEmpty }.joined(separator: "&")

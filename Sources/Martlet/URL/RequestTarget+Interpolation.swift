@@ -23,11 +23,11 @@ extension RequestTarget: ExpressibleByStringInterpolation {
   /// Builds a target from a literal and escapes the values in it.
   public struct StringInterpolation: StringInterpolationProtocol, Sendable {
     fileprivate var text = ""
-    /// The first value that may not stand where it does.
+    /// The first value that is not allowed at its position.
     fileprivate var problem: InvalidInput?
-    /// Where values stand in the path, in bytes of `text`.
+    /// The positions of values in the path, as byte offsets into `text`.
     private var spots: [ClosedRange<Int>] = []
-    /// The length of `text` just after a `URL` that ends in a slash, which a slash after it would double.
+    /// The length of `text` after a `URL` that ends in a slash, where a following slash would be doubled.
     private var endOfSlashedURL: Int?
 
     /// Creates an empty interpolation.
@@ -109,7 +109,7 @@ extension RequestTarget: ExpressibleByStringInterpolation {
 }
 
 extension RequestTarget.StringInterpolation {
-  /// Where the next value would stand.
+  /// The part of the URL that the next value belongs to.
   private enum Place {
     case authority, path, query, fragment
   }
@@ -140,14 +140,17 @@ extension RequestTarget.StringInterpolation {
     if place == .path { spots.append(start...text.utf8.count) }
   }
 
-  /// Whether a value begins with a scheme and `//`, perhaps behind white space: as a path segment, it would be sent to the
-  /// wrong server.
+  /// Whether a value begins with a scheme and `//`, after optional white space.
+  ///
+  /// As a path segment, this value would be sent to the wrong server.
   private static func isURL(_ value: String) -> Bool {
     let parts = URLParts(Array(value.utf8.drop { $0 <= UInt8(ascii: " ") })[...])
     return parts.scheme != nil && parts.authority != nil
   }
 
-  /// Keeps a stray `%` of the literal from taking the first characters of a value for its digits.
+  /// Encodes the `%` of an incomplete triplet at the end of the literal.
+  ///
+  /// Otherwise the first characters of the next value could become its hex digits.
   private mutating func closeTriplet() {
     let tail = Array(text.utf8.suffix(2))
     guard let mark = tail.lastIndex(of: UInt8(ascii: "%")),
@@ -157,9 +160,10 @@ extension RequestTarget.StringInterpolation {
     text += "25" + String(decoding: tail[(mark + 1)...], as: UTF8.self)
   }
 
-  /// Adds a host name or a part of one, an address, or a port.
+  /// Appends a host name or a part of one, an address, or a port.
   ///
-  /// A value with a dot in it must begin at a label: `https://api.test\(x)` must not become `api.test-other.example`.
+  /// A value that contains a dot must begin at a label: `https://api.test\(x)` must not become
+  /// `api.test-other.example`.
   private mutating func appendToAuthority(_ value: String) {
     let bytes = Array(value.utf8)[...]
     let before = text.utf8.last
@@ -183,7 +187,9 @@ extension RequestTarget.StringInterpolation {
     text += value
   }
 
-  /// Whether a value is an international name by itself, so that what it is mapped to holds no delimiter (UTS #46).
+  /// Whether a value alone is a valid international name.
+  ///
+  /// Its mapped form then contains no delimiter (UTS #46).
   private func isInternationalName(_ bytes: ArraySlice<UInt8>) -> Bool {
     (try? URLHost.parse(bytes)) != nil
   }
@@ -195,12 +201,14 @@ extension RequestTarget.StringInterpolation {
         + (isRest ? ": begin the path in the literal, or write \\(raw:)" : ""))
   }
 
-  /// Finds a segment that a value has made empty, `.` or `..`, once the whole path is known.
+  /// Finds a path segment that a value makes empty, `.` or `..`.
+  ///
+  /// Needs the complete path.
   fileprivate func segmentProblem() -> InvalidInput? {
     guard !spots.isEmpty else { return nil }
     let bytes = Array(text.utf8)[...]
     let parts = URLParts(bytes)
-    // Without a scheme the path begins at 0, also where an empty value has made `//` of it.
+    // Without a scheme the path begins at 0, even if an empty value makes it begin with `//`.
     let start = parts.scheme == nil ? bytes.startIndex : parts.path.startIndex
     let path = bytes[start..<parts.path.endIndex]
     for segment in path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {

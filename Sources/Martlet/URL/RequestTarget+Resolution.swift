@@ -1,8 +1,8 @@
 extension RequestTarget {
-  /// Makes the URL to ask, by the joining rule of ``RequestTarget``.
+  /// Resolves the target to a URL, by the joining rule of ``RequestTarget``.
   ///
-  /// `base` must be absolute itself, and is not used by a full URL; its user name and password stay with a target that
-  /// is joined to it. The items of `query` come after those of the base and of the target.
+  /// `base` must be absolute. A full URL ignores it; a target that is joined to it inherits its user name and password.
+  /// The items of `query` follow those of the base and of the target.
   package func resolve(against base: RequestTarget?, adding query: Query = [:]) throws(InvalidInput) -> AbsoluteURL {
     switch storage {
     case .resolved(let url): return try url.adding(query)
@@ -22,7 +22,7 @@ extension RequestTarget {
     }
   }
 
-  /// The URL of a base, which has nothing to be relative to.
+  /// The URL of a base, which must be absolute.
   private func absoluteBase() throws(InvalidInput) -> AbsoluteURL {
     switch storage {
     case .resolved(let url): return url
@@ -36,7 +36,7 @@ extension RequestTarget {
     }
   }
 
-  /// Refuses what some parser could take for a host or a scheme.
+  /// Rejects text that a parser could read as a host or a scheme.
   private static func checkRelative(_ parts: URLParts, text: String) throws(InvalidInput) {
     try URLParser.refuseLeadingBlank(in: text)
     guard parts.authority == nil, !parts.hasHostForBrowsers else {
@@ -51,7 +51,7 @@ extension RequestTarget {
 }
 
 extension AbsoluteURL {
-  /// Appends path and query of a relative reference; the fragment is the reference's.
+  /// Appends the path and query of a relative reference, and takes its fragment.
   fileprivate func appending(_ parts: URLParts, adding items: Query) throws(InvalidInput) -> AbsoluteURL {
     var path = path
     if !parts.path.isEmpty {

@@ -47,11 +47,11 @@ public import Foundation
 /// Characters that are illegal in a URL are percent-encoded as UTF-8; control characters are refused.
 public struct RequestTarget: Sendable, Hashable {
   indirect enum Storage: Sendable, Hashable {
-    /// A literal, or text with everything interpolated already escaped.
+    /// A literal, or text whose interpolated values are already escaped.
     case text(String)
-    /// A URL that needs no more work.
+    /// A URL that is already resolved.
     case resolved(AbsoluteURL)
-    /// Text in which something interpolated may not stand where it does.
+    /// Text with an interpolated value that is not allowed at its position.
     case invalid(String, InvalidInput)
   }
 
@@ -85,7 +85,7 @@ public struct RequestTarget: Sendable, Hashable {
     self.init(storage: .text(text))
   }
 
-  /// Takes a URL that was resolved before, so that resolving it again costs nothing.
+  /// Creates a target from a resolved URL, which costs nothing to resolve again.
   package init(_ url: AbsoluteURL) {
     self.init(storage: .resolved(url))
   }

@@ -1,4 +1,4 @@
-/// Who a URL speaks to, and as whom (RFC 3986 §3.2).
+/// The userinfo, host and port of a URL (RFC 3986 §3.2).
 struct URLAuthority {
   var user: String?
   var password: String?
@@ -7,9 +7,9 @@ struct URLAuthority {
 }
 
 extension URLAuthority {
-  /// Reads what stands between `//` and the next `/`, `?` or `#`.
+  /// Parses the text between `//` and the next `/`, `?` or `#`.
   ///
-  /// Errors never quote userinfo, nor a port that is not a number: it may be the end of a password.
+  /// Errors never quote userinfo, or a port that is not a number: it may be the end of a password.
   init(parsing bytes: ArraySlice<UInt8>, scheme: String) throws(InvalidInput) {
     var rest = bytes
     if let at = rest.lastIndex(of: UInt8(ascii: "@")) {
@@ -61,7 +61,7 @@ extension URLAuthority {
     return (bytes[...end], rest.dropFirst())
   }
 
-  /// Reads a port; an empty one means the scheme's own (RFC 3986 §3.2.3).
+  /// Parses a port; an empty one means the scheme's default (RFC 3986 §3.2.3).
   private static func port(_ digits: ArraySlice<UInt8>, host: String) throws(InvalidInput) -> Int? {
     guard !digits.isEmpty else { return nil }
     guard digits.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) else {

@@ -18,7 +18,7 @@ enum URLHost {
     return host
   }
 
-  /// `example.com.` is `example.com` (RFC 1034 §3.1).
+  /// Removes the root dot: `example.com.` is `example.com` (RFC 1034 §3.1).
   static func withoutRoot(_ host: String) -> String { host.hasSuffix(".") ? String(host.dropLast()) : host }
 
   private static func refusal(_ bytes: ArraySlice<UInt8>, _ reason: String) -> InvalidInput {
@@ -35,7 +35,7 @@ enum URLHost {
       let text = String(validating: decoded, as: UTF8.self)
     else { throw refusal(bytes, "has illegal characters") }
     guard decoded.contains(where: { $0 >= 0x80 }) else { return text }
-    // Foundation carries the tables of UTS #46; what comes back is checked like any other host.
+    // Foundation contains the tables of UTS #46. The mapped name is checked like any other host.
     guard let mapped = URL(string: "http://\(text)/")?.absoluteString,
       mapped.hasPrefix("http://"), mapped.hasSuffix("/")
     else { throw refusal(bytes, "is not a valid international name") }
@@ -46,7 +46,7 @@ enum URLHost {
     return String(name)
   }
 
-  /// Refuses empty and overlong labels, and numbers that some parsers take for an IPv4 address.
+  /// Rejects empty or overlong labels, and ambiguous IPv4 addresses.
   private static func checkLabels(_ host: ArraySlice<UInt8>) throws(InvalidInput) {
     let hasRootDot = host.count > 1 && host.last == UInt8(ascii: ".")
     let labels = hasRootDot ? host.dropLast() : host

@@ -29,13 +29,15 @@ struct URLParts {
     path = rest
   }
 
-  /// Whether browsers read a host where there is none: to them a backslash is a slash (WHATWG URL, relative slash state).
+  /// Whether browsers would read a host in the path.
+  ///
+  /// Browsers treat a backslash as a slash (WHATWG URL, relative slash state).
   var hasHostForBrowsers: Bool {
     let (slash, backslash) = (UInt8(ascii: "/"), UInt8(ascii: "\\"))
     return scheme == nil && authority == nil && (path.first == backslash || path.starts(with: [slash, backslash]))
   }
 
-  /// Whether the part before the first slash has a colon in it, which no relative path may (RFC 3986 §4.2).
+  /// Whether the first path segment contains a colon, which RFC 3986 §4.2 forbids.
   var hasColonInFirstSegment: Bool {
     guard scheme == nil, authority == nil else { return false }
     return path.prefix { $0 != UInt8(ascii: "/") }.contains(UInt8(ascii: ":"))
@@ -51,12 +53,12 @@ struct URLParts {
 }
 
 extension AbsoluteURL {
-  /// Reads an http or https URL: strict about structure, lenient about encoding.
+  /// Parses an http or https URL: strict about structure, lenient about encoding.
   ///
-  /// Characters that may not stand bare in path, query or fragment are percent-encoded as UTF-8, a stray `%` becomes
-  /// `%25`, and dot segments are removed (RFC 3986 §5.2.4), also when they are spelled `%2e`. Everything else that
-  /// two parsers could read in two ways is refused: control characters, one slash or three after the scheme, odd
-  /// hosts, numbers that some parsers take for an IPv4 address, ports outside 1...65535.
+  /// Characters that are not allowed in path, query or fragment are percent-encoded as UTF-8, a stray `%` becomes
+  /// `%25`, and dot segments are removed (RFC 3986 §5.2.4), even if they are spelled `%2e`. All other text that two
+  /// parsers could read differently is rejected: control characters, one slash or three after the scheme, odd hosts,
+  /// numbers that some parsers read as an IPv4 address, ports outside 1...65535.
   package static func parse(_ text: String) throws(InvalidInput) -> AbsoluteURL {
     let bytes = Array(text.utf8)[...]
     try URLParser.refuseControls(in: bytes)
@@ -65,7 +67,7 @@ extension AbsoluteURL {
 }
 
 enum URLParser {
-  /// Refuses control characters, wherever they are.
+  /// Rejects control characters.
   static func refuseControls(in bytes: ArraySlice<UInt8>) throws(InvalidInput) {
     guard let index = bytes.firstIndex(where: { $0 < 0x20 || $0 == 0x7F }) else { return }
     let text = String(decoding: bytes, as: UTF8.self)
@@ -76,7 +78,7 @@ enum URLParser {
     throw InvalidInput("control character 0x\(hex(bytes[index])) in the URL \"\(shown)\"")
   }
 
-  /// Refuses a blank at the start, which is a mistake and no part of a path.
+  /// Rejects a leading space, which is a mistake and not part of a path.
   static func refuseLeadingBlank(in text: String) throws(InvalidInput) {
     guard text.utf8.first == UInt8(ascii: " "), let edge = InvalidInput.edge(of: text, isLegal: { _ in true }) else {
       return
@@ -84,7 +86,7 @@ enum URLParser {
     throw InvalidInput("the URL \"\(URLRedaction.printable(text))\" \(edge)")
   }
 
-  /// Makes a URL of parts that must have a scheme and an authority.
+  /// Creates a URL from parts that must include a scheme and an authority.
   static func absolute(_ parts: URLParts, text: String) throws(InvalidInput) -> AbsoluteURL {
     guard let scheme = parts.scheme else {
       try refuseLeadingBlank(in: text)
@@ -109,7 +111,7 @@ enum URLParser {
     let name = String(decoding: scheme, as: UTF8.self).lowercased()
     if name == "https" || name == "http" { return name }
     let shown = InvalidInput.printable(name)
-    // `localhost:8080/x` is a URI of the scheme "localhost" by the letter, and never by intention.
+    // `localhost:8080/x` is formally a URI with the scheme "localhost", but never intended as one.
     if parts.authority == nil, let next = parts.path.first, PercentEncoding.hexValue(next).map({ $0 < 10 }) == true {
       throw InvalidInput("no scheme before \"\(shown):\": write \"http://\(shown):…\" or \"https://\(shown):…\"")
     }

@@ -1,12 +1,12 @@
 extension AbsoluteURL {
-  /// Reads a reference relative to this URL, as in a `Location` field (RFC 3986 §5.2, strict).
+  /// Resolves a reference against this URL, as in `Location` (RFC 3986 §5.2, strict).
   ///
-  /// The user name and password of this URL are never carried over, not even to the same origin: whoever owns the
-  /// credentials decides that. Those that an absolute reference spells itself are kept.
+  /// The result never inherits the user name and password of this URL, not even for the same origin: the owner of the
+  /// credentials decides that. Userinfo in an absolute reference is kept.
   ///
-  /// A reference is read as leniently as by ``parse(_:)``; other schemes than http and https are refused. With
-  /// `inheritingFragment` the result takes this URL's fragment if the reference has none, as a redirect must (RFC 9110
-  /// §10.2.2).
+  /// References are parsed as leniently as in ``parse(_:)``; schemes other than http and https are rejected. With
+  /// `inheritingFragment` the result inherits this URL's fragment if the reference has none, as redirects require (RFC
+  /// 9110 §10.2.2).
   package func resolving(
     _ reference: String, inheritingFragment: Bool = true
   ) throws(InvalidInput) -> AbsoluteURL {
@@ -52,9 +52,9 @@ extension URLParser {
     path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
   }
 
-  /// Removes dot segments (RFC 3986 §5.2.4) and sees to the slash at the start.
+  /// Removes dot segments (RFC 3986 §5.2.4) and adds a missing leading slash.
   ///
-  /// A dot spelled `%2e` is a dot (RFC 3986 §6.2.2.2): a server that decodes first would climb.
+  /// `%2e` counts as a dot (RFC 3986 §6.2.2.2): a server that decodes it first would go up a directory.
   static func normalisedPath(_ path: String) -> String {
     let rooted = path.utf8.first == UInt8(ascii: "/") ? path : "/" + path
     guard mayHaveDots(rooted) else { return rooted }
@@ -74,7 +74,7 @@ extension URLParser {
     return String(decoding: [UInt8(ascii: "/")] + kept.joined(separator: [UInt8(ascii: "/")]), as: UTF8.self)
   }
 
-  /// Whether a segment begins as dots do, which few do.
+  /// Whether a segment begins with `.` or `%`, which is rare.
   private static func mayHaveDots(_ path: String) -> Bool {
     var isStart = false
     for octet in path.utf8 {
@@ -84,7 +84,7 @@ extension URLParser {
     return false
   }
 
-  /// How many dots a segment is, one or two, or `nil` if it is anything else.
+  /// The number of dots in a dot segment, one or two, or `nil` for other segments.
   static func dots(_ segment: ArraySlice<UInt8>) -> Int? {
     guard let first = segment.first, first == UInt8(ascii: ".") || first == UInt8(ascii: "%") else { return nil }
     var rest = segment

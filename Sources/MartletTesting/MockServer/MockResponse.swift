@@ -66,7 +66,7 @@ public struct MockResponse: Sendable {
     public var headers: [Field]
     /// The content.
     public var body: Body
-    /// Whether the framing promises more than the body has; see ``MockResponse/thenCut()``.
+    /// Whether the framing announces more than the body has; see ``MockResponse/thenCut()``.
     var isIncomplete = false
 
     /// Creates a message.

@@ -151,7 +151,7 @@ public final class MockServer: Sendable {
   /// nothing. The records stay readable.
   public func stop() {
     core.stop()
-    // A responder may stop its server: the loop then ends after this turn.
+    // A responder may stop its server. The loop then ends after this turn.
     guard !core.isOnLoopThread else { return }
     core.finished.wait(milliseconds: 1000)
   }
@@ -175,8 +175,8 @@ public final class MockServer: Sendable {
     return bound.port
   }
 
-  /// Below those that Linux (32768 and up) and Apple's systems (49152 and up) give out.
+  /// Below the ports that Linux (32768 and up) and Apple's systems (49152 and up) assign.
   private static let unclaimedPorts = 12_000..<32_000
-  /// Not the same ones for two processes.
+  /// A random start, so that two processes use different ports.
   private static let nextPort = Atomic(UInt.random(in: 0..<20_000))
 }

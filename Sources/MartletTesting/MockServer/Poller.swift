@@ -1,20 +1,22 @@
 import Foundation
 
-/// The list of descriptors handed to `poll`, rebuilt for every turn of the loop.
+/// The descriptors for `poll`, listed again for every turn of the loop.
 struct Poller {
-  /// What happened to one descriptor.
+  /// The events of one descriptor.
   struct Readiness {
     let isReadable: Bool
     let isWritable: Bool
-    /// The peer reset the connection, or both directions are closed; reported even if nothing was asked.
+    /// Whether the peer reset the connection, or both directions are closed.
+    ///
+    /// This is reported even if no events were requested.
     let isBroken: Bool
   }
 
   #if os(Linux) || os(Android)
-    /// `POLLRDHUP`, which the headers show only to those who ask for GNU extensions.
+    /// `POLLRDHUP`, which the headers declare only with GNU extensions.
     private static let peerClosed: Int16 = 0x2000
   #else
-    // Elsewhere the end of the peer is reported as `POLLHUP` without asking.
+    // Elsewhere `POLLHUP` reports the end of the peer without a request.
     private static let peerClosed: Int16 = 0
   #endif
 
@@ -25,23 +27,23 @@ struct Poller {
     entries.removeAll(keepingCapacity: true)
   }
 
-  /// Adds a descriptor, whose place is the number of earlier calls.
+  /// Adds a descriptor; its index is the number of earlier calls.
   ///
-  /// `closes` waits for the end of a peer whose bytes are not read.
+  /// `closes` also waits for the end of a peer whose bytes are not read.
   mutating func add(_ descriptor: Int32, reads: Bool, writes: Bool, closes: Bool = false) {
     var events = (reads ? Int16(POLLIN) : 0) | (writes ? Int16(POLLOUT) : 0)
     if closes { events |= Self.peerClosed }
     entries.append(pollfd(fd: descriptor, events: events, revents: 0))
   }
 
-  /// Waits until something happens, for at most this long; negative for no end.
+  /// Waits for events, for at most this long; a negative time has no limit.
   mutating func wait(milliseconds: Int32) {
     guard poll(&entries, nfds_t(entries.count), milliseconds) < 0 else { return }
-    // Interrupted: the results are not valid, and the next turn asks again.
+    // Interrupted: the results are invalid, and the next turn polls again.
     for index in entries.indices { entries[index].revents = 0 }
   }
 
-  /// What happened at a place of the list, or `nil` for nothing.
+  /// The events at an index, or `nil` for none.
   func readiness(at index: Int) -> Readiness? {
     let events = Int32(entries[index].revents)
     guard events != 0 else { return nil }

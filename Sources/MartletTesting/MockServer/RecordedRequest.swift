@@ -85,7 +85,7 @@ public struct RecordedRequest: Sendable {
     return httpVersion == "HTTP/1.0" && !options.contains("keep-alive")
   }
 
-  /// Whether the client waits for leave to send the body (RFC 9110 §10.1.1).
+  /// Whether the client waits for `100 Continue` (RFC 9110 §10.1.1).
   var expectsContinue: Bool {
     httpVersion != "HTTP/1.0" && header("Expect")?.lowercased() == "100-continue"
   }

@@ -2,7 +2,7 @@ import Foundation
 
 /// A request line and its fields, parsed strictly.
 struct RequestHead {
-  /// Why bytes are not a request head.
+  /// The reason for which bytes are not a request head.
   struct Malformed: Error {
     let reason: String
   }
@@ -14,10 +14,10 @@ struct RequestHead {
   let framing: RequestReader.Framing
   let raw: Data
 
-  /// Parses a head with the empty line that ends it.
+  /// Parses a head, including the empty line that ends it.
   init(parsing bytes: [UInt8]) throws(Malformed) {
     var lines = bytes.split(separator: 10, omittingEmptySubsequences: false)
-    // After the last line feed comes nothing, and before it the empty line.
+    // The split leaves an empty part after the last line feed, preceded by the empty line.
     lines.removeLast(min(2, lines.count))
     guard let first = lines.first, lines.allSatisfy({ $0.last == 13 }), bytes.suffix(2).first == 13 else {
       throw Malformed(reason: "bare line feed")
@@ -37,7 +37,7 @@ struct RequestHead {
       guard let field = Self.field(line.dropLast()) else { throw Malformed(reason: "bad field") }
       fields.append(field)
     }
-    // RFC 9112 §3.2: exactly one, and only an old client may leave it out.
+    // RFC 9112 §3.2: exactly one; only an HTTP/1.0 client may omit it.
     let hosts = fields.count { $0.name.isSameFieldName(as: "Host") }
     guard hosts == 1 || (hosts == 0 && version == "HTTP/1.0") else { throw Malformed(reason: "\(hosts) Host fields") }
     self.fields = fields
@@ -45,7 +45,7 @@ struct RequestHead {
     raw = Data(bytes)
   }
 
-  /// Parses one field line without its end, or returns `nil` if it is not one (RFC 9112 §5).
+  /// Parses one field line without its end; `nil` if it is malformed (RFC 9112 §5).
   static func field(_ line: ArraySlice<UInt8>) -> RecordedRequest.Field? {
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
       line[..<colon].allSatisfy(\.isToken)
@@ -61,7 +61,7 @@ struct RequestHead {
     let codings = fields.filter { $0.name.isSameFieldName(as: "Transfer-Encoding") }
     let lengths = Set(fields.filter { $0.name.isSameFieldName(as: "Content-Length") }.map(\.value))
     if let coding = codings.first {
-      // A request with both is how smuggling begins (RFC 9112 §6.1).
+      // A request with both is typical of request smuggling (RFC 9112 §6.1).
       guard lengths.isEmpty else { throw Malformed(reason: "both Content-Length and Transfer-Encoding") }
       guard codings.count == 1, coding.value.lowercased() == "chunked" else {
         throw Malformed(reason: "unknown transfer coding")
@@ -75,7 +75,7 @@ struct RequestHead {
     return .length(length)
   }
 
-  /// Text that is not UTF-8 is read as Latin-1, so that no byte is lost.
+  /// Decodes UTF-8, or Latin-1 if that fails, so that no byte is lost.
   private static func text(_ bytes: ArraySlice<UInt8>) -> String {
     String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
   }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Cuts the bytes of one connection into heads and bodies.
+/// Splits the bytes of one connection into heads and bodies.
 ///
-/// A plain value without a socket: bytes go in by ``append(_:)``, heads and pieces of bodies come out.
+/// A value without a socket: ``append(_:)`` takes bytes; heads and body chunks come out.
 struct RequestReader {
-  /// The largest head accepted.
+  /// The maximum size of a head.
   static let maximumHeadBytes = 1 << 20
 
-  /// How the end of the current body is found (RFC 9112 §6.3).
+  /// The way to find the end of the current body (RFC 9112 §6.3).
   enum Framing: Equatable {
     case length(Int)
     case chunkSize
@@ -31,23 +31,23 @@ struct RequestReader {
   }
 
   private var buffer: [UInt8] = []
-  /// The first byte that was not used yet.
+  /// The index of the first unused byte.
   private var start = 0
-  /// The first byte of the line the search for the end of the head has reached.
+  /// The start of the line that the search for the end of the head has reached.
   private var lineStart = 0
   private var framing = Framing.finished
 
-  /// The number of bytes received and not used.
+  /// The number of received, unused bytes.
   var unusedCount: Int { buffer.count - start }
 
-  /// The first bytes received and not used, for the record of a malformed request.
+  /// The first unused bytes, for the record of a malformed request.
   var unusedBytes: Data { Data(buffer[start...].prefix(Self.maximumHeadBytes)) }
 
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
     buffer.append(contentsOf: bytes)
   }
 
-  /// Reads the next head, if all of it is there.
+  /// Reads the next head, if it is complete.
   mutating func readHead() -> HeadResult {
     // A server should ignore an empty line before the request line (RFC 9112 §2.2).
     while lineStart == start, unusedCount >= 2, buffer[start] == 13, buffer[start + 1] == 10 {
@@ -71,7 +71,7 @@ struct RequestReader {
     return unusedCount > Self.maximumHeadBytes ? .malformed("head over 1 MiB") : .incomplete
   }
 
-  /// Reads the next piece of the body that belongs to the last head.
+  /// Reads the next chunk of the current body.
   mutating func readBody() -> BodyResult {
     while true {
       switch framing {
@@ -140,7 +140,7 @@ struct RequestReader {
       buffer.removeAll(keepingCapacity: buffer.capacity <= 1 << 18)
       start = 0
     } else if start > 1 << 16 {
-      // Moving the rest down only now and then keeps many requests sent at once linear.
+      // Moving the rest only now and then keeps the time linear for many pipelined requests.
       buffer.removeFirst(start)
       start = 0
     }
@@ -149,7 +149,7 @@ struct RequestReader {
 
   private func newline(from position: Int) -> Int? {
     buffer.withUnsafeBytes { bytes in
-      // `memchr` and not `firstIndex`: tests run without optimisation, where the latter takes most of the time.
+      // `memchr` instead of `firstIndex`: tests run without optimization, where `firstIndex` takes most of the time.
       guard position < bytes.count, let base = bytes.baseAddress,
         let hit = memchr(base + position, 10, bytes.count - position)
       else { return nil }

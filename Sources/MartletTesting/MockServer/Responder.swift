@@ -1,17 +1,21 @@
-/// Where the answers of a mock server come from.
+/// The source of a mock server's responses.
 enum Responder: Sendable {
-  /// The same answer each time.
+  /// The same response each time.
   case fixed(MockResponse)
-  /// One answer per request of the server, in order; the last repeats.
+  /// One response per request of the server, in order; the last repeats.
   case script([MockResponse])
-  /// One list of answers per connection; a connection is closed after its list, and the last list repeats.
+  /// One list of responses per connection; the last list repeats.
+  ///
+  /// A connection is closed after its list.
   case connections([[MockResponse]])
   /// A closure called on the thread of the loop.
   case immediate(@Sendable (RecordedRequest) -> MockResponse)
   /// A closure called in a task.
   case concurrent(@Sendable (RecordedRequest) async -> MockResponse)
 
-  /// The answer to the request at a place in the order of arrival; `nil` if a closure has to be asked, with the body.
+  /// The response to the request with an index in the order of arrival.
+  ///
+  /// Returns `nil` if a closure determines it, once the body is read.
   func prepared(for request: RecordedRequest, index: Int) -> MockResponse? {
     switch self {
     case .fixed(let response):

@@ -1,23 +1,24 @@
 import Foundation
 
-/// Turns the steps of an answer into bytes and pauses.
+/// Turns the steps of a response into bytes and pauses.
 ///
-/// A plain value without a socket or a clock: its owner sends what ``withOutput(_:)`` shows and obeys ``next()``.
+/// A value without a socket or a clock: its owner sends the bytes of ``withOutput(_:)`` and performs the action of
+/// ``next()``.
 struct ResponseWriter {
-  /// What the connection has to do next.
+  /// The connection's next action.
   enum Action {
     case send
-    /// Wait and ask again.
+    /// Wait, then call ``next()`` again.
     case pause(Duration)
-    /// Put out the pieces of the request body that have come, and ask again unless they were the last.
+    /// Echo the available chunks of the request body, then continue unless they were the last.
     case echo
     /// Do nothing until the peer closes.
     case hang
-    /// Ask again once the peer closed.
+    /// Continue once the peer has closed.
     case waitForClose
-    /// Close in order.
+    /// Close with FIN.
     case cut
-    /// Close with a reset.
+    /// Close with RST.
     case reset
     /// The script has ended.
     case finish
@@ -26,26 +27,26 @@ struct ResponseWriter {
   /// Whether a message announced the end of the connection.
   private(set) var announcesClose = false
 
-  /// The steps left, the next one last.
+  /// The remaining steps, the next one last.
   private var steps: [MockResponse.Step] = []
   private var isHead = false
-  /// Bytes repeated until `remaining` of them are sent.
+  /// The bytes to repeat until `remaining` bytes are sent.
   private var block = Data()
   private var offset = 0
   private var remaining = 0
 
   var hasOutput: Bool { remaining > 0 }
 
-  /// Begins a script; the body of messages is left out for `HEAD`.
+  /// Begins a script; for `HEAD`, messages have no body.
   mutating func load(_ steps: [MockResponse.Step], method: String = "") {
     self.steps = steps.reversed()
     isHead = method == "HEAD"
     announcesClose = false
   }
 
-  /// Adds bytes that go out before the script, such as an interim response.
+  /// Sends bytes before the script, such as an interim response.
   ///
-  /// Only for a writer without output.
+  /// Call it only without pending output.
   mutating func interject(_ bytes: Data) {
     output(bytes, times: 1)
   }
@@ -75,24 +76,24 @@ struct ResponseWriter {
     return .send
   }
 
-  /// Puts out one chunk of what is echoed; an empty one is the last, and ends the step.
+  /// Echoes one chunk; an empty one is the last, and ends the step.
   mutating func echo(_ piece: Data) {
     guard !piece.isEmpty else { return output(Data("0\r\n\r\n".utf8), times: 1) }
     steps.append(.echoChunks)
     output(Data("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Data("\r\n".utf8), times: 1)
   }
 
-  /// Takes the step up again when there is more to echo.
+  /// Repeats the step when there is more to echo.
   mutating func awaitEcho() { steps.append(.echoChunks) }
 
-  /// Lends the bytes to send next.
+  /// Calls a closure with the next bytes to send.
   func withOutput<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     block.withUnsafeBytes { bytes in
       body(UnsafeRawBufferPointer(rebasing: bytes[offset..<min(bytes.count, offset + remaining)]))
     }
   }
 
-  /// Notes that the first bytes of the output were sent.
+  /// Removes the first bytes of the output, which were sent.
   mutating func sent(_ count: Int) {
     offset += count
     remaining -= count
@@ -104,7 +105,7 @@ struct ResponseWriter {
     guard !data.isEmpty, times > 0 else { return }
     offset = 0
     remaining = data.count * times
-    // Whole copies only, so that the block can be sent again from its beginning.
+    // Whole copies only, so that the block can be sent repeatedly.
     let copies = min(times, max(1, (1 << 18) / data.count))
     block = data
     if copies > 1 { block.reserveCapacity(copies * data.count) }

@@ -2,30 +2,30 @@ import MartletBase
 import Martlet
 import Foundation
 
-/// One accepted connection: reads requests, has them answered and plays the answers.
+/// One accepted connection: reads requests, and sends the responses.
 ///
-/// Each event ends in ``advance(now:)``, which reads and writes until neither can go on:
+/// Each event ends in ``advance(now:)``, which reads and writes as far as possible:
 ///
 /// ```
 /// head ──▶ body ──▶ responder ──▶ steps ──▶ next head
-///   └──── early answer ────────────▲ (the body is read meanwhile)
+///   └──── early response ──────────▲ (the body is read meanwhile)
 /// ```
 ///
 /// It belongs to the thread of its ``ServerLoop``.
 final class ServerConnection {
   private struct Exchange {
-    /// The place of the request in the journal.
+    /// The index of the request in the journal.
     let index: Int
     var request: RecordedRequest
-    /// The answer to give once the body is there, if it is known before.
+    /// The response to send after the body, if it is known before.
     var prepared: MockResponse?
-    /// The answer being given.
+    /// The response in progress.
     var response: MockResponse?
     var isAnswered = false
     var closesAfterwards: Bool
   }
 
-  /// What keeps the script from going on.
+  /// The reason for which the script does not continue.
   private enum Obstacle: Equatable {
     case none
     case pause(until: ContinuousClock.Instant)
@@ -46,16 +46,16 @@ final class ServerConnection {
   private var requestCount = 0
   private var answerCount = 0
   private var obstacle = Obstacle.none
-  /// Steps are played that belong to no request.
+  /// Whether the current steps belong to no request.
   private var isGreeting = false
-  /// What came was no request: nothing more is read as one.
+  /// Whether a malformed request arrived; no more requests are read.
   private var isRefused = false
-  /// The peer closed its side, and no more can be received.
+  /// Whether the peer has closed its side, so that nothing more arrives.
   private var hasEnded = false
-  /// Our side is closed, and what still comes is thrown away.
+  /// Whether our side is closed, and received bytes are discarded.
   private var isLingering = false
 
-  /// What came of the request body and was not sent back, for ``MockResponse/Step/echoChunks``.
+  /// Received bytes of the request body not echoed yet, for ``MockResponse/Step/echoChunks``.
   private var unechoed = Data()
 
   private var isStalled = false
@@ -78,7 +78,7 @@ final class ServerConnection {
 // MARK: - What the loop asks
 
 extension ServerConnection {
-  /// The earliest time at which the connection acts by itself.
+  /// The time of the connection's next timer.
   var nextTimer: ContinuousClock.Instant? {
     var earliest = closesAt
     func consider(_ time: ContinuousClock.Instant?) {
@@ -91,13 +91,13 @@ extension ServerConnection {
     return earliest
   }
 
-  /// Whether bytes of the peer would be taken now.
+  /// Whether to read bytes of the peer now.
   func wantsRead(now: ContinuousClock.Instant) -> Bool {
     if hasEnded || isStalled { return false }
     if isLingering { return true }
     if let readsAgain, readsAgain > now { return false }
     if let response = exchange?.response, response.pausesReading, exchange?.isAnswered == false { return false }
-    // Requests sent ahead of their turn are taken up to a limit.
+    // Pipelined requests are read up to a limit.
     return reader.unusedCount <= RequestReader.maximumHeadBytes || exchange?.request.isComplete == false
   }
 
@@ -124,18 +124,18 @@ extension ServerConnection {
     }
   }
 
-  /// Whether a close of the peer matters although nothing is read.
+  /// Whether to detect a close of the peer although nothing is read.
   func watchesForClose(now: ContinuousClock.Instant) -> Bool {
     !hasEnded && readsAgain == nil && !wantsRead(now: now)
   }
 
-  /// Acts on what `poll` reported.
+  /// Handles the events that `poll` reported.
   func handle(_ readiness: Poller.Readiness, scratch: UnsafeMutableRawBufferPointer, now: ContinuousClock.Instant) {
     if readiness.isWritable { advance(now: now) }
     if readiness.isReadable {
       receive(into: scratch, now: now)
     } else if readiness.isBroken, !isClosed {
-      // Nothing was to be read, and `poll` would report this again and again.
+      // There was nothing to read, and `poll` would report this again and again.
       peerClosed(now: now)
       if !isClosed { close() }
     }
@@ -148,7 +148,7 @@ extension ServerConnection {
     advance(now: now)
   }
 
-  /// Takes the answer of a task, if its request still waits for it.
+  /// Takes the response of a task, if its request still waits for it.
   func deliver(_ response: MockResponse, for request: Int, now: ContinuousClock.Instant) {
     guard !isClosed, exchange?.index == request, exchange?.response == nil else { return }
     task = nil
@@ -156,7 +156,7 @@ extension ServerConnection {
     advance(now: now)
   }
 
-  /// Ends the connection because the server stops.
+  /// Closes the connection because the server stops.
   func abandon() {
     close()
   }
@@ -167,7 +167,7 @@ extension ServerConnection {
 extension ServerConnection {
   private func receive(into scratch: UnsafeMutableRawBufferPointer, now: ContinuousClock.Instant) {
     let window = UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(scratch.count, maximumRead)])
-    // A few turns only: other connections wait.
+    // A few times only, because other connections wait.
     for _ in 0..<4 where !isClosed && wantsRead(now: now) {
       switch Sockets.receive(socket, into: window) {
       case .wouldBlock:
@@ -194,9 +194,9 @@ extension ServerConnection {
     advance(now: now)
   }
 
-  /// Reads and writes until neither can go on.
+  /// Reads and writes as far as possible.
   private func advance(now: ContinuousClock.Instant) {
-    // A loop and not mutual calls: requests sent ahead by the thousand must not deepen the stack.
+    // A loop instead of recursion: thousands of pipelined requests must not exhaust the stack.
     while !isClosed, !isLingering {
       let hasRead = read(now: now)
       let hasAnswered = write(now: now)
@@ -204,7 +204,7 @@ extension ServerConnection {
     }
   }
 
-  /// Takes one head or one piece of a body, and returns whether there was one.
+  /// Reads one head or one chunk of a body; returns whether there was one.
   private func read(now: ContinuousClock.Instant) -> Bool {
     guard !isGreeting, !isRefused else { return false }
     guard let exchange else { return readHead(now: now) }
@@ -225,7 +225,7 @@ extension ServerConnection {
   private func readHead(now: ContinuousClock.Instant) -> Bool {
     switch reader.readHead() {
     case .incomplete:
-      // A request that has begun is no idleness.
+      // A connection with a partial request is not idle.
       if reader.unusedCount > 0 { idleEnd = nil }
       return false
     case .malformed(let reason):
@@ -257,14 +257,14 @@ extension ServerConnection {
   }
 
   private func answerEarly(with response: MockResponse) {
-    // A client that gets no leave to send the body may send it or not: only a close is unambiguous.
+    // A client without `100 Continue` may or may not send the body. Only a close is unambiguous.
     if exchange?.request.expectsContinue == true { exchange?.closesAfterwards = true }
     answer(with: response)
   }
 
   private func keep(_ data: Data) {
     guard var exchange else { return }
-    // Not held in two places while it grows: appending to a shared body would copy it each time.
+    // Removed while it changes: appending to a shared body would copy it each time.
     self.exchange = nil
     exchange.request.bodyLength += data.count
     core.journal.withLock { $0.received(data.count) }
@@ -296,7 +296,7 @@ extension ServerConnection {
     let malformed = MalformedRequest(reason: reason, rawBytes: reader.unusedBytes, connection: number)
     core.journal.withLock { $0.refused(malformed) }
     isRefused = true
-    // An early answer is under way already; nothing may come after it.
+    // An early response is in progress; nothing may follow it.
     if let exchange, exchange.response != nil, !exchange.isAnswered {
       self.exchange?.closesAfterwards = true
       return
@@ -335,10 +335,10 @@ extension ServerConnection {
     writer.load(response.steps, method: exchange?.request.method ?? "")
   }
 
-  /// Plays the script as far as it goes, and returns whether it ended.
+  /// Plays the script as far as possible; returns whether it has ended.
   private func write(now: ContinuousClock.Instant) -> Bool {
     guard !isClosed, !isLingering, !isObstructed(now: now) else { return false }
-    // A client that takes everything must not keep the others waiting.
+    // A client that reads fast must not delay the others.
     var budget = 1 << 20
     while true {
       if writer.hasOutput {
@@ -426,7 +426,7 @@ extension ServerConnection {
     idleEnd = idleLimit.map { now + $0 }
   }
 
-  /// Ends the books of a request that gets no more of an answer.
+  /// Records the end of a request that gets no more of a response.
   private func giveUpExchange() {
     guard let exchange else { return }
     if !exchange.request.isComplete { record() }
@@ -440,7 +440,7 @@ extension ServerConnection {
 // MARK: - Closing
 
 extension ServerConnection {
-  /// Closes in order: what was sent arrives, and then the end.
+  /// Closes with FIN: sent bytes arrive, then the end.
   private func cut(now: ContinuousClock.Instant) {
     let isBodyUnread = exchange.map { !$0.request.isComplete } ?? false
     giveUpExchange()
@@ -449,7 +449,7 @@ extension ServerConnection {
       drain()
       return close()
     }
-    // Closing with bytes unread would reset the connection and could destroy the answer on its way.
+    // Closing with unread bytes would reset the connection, which could destroy the response on its way.
     isLingering = true
     wantsWrite = false
     obstacle = .none
@@ -457,7 +457,7 @@ extension ServerConnection {
     closesAt = now + .seconds(1)
   }
 
-  /// Takes what the system has already received, for the same reason.
+  /// Reads what the system has already received, for the same reason.
   private func drain() {
     withUnsafeTemporaryAllocation(byteCount: 1 << 14, alignment: 16) { buffer in
       for _ in 0..<64 {

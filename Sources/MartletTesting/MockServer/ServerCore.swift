@@ -2,9 +2,9 @@ import MartletBase
 import Martlet
 import Foundation
 
-/// What the server object, its loop and the tasks of its responders share.
+/// The state shared by a server, its loop and its responder's tasks.
 final class ServerCore: Sendable {
-  /// An answer a task brings back to the loop.
+  /// A response that a task delivers to the loop.
   struct Delivery: Sendable {
     let connection: Int
     let request: Int
@@ -17,15 +17,15 @@ final class ServerCore: Sendable {
     var loopThread: UInt?
   }
 
-  /// Whether the caller runs on the thread of the loop, which must not wait for itself.
+  /// Whether the caller runs on the loop's thread, which must not wait for itself.
   var isOnLoopThread: Bool { mailbox.withLock { $0.loopThread } == Self.currentThread }
 
   let options: MockServer.Options
   let responder: Responder
   let journal = Locked(ServerJournal())
-  /// Raised once the loop has closed everything.
+  /// Signals that the loop has closed everything.
   let finished: SignalPipe
-  /// Raised when the mailbox has something new.
+  /// Signals new items in the mailbox.
   let wake: SignalPipe
   private let mailbox = Locked(Mailbox())
 
@@ -36,7 +36,7 @@ final class ServerCore: Sendable {
     wake = try SignalPipe()
   }
 
-  /// Makes the calling thread the thread of the loop.
+  /// Makes the calling thread the loop's thread.
   func adoptThread() {
     mailbox.withLock { $0.loopThread = Self.currentThread }
   }
@@ -49,7 +49,7 @@ final class ServerCore: Sendable {
     if isFirst { wake.raise() }
   }
 
-  /// Takes what was delivered, or returns `nil` once the loop has to end.
+  /// Takes the deliveries; `nil` once the loop has to end.
   func takeDeliveries() -> [Delivery]? {
     mailbox.withLock { mailbox in
       defer { mailbox.deliveries = [] }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Everything a mock server remembers for its test.
+/// The records of a mock server.
 struct ServerJournal {
   private(set) var requests: [RecordedRequest] = []
   private(set) var malformed: [MalformedRequest] = []
@@ -23,7 +23,7 @@ struct ServerJournal {
     if isDisconnect { disconnects += 1 }
   }
 
-  /// Adds a request whose head was read, and returns its place.
+  /// Adds a request whose head was read; returns its index.
   mutating func began(_ request: RecordedRequest) -> Int {
     requests.append(request)
     concurrentRequests += 1
@@ -36,13 +36,13 @@ struct ServerJournal {
     requests = []
   }
 
-  /// Replaces a request by itself with more of its body.
+  /// Replaces a request with a version that has more of its body.
   mutating func update(_ request: RecordedRequest, at index: Int) {
     guard index >= forgotten else { return }
     requests[index - forgotten] = request
   }
 
-  /// Notes that a request was answered or given up.
+  /// Notes that a request got its response or was abandoned.
   mutating func ended() {
     concurrentRequests -= 1
   }

@@ -2,9 +2,9 @@ import MartletBase
 import Martlet
 import Foundation
 
-/// The thread of a mock server: it waits for sockets, timers and answers, and lets the connections act.
+/// The loop of a mock server: waits for sockets, timers and responses.
 ///
-/// It is created on its thread and never leaves it, so nothing in it needs a lock.
+/// It lives on one thread, so its state needs no lock.
 final class ServerLoop {
   private let core: ServerCore
   private let listener: Int32
@@ -12,7 +12,7 @@ final class ServerLoop {
   private var polled: [ServerConnection] = []
   private var poller = Poller()
   private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 17, alignment: 16)
-  /// Until when accepting rests because the process ran out of descriptors.
+  /// The time until which no connections are accepted, for lack of descriptors.
   private var acceptsAgain: ContinuousClock.Instant?
 
   init(core: ServerCore, listener: Int32) {
@@ -78,7 +78,7 @@ final class ServerLoop {
       case .nothing:
         return
       case .exhausted:
-        // Without a rest the loop would spin until somebody closes a file.
+        // Without this pause the loop would spin until a file is closed.
         acceptsAgain = now + .milliseconds(20)
         return
       case .connection(let socket):
@@ -95,7 +95,7 @@ final class ServerLoop {
     if connection.isClosed { connections[connection.number] = nil }
   }
 
-  /// Rounded up, so that the timer is due when the wait is over.
+  /// The time until a deadline, rounded up so that its timer is then due.
   private static func milliseconds(until deadline: ContinuousClock.Instant?, now: ContinuousClock.Instant) -> Int32 {
     guard let deadline else { return -1 }
     guard deadline > now else { return 0 }

@@ -2,10 +2,10 @@ import Foundation
 
 /// A pipe that wakes a thread waiting in `poll`.
 ///
-/// The descriptors live as long as the object: whoever can still raise the signal holds a reference, so that nobody
-/// writes to a number that has been closed and given to another file.
+/// The descriptors live as long as the object, and every thread that may raise the signal holds a reference. So no
+/// thread writes to a descriptor that was closed and reused for another file.
 final class SignalPipe: Sendable {
-  /// The descriptor that becomes readable once the signal is raised.
+  /// The descriptor that becomes readable when the signal is raised.
   let readEnd: Int32
   private let writeEnd: Int32
 

@@ -8,7 +8,7 @@ import Foundation
   import Glibc
 #endif
 
-/// The few system calls the server needs, with the differences between platforms in one place.
+/// The system calls of the server, with the differences between platforms.
 enum Sockets {
   enum Outcome {
     case moved(Int)
@@ -23,7 +23,7 @@ enum Sockets {
   #endif
 
   #if canImport(Darwin)
-    // Darwin has no flag per call; `SO_NOSIGPIPE` is set on each socket instead.
+    // Darwin has no flag for a single call; `SO_NOSIGPIPE` is set on each socket instead.
     private static let sendFlags: Int32 = 0
   #else
     private static let sendFlags = Int32(MSG_NOSIGNAL)
@@ -47,7 +47,7 @@ enum Sockets {
     return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
   }
 
-  /// Opens a listening socket on a free port of 127.0.0.1 that never blocks.
+  /// Opens a non-blocking listening socket on a free port of 127.0.0.1.
   static func listen(backlog: Int32) throws -> (socket: Int32, port: Int) {
     let bound = try bindToLoopback()
     #if canImport(Darwin)
@@ -65,7 +65,7 @@ enum Sockets {
     return bound
   }
 
-  /// Starts connecting to a port of 127.0.0.1 and does not wait for the result.
+  /// Starts connecting to a port of 127.0.0.1, without waiting for the result.
   static func startConnecting(to port: Int) throws -> Int32 {
     let descriptor = try open()
     var address = loopback(port: port)
@@ -81,7 +81,7 @@ enum Sockets {
     return descriptor
   }
 
-  /// What one try at accepting came to.
+  /// The result of one attempt to accept.
   enum Acceptance {
     case connection(Int32)
     case nothing
@@ -104,12 +104,12 @@ enum Sockets {
     }
   }
 
-  /// Receives what is there, without waiting.
+  /// Receives the available bytes, without waiting.
   static func receive(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
     outcome { recv(descriptor, buffer.baseAddress, buffer.count, 0) }
   }
 
-  /// Sends what fits, without waiting and without a signal if the peer is gone.
+  /// Sends as many bytes as fit, without waiting or raising `SIGPIPE`.
   static func send(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Outcome {
     outcome {
       #if canImport(Darwin)
@@ -122,7 +122,7 @@ enum Sockets {
     }
   }
 
-  /// Says that nothing more will be sent (FIN), while receiving goes on.
+  /// Closes the sending direction (FIN); receiving continues.
   static func finishSending(_ descriptor: Int32) {
     _ = shutdown(descriptor, Int32(SHUT_WR))
   }
@@ -137,14 +137,14 @@ enum Sockets {
     #endif
   }
 
-  /// Closes a connection with a reset (RST) in place of an orderly end.
+  /// Closes a connection with a reset (RST).
   static func reset(_ descriptor: Int32) {
     var option = linger(l_onoff: 1, l_linger: 0)
     _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     close(descriptor)
   }
 
-  /// Makes a descriptor non-blocking and keeps it out of child processes.
+  /// Makes a descriptor non-blocking and keeps it from child processes.
   static func configure(_ descriptor: Int32) {
     _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

@@ -4,7 +4,7 @@ import Martlet
 extension TransportConformance {
   private typealias Bench = ConformanceBench
 
-  /// What a transport leaves to the stages above it.
+  /// Tasks that a transport leaves to the stages above it.
   static let abstinenceCases: [Case] = [
     Case("delivers a 401 with any challenge") { bench in
       let challenges = [

@@ -1,32 +1,32 @@
 import Foundation
 import Martlet
 
-/// What a conformance case works with: a client on the transport under test, and checks that say what is wrong.
+/// The environment of a conformance case: a client on the transport, and checks.
 struct ConformanceBench: Sendable {
-  /// How soon a server has to see that a client gave up.
+  /// The time within which a server must notice that a client has disconnected.
   static let promptly = Duration.seconds(20)
 
   let name: String
-  /// Repeats nothing, follows nothing and accepts every status, so that the transport's own doing shows.
+  /// A client without retries, redirects and status checks, which hides nothing of the transport.
   let client: HTTPClient
 
   init(name: String, transport: any Transport) {
     self.name = name
     client = HTTPClient {
       $0 = HTTPClient.Configuration()
-      // It is the transport that must store nothing.
+      // The transport itself must store nothing.
       $0.cache = .off
       $0.transport = transport
       $0.retry = .off
       $0.redirects = .off
       $0.cookies = .off
       $0.accepts = .any
-      // Shorter than the limit of the case, whose error says less.
+      // Shorter than the limit of the case, whose error contains less.
       $0.options = $0.options.timeout(.seconds(25))
     }
   }
 
-  /// The same client with the one repetition that clients make by default when a connection turns out dead.
+  /// The same client with the default retry for dead connections.
   var repeatingClient: HTTPClient { client.derived { $0.retry = .standard } }
 
   /// Runs the body of a case within its time limit.
@@ -70,14 +70,14 @@ struct ConformanceBench: Sendable {
     }
   }
 
-  /// Tells apart two bodies of the same length.
+  /// A hash that distinguishes bodies of the same length.
   private static func fnv(_ data: Data) -> String {
     String(data.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
   }
 
   // MARK: Exchanges
 
-  /// Sends a request and reports an error as a failure of the case.
+  /// Sends a request; an error fails the case.
   func send(_ request: HTTPRequest, with client: HTTPClient? = nil) async throws -> HTTPResponse {
     do {
       return try await (client ?? self.client).send(request)
@@ -86,7 +86,7 @@ struct ConformanceBench: Sendable {
     }
   }
 
-  /// Starts a server with one answer, and asks for it once.
+  /// Starts a server with one response, and requests it once.
   func answer(to method: HTTPMethod = .get, _ response: MockResponse) async throws -> HTTPResponse {
     let server = try MockServer(response)
     let received = try await send(HTTPRequest(method, RequestTarget(server.url("/"))))
@@ -94,17 +94,17 @@ struct ConformanceBench: Sendable {
     return received
   }
 
-  /// Starts a server that plays the text as it is and then closes, and asks it once.
+  /// Starts a server that sends the text unchanged and closes, and sends it one request.
   func answer(_ text: String) async throws -> HTTPResponse { try await answer(.raw(text)) }
 
-  /// Fails unless a `GET` of the answer ends with one of these kinds of error.
+  /// Fails unless a `GET` of the response ends with one of these error kinds.
   func expect(_ kinds: HTTPError.Kind..., from response: MockResponse) async throws {
     try expectError(kinds, in: await outcome(of: response))
   }
 
-  /// Fails unless a `GET` of the answer ends with an error, or with a body the server has really sent.
+  /// Fails unless a `GET` of the response ends with an error or a body that was sent.
   ///
-  /// `whole` says whether a beginning of it is not enough.
+  /// If `whole` is true, the beginning of the body is not enough.
   func expectErrorOrBody(of sent: Data, whole: Bool = false, from response: MockResponse) async throws {
     let outcome = try await outcome(of: response)
     guard case .success(let received) = outcome else {
@@ -116,7 +116,7 @@ struct ConformanceBench: Sendable {
       got: Self.show(received.body))
   }
 
-  /// Fails unless the result is one of these kinds of error.
+  /// Fails unless the result is one of these error kinds.
   func expectError(_ kinds: [HTTPError.Kind], in outcome: Result<HTTPResponse, HTTPError>) throws {
     let expected = "an HTTPError of kind " + kinds.map(\.description).joined(separator: " or ")
     switch outcome {
@@ -126,7 +126,7 @@ struct ConformanceBench: Sendable {
     }
   }
 
-  /// Sends a request and returns what it came to; errors that are not ours fail the case.
+  /// Sends a request and returns its result; errors other than `HTTPError` fail the case.
   func outcome(
     of request: HTTPRequest, with client: HTTPClient? = nil
   ) async throws -> Result<HTTPResponse, HTTPError> {
@@ -147,15 +147,15 @@ struct ConformanceBench: Sendable {
 
   // MARK: Material
 
-  /// The beginning of every answer written out by hand.
+  /// The status line of handwritten responses.
   static let ok = "HTTP/1.1 200 OK\r\n"
 
-  /// 1 MiB and a few bytes, so that no buffer's size divides it.
+  /// 1 MiB and a few bytes, not a multiple of any buffer's size.
   static let megabyte = bytes((1 << 20) + 7)
 
-  /// Bytes that show a lost, repeated or moved piece, in any number.
+  /// Any number of bytes that reveal a lost, repeated or moved chunk.
   static func bytes(_ count: Int) -> Data {
-    // 251 is prime: no buffer's size is a multiple of it.
+    // 251 is prime, so no buffer's size is a multiple of it.
     let block = Data((0..<251).map { UInt8($0) })
     var data = Data(capacity: count + block.count)
     while data.count < count { data.append(block) }

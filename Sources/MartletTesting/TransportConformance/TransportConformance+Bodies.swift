@@ -4,7 +4,7 @@ import Martlet
 extension TransportConformance {
   private typealias Bench = ConformanceBench
 
-  /// Where a body ends (RFC 9112 §6.3), and what it is.
+  /// The content and the end of a body (RFC 9112 §6.3).
   static let bodyCases: [Case] = [
     Case("delivers an empty body") { bench in
       let response = try await bench.answer(Bench.ok + "Content-Length: 0\r\n\r\n")
@@ -75,7 +75,7 @@ extension TransportConformance {
     },
   ]
 
-  /// Checks that a response has no body and that its connection or another one serves the next request.
+  /// Checks that a response has no body, and that the next request succeeds.
   private static func expectNoBody(_ bench: ConformanceBench, after head: String, status: HTTPStatus) async throws {
     let server = try MockServer(script: [.raw(head, thenClose: false), .ok("next")])
     let response = try await bench.send(.get(RequestTarget(server.url)))

@@ -4,7 +4,7 @@ import Martlet
 extension TransportConformance {
   private typealias Bench = ConformanceBench
 
-  /// Request bodies that come piece by piece.
+  /// Request bodies that are streamed.
   static let bodyStreamCases: [Case] = [
     streamCase("uploads a stream with its length") { bench in
       let length = Int64(Bench.megabyte.count)
@@ -86,7 +86,7 @@ extension TransportConformance {
     return conformance
   }
 
-  /// Sends a body, and returns the request as the server read it.
+  /// Sends a body; returns the request as the server received it.
   private static func arrived(_ bench: ConformanceBench, _ body: HTTPBody) async throws -> RecordedRequest {
     let server = try MockServer(.ok("done"))
     let response = try await bench.send(.post(RequestTarget(server.url), body: body))
@@ -98,7 +98,7 @@ extension TransportConformance {
     return arrived
   }
 
-  /// Bytes in pieces of one size.
+  /// Bytes in chunks of one size.
   private struct Pieces: AsyncSequence, Sendable {
     let data: Data
     let size: Int

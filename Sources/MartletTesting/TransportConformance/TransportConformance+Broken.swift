@@ -4,7 +4,7 @@ import Martlet
 extension TransportConformance {
   private typealias Bench = ConformanceBench
 
-  /// No connection at all.
+  /// Connections that cannot be made.
   static let connectFailureCases: [Case] = [
     Case("reports a refused connection") { bench in
       let port = try MockServer.refusedPort()
@@ -37,7 +37,7 @@ extension TransportConformance {
     },
     Case("reports a connection that ends in the status line") { bench in
       for text in ["HTTP", "HTTP/1.1 2", "HTTP/1.1 200 OK"] {
-        // What came is an incomplete line, and no HTTP either.
+        // An incomplete line, which is not HTTP either.
         try await bench.expect(.connectionLost, .protocolViolation, from: .raw(text))
       }
     },
@@ -70,7 +70,7 @@ extension TransportConformance {
     },
   ]
 
-  /// Answers that are not HTTP, or contradict themselves (RFC 9112 §2.2, §6.3, §7.1).
+  /// Responses that are not HTTP or contradict themselves (RFC 9112 §2.2, §6.3, §7.1).
   static let framingCases: [Case] = [
     Case("refuses what is not HTTP") { bench in
       for text in ["SSH-2.0-OpenSSH_9.2\r\n", "garbage\r\n\r\n", "<html></html>\r\n", "\u{1}\u{2}\u{3}\u{4}\r\n\r\n"] {
@@ -116,7 +116,7 @@ extension TransportConformance {
     },
   ]
 
-  /// Answers without end (RFC 9110 §5.4).
+  /// Endless responses (RFC 9110 §5.4).
   static let limitCases: [Case] = [
     Case("refuses a header field of 1 MiB") { bench in
       let field = MockResponse.Step.repeating(Data(repeating: UInt8(ascii: "a"), count: 1 << 10), count: 1 << 10)

@@ -4,7 +4,7 @@ import Martlet
 extension TransportConformance {
   private typealias Bench = ConformanceBench
 
-  /// Connections that serve several requests, or should not (RFC 9112 §9).
+  /// Connections that serve several requests, or must not (RFC 9112 §9).
   static let connectionCases: [Case] = [
     Case("uses a connection again") { bench in
       let server = try MockServer(.ok("hello"))
@@ -21,7 +21,7 @@ extension TransportConformance {
       try bench.expect("the number of connections", server.connectionCount, is: 1)
     },
     Case("closes a connection when the answer says so") { bench in
-      // Written out, so that the server itself leaves it open.
+      // Written out, so that the server itself leaves the connection open.
       let closing = Bench.ok + "Content-Length: 2\r\nConnection: close\r\n\r\nok"
       let server = try MockServer(.raw(closing, thenClose: false))
       for _ in 0..<2 { _ = try await bench.send(.get(RequestTarget(server.url))) }
@@ -93,7 +93,7 @@ extension TransportConformance {
 
   private static func body(_ number: Int) -> String { String(repeating: "\(number) ", count: 500 * number + 1) }
 
-  /// Lets a connection die when a POST has arrived on it, after it served one request.
+  /// Ends a connection after a POST, which follows one served request.
   private static func expectOnePost(_ bench: ConformanceBench, body: HTTPBody?) async throws {
     let server = try MockServer(connectionScripts: [[.ok("first"), .steps([.cut])], [.ok("sent twice")]])
     _ = try await bench.send(.get(RequestTarget(server.url)))

@@ -118,7 +118,7 @@ extension TransportConformance {
     },
   ]
 
-  /// Asks for `ok` with some header fields, written out with their line ends.
+  /// Requests a 200 response with some header fields, written out with their line ends.
   private static func answer(_ bench: ConformanceBench, _ fields: String) async throws -> HTTPResponse {
     try await bench.answer(Bench.ok + fields + "Content-Length: 2\r\n\r\nok")
   }

@@ -14,8 +14,9 @@ final class IPv6Responder: Sendable {
   let port: Int
   private let received = OneShot<String>()
 
-  /// Starts a server that sends `answer` once a head has arrived and closes the connection; `nil` on a machine without
-  /// `::1`.
+  /// Starts a server that sends `answer` after a request head, then closes.
+  ///
+  /// Returns `nil` on a machine without `::1`.
   init?(answering answer: String) {
     guard let listener = Self.listen() else { return nil }
     port = listener.port
@@ -28,7 +29,7 @@ final class IPv6Responder: Sendable {
     thread.start()
   }
 
-  /// The head of the request, or what there was of it after a few seconds.
+  /// The head of the request, or the part that arrived within a few seconds.
   func head() async throws -> String { try await received.value() }
 
   private static func serve(_ listener: Int32, _ answer: String) -> String {

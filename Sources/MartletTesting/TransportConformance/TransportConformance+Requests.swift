@@ -4,7 +4,7 @@ import Martlet
 extension TransportConformance {
   private typealias Bench = ConformanceBench
 
-  /// How a request arrives (RFC 9112 §3, RFC 9110 §9).
+  /// Requests as they arrive (RFC 9112 §3, RFC 9110 §9).
   static let requestCases: [Case] = [
     Case("sends every method as it is written") { bench in
       let server = try MockServer(.ok("done"))
@@ -29,7 +29,7 @@ extension TransportConformance {
     },
     Case("sends repeated header fields with all their values in order") { bench in
       let request = try await arrived(bench, .get("/", headers: ["X-A": "1", "X-B": "2", "X-A": "3", "x-a": "4"]))
-      // A list in one line means the same (RFC 9110 §5.3).
+      // A list in one line is equivalent (RFC 9110 §5.3).
       try bench.expect("the values of X-A", request.headers(named: "X-A").joined(separator: ", "), is: "1, 3, 4")
     },
     Case("sends header values in UTF-8") { bench in
@@ -113,7 +113,7 @@ extension TransportConformance {
     },
   ]
 
-  /// Sends a request whose target is a path, and returns it as the server read it.
+  /// Sends a request for a path; returns it as the server received it.
   private static func arrived(_ bench: ConformanceBench, _ request: HTTPRequest) async throws -> RecordedRequest {
     let server = try MockServer(.ok("done"))
     let client = bench.client.derived { $0.baseURL = RequestTarget(server.url) }

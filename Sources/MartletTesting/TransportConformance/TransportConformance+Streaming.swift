@@ -4,10 +4,10 @@ import Martlet
 extension TransportConformance {
   private typealias Bench = ConformanceBench
 
-  /// Bodies on the way, and exchanges that somebody gives up.
+  /// Streamed bodies, and cancelled exchanges.
   static let streamingCases: [Case] = [
     Case("delivers the first bytes before the last are sent") { bench in
-      // A loader may hold back a few bytes of an unknown type to guess it; nobody does for events.
+      // A loader may hold back a few bytes of an unknown type to guess it, but not for events.
       let head = Bench.ok + "Content-Type: text/event-stream\r\nContent-Length: 100\r\n\r\n"
       let server = try MockServer(.steps([.text(head + "data: 1\n\n"), .hang]))
       let first = try await bench.client.stream(.get(RequestTarget(server.url))) { response in
@@ -70,7 +70,7 @@ extension TransportConformance {
       try bench.expect("an unfinished request", server.requests.first?.isComplete == false)
     },
     Case("ends the exchange when the body is dropped early") { bench in
-      // Nobody can have read it to its end by then.
+      // Too large to be read to its end by then.
       let body = Data(repeating: 1, count: 1 << 26)
       let server = try MockServer(
         .steps([
@@ -87,10 +87,12 @@ extension TransportConformance {
     },
   ]
 
-  /// Enough for a loader that looks at the beginning of a body before it passes it on.
+  /// Enough bytes for a loader that examines the beginning of a body before it passes it on.
   private static let hello = String(repeating: "hello ", count: 1000)
 
-  /// Cancels a task and checks both sides, or only the client's if the server does not read and so sees nothing.
+  /// Cancels a task, and checks the client and the server.
+  ///
+  /// Without `server`, it checks only the client, because a server that does not read notices nothing.
   private static func expectCancelled<T: Sendable>(
     _ bench: ConformanceBench, _ task: Task<T, any Error>, _ server: MockServer? = nil
   ) async throws {

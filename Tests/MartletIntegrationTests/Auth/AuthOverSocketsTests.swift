@@ -8,7 +8,7 @@
   /// Credentials on both lanes, with servers that others made.
   @Suite(.hangLimit) struct AuthOverSocketsTests {
     @Test(.needs(.apache), arguments: Lane.engines)
-    func `Apache accepts Digest, and asks once`(lane: Lane) async throws {
+    func `authenticates to Apache with Digest after a single challenge`(lane: Lane) async throws {
       let server = try await ApacheServer()
       let notes = StatusNotes()
       let client = lane.client { [url = server.url] in
@@ -26,7 +26,9 @@
     }
 
     @Test(.needs(.apache), arguments: Lane.engines)
-    func `Apache accepts Digest from a URL, and refuses a wrong password`(lane: Lane) async throws {
+    func `sends URL credentials to Apache with Digest, and returns its 401 for a wrong password`(lane: Lane)
+      async throws
+    {
       let server = try await ApacheServer()
       let notes = StatusNotes()
       let client = lane.client { $0.attemptMiddleware = [notes] }
@@ -41,7 +43,7 @@
     }
 
     @Test(.needs(.apache), arguments: Lane.engines)
-    func `Apache's next nonces are taken, and old ones replaced`(lane: Lane) async throws {
+    func `uses Apache's next nonces and replaces stale ones`(lane: Lane) async throws {
       // Within 30 seconds before the end of a nonce's life, each answer has the nonce for the next request.
       let server = try await ApacheServer("AuthDigestNonceLifetime 30")
       let notes = StatusNotes()
@@ -99,7 +101,7 @@
     }
 
     @Test(.needs(.nginx), arguments: Lane.engines)
-    func `nginx accepts Basic, and asks once`(lane: Lane) async throws {
+    func `authenticates to nginx with Basic after a single challenge`(lane: Lane) async throws {
       let server = try await NginxServer.basic()
       let notes = StatusNotes()
       let client = lane.client { [url = server.url] in
@@ -121,7 +123,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a hundred refusals lead to one refresh through the same server`(lane: Lane) async throws {
+    func `100 concurrent requests with a rejected token cause one refresh`(lane: Lane) async throws {
       let refusals = Shared(0)
       let server = try MockServer { request in
         if request.path == "/token" {
@@ -157,7 +159,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `an upload is sent again, and one that cannot be says so`(lane: Lane) async throws {
+    func `repeats an upload after a 401, and fails if its body cannot be replayed`(lane: Lane) async throws {
       let server = try MockServer { request in
         request.header("Authorization") == nil
           ? .status(401, headers: ["WWW-Authenticate": #"Basic realm="r""#]) : .ok("\(request.bodyLength)")

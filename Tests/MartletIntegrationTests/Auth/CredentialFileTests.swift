@@ -16,7 +16,7 @@
       for number in 0..<count { try await store.set(.user(name, password: "p"), for: space(name, number)) }
     }
 
-    @Test func `two processes that change it at the same time lose nothing`() async throws {
+    @Test func `two processes that write at the same time lose no credentials`() async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("credentials")
 
@@ -40,8 +40,7 @@
       #expect(folder.names == ["credentials", "credentials.lock"])
     }
 
-    @Test func `a process killed while it writes leaves a whole file, and no other after the next change`() async throws
-    {
+    @Test func `a killed writer leaves an intact file, and the next change removes its leftovers`() async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("credentials")
       let store = FileCredentialStore(URL(filePath: path))

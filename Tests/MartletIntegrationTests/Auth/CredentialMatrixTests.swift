@@ -16,7 +16,9 @@
 
     @Test(
       arguments: Lane.engines, Source.allCases.flatMap { source in [301, 302, 303, 307, 308].map { (source, $0) } })
-    func `do not cross scheme, host or port`(lane: Lane, by: (source: Source, status: Int)) async throws {
+    func `credentials are dropped on a redirect to another host or port`(lane: Lane, by: (source: Source, status: Int))
+      async throws
+    {
       let (source, status) = by
       let destinations = Shared<[String]>([])
       let server = try MockServer { request in
@@ -67,7 +69,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `do not cross by a retry or by another name for the same address`(lane: Lane) async throws {
+    func `retries and other names for the same address do not leak credentials`(lane: Lane) async throws {
       let server = try MockServer(script: [.status(503), .status(503), .status(401, headers: Self.challenge), .ok()])
       let client = lane.client {
         $0.retry = .backoff(attempts: 3)

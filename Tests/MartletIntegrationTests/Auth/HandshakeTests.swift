@@ -30,7 +30,7 @@
     // MARK: NTLM
 
     @Test(hasNTLM, arguments: Lane.engines)
-    func `proves an account on a connection that serves nothing else`(lane: Lane) async throws {
+    func `authenticates each request on a connection of its own`(lane: Lane) async throws {
       let server = try NTLMServer()
       let notes = StatusNotes()
       let client = Self.client(lane, server.url, Self.ada(), notes)
@@ -49,7 +49,7 @@
     }
 
     @Test(hasNTLM, arguments: Lane.engines)
-    func `sends a body with the last message only`(lane: Lane) async throws {
+    func `sends the body only with the last NTLM message`(lane: Lane) async throws {
       let server = try NTLMServer()
       let client = Self.client(lane, server.url, Self.ada())
       let body = Data(repeating: 1, count: 300_000)
@@ -68,7 +68,7 @@
       #expect(server.misplaced == 0)
     }
 
-    @Test(hasNTLM, arguments: Lane.engines) func `a refused account ends with the 401`(lane: Lane) async throws {
+    @Test(hasNTLM, arguments: Lane.engines) func `returns the 401 if the account is rejected`(lane: Lane) async throws {
       let server = try NTLMServer()
       let notes = StatusNotes()
       let client = Self.client(
@@ -83,7 +83,9 @@
       #expect(server.logins.allSatisfy { $0.domain == "" && $0.user == "eve" } && server.misplaced == 0)
     }
 
-    @Test(hasNTLM, arguments: Lane.engines) func `never shares a connection of two accounts`(lane: Lane) async throws {
+    @Test(hasNTLM, arguments: Lane.engines) func `never shares a connection between two accounts`(lane: Lane)
+      async throws
+    {
       let server = try NTLMServer()
       let client = lane.client()
 
@@ -106,7 +108,8 @@
       #expect(server.misplaced == 0)
     }
 
-    @Test(hasNTLM, arguments: Lane.engines) func `ends in the middle when it is cancelled`(lane: Lane) async throws {
+    @Test(hasNTLM, arguments: Lane.engines)
+    func `cancellation ends an unfinished NTLM exchange and closes its connection`(lane: Lane) async throws {
       let server = try NTLMServer(second: .hang)
       let client = Self.client(lane, server.url, Self.ada())
       let task = Task { try await client.get(RequestTarget(server.url)) }
@@ -125,7 +128,9 @@
         ("NTLM !", true), ("NTLM TlRMTVNTUAACAAAA", true), ("NTLM TlRMTVNTUAADAAAA", true), ("Basic realm=\"x\"", true),
         ("NTLM", true), ("NTLM TlRMTVNTUAACAAAAAAAAADAAAAABAogAAQIDBAUGBwgAAAAAAAAAAAQABAAwAAAAAAAAAA==", false),
       ])
-    func `a broken handshake is the 401, at once`(lane: Lane, broken: (value: String, keeps: Bool)) async throws {
+    func `returns the 401 if the NTLM challenge is invalid or its connection closes`(
+      lane: Lane, broken: (value: String, keeps: Bool)
+    ) async throws {
       var headers: KeyValuePairs = ["WWW-Authenticate": broken.value]
       if !broken.keeps { headers = ["WWW-Authenticate": broken.value, "Connection": "close"] }
       let server = try NTLMServer(second: .status(401, headers: headers, body: "broken"))
@@ -138,7 +143,9 @@
       #expect(server.server.requests.count <= 4 && server.logins.isEmpty)
     }
 
-    @Test(hasNTLM, arguments: Lane.engines) func `a server that always asks on is given up`(lane: Lane) async throws {
+    @Test(hasNTLM, arguments: Lane.engines) func `stops after repeated NTLM challenges and returns the 401`(lane: Lane)
+      async throws
+    {
       let headers: KeyValuePairs = [
         "WWW-Authenticate": "NTLM TlRMTVNTUAACAAAAAAAAADAAAAABAogAAQIDBAUGBwgAAAAAAAAAAAQABAAwAAAAAAAAAA=="
       ]
@@ -152,7 +159,7 @@
     }
 
     @Test(hasNTLM, arguments: Lane.engines)
-    func `the last 401 is the answer while the body goes on`(lane: Lane) async throws {
+    func `returns the final 401 while the upload is still running`(lane: Lane) async throws {
       let challenge = "NTLM TlRMTVNTUAACAAAAAAAAADAAAAABAogAAQIDBAUGBwgAAAAAAAAAAAQABAAwAAAAAAAAAA=="
       func refusal(_ value: String) -> String {
         "HTTP/1.1 401 No\r\nWWW-Authenticate: \(value)\r\nContent-Length: 0\r\n\r\n"
@@ -188,7 +195,7 @@
     }
 
     @Test(hasNTLM, arguments: Lane.engines)
-    func `a challenge whose body has no end is for the time limits`(lane: Lane) async throws {
+    func `the total timeout ends an NTLM challenge with an endless body`(lane: Lane) async throws {
       let server = try Self.endless(.drip(Data(repeating: 0x62, count: 1 << 20), chunk: 1, every: .milliseconds(2)))
       defer { server.server.stop() }
       let clock = TestClock(advancing: .manually)
@@ -208,7 +215,9 @@
     }
 
     @Test(.needs(.proc), hasNTLM, arguments: Lane.engines)
-    func `a challenge whose body has no end takes no memory, and holds up nobody else`(lane: Lane) async throws {
+    func `an NTLM challenge with an endless body uses bounded memory and blocks no other request`(lane: Lane)
+      async throws
+    {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         let server = try Self.endless(.repeating(Data(repeating: 0x62, count: 16_000), count: 1 << 20))
         let client = Self.client(lane, server.url, Self.ada())
@@ -228,7 +237,8 @@
     }
 
     @Test(hasNTLM, arguments: Lane.engines, [HTTPMethod.get, .post])
-    func `a connection that is lost after the challenge is not tried again`(lane: Lane, method: HTTPMethod) async throws
+    func `a request is not retried if the connection is lost after the NTLM challenge`(lane: Lane, method: HTTPMethod)
+      async throws
     {
       let value = "NTLM TlRMTVNTUAACAAAAAAAAADAAAAABAogAAQIDBAUGBwgAAAAAAAAAAAQABAAwAAAAAAAAAA=="
       let types = Shared<[Int]>([])
@@ -255,7 +265,7 @@
     // MARK: What is not sent
 
     @Test(arguments: Lane.engines, [AuthenticationChallenge.Scheme.ntlm, .negotiate])
-    func `sends nothing without TLS unless that is allowed, and nothing unasked`(
+    func `sends no credentials over plain HTTP by default, and none without a challenge`(
       lane: Lane, scheme: AuthenticationChallenge.Scheme
     ) async throws {
       let server = try NTLMServer(offers: "\(scheme)")
@@ -272,7 +282,8 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `an account is never sent as Basic, and a password proves nothing`(lane: Lane) async throws {
+    func `a domain account is never used for Basic, nor a plain password for NTLM or Negotiate`(lane: Lane) async throws
+    {
       let basic = try MockServer(.status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]))
       let ntlm = try NTLMServer(offers: "NTLM, Negotiate")
       let confused = lane.client { $0.authenticators[.everywhere] = .ask { _ in Self.ada() } }
@@ -287,7 +298,7 @@
     }
 
     @Test(hasNTLM, arguments: Lane.engines)
-    func `does not go down after a handshake, nor through a proxy in the open`(lane: Lane) async throws {
+    func `does not fall back from NTLM to Basic, and refuses NTLM through a plain HTTP proxy`(lane: Lane) async throws {
       let handshakes = try NTLMServer()
       let proxy = try MockServer(.status(401, headers: ["WWW-Authenticate": "NTLM"]))
       let weak = try MockServer(.status(401, headers: ["WWW-Authenticate": "NTLM, Basic realm=\"r\""]))
@@ -315,7 +326,7 @@
     }
 
     @Test(hasNTLM, arguments: Lane.engines)
-    func `refuses Basic where NTLM was accepted`(lane: Lane) async throws {
+    func `refuses Basic after the origin has accepted NTLM`(lane: Lane) async throws {
       let ntlm = try NTLMServer()
       let isWeak = Shared(false)
       let client = lane.client {
@@ -350,7 +361,7 @@
     // MARK: Negotiate
 
     @Test(hasNegotiate, arguments: Lane.engines)
-    func `without a ticket the answer is the 401, at once`(lane: Lane) async throws {
+    func `Negotiate without a ticket returns the 401`(lane: Lane) async throws {
       let server = try NTLMServer(offers: "Negotiate")
       let client = Self.client(lane, server.url, .ticket(isAllowedWithoutTLS: true))
 
@@ -362,7 +373,7 @@
 
     // MARK: Who can do it
 
-    @Test func `loaders without handshakes say who has them`() async throws {
+    @Test func `transports without NTLM fail with an error that names .curl`() async throws {
       let server = try NTLMServer()
       for (transport, origin) in [
         (SystemLoader() as any Transport, server.url),
@@ -379,7 +390,7 @@
       #expect(server.server.requests.allSatisfy { $0.header("Authorization") == nil })
     }
 
-    @Test func `tells what libcurl was built without`() {
+    @Test func `reports the schemes that libcurl was built without`() {
       #expect(CurlLibrary.handshakeProblem(.ntlm, features: 1 << 8)?.contains("NTLM") == true)
       #expect(CurlLibrary.handshakeProblem(.negotiate, features: 1 << 4)?.contains("Negotiate") == true)
       #expect(CurlLibrary.handshakeProblem(.ntlm, features: 1 << 4) == nil)

@@ -27,7 +27,7 @@
     }
 
     @Test(arguments: Lane.engines, [true, false])
-    func `Samba accepts an account, for each request on a connection of its own`(lane: Lane, isSecure: Bool)
+    func `authenticates to Samba for each request on a connection of its own`(lane: Lane, isSecure: Bool)
       async throws
     {
       let server = try #require(SambaServer.current)
@@ -53,7 +53,7 @@
     }
 
     @Test(arguments: Lane.engines, [true, false])
-    func `an account that Samba does not know ends with the 401`(lane: Lane, isSecure: Bool) async throws {
+    func `returns the 401 for an unknown account or a wrong password`(lane: Lane, isSecure: Bool) async throws {
       let server = try #require(SambaServer.current)
       let path = "/refused/\(lane)/\(isSecure)"
       let url = server.url(path, isSecure: isSecure)
@@ -70,7 +70,7 @@
       #expect(entries.allSatisfy { $0.user == nil })
     }
 
-    @Test(arguments: Lane.engines) func `an account of the server has no domain`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `authenticates a local account with an empty domain`(lane: Lane) async throws {
       let server = try #require(SambaServer.current)
       let credential = Credential.user("ada", password: SambaServer.password, domain: "")
 
@@ -79,7 +79,9 @@
       #expect(response.text == "\\ada 0")
     }
 
-    @Test(arguments: Lane.engines) func `a password may have letters of Western Europe`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `a password may contain Western European letters, composed or decomposed`(
+      lane: Lane
+    ) async throws {
       let server = try #require(SambaServer.current)
       let url = server.url("/latin", isSecure: true)
       // The same letters, taken apart.
@@ -92,7 +94,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `an account that libcurl would get wrong is not tried`(lane: Lane) async throws {
+    func `rejects account names and passwords that libcurl would encode wrongly`(lane: Lane) async throws {
       let server = try #require(SambaServer.current)
       let path = "/letters/\(lane)"
 
@@ -111,7 +113,7 @@
     }
 
     @Test(arguments: Lane.engines, [true, false])
-    func `no connection is shared by two accounts`(lane: Lane, isSecure: Bool) async throws {
+    func `two accounts never share a connection`(lane: Lane, isSecure: Bool) async throws {
       let server = try #require(SambaServer.current)
       let path = "/mixed/\(lane)/\(isSecure)"
       let url = server.url(path, isSecure: isSecure)
@@ -140,7 +142,7 @@
     }
 
     @Test(.needsSquid, arguments: Lane.engines)
-    func `proves an account in the tunnel of a proxy that asks, too`(lane: Lane) async throws {
+    func `authenticates through the tunnel of a proxy that requires Basic`(lane: Lane) async throws {
       let server = try #require(SambaServer.current)
       let squid = try await SquidProxy.Running()
       let proxy = Proxy(squid.facts.url(.basic), user: "ada", password: SquidProxy.password)

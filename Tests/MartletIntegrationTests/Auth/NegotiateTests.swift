@@ -11,7 +11,8 @@
   /// The clients run in processes of their own, because where the tickets are stands in the environment.
   @Suite(.needsKerberos, .ticketServer, .ownThreads, .hangLimit) struct NegotiateTests {
     @Test(arguments: Lane.engines, [true, false])
-    func `a ticket lets in, for each request on a connection of its own`(lane: Lane, isSecure: Bool) async throws {
+    func `authenticates each request with a ticket on a connection of its own`(lane: Lane, isSecure: Bool) async throws
+    {
       let server = try #require(TicketServer.current)
       let path = "/each/\(lane)/\(isSecure)"
 
@@ -57,7 +58,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `whoever has shown none gets no connection of those who have`(lane: Lane) async throws {
+    func `requests without a ticket never use a connection that a ticket has authenticated`(lane: Lane) async throws {
       let server = try #require(TicketServer.current)
       let path = "/mixed/\(lane)"
 
@@ -103,7 +104,9 @@
     }
 
     @Test(arguments: Lane.engines, Obstacle.allCases)
-    func `without a ticket that fits, the answer is the 401, at once`(lane: Lane, obstacle: Obstacle) async throws {
+    func `returns the 401 if no ticket can be obtained or the server rejects it`(lane: Lane, obstacle: Obstacle)
+      async throws
+    {
       let server = try #require(TicketServer.current)
       let path = "/without/\(lane)/\(obstacle)"
       let ticket =

@@ -28,7 +28,7 @@
     // MARK: A real one
 
     @Test(.needs(.tinyproxy, .openssl, .nginx), arguments: Lane.engines)
-    func `asks once, and tells the proxy only`(lane: Lane) async throws {
+    func `asks for proxy credentials once and sends them only to the proxy`(lane: Lane) async throws {
       let proxy = try await ProxyProgram.http(user: "ada", password: "secret")
       let address = "http://127.0.0.1:\(proxy.port)"
       let authority = try await CertificateAuthority()
@@ -61,7 +61,7 @@
     }
 
     @Test(.needs(.tinyproxy, .openssl, .nginx), arguments: Lane.engines)
-    func `is asked again after a wrong password, and then shares connections`(lane: Lane) async throws {
+    func `asks again after a wrong password, then reuses the connection`(lane: Lane) async throws {
       let proxy = try await ProxyProgram.http(user: "ada", password: "secret")
       let address = "http://127.0.0.1:\(proxy.port)"
       let authority = try await CertificateAuthority()
@@ -86,7 +86,7 @@
     }
 
     @Test(.needs(.tinyproxy, .openssl, .nginx), arguments: Lane.engines)
-    func `takes no connection of somebody who has signed out`(lane: Lane) async throws {
+    func `a connection is not reused after signOut`(lane: Lane) async throws {
       let proxy = try await ProxyProgram.http(user: "ada", password: "secret")
       let address = "http://127.0.0.1:\(proxy.port)"
       let authority = try await CertificateAuthority()
@@ -110,7 +110,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a refusal is over when somebody is asked what to answer`(lane: Lane) async throws {
+    func `a timeout while credentials are requested is reported in the queued phase`(lane: Lane) async throws {
       let proxy = try MockServer(.status(407, headers: ["Proxy-Authenticate": "Basic realm=\"a\""]))
       defer { proxy.stop() }
       let address = proxy.url
@@ -134,7 +134,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `connections may die before and after a proxy's challenge`(lane: Lane) async throws {
+    func `retries when connections are lost before and after a proxy's challenge`(lane: Lane) async throws {
       let count = Shared(0)
       let proxy = try MockServer { request in
         let number = count.withLock {
@@ -163,7 +163,7 @@
     // MARK: One question
 
     @Test(arguments: Lane.engines, ["http", "https"])
-    func `twenty requests at the same time lead to one question`(lane: Lane, scheme: String) async throws {
+    func `20 concurrent requests ask for credentials once`(lane: Lane, scheme: String) async throws {
       let proxy = try Self.proxy()
       let questions = Shared(0)
       let client = lane.client {
@@ -191,7 +191,8 @@
       #expect(Self.values(proxy).allSatisfy { $0 == nil || $0 == Self.basic })
     }
 
-    @Test(arguments: Lane.engines) func `a cancelled waiter takes nothing from the others`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines)
+    func `cancelling the request that asked for credentials does not affect waiting requests`(lane: Lane) async throws {
       let proxy = try Self.proxy()
       let question = Gate()
       let client = lane.client {
@@ -217,7 +218,8 @@
     // MARK: Refusals
 
     @Test(arguments: Lane.engines, ["http", "https"])
-    func `a wrong password is one error, which names the proxy`(lane: Lane, scheme: String) async throws {
+    func `missing or wrong credentials fail with an error that names the proxy`(lane: Lane, scheme: String) async throws
+    {
       let proxy = try Self.proxy()
       let url = RequestTarget("\(raw: scheme)://nowhere.example/")
       let fixed = lane.client {
@@ -256,7 +258,7 @@
         ("https", #"Digest realm="p", nonce="n", algorithm=SHA-512"#, #"algorithm "SHA-512""#),
         ("https", #"Digest realm="p", nonce="n", algorithm=SHA-512, Digest realm="p", nonce="n""#, nil),
       ] as [(String, String, String?)])
-    func `says why a proxy's challenge was not answered`(
+    func `the error names an unsupported Digest option in a proxy's challenge`(
       lane: Lane, row: (scheme: String, challenge: String, reason: String?)
     ) async throws {
       let proxy = try MockServer(.status(407, headers: ["Proxy-Authenticate": row.challenge]))
@@ -276,7 +278,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a 401 without a challenge proves nothing to a proxy's session`(lane: Lane) async throws {
+    func `a 401 without a challenge does not confirm proxy credentials`(lane: Lane) async throws {
       // As tinyproxy has it.
       let proxy = try MockServer { request in
         guard let value = request.header("Proxy-Authorization") else { return .status(407, headers: Self.challenge) }
@@ -299,7 +301,7 @@
     }
 
     @Test(.needs(.tinyproxy, .microsocks, .openssl, .nginx), arguments: Lane.engines)
-    func `a server's 407 is an answer, and gets no credentials`(lane: Lane) async throws {
+    func `a 407 from an origin server is returned and gets no credentials`(lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let root = authority.root
       let secure = try await NginxServer(
@@ -330,7 +332,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `goes to no other proxy, and to no server at the same address`(lane: Lane) async throws {
+    func `proxy credentials are not sent to another proxy or to a server at the same address`(lane: Lane) async throws {
       let proxy = try MockServer { request in
         if request.target.hasPrefix("http://") {
           return request.header("Proxy-Authorization") == Self.basic ? .ok("in") : .status(407, headers: Self.challenge)
@@ -357,7 +359,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `sends a body again if it can, and says so if not`(lane: Lane) async throws {
+    func `repeats an upload after a 407, and fails if its body cannot be replayed`(lane: Lane) async throws {
       let proxy = try MockServer { request in
         request.header("Proxy-Authorization") == Self.basic
           ? .ok("\(request.bodyLength)") : .status(407, headers: Self.challenge)
@@ -384,7 +386,8 @@
     // MARK: Digest
 
     @Test(arguments: Lane.engines)
-    func `answers Digest for CONNECT and for absolute targets, and counts its uses`(lane: Lane) async throws {
+    func `answers Digest for CONNECT and absolute-form targets, and increments the nonce count`(lane: Lane) async throws
+    {
       let counts = Shared<[String]>([])
       let proxy = try MockServer { request in
         let field = request.header("Proxy-Authorization")

@@ -41,7 +41,7 @@
     // MARK: Bytes
 
     @Test(arguments: Lane.engines, [0, 1, 262_144, 262_145, 3_000_001])
-    func `sends a form with its length`(lane: Lane, size: Int) async throws {
+    func `sends a form with its Content-Length`(lane: Lane, size: Int) async throws {
       let server = try MockServer(.ok())
       defer { server.stop() }
       let file = try Self.file(size)
@@ -58,7 +58,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `sends pieces of every kind in order`(lane: Lane) async throws {
+    func `sends concatenated parts of every kind in order`(lane: Lane) async throws {
       let server = try MockServer(answering: MockResponse.echo)
       defer { server.stop() }
       let file = try Self.file(300_000)
@@ -87,7 +87,7 @@
     }
 
     @Test(.needs(.proc), arguments: Lane.engines)
-    func `a large file in a form leaves memory flat`(lane: Lane) async throws {
+    func `uploads a large file in a form with bounded memory`(lane: Lane) async throws {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [lane] in
         let server = try MockServer(.ok(), options: .init(keepsBodies: false))
         let client = lane.client()
@@ -113,7 +113,7 @@
     // MARK: Files that are wrong
 
     @Test(arguments: Lane.engines)
-    func `a file that is missing is named before connecting`(lane: Lane) async throws {
+    func `rejects a missing file or a folder before connecting, and names it`(lane: Lane) async throws {
       let server = try MockServer(.ok())
       defer { server.stop() }
       let missing = URL(filePath: "/nonexistent/martlet-photo.png")
@@ -129,7 +129,7 @@
     }
 
     @Test(arguments: Lane.engines, [-1_000_000, 1_000_000])
-    func `a part that changes its length while it is sent fails, and no request is whole`(
+    func `an upload fails and stays incomplete if its file changes length`(
       lane: Lane, change: Int
     ) async throws {
       let size = 16_000_000
@@ -158,7 +158,7 @@
     // MARK: Again, and not to the end
 
     @Test(arguments: Lane.engines)
-    func `a form is sent again after a failure and along a redirect`(lane: Lane) async throws {
+    func `repeats a form after a 503 and after a 307 redirect`(lane: Lane) async throws {
       let script: [MockResponse] = [.status(503), .redirect(to: "/there", status: 307), .ok("done")]
       let server = try MockServer(script: script)
       defer { server.stop() }
@@ -177,7 +177,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `an answer that comes before the end of a form stops it and is delivered`(lane: Lane) async throws {
+    func `an early response stops the upload of a form and is delivered`(lane: Lane) async throws {
       let answer = MockResponse.status(413, body: "too large")
       let options = MockServer.Options(keepsBodies: false, sendsContinue: false, earlyAnswer: { _ in answer })
       let server = try MockServer(.ok(), options: options)
@@ -199,7 +199,7 @@
     // MARK: Lengths
 
     @Test(arguments: Lane.engines)
-    func `an empty body is announced as such`(lane: Lane) async throws {
+    func `POST, PUT and PATCH send Content-Length 0 for an empty body`(lane: Lane) async throws {
       let server = try MockServer(.ok())
       defer { server.stop() }
       let client = lane.client()
@@ -215,7 +215,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a body goes with any method that it is given to`(lane: Lane) async throws {
+    func `sends a body with GET, DELETE and REPORT, except GET with the system's loader`(lane: Lane) async throws {
       let server = try MockServer(answering: MockResponse.echo)
       defer { server.stop() }
       let system = HTTPClient { $0.transport = .urlSession(loader: .system) }
@@ -235,7 +235,7 @@
 
     // MARK: The system's loader
 
-    @Test func `the system's loader sends what is in memory, and nothing else`() async throws {
+    @Test func `the system's loader sends bodies in memory and refuses bodies that contain files`() async throws {
       let server = try MockServer(answering: MockResponse.echo)
       defer { server.stop() }
       let client = HTTPClient {

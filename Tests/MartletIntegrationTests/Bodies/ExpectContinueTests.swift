@@ -16,7 +16,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `is asked for by large bodies of known length only`(lane: Lane) async throws {
+    func `Expect is sent by default only for large bodies of known length`(lane: Lane) async throws {
       let server = try MockServer(.ok())
       defer { server.stop() }
       let client = lane.client()
@@ -36,7 +36,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `is chosen by a request`(lane: Lane) async throws {
+    func `expectsContinue can be set per client and request, and is ignored without a body`(lane: Lane) async throws {
       let server = try MockServer(.ok())
       defer { server.stop() }
       let client = lane.client { $0.options.expectsContinue = true }
@@ -53,7 +53,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a final answer comes before any byte of the body`(lane: Lane) async throws {
+    func `a final response arrives before any byte of the body is sent`(lane: Lane) async throws {
       let options = MockServer.Options(sendsContinue: false, earlyAnswer: { _ in .status(403, body: "no") })
       let server = try MockServer(.ok(), options: options)
       defer { server.stop() }
@@ -69,7 +69,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a server that says nothing is waited for once`(lane: Lane) async throws {
+    func `waits only once for a server that never sends 100 Continue`(lane: Lane) async throws {
       let server = try MockServer(.ok(), options: .init(sendsContinue: false))
       let other = try MockServer(.ok())
       defer {
@@ -97,7 +97,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a server that does not want to be asked gets the request without`(lane: Lane) async throws {
+    func `repeats the request without Expect after a 417`(lane: Lane) async throws {
       let options = MockServer.Options(
         sendsContinue: false, earlyAnswer: { $0.header("Expect") == nil ? nil : .status(417, body: "do not ask") })
       let server = try MockServer(options: options, answering: MockResponse.echo)
@@ -118,7 +118,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a 417 whose body never ends is left behind, and its connection is closed`(lane: Lane) async throws {
+    func `abandons a 417 with an endless body and closes its connection`(lane: Lane) async throws {
       let endless = MockResponse.steps([
         .text("HTTP/1.1 417 No\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), .waitForClose,
       ])
@@ -136,7 +136,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a field of the caller's own counts more, and its 417 is the answer`(lane: Lane) async throws {
+    func `a caller's own Expect field takes precedence, and its 417 is returned`(lane: Lane) async throws {
       let options = MockServer.Options(
         sendsContinue: false, earlyAnswer: { $0.header("Expect") == nil ? nil : .status(417, body: "do not ask") })
       let server = try MockServer(.ok(), options: options)
@@ -150,7 +150,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `is not asked for where the wait could pass an idle limit`(lane: Lane) async throws {
+    func `Expect is not sent if the wait could exceed the idle limit`(lane: Lane) async throws {
       let server = try MockServer(.ok(), options: .init(sendsContinue: false))
       defer { server.stop() }
 

@@ -93,7 +93,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `two parsers read every form as it was meant`(lane: Lane) async throws {
+    func `two third-party parsers read every form correctly`(lane: Lane) async throws {
       let server = try MockServer(.ok())
       defer { server.stop() }
       let folder = try TemporaryFolder()

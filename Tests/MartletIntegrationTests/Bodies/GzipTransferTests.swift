@@ -29,7 +29,7 @@
     }
 
     @Test(.needs(.python), arguments: Lane.engines)
-    func `Python inflates what was sent, from any source`(lane: Lane) async throws {
+    func `Python decompresses gzipped bodies from every source`(lane: Lane) async throws {
       let server = try MockServer(.ok())
       defer { server.stop() }
       let data = Self.mixed(700_000)
@@ -64,7 +64,7 @@
     }
 
     @Test(.needs(.python), arguments: Lane.engines)
-    func `a spooled one has a length and is sent again`(lane: Lane) async throws {
+    func `a spooled gzip body has a Content-Length and can be repeated`(lane: Lane) async throws {
       try TemporaryFolder.requireRoom()
       let server = try MockServer(script: [.status(503), .ok()])
       defer { server.stop() }
@@ -82,7 +82,7 @@
     }
 
     @Test(.needs(.proc), arguments: Lane.engines)
-    func `a large file leaves memory flat`(lane: Lane) async throws {
+    func `compresses a large file with bounded memory`(lane: Lane) async throws {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) { [lane] in
         let server = try MockServer(.ok(), options: .init(keepsBodies: false))
         let client = lane.client()

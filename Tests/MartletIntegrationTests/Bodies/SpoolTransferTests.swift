@@ -20,7 +20,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `is sent with its length, again if need be, and leaves nothing`(lane: Lane) async throws {
+    func `sends Content-Length with each attempt and leaves no file behind`(lane: Lane) async throws {
       let server = try MockServer(script: [.status(503), .redirect(to: "/there", status: 307), .ok("done")])
       defer { server.stop() }
       let folder = try TemporaryFolder()
@@ -39,7 +39,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `leaves nothing when it is cancelled or fails in the middle`(lane: Lane) async throws {
+    func `leaves no file behind after cancellation or a failure during the upload`(lane: Lane) async throws {
       let stalling = try MockServer(
         .steps([.hang]).withoutReadingBody(pausesReading: true), options: .init(keepsBodies: false))
       let closing = try MockServer(
@@ -69,7 +69,7 @@
       #expect(await becomes { Self.deletedFiles.allSatisfy { !$0.contains(folder.url.lastPathComponent) } })
     }
 
-    @Test func `leaves nothing when the process is killed in the middle of the upload`() async throws {
+    @Test func `leaves no file behind when the process is killed during the upload`() async throws {
       let folder = try TemporaryFolder()
 
       await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder.url.path as String] in
@@ -89,7 +89,7 @@
     }
 
     @Test(.needs(.proc), arguments: Lane.engines)
-    func `a large body leaves memory flat`(lane: Lane) async throws {
+    func `sends a large body with bounded memory`(lane: Lane) async throws {
       await #expect(processExitsWith: .success) { [lane] in
         let server = try MockServer(.ok(), options: .init(keepsBodies: false))
         let folder = try TemporaryFolder()

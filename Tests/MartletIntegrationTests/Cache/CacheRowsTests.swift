@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func `S93 a cache is memory by default, another one by configuration, or none`() async throws {
+  @Test func `S93 the cache is in memory by default, and can be replaced or turned off`() async throws {
     let server = try server()
     defer { server.stop() }
     let shared = ResponseCache.memory(bytes: 1 << 20)
@@ -59,7 +59,7 @@ import Testing
     #expect(try await usual.derived { $0.headers["X"] = "1" }.get("\(raw: server.url)/x").source == .cache)
   }
 
-  @Test func `S96 a policy is inherited, and the innermost one that says something wins`() async throws {
+  @Test func `S96 a request's cache policy overrides the client's`() async throws {
     let server = try server()
     defer { server.stop() }
     let client = client { $0.options.cache = .off }
@@ -70,7 +70,7 @@ import Testing
     #expect(try await client.get("\(raw: server.url)/x").source == .network)
   }
 
-  @Test func `S97 neverRead asks the server, and stores`() async throws {
+  @Test func `S97 neverRead contacts the server and stores the response`() async throws {
     let server = try server()
     defer { server.stop() }
     let client = client()
@@ -83,7 +83,7 @@ import Testing
     #expect(third.source == .cache && third.text == "body 2")
   }
 
-  @Test func `S98 neverWrite serves, and changes nothing`() async throws {
+  @Test func `S98 neverWrite reads the cache without changing it`() async throws {
     let server = try server()
     defer { server.stop() }
     let client = client()
@@ -99,7 +99,7 @@ import Testing
     #expect(try await client.get("\(raw: server.url)/x").source == .revalidated)
   }
 
-  @Test func `S99 revalidateWhenStale asks with the validators and takes the new fields`() async throws {
+  @Test func `S99 revalidateWhenStale sends If-None-Match and updates the stored fields`() async throws {
     let server = try server()
     defer { server.stop() }
     let client = client()
@@ -114,7 +114,7 @@ import Testing
     #expect(try await client.get("\(raw: server.url)/x").source == .cache)
   }
 
-  @Test func `S100 alwaysRevalidate asks each time`() async throws {
+  @Test func `S100 alwaysRevalidate revalidates a stored response each time`() async throws {
     let server = try server()
     defer { server.stop() }
     let client = client()
@@ -124,7 +124,7 @@ import Testing
     #expect(server.requests.map { $0.header("If-None-Match") } == [nil, "\"1\"", "\"1\""])
   }
 
-  @Test func `S101 preferCached uses what is stored, however old`() async throws {
+  @Test func `S101 preferCached uses a stored response of any age`() async throws {
     let server = try server("max-age=1")
     defer { server.stop() }
     let client = client()
@@ -137,7 +137,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test func `S102 onlyCached asks nobody, and throws if there is nothing`() async throws {
+  @Test func `S102 onlyCached sends no request, and throws if nothing is stored`() async throws {
     let server = try server("max-age=1")
     defer { server.stop() }
     let client = client()
@@ -154,7 +154,9 @@ import Testing
   }
 
   @Test(arguments: ["refused", "reset", "silent", "503"])
-  func `S103 fallbackOnError uses what is stored when the attempts are spent, and says why`(how: String) async throws {
+  func `S103 fallbackOnError serves the stored response after all attempts fail, with the reason`(how: String)
+    async throws
+  {
     let isBroken = Mutex(false)
     let server = try MockServer(answering: { _ in
       guard isBroken.withLock({ $0 }) else { return .ok("x", headers: ["Cache-Control": "max-age=1"]) }
@@ -192,7 +194,7 @@ import Testing
     }
   }
 
-  @Test func `S103 a 404 and a cancellation are no reason for a fallback`() async throws {
+  @Test func `S103 a 404 or a cancellation causes no fallback`() async throws {
     let state = Mutex(0)
     let server = try MockServer(answering: { _ in
       switch state.withLock({ $0 }) {
@@ -218,7 +220,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func `S105 and S106 what is for the session goes by itself`() async throws {
+  @Test func `S105 and S106 session and permanent responses are stored and removed separately`() async throws {
     let server = try server()
     defer { server.stop() }
     // Two shelves, as a cache on disk has them.
@@ -256,7 +258,7 @@ import Testing
     await #expect(throws: HTTPError.self) { try await client.cache.remove("no url") }
   }
 
-  @Test func `S107 ignoreServerDirectives stores what must not be stored, and only then`() async throws {
+  @Test func `S107 a no-store response is stored only with ignoreServerDirectives`() async throws {
     let server = try server("no-store", tag: nil)
     defer { server.stop() }
     let client = client()
@@ -267,7 +269,7 @@ import Testing
     #expect(try await client.get("\(raw: server.url)/x", options: .cache(.preferCached)).source == .cache)
   }
 
-  @Test func `S108 cacheFor says how long a response is fresh`() async throws {
+  @Test func `S108 cacheFor sets how long a response is fresh`() async throws {
     let server = try server("no-cache, max-age=1", tag: nil)
     defer { server.stop() }
     let client = client()
@@ -280,7 +282,7 @@ import Testing
     #expect(try await client.get("\(raw: server.url)/x", options: options).source == .network)
   }
 
-  @Test func `S109 the source has all four values`() async throws {
+  @Test func `S109 the source is network, cache, revalidated or fallback`() async throws {
     let server = try server()
     let client = client { $0.options.cache = [.revalidateWhenStale, .fallbackOnError] }
     let url = "\(server.url)/x"
@@ -296,7 +298,7 @@ import Testing
     #expect(sources == [.network, .cache, .revalidated, .fallback])
   }
 
-  @Test func `S110 a large body has a file of its own, to which a link can be made`() async throws {
+  @Test func `S110 a large body is stored in a file of its own that can be hard-linked`() async throws {
     let server = try MockServer(answering: { _ in
       .data(Data(repeating: 7, count: 3 << 20), headers: ["Cache-Control": "max-age=60"])
     })
@@ -324,7 +326,7 @@ import Testing
     #expect(small.source == .cache && small.bodyFile == nil && small.body.count == 10)
   }
 
-  @Test func `S112 what a key is made of`() async throws {
+  @Test func `S112 the cache key includes the path and the query, and ignores the fragment`() async throws {
     let server = try server()
     defer { server.stop() }
     let client = client()
@@ -335,7 +337,7 @@ import Testing
     #expect(try await client.get("\(raw: server.url)/a#f").source == .cache)
   }
 
-  @Test func `S113 s-maxage is for others, max-age is above Expires, stale-if-error is obeyed`() async throws {
+  @Test func `S113 ignores s-maxage, prefers max-age to Expires, and obeys stale-if-error`() async throws {
     let isBroken = Mutex(false)
     let server = try MockServer(answering: { request in
       if isBroken.withLock({ $0 }) { return .status(502) }
@@ -360,7 +362,7 @@ import Testing
     #expect(error.status == .badGateway)
   }
 
-  @Test func `a compressed body is stored as it is read`() async throws {
+  @Test func `a compressed body is stored decoded`() async throws {
     // "hello hello hello hello" by gzip.
     let bytes = try #require(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJV8hAJwHjUT2NFwAAAA=="))
     let server = try MockServer(answering: { _ in

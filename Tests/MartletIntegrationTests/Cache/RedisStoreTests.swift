@@ -26,7 +26,7 @@
       }
     }
 
-    @Test func `what one machine has stored is served to another`() async throws {
+    @Test func `a response stored by one client is served to another`() async throws {
       let redis = try await RedisServer()
       let server = try server()
       defer { server.stop() }
@@ -43,7 +43,7 @@
       #expect(keys.allSatisfy { $0.hasPrefix("martlet:") && $0.count == 48 })
     }
 
-    @Test func `Redis forgets by itself`() async throws {
+    @Test func `entries expire in Redis after their lifetime`() async throws {
       let redis = try await RedisServer()
       let server = try server()
       defer { server.stop() }
@@ -65,7 +65,7 @@
       #expect(isForgotten)
     }
 
-    @Test func `variants are shared side by side`() async throws {
+    @Test func `clients share all variants of a response`() async throws {
       let redis = try await RedisServer()
       let server = try server(vary: true)
       defer { server.stop() }
@@ -84,7 +84,7 @@
       #expect(server.requests.count == 3)
     }
 
-    @Test func `what is removed on one machine is removed for all, and nobody else's`() async throws {
+    @Test func `removal affects all clients and leaves other keys alone`() async throws {
       let redis = try await RedisServer()
       let server = try server(vary: true)
       defer { server.stop() }
@@ -104,7 +104,7 @@
       #expect(try await two.get("\(raw: server.url)/y").source == .network)
     }
 
-    @Test func `removeAll goes through all pages`() async throws {
+    @Test func `removeAll removes the keys of all SCAN pages`() async throws {
       let redis = try await RedisServer()
       let script = "for i=1,3000 do redis.call('SET','martlet:'..i,'x') end"
       try await redis.connection.command("EVAL", "\(script)", "0")
@@ -115,7 +115,7 @@
       #expect(try await redis.connection.command("DBSIZE") == .integer(0))
     }
 
-    @Test func `what was damaged is asked for again, and replaced`() async throws {
+    @Test func `a damaged entry is fetched again and replaced`() async throws {
       let redis = try await RedisServer()
       let server = try server()
       defer { server.stop() }
@@ -140,7 +140,7 @@
       #expect(server.requests.count == 5)
     }
 
-    @Test func `a connection that was lost is made anew`() async throws {
+    @Test func `reconnects after a lost connection`() async throws {
       let redis = try await RedisServer()
       let server = try server()
       defer { server.stop() }
@@ -152,7 +152,7 @@
       #expect(try await client.get("\(raw: server.url)/x").source == .cache)
     }
 
-    @Test func `without Redis requests go to the server`() async throws {
+    @Test func `requests go to the server when Redis is not running`() async throws {
       let redis = try await RedisServer()
       let server = try server()
       defer { server.stop() }
@@ -166,7 +166,7 @@
       #expect(server.requests.count == 41)
     }
 
-    @Test func `while Redis hangs, requests do not wait for it one after the other`() async throws {
+    @Test func `a hanging Redis does not delay every request`() async throws {
       let redis = try await RedisServer()
       let server = try server()
       defer { server.stop() }
@@ -180,7 +180,7 @@
       #expect(server.requests.count == 41)
     }
 
-    @Test func `a body that is too large is not stored`() async throws {
+    @Test func `does not store a body larger than the limit`() async throws {
       let redis = try await RedisServer()
       let server = try server(body: String(repeating: "x", count: 2000))
       defer { server.stop() }
@@ -191,7 +191,7 @@
       #expect(try await redis.keys.isEmpty)
     }
 
-    @Test func `a body of a megabyte goes both ways`() async throws {
+    @Test func `stores and serves a body of almost 1 MiB`() async throws {
       let redis = try await RedisServer()
       let body = String(repeating: "0123456789abcdef", count: (1 << 20) / 16 - 1)
       let server = try server(body: body)
@@ -204,7 +204,7 @@
       #expect(second.source == .cache && second.text == body + " ")
     }
 
-    @Test func `what was got with a credential never reaches Redis`() async throws {
+    @Test func `responses to requests with credentials or cookies never reach Redis`() async throws {
       let redis = try await RedisServer()
       let server = try server()
       defer { server.stop() }
@@ -230,7 +230,7 @@
 
     // MARK: The connection
 
-    @Test func `Redis says what is wrong, and the connection goes on`() async throws {
+    @Test func `throws the error reply of Redis and keeps the connection usable`() async throws {
       let redis = try await RedisServer()
 
       await #expect(throws: RedisError.refused("ERR wrong number of arguments for 'get' command")) {
@@ -250,7 +250,7 @@
         ("*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n", .malformed), (String(repeating: "+", count: 2000), .malformed),
         ("*900\r\n" + String(repeating: ":1\r\n", count: 900), .malformed),
       ] as [(String, RedisError?)])
-    func `what is no reply is an error`(reply: String, error: RedisError?) async throws {
+    func `parses replies, and throws for malformed or truncated ones`(reply: String, error: RedisError?) async throws {
       let server = try ByteServer { _ in ByteServer.Script(pieces: [Array(reply.utf8)], end: .close) }
       let connection = RedisConnection(host: "localhost", port: server.port, maximumReplyBytes: 1000)
 

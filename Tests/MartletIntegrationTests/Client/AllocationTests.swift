@@ -5,7 +5,7 @@
   @Suite("Allocations", .hangLimit)
   struct AllocationTests {
     /// In a program of its own, because it has an allocator of its own.
-    @Test func `N31 a policy that is off adds no allocation to a request, whatever else is on`() async throws {
+    @Test func `N31 a disabled policy adds no allocations to a request, with or without other policies`() async throws {
       let probe = try ToolProcess(try ToolProcess.built("AllocationProbe"), [])
 
       let result = try await probe.end()

@@ -10,7 +10,7 @@ import Testing
 
 /// The client's promises with a real server at the other end.
 @Suite(.ownThreads, .hangLimit) struct ClientOverSocketsTests {
-  @Test func `a failing response keeps 64 KiB of its body and ends the connection`() async throws {
+  @Test func `a status error keeps 64 KiB of the body and closes the connection`() async throws {
     let part = String(repeating: "A", count: 100_000)
     let server = try MockServer(answering: { _ in
       .steps([.text("HTTP/1.1 500 No\r\nContent-Length: 1000000\r\n\r\n"), .text(part), .hang])
@@ -29,7 +29,7 @@ import Testing
     #expect(areClosed)
   }
 
-  @Test func `without a wanted body the error comes as soon as the head`() async throws {
+  @Test func `a status error without a body is thrown as soon as the head arrives`() async throws {
     let server = try MockServer(answering: { _ in
       .steps([.text("HTTP/1.1 500 No\r\nContent-Length: 10\r\n\r\n"), .hang])
     })
@@ -43,7 +43,7 @@ import Testing
     #expect(error.kind == .status)
   }
 
-  @Test func `a managed request arrives whole although handle and client are gone`() async throws {
+  @Test func `a managed request is sent completely after its handle and client are released`() async throws {
     let server = try MockServer(answering: { _ in .ok("x") })
     defer { server.stop() }
     let body = Data(repeating: 66, count: 1 << 20)
@@ -57,7 +57,7 @@ import Testing
     #expect(server.requests.first?.body == body)
   }
 
-  @Test func `a scope that goes away closes the connection`() async throws {
+  @Test func `releasing a scope cancels its request and closes the connection`() async throws {
     let server = try MockServer(answering: { _ in .hang })
     defer { server.stop() }
     var scope: RequestScope? = RequestScope(client: HTTPClient())
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test(arguments: ["get", "head", "delete", "post", "put", "patch"])
-  func `each verb reaches the server in block style, start before success`(verb: String) async throws {
+  func `each method with callbacks reaches the server, and onStart precedes onSuccess`(verb: String) async throws {
     let server = try MockServer(answering: { _ in .ok("x") })
     defer { server.stop() }
     let target: RequestTarget = "\(raw: server.url)/"
@@ -104,7 +104,7 @@ import Testing
     #expect(server.requests.map(\.method) == [verb.uppercased()])
   }
 
-  @Test func `the static verbs use the shared client`() async {
+  @Test func `the shared client sends each method`() async {
     // The shared client is the process's.
     await #expect(processExitsWith: .success) {
       let server = try MockServer(answering: { request in .json(#"{"method":"\#(request.method)"}"#) })
@@ -125,7 +125,7 @@ import Testing
     }
   }
 
-  @Test func `query and form body are apart, whatever the verb`() async throws {
+  @Test func `encodes the query and a form body independently of each other`() async throws {
     let server = try MockServer(answering: { _ in .ok("x") })
     defer { server.stop() }
     let client = HTTPClient()
@@ -139,7 +139,7 @@ import Testing
     #expect(server.requests.first?.header("content-type") == "application/x-www-form-urlencoded")
   }
 
-  @Test func `a URLRequest goes through the migration door`() async throws {
+  @Test func `sends a URLRequest and returns data and an HTTPURLResponse`() async throws {
     let server = try MockServer(answering: { _ in .status(404, headers: ["X-A": "1"], body: "gone") })
     defer { server.stop() }
     let url = try #require(URL(string: server.url("/path?q=1")))
@@ -161,7 +161,7 @@ import Testing
     #expect(seen.body == Data("body".utf8))
   }
 
-  @Test func `a URLRequest becomes a request field by field`() throws {
+  @Test func `converts a URLRequest to an HTTPRequest`() throws {
     let url = try #require(URL(string: "https://example.test/a?b=c"))
     var request = URLRequest(url: url)
     request.httpMethod = "PATCH"
@@ -176,7 +176,7 @@ import Testing
     #expect(converted.body == .data(Data("x".utf8), contentType: nil))
   }
 
-  @Test func `middleware that does nothing changes no byte`() async throws {
+  @Test func `pass-through middleware leaves the request unchanged`() async throws {
     struct Identity: Middleware {
       func intercept(
         _ request: HTTPRequest, context: RequestContext,
@@ -220,7 +220,7 @@ import Testing
     #expect(seen.map { $0.header("X-Request-ID") } == ["\(first.id)", "\(second.id)"])
   }
 
-  @Test func `a chain of redirects over two servers keeps credentials at home`() async throws {
+  @Test func `a redirect to another server drops Authorization and Cookie`() async throws {
     let other = try MockServer(answering: { _ in .ok("other") })
     defer { other.stop() }
     let home = try MockServer { [url = other.url] (request: RecordedRequest) in
@@ -256,7 +256,7 @@ import Testing
     #expect(server.connectionCount == 0)
   }
 
-  @Test func `sends a file as it is`() async throws {
+  @Test func `sends a file unchanged`() async throws {
     let server = try MockServer(answering: { _ in .ok("x") })
     defer { server.stop() }
     let folder = try TemporaryFolder()
@@ -272,7 +272,7 @@ import Testing
     #expect(seen.header("Content-Type") == "image/png")
   }
 
-  @Test func `backoff tries again after failures and records each attempt`() async throws {
+  @Test func `backoff retries after failures and records each attempt`() async throws {
     let server = try MockServer(script: [.status(503), .status(503, headers: ["Retry-After": "0"]), .ok("third")])
     defer { server.stop() }
 
@@ -285,7 +285,7 @@ import Testing
     #expect(server.requests.count == 3)
   }
 
-  @Test func `a request made on a bare thread is sent from another`() async throws {
+  @Test func `a request created on a plain thread can be sent from a task`() async throws {
     let server = try MockServer(answering: { _ in .ok("x") })
     defer { server.stop() }
     let made = EventRecorder<HTTPRequest>()
@@ -303,7 +303,7 @@ import Testing
   private enum Screen: RequestOptions.Key { typealias Value = String }
 
   // S10
-  @Test func `a tag and values of the caller's own are told to it, and not to the server`() async throws {
+  @Test func `tags and custom option values are visible to the client and never sent to the server`() async throws {
     let isHeld = Shared(false)
     let server = try MockServer { _ in
       await isHeld.wait { !$0 }

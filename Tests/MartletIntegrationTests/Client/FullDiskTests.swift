@@ -27,7 +27,7 @@
       #expect(setrlimit(resource, &limit) == 0)
     }
 
-    @Test func `cookies stay as they were, and are saved when there is room`() async {
+    @Test func `a full disk leaves the cookie file unchanged, and cookies are saved once there is room`() async {
       await #expect(processExitsWith: .success) {
         let folder = try TemporaryFolder()
         let file = folder.url.appending(path: "cookies")
@@ -53,7 +53,7 @@
       }
     }
 
-    @Test func `hosts stay as they were, and are saved with the next one`() async {
+    @Test func `a full disk leaves the HSTS file unchanged, and hosts are saved with the next change`() async {
       await #expect(processExitsWith: .success) {
         let folder = try TemporaryFolder()
         let now = Date()
@@ -79,7 +79,7 @@
       }
     }
 
-    @Test func `credentials stay as they were, and say so`() async {
+    @Test func `a full disk leaves the credential file unchanged, and setting a credential throws`() async {
       await #expect(processExitsWith: .success) {
         let folder = try TemporaryFolder()
         let store = FileCredentialStore(folder.url.appending(path: "credentials"))
@@ -104,7 +104,7 @@
       }
     }
 
-    @Test func `the tool's file stays as it was`() async {
+    @Test func `a full disk leaves the tool's output file unchanged`() async {
       await #expect(processExitsWith: .success) {
         let folder = try TemporaryFolder()
         try folder.write("old", to: "a")
@@ -120,7 +120,7 @@
       }
     }
 
-    @Test func `what others have added to an outbox is known after a write that failed`() async {
+    @Test func `an outbox journal reads another writer's records after a failed write`() async {
       await #expect(processExitsWith: .success) {
         let folder = try TemporaryFolder()
         let (one, other) = (try OutboxJournal(folder.url), try OutboxJournal(folder.url))
@@ -138,7 +138,7 @@
       }
     }
 
-    @Test func `what cannot be put in its place is removed`() throws {
+    @Test func `removes the temporary file if the target cannot be replaced`() throws {
       let folder = try TemporaryFolder()
       try folder.write("x", to: "a/in the way")
 

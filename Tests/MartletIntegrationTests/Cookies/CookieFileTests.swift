@@ -18,7 +18,7 @@ import Testing
     return try #require(attributes[.posixPermissions] as? NSNumber).intValue
   }
 
-  @Test func `keeps cookies for the next run, those of the session only when asked`() async throws {
+  @Test func `keeps cookies for the next run, and session cookies only if configured`() async throws {
     for keepsSession in [false, true] {
       let folder = try TemporaryFolder()
       let url = folder.url.appending(path: "cookies")
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func `forgets in the file what is removed, replaced by the session's or ended`() async throws {
+  @Test func `removes deleted, expired and session-replaced cookies from the file`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appending(path: "cookies")
     let jar = CookieJar(file: url)
@@ -84,7 +84,7 @@ import Testing
     #expect(transport.requests.map { $0.headers["Cookie"] } == [nil, "a=1", "b=1"])
   }
 
-  @Test func `says what vouched for a cookie, so that the next run keeps them apart too`() async throws {
+  @Test func `keeps cookies of different TLS trust settings separate across runs`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appending(path: "cookies")
     let transport = StubTransport { _ in .status(.ok, headers: ["Set-Cookie": "a=1; Max-Age=60"]) }
@@ -104,7 +104,7 @@ import Testing
     #expect(await CookieJar(file: url).all.count == 2)
   }
 
-  @Test func `is for its owner only, whatever the umask and what was there`() async throws {
+  @Test func `is private to its owner, even if a temporary file was left with wider permissions`() async throws {
     let folder = try TemporaryFolder()
     try folder.write("old", to: "cookies.new")
     chmod(folder.path("cookies.new"), 0o666)
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test(arguments: ["cookies", "cookies.lock", "cookies.new"])
-  func `follows no symbolic link`(name: String) async throws {
+  func `does not follow symbolic links`(name: String) async throws {
     let folder = try TemporaryFolder()
     try folder.write("precious", to: "victim")
     try FileManager.default.createSymbolicLink(atPath: folder.path(name), withDestinationPath: folder.path("victim"))
@@ -132,7 +132,7 @@ import Testing
   }
 
   @Test(arguments: ["", "{", "precious", #"{"version":2,"cookies":[]}"#, #"{"cookies":[]}"#, "[]", "\u{0}"])
-  func `a file of something else is kept under another name`(text: String) async throws {
+  func `a file in another format is renamed before it is replaced`(text: String) async throws {
     let folder = try TemporaryFolder()
     try folder.write(text, to: "cookies")
     let url = folder.url.appending(path: "cookies")
@@ -148,7 +148,7 @@ import Testing
     #expect(await CookieJar(file: url).all.map(\.name) == ["a"])
   }
 
-  @Test func `cookies that no server could have set are not read`() async throws {
+  @Test func `ignores cookies that no server could have set`() async throws {
     let folder = try TemporaryFolder()
     let entry = """
       {"name":"a","value":"1","domain":"DOMAIN","isHostOnly":false,"path":"/","isSecure":false,"isHTTPOnly":false,\
@@ -165,7 +165,7 @@ import Testing
     #expect(await jar.all.map(\.domain) == ["x.test"])
   }
 
-  @Test func `a file that cannot be made is a problem, not a failed request`() async throws {
+  @Test func `a file that cannot be created is reported as a problem and fails no request`() async throws {
     let client = HTTPClient {
       $0.transport = .stub { _ in .status(.ok, headers: ["Set-Cookie": "a=1; Max-Age=60"]) }
       $0.cookies = .file(URL(filePath: "/nonexistent/folder/cookies"))
@@ -180,7 +180,7 @@ import Testing
     #expect(await client.cookies.all.map(\.name) == ["a"])
   }
 
-  @Test func `what could not be saved is saved with the next change`() async throws {
+  @Test func `saves cookies that could not be saved earlier with the next change`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appending(path: "sub/cookies")
     let jar = CookieJar(file: url)
@@ -215,7 +215,7 @@ import Testing
 
   // MARK: Sharing
 
-  @Test func `two jars on a file keep what the other has saved`() async throws {
+  @Test func `two jars with the same file keep each other's changes`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appending(path: "cookies")
     let first = CookieJar(file: url)
@@ -234,7 +234,7 @@ import Testing
     #expect(await Set(CookieJar(file: url).all) == Set(second.all))
   }
 
-  @Test func `many jars that save at the same time lose nothing`() async throws {
+  @Test func `many jars that save at the same time lose no cookies`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appending(path: "cookies")
 
@@ -257,7 +257,7 @@ import Testing
     }
   }
 
-  @Test func `somebody who holds the lock for ever does not hold up a program`() async throws {
+  @Test func `a lock that is never released does not block the jar`() async throws {
     let folder = try TemporaryFolder()
     let url = folder.url.appending(path: "cookies")
     let lock = try FileLock(folder.path("cookies.lock"), patience: 10)
@@ -278,7 +278,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func `two processes that save at the same time lose nothing`() async throws {
+    @Test func `two processes that save at the same time lose no cookies`() async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("cookies")
 
@@ -299,7 +299,7 @@ import Testing
 
     /// What the jar has saved before it is killed is noted by a `write` of its own, which the end of a process does not
     /// undo.
-    @Test func `a process killed while it saves leaves a whole file behind`()
+    @Test func `a process killed while saving leaves an intact file`()
       async throws
     {
       let folder = try TemporaryFolder()

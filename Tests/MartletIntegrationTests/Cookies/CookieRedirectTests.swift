@@ -64,7 +64,7 @@
 
     /// Cookies are a host's, whatever its port (RFC 6265bis §8.5); a field set by hand is an origin's.
     @Test(arguments: Lane.engines, [301, 302, 303, 307, 308])
-    func `nothing crosses: places by status by method by where the cookie came from`(
+    func `a redirect sends only the cookies that match the target, for every status and method`(
       lane: Lane, status: Int
     ) async throws {
       let servers = try Servers()
@@ -110,7 +110,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a chain over another site brings back what is not strict, and only to read`(lane: Lane) async throws {
+    func `a cross-site redirect sends no strict cookies with GET, and no cookies with POST`(lane: Lane) async throws {
       let servers = try Servers()
       let client = Self.client(lane) { _ in }
       for line in ["plain=1", "lax=1; SameSite=Lax", "strict=1; SameSite=Strict"] {
@@ -128,7 +128,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `servers set cookies at each hop, and get them back byte by byte`(lane: Lane) async throws {
+    func `returns the cookies of a redirect response byte for byte`(lane: Lane) async throws {
       let server = try MockServer(answering: { request in
         switch request.path {
         case "/login":
@@ -156,7 +156,7 @@
 
     /// Everything from the server is hostile: nothing breaks, and nothing of it comes back in a way that could.
     @Test(arguments: Lane.engines)
-    func `hostile lines are no more than lines`(lane: Lane) async throws {
+    func `hostile Set-Cookie fields are ignored or returned in a single Cookie field`(lane: Lane) async throws {
       let lines = [
         "=", ";", "", "😀😀=a", "a=\u{1B}[2J", "a=\u{7F}", "__Host-x=1", "b=1; Domain=com", "c=1; Domain=1",
         "d=1; Max-Age=99999999999999999999999999", "e=" + String(repeating: "x", count: 5_000), "f=1; Secure",

@@ -10,14 +10,14 @@
   /// The bytes are in ``HostileAnswer/all``, and what the system's loader of Linux makes of them stands there too.
   @Suite(.ownThreads, .hangLimit) struct CrashListTests {
     @Test(arguments: HostileAnswer.all, Lane.engines)
-    func `the engine survives all`(_ answer: HostileAnswer, _ lane: Lane) async {
+    func `the engine survives each response`(_ answer: HostileAnswer, _ lane: Lane) async {
       await #expect(processExitsWith: .success) { [id = answer.id as String, lane = lane as Lane] in
         await HostileAnswer.meet(id, lane.transport)
       }
     }
 
     @Test(arguments: Lane.engines)
-    func `the engine survives all in pieces, and the next request gets its own answer`(_ lane: Lane) async {
+    func `the engine survives split responses, and the next request gets its own response`(_ lane: Lane) async {
       let seed = Delivery.seed("crash list \(lane)")
       await #expect(processExitsWith: .success) { [lane = lane as Lane, seed = seed as UInt64] in
         try await HostileAnswer.meetAllInPieces(lane, seed: seed, nil, [])
@@ -25,7 +25,7 @@
     }
 
     @Test(.needs(.openssl), arguments: Lane.engines)
-    func `the engine survives all in pieces over TLS, and the next request gets its own answer`(
+    func `the engine survives split responses over TLS, and the next request gets its own response`(
       _ lane: Lane
     ) async throws {
       let seed = Delivery.seed("crash list \(lane) TLS")
@@ -41,7 +41,7 @@
     }
 
     @Test(arguments: HostileAnswer.all)
-    func `the system's loader ends as it is known to`(_ answer: HostileAnswer) async {
+    func `the system's loader survives, crashes or freezes as documented`(_ answer: HostileAnswer) async {
       await #expect(processExitsWith: answer.end.condition) { [id = answer.id as String] in
         await HostileAnswer.meet(id, .urlSession(loader: .system))
       }

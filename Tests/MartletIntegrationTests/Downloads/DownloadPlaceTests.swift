@@ -12,7 +12,7 @@
 
     // W20
     @Test(arguments: ["with spaces.txt", "100%.txt", "a%20b%2Fc.txt", "ä 日本.txt", "#?&;.txt"])
-    func `a name may have anything in it`(name: String) async throws {
+    func `file names may contain spaces, percent signs and other special characters`(name: String) async throws {
       let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 100_000))
       let folder = try TemporaryFolder()
       let inner = folder.url.appending(path: "50% of \(name)")
@@ -30,7 +30,7 @@
       #expect(try Data(contentsOf: file) == Self.bytes)
     }
 
-    @Test func `a part file that another download writes is left to it, whoever may write to it`() async throws {
+    @Test func `refuses a part file that another download is writing, even if it is writable by all`() async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("a.part")
       let part = try await PartFile.open(path, url: "https://a.test/a", resume: .automatic)
@@ -46,7 +46,7 @@
     }
 
     // W20
-    @Test func `without a destination each download has a file of its own`() async throws {
+    @Test func `without a destination, each download has a file of its own`() async throws {
       try TemporaryFolder.requireRoom()
       let server = try FileServer(.init(bytes: Self.bytes))
       let client = Lane.curl.client()
@@ -63,7 +63,7 @@
 
     // S134: testFetchToInvalidPath
     @Test(arguments: Lane.engines, ["nowhere/a.bin", "file/a.bin"])
-    func `a place that cannot be is an error before anything is sent`(lane: Lane, path: String) async throws {
+    func `an invalid destination fails before anything is sent`(lane: Lane, path: String) async throws {
       let server = try FileServer(.init(bytes: Self.bytes))
       let folder = try TemporaryFolder()
       try folder.write("x", to: "file")
@@ -94,7 +94,7 @@
 
     // F40
     @Test(arguments: [("", false), (".json", true), (".json.new", true), (".link", true)])
-    func `a symbolic link in the place of a part file or what belongs to it is not followed`(
+    func `symbolic links in place of the part file and its companion files are not followed`(
       ending: String, isReplaced: Bool
     ) async throws {
       let server = try FileServer(.init(bytes: Self.bytes))
@@ -114,7 +114,7 @@
     }
 
     // F40
-    @Test func `a record that is a symbolic link is not read`() async throws {
+    @Test func `a part record that is a symbolic link is not read`() async throws {
       let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 100_000))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "a.bin")
@@ -135,7 +135,7 @@
 
     // F40
     @Test(arguments: [DownloadOptions.Resume.automatic, .never, .fromAnyURL])
-    func `nothing is written through a hard link in the place of a part file`(
+    func `does not write through a hard link in place of the part file`(
       resume: DownloadOptions.Resume
     ) async throws {
       let server = try FileServer(.init(bytes: Self.bytes))
@@ -157,7 +157,7 @@
       String(repeating: "\u{1F426}", count: 55), String(repeating: "a", count: 245), String(repeating: "a", count: 255),
       String(repeating: "\u{1F426}", count: 63) + ".gz",
     ])
-    func `a file may have the longest name, also if it comes in two parts`(name: String) async throws {
+    func `resumes downloads of files with names of up to 255 bytes`(name: String) async throws {
       let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 100_000))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: name)
@@ -173,7 +173,7 @@
     }
 
     // F43
-    @Test func `a name that is too long is an error before anything is sent`() async throws {
+    @Test func `a file name that is too long fails before anything is sent`() async throws {
       let server = try FileServer(.init(bytes: Self.bytes))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: String(repeating: "a", count: 256))
@@ -187,7 +187,7 @@
     }
 
     // F43
-    @Test func `without a destination the file is its owner's only, whatever the server calls it`() async throws {
+    @Test func `without a destination, a file with a long name from the server is private to its owner`() async throws {
       try TemporaryFolder.requireRoom()
       let name = String(repeating: "\u{1F426}", count: 60) + ".txt"
       let server = try MockServer(
@@ -205,7 +205,7 @@
     }
 
     // S134: testRedirectedResume
-    @Test(arguments: Lane.engines) func `what comes after a redirect is gone on with, too`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `resumes a download behind a redirect`(lane: Lane) async throws {
       let server = try FileServer(.init(bytes: Self.bytes, cutsAfter: 120_000))
       let door = try MockServer(.redirect(to: server.url))
       let folder = try TemporaryFolder()
@@ -224,7 +224,7 @@
 
     // S134: testCompressedResponseDownloadToFile
     @Test(arguments: Lane.engines)
-    func `a body that is coded although nobody asked is decoded on its way to the file`(lane: Lane) async throws {
+    func `decodes an unrequested content coding while writing the file`(lane: Lane) async throws {
       let server = try MockServer(.data(CodedBodies.gzip, headers: ["Content-Encoding": "gzip"]))
       let folder = try TemporaryFolder()
 

@@ -15,7 +15,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a file is there whole, with the time of the server, and nothing beside it`(lane: Lane) async throws {
+    func `saves the complete file with its Last-Modified time and leaves no other files`(lane: Lane) async throws {
       let server = try FileServer(.init(bytes: Self.small, lastModified: "Sun, 06 Nov 1994 08:49:37 GMT"))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "a.bin")
@@ -32,7 +32,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `what a connection that broke has left is gone on with`(lane: Lane) async throws {
+    func `resumes after a lost connection`(lane: Lane) async throws {
       let server = try FileServer(.init(bytes: Self.small, cutsAfter: 120_000))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "a.bin")
@@ -64,7 +64,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `each retry goes on where the last attempt has stopped`(lane: Lane) async throws {
+    func `each retry resumes where the last attempt stopped`(lane: Lane) async throws {
       let server = try FileServer(.init(bytes: Self.small, cutsAfter: 100_000))
       let folder = try TemporaryFolder()
       let client = lane.client { $0.retry = .backoff(attempts: 5, initialDelay: .milliseconds(1)) }
@@ -77,7 +77,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a file that has changed is begun anew, and never spliced`(lane: Lane) async throws {
+    func `restarts from the beginning if the file has changed on the server`(lane: Lane) async throws {
       let server = try FileServer(.init(bytes: Self.small, cutsAfter: 120_000))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "a.bin")
@@ -98,7 +98,7 @@
         "a wrong start", "no Content-Range", "another size", "another tag", "another length", "many parts",
         "more than asked",
       ])
-    func `a part that lies is not used`(lane: Lane, lie: String) async throws {
+    func `discards an inconsistent 206 response and restarts`(lane: Lane, lie: String) async throws {
       let server = try FileServer(.init(bytes: Self.small, cutsAfter: 120_000))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "a.bin")
@@ -135,7 +135,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a server that sends a part to who asked for all is an error`(lane: Lane) async throws {
+    func `a 206 response to a request without Range is an error`(lane: Lane) async throws {
       let server = try FileServer(
         .init(bytes: Self.small) { head, _ in
           var head = head
@@ -153,7 +153,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a file of unknown length is gone on with, and known to be whole by a 416`(lane: Lane) async throws {
+    func `resumes a file of unknown length and detects its end`(lane: Lane) async throws {
       let server = try FileServer(.init(bytes: Self.small, saysLength: false, cutsAfter: 300_000))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "a")
@@ -173,7 +173,7 @@
     }
 
     @Test(arguments: Lane.engines, [200, 204])
-    func `an empty body is an empty file`(lane: Lane, status: Int) async throws {
+    func `an empty body creates an empty file`(lane: Lane, status: Int) async throws {
       let server = try MockServer(.empty(status, headers: status == 200 ? ["Content-Length": "0"] : [:]))
       let folder = try TemporaryFolder()
 
@@ -184,7 +184,9 @@
     }
 
     @Test(arguments: Lane.engines, [404, 500, 304, 301])
-    func `what is no success leaves the destination and the part alone`(lane: Lane, status: Int) async throws {
+    func `an unsuccessful status leaves the destination and the partial download unchanged`(lane: Lane, status: Int)
+      async throws
+    {
       let server = try FileServer(.init(bytes: Self.small, cutsAfter: 120_000))
       let folder = try TemporaryFolder()
       try folder.write("old", to: "a.bin")
@@ -210,7 +212,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a cancelled download stops at once and can be gone on with`(lane: Lane) async throws {
+    func `a cancelled download stops and can be resumed`(lane: Lane) async throws {
       // Half a minute of them.
       let bytes = FileServer.bytes(2_400_000)
       let server = try FileServer(.init(bytes: bytes, rate: 80_000))
@@ -235,7 +237,7 @@
       #expect(folder.names == ["a.bin"])
     }
 
-    @Test func `two downloads to the same file do not meet`() async throws {
+    @Test func `rejects a second download to the same file`() async throws {
       let server = try FileServer(.init(bytes: Self.small, rate: 1_000))
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "a.bin")
@@ -252,7 +254,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a name comes from the server, harmless, and replaces nothing`(lane: Lane) async throws {
+    func `takes a safe file name from the server and replaces no existing file`(lane: Lane) async throws {
       let server = try FileServer(
         .init(bytes: Self.small) { head, _ in
           var head = head
@@ -270,7 +272,7 @@
       #expect(try folder.contents("evil.txt") == Data("mine".utf8))
     }
 
-    @Test func `without a destination the file is among the temporary ones, and nothing stays of a failure`()
+    @Test func `without a destination, uses the temporary folder and leaves nothing after a failure`()
       async throws
     {
       let server = try FileServer(.init(bytes: Self.small))
@@ -295,7 +297,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `segments fetch a large file over several connections`(lane: Lane) async throws {
+    func `downloads a large file in segments without fetching a byte twice`(lane: Lane) async throws {
       let bytes = FileServer.bytes(24 << 20)
       let server = try FileServer(.init(bytes: bytes))
       let folder = try TemporaryFolder()
@@ -312,7 +314,9 @@
     }
 
     @Test(arguments: Lane.engines, ["no ranges", "no tag", "changes"])
-    func `segments give way where they cannot be`(lane: Lane, why: String) async throws {
+    func `a segmented download is correct without ranges, without an ETag and after a change`(lane: Lane, why: String)
+      async throws
+    {
       let bytes = FileServer.bytes(12 << 20)
       let server = try FileServer(.init(bytes: bytes))
       let other = FileServer.bytes(10 << 20, seed: 2)
@@ -342,7 +346,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a file whose checksum is another one does not get its name`(lane: Lane) async throws {
+    func `a checksum mismatch keeps the old file, and the next download starts over`(lane: Lane) async throws {
       let server = try FileServer(.init(bytes: Self.small))
       let folder = try TemporaryFolder()
       try folder.write("old", to: "a")
@@ -364,7 +368,7 @@
     }
 
     @Test(arguments: Lane.engines, [true, false])
-    func `the server's digest field is checked`(lane: Lane, isRight: Bool) async throws {
+    func `verifies the Repr-Digest field of the server`(lane: Lane, isRight: Bool) async throws {
       let digest = Data(SHA2.sha256(isRight ? Self.small : Data())).base64EncodedString()
       let server = try FileServer(
         .init(bytes: Self.small) { head, _ in
@@ -382,7 +386,7 @@
       }
     }
 
-    @Test func `what a cache on disk has is linked to, or gone on with, and not fetched again`() async throws {
+    @Test func `links to or resumes from a response in the disk cache without a request`() async throws {
       let bytes = FileServer.bytes(3 << 20)
       let server = try FileServer(
         .init(bytes: bytes) { head, _ in
@@ -421,7 +425,7 @@
       #expect(folder.names == ["a", "b", "cache"])
     }
 
-    @Test func `a damaged record never spoils the file`() async throws {
+    @Test func `a damaged part record never corrupts the file`() async throws {
       let server = try FileServer(.init(bytes: Self.small))
       let client = Lane.curl.client()
       let folder = try TemporaryFolder()

@@ -15,7 +15,7 @@
       return try TestProgram.shell.start(["-c", command])
     }
 
-    @Test func `lines that were safe arrive, in order, though the program was killed while the server was stuck`()
+    @Test func `submitted lines arrive in order after the program is killed while the server hangs`()
       async throws
     {
       let isStuck = Shared(true)
@@ -42,7 +42,7 @@
       #expect(server.requests.dropFirst().map { $0.header("Idempotency-Key") } == numbers)
     }
 
-    @Test func `tells what was given up`() async throws {
+    @Test func `reports lines that were given up`() async throws {
       let folder = try TemporaryFolder()
       let server = try MockServer(.status(400))
       defer { server.stop() }

@@ -60,7 +60,7 @@
           "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"
         ),
       ])
-    func `signs as Amazon's examples do`(request: HTTPRequest, names: String, signature: String) {
+    func `matches the signatures in Amazon's examples`(request: HTTPRequest, names: String, signature: String) {
       let signed = Self.signer().signed(request, at: Self.day)
 
       #expect(signed.headers["x-amz-date"] == "20130524T000000Z")
@@ -70,7 +70,7 @@
           + "SignedHeaders=\(names), Signature=\(signature)")
     }
 
-    @Test func `signs a canonical request`() {
+    @Test func `builds the canonical request`() {
       var request = HTTPRequest.get(
         "http://h.test:9000/a%2Fb/c d$é", query: ["b": "x y", "a-": "+", "a": nil, "aa": "="])
       request.headers["User-Agent"] = "changes"
@@ -98,7 +98,7 @@
           """)
     }
 
-    @Test func `hashes as the standard says, in pieces of any size`() {
+    @Test func `SHA-256 matches the standard's test vectors, regardless of how the input is split`() {
       let million = Data(repeating: UInt8(ascii: "a"), count: 1_000_000)
       var hash = SHA256()
       for start in stride(from: 0, to: million.count, by: 999) { hash.update(data: million[start...].prefix(999)) }
@@ -113,7 +113,7 @@
       #expect(parts.allSatisfy { $0 })
     }
 
-    @Test func `signs anew when a request is sent again, and nothing for another host`() async throws {
+    @Test func `signs each attempt anew and never signs requests to another host`() async throws {
       let other = try MockServer(.ok("elsewhere"))
       defer { other.stop() }
       let place = "http://localhost:\(other.port)/a"
@@ -150,7 +150,7 @@
       #expect(other.requests.first.map { $0.header("Authorization") == nil && $0.header("x-amz-date") == nil } == true)
     }
 
-    @Test func `puts, gets and lists`() async throws {
+    @Test func `puts, gets and lists objects`() async throws {
       let server = try MockServer(answering: { request in
         switch (request.method, request.query) {
         case ("PUT", _): .ok()
@@ -185,7 +185,7 @@
       }
     }
 
-    @Test func `says what is missing, and what the server refuses`() async throws {
+    @Test func `reports invalid arguments, missing keys and a 403 from the server`() async throws {
       let server = try MockServer(.status(403))
       defer { server.stop() }
       let program = try ToolProcess.built("S3")

@@ -38,7 +38,7 @@
       return server
     }
 
-    @Test func `saves a page with what it refers to, and leaves what is missing as it was`() async throws {
+    @Test func `saves a page with its resources, and leaves links to missing ones unchanged`() async throws {
       let server = try Self.server()
       defer { server.stop() }
       let folder = try TemporaryFolder()
@@ -73,7 +73,7 @@
       #expect(Set(server.requests.map(\.target)).count == server.requests.count)
     }
 
-    @Test func `saves nothing where something is, and says when there is no page`() async throws {
+    @Test func `refuses a folder that is not empty, and reports a missing page`() async throws {
       let server = try MockServer(.status(404))
       defer { server.stop() }
       let folder = try TemporaryFolder()

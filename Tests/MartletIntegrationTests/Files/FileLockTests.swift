@@ -14,7 +14,9 @@ import Testing
 
 @Suite(.hangLimit) struct FileLockTests {
   // F42
-  @Test(.needs(.root)) func `a lock of another user is refused at once, and cookies say so`() async throws {
+  @Test(.needs(.root)) func `another user's lock file is refused without waiting, and saving cookies reports it`()
+    async throws
+  {
     let folder = try TemporaryFolder()
     let file = folder.url.appending(path: "cookies")
     try folder.write("", to: "cookies.lock")

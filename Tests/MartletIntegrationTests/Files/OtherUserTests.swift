@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(arguments: ["", "/journal", "/lock"])
-  func `an outbox takes no folder and no file of another user`(name: String) async throws {
+  func `an outbox refuses a folder or file of another user`(name: String) async throws {
     let folder = try TemporaryFolder()
     let (url, path) = (folder.url.appending(path: "outbox"), folder.path("outbox"))
     let client = Self.client(StubTransport { _ in .failure(HTTPError(.connectionLost, "stubbed")) })
@@ -55,7 +55,7 @@ import Testing
     #expect(try folder.contents("outbox/journal") == before)
   }
 
-  @Test func `credentials are not read from a file of another user, nor written to it`() async throws {
+  @Test func `credentials are neither read from nor written to another user's file`() async throws {
     let folder = try TemporaryFolder()
     let store = FileCredentialStore(folder.url.appending(path: "credentials"))
     let space = ProtectionSpace(scheme: "https", host: "a.test", port: 443)
@@ -73,7 +73,7 @@ import Testing
     #expect(try folder.contents("credentials") == before)
   }
 
-  @Test func `cookies are not read from a file of another user, nor written to it, and the jar says so`() async throws {
+  @Test func `cookies are neither read from nor written to another user's file, and the jar reports it`() async throws {
     let folder = try TemporaryFolder()
     let file = folder.url.appending(path: "cookies")
     await CookieJar(file: file).set(CookieFileTests.cookie("a"))
@@ -92,7 +92,7 @@ import Testing
   }
 
   // F42
-  @Test func `a jar says that its lock is another user's, and requests go on`() async throws {
+  @Test func `a jar reports that its lock belongs to another user, and requests succeed`() async throws {
     let folder = try TemporaryFolder()
     try folder.write("", to: "cookies.lock")
     try Self.give(folder.path("cookies.lock"))
@@ -108,7 +108,7 @@ import Testing
     #expect(await client.cookies.all.map(\.name) == ["a"] && folder.names == ["cookies.lock"])
   }
 
-  @Test func `hosts that want https are not read from a file of another user, and http is refused then`() async throws {
+  @Test func `HSTS hosts are not read from another user's file, and http requests fail`() async throws {
     let folder = try TemporaryFolder()
     let store = RequestGuard.HSTSStore.file(folder.url.appending(path: "hosts"))
     let now = Date(timeIntervalSince1970: 1_000_000)
@@ -131,7 +131,7 @@ import Testing
   }
 
   // F42
-  @Test func `hosts are not written where their lock is another user's, and requests go on`() async throws {
+  @Test func `HSTS hosts are not written if the lock belongs to another user, and requests succeed`() async throws {
     let folder = try TemporaryFolder()
     try folder.write("", to: "hosts.lock")
     try Self.give(folder.path("hosts.lock"))
@@ -150,7 +150,7 @@ import Testing
     return (client, transport)
   }
 
-  @Test func `a cache takes no folder of another user, and the request says so`() async throws {
+  @Test func `a cache refuses another user's folder, and the request reports the reason`() async throws {
     let folder = try TemporaryFolder()
     try FileManager.default.createDirectory(
       at: folder.url.appending(path: "cache"), withIntermediateDirectories: true,
@@ -171,7 +171,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a stored response that is another user's file is absent, and another takes its place`(
+  func `ignores a stored response whose file or folder belongs to another user`(
     isFolder: Bool
   ) async throws {
     let folder = try TemporaryFolder()
@@ -192,7 +192,7 @@ import Testing
   #if os(Linux)
     // F40; without root's rights, for which the sticky bit (mode 1777) means nothing.
     @Test(arguments: [(".json", true), (".json.new", true), (".link", false)])
-    func `what belongs to a part file and is another user's is refused, or not used`(
+    func `refuses or ignores companion files of a part file that belong to another user`(
       ending: String, isRefused: Bool
     ) async {
       await #expect(processExitsWith: .success) { [ending = ending as String, isRefused = isRefused as Bool] in
@@ -216,7 +216,7 @@ import Testing
     }
 
     // F45
-    @Test func `a download into a folder that may be written but not read is refused before anything is sent`() async {
+    @Test func `a download into a folder that is writable but unreadable fails before anything is sent`() async {
       await #expect(processExitsWith: .success) {
         let folder = try TemporaryFolder()
         try #require(chmod(folder.url.path, 0o333) == 0)
@@ -234,7 +234,7 @@ import Testing
     }
 
     // F45
-    @Test func `an outbox whose folder is there needs no right to read the one above`() async {
+    @Test func `an outbox with an existing folder needs no read access to the parent folder`() async {
       await #expect(processExitsWith: .success) {
         let folder = try TemporaryFolder()
         let inner = folder.path("outbox")

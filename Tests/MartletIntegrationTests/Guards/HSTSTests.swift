@@ -31,7 +31,7 @@
     private static func port(_ server: NginxServer) throws -> Int { try #require(URL(string: server.url)?.port) }
 
     @Test(.needs(.openssl, .nginx), arguments: Lane.engines)
-    func `learns from a server over TLS that it wants https, and goes there over https`(_ lane: Lane) async throws {
+    func `learns hosts only over TLS and upgrades later requests to https`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let server = try await Self.server(authority, "max-age=100; includeSubDomains")
       let port = try Self.port(server)
@@ -53,7 +53,7 @@
     }
 
     @Test(.needs(.openssl, .nginx), arguments: Lane.engines)
-    func `learns nothing where certificates are not checked, nor of an address`(_ lane: Lane) async throws {
+    func `learns nothing without certificate verification, and nothing for an IP address`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let server = try await Self.server(authority, "max-age=100")
       let port = try Self.port(server)
@@ -68,7 +68,7 @@
     }
 
     @Test(.needs(.openssl, .nginx), arguments: Lane.engines)
-    func `goes over https where a redirect says http`(_ lane: Lane) async throws {
+    func `upgrades the http target of a redirect to https`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let server = try await Self.server(authority, "max-age=100")
       let port = try Self.port(server)
@@ -82,7 +82,9 @@
       #expect(response.redirects.map { $0.to.scheme } == ["https"])
     }
 
-    @Test(.needs(.openssl, .nginx)) func `remembers in a file, and forgets when told`() async throws {
+    @Test(.needs(.openssl, .nginx)) func `stores hosts in a private file, and removes a host after max-age 0`()
+      async throws
+    {
       let authority = try await CertificateAuthority()
       let strict = try await Self.server(authority, "max-age=100; includeSubDomains")
       let lax = try await Self.server(authority, "max-age=0")
@@ -118,7 +120,7 @@
       if hosts.hear(value, from: url, now: now) { await hosts.save(now: now) }
     }
 
-    @Test func `shares a file among processes, and undoes nothing of the others`() async throws {
+    @Test func `shares a file with other instances without undoing their changes`() async throws {
       let folder = try TemporaryFolder()
       let store = RequestGuard.HSTSStore.file(folder.url.appendingPathComponent("hosts"))
       let first = HSTSHosts(store, now: Self.now)
@@ -137,7 +139,7 @@
       }
     }
 
-    @Test func `saves everything that many say at a time`() async throws {
+    @Test func `saves all hosts that are learned concurrently`() async throws {
       let folder = try TemporaryFolder()
       let store = RequestGuard.HSTSStore.file(folder.url.appendingPathComponent("hosts"))
       let both = [HSTSHosts(store, now: Self.now), HSTSHosts(store, now: Self.now)]
@@ -153,7 +155,7 @@
       #expect((0..<40).filter { !read.covers("host\($0).example", now: Self.now) } == [])
     }
 
-    @Test func `keeps what it cannot save, and saves it later`() async throws {
+    @Test func `keeps hosts that it cannot save, and saves them later`() async throws {
       let folder = try TemporaryFolder()
       let inner = folder.url.appendingPathComponent("later")
       let store = RequestGuard.HSTSStore.file(inner.appendingPathComponent("hosts"))
@@ -168,7 +170,7 @@
       #expect(read.covers("a.example", now: Self.now) && read.covers("b.example", now: Self.now))
     }
 
-    @Test func `leaves a file alone that is none of its own`() async throws {
+    @Test func `does not overwrite a file in another format, even through a symbolic link`() async throws {
       let folder = try TemporaryFolder()
       try folder.write("precious\n", to: "hosts")
       let hosts = HSTSHosts(.file(folder.url.appendingPathComponent("hosts")), now: Self.now)

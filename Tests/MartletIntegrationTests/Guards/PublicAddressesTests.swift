@@ -29,7 +29,7 @@
       #expect(error?.attempts.count == 1)
     }
 
-    @Test(.needs(.ipv6), arguments: Lane.engines) func `refuses addresses of this machine in every spelling`(
+    @Test(.needs(.ipv6), arguments: Lane.engines) func `refuses loopback and unspecified addresses in every spelling`(
       _ lane: Lane
     ) async throws {
       let server = try MockServer(.ok("secret"))
@@ -47,7 +47,8 @@
       #expect(server.connectionCount == 0)
     }
 
-    @Test(.needs(.ipv6), arguments: Lane.engines) func `refuses the metadata of clouds and private networks`(
+    @Test(.needs(.ipv6), arguments: Lane.engines)
+    func `refuses cloud metadata, private, link-local and multicast addresses`(
       _ lane: Lane
     ) async {
       let client = Self.client(lane)
@@ -61,7 +62,7 @@
       }
     }
 
-    @Test(arguments: Lane.engines) func `refuses a redirect into the machine`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `refuses a redirect to a loopback address`(_ lane: Lane) async throws {
       let inner = try MockServer(.ok("secret"))
       let outer = try MockServer { _ in .redirect(to: "http://127.0.0.2:\(inner.port)/", status: 307) }
       let client = Self.client(lane, except: ["127.0.0.1"])
@@ -74,7 +75,7 @@
     }
 
     @Test(.needs(.ipv6), arguments: Lane.engines)
-    func `refuses a name that stands for an address of this machine by now`(_ lane: Lane) async throws {
+    func `refuses a host name that now resolves to a loopback address`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("x"))
       let client = Self.client(lane, except: ["127.0.0.1/32"]) { $0.resolve = ["rebound.example": ["127.0.0.1"]] }
       let url = "http://rebound.example:\(server.port)/"
@@ -87,7 +88,7 @@
       #expect(server.connectionCount == 1)
     }
 
-    @Test(.needs(.ipv6), arguments: Lane.engines) func `lets exceptions pass, and skips addresses beside them`(
+    @Test(.needs(.ipv6), arguments: Lane.engines) func `allows exceptions, and skips the other addresses of a host`(
       _ lane: Lane
     )
       async throws
@@ -111,7 +112,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `uses no connection of a client without the guard, and its own again`(_ lane: Lane) async throws {
+    func `never reuses a connection of a client without the guard, and reuses its own`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("x"))
       let open = lane.client()
       _ = try await open.get(RequestTarget(server.url))
@@ -140,7 +141,9 @@
       #expect(server.connectionCount == 0)
     }
 
-    @Test(arguments: Lane.engines) func `has nothing to say where many ask at a time`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `allows or refuses each of 100 concurrent requests correctly`(_ lane: Lane)
+      async throws
+    {
       let server = try MockServer(.ok("x"))
       let client = Self.client(lane, except: ["127.0.0.1"])
 
@@ -161,7 +164,7 @@
       #expect(server.requests.count == 50)
     }
 
-    @Test(arguments: Lane.engines) func `refuses what would go through a proxy, but for what goes past it`(
+    @Test(arguments: Lane.engines) func `refuses requests through a proxy, and allows those that bypass it`(
       _ lane: Lane
     ) async throws {
       let server = try MockServer(.ok("x"))
@@ -178,7 +181,7 @@
       #expect(direct.text == "x" && proxy.connectionCount == 0)
     }
 
-    @Test func `cannot be had of the system's loader, which says who has it`() async throws {
+    @Test func `is unsupported by the system's loader, and the error names .curl`() async throws {
       let server = try MockServer(.ok("x"))
       let loaders: [any Transport] = [SystemLoader(), .urlSession(loader: .system)]
 

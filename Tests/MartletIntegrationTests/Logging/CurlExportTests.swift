@@ -67,7 +67,8 @@ import Testing
   }
 
   #if os(Linux)
-    @Test(.needs(.curl, .shell)) func `a shell and curl send what the client sends, for random requests`() async throws
+    @Test(.needs(.curl, .shell)) func `exported commands send the same as the client, for random requests`()
+      async throws
     {
       let seed = ProcessInfo.processInfo.environment["MARTLET_SEED"].flatMap { UInt64($0) } ?? 20_252_611
       print("CurlExportTests: seed \(seed)")
@@ -89,7 +90,8 @@ import Testing
       }
     }
 
-    @Test(.needs(.curl, .shell)) func `an exported credential and cookie arrive as the client sends them`() async throws
+    @Test(.needs(.curl, .shell)) func `an exported command sends the same credential and cookie as the client`()
+      async throws
     {
       let server = try MockServer(.ok("x"))
       let client = Lane.curl.client { $0.redaction = .revealingSecrets }

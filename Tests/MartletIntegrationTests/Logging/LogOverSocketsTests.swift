@@ -30,7 +30,7 @@
       return text.contains("canary") || text.contains(Data("canary:canary".utf8).base64EncodedString())
     }
 
-    @Test(arguments: Lane.engines) func `a hostile server cannot forge a line`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `a hostile server cannot forge a log line`(_ lane: Lane) async throws {
       let head =
         "HTTP/1.1 200 O\u{1B}[2J\u{202E}K\r\nX: \u{1B}[2J\u{202E}\u{9B}7-0-1 < 200 FAKE\r\nContent-Length: 9\r\n"
       let server = try MockServer(.raw(head + "Content-Type: text/plain\r\n\r\na\r\n\u{1B}[2Jb"))
@@ -51,7 +51,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a large body streams through a log without being held`(_ lane: Lane) async throws {
+    func `a large body streams through the log in short lines`(_ lane: Lane) async throws {
       let size = Stress.count(4 << 20, full: 64 << 20)
       let server = try MockServer(
         .repeating(Data(repeating: 0x61, count: 1 << 16), count: size >> 16))
@@ -70,7 +70,7 @@
       #expect(lines.allSatisfy { $0.utf8.count < 5_000 })
     }
 
-    @Test(arguments: Lane.engines) func `a logged body waits for its reader`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `logging a body preserves backpressure`(_ lane: Lane) async throws {
       let server = try MockServer(
         .repeating(Data(repeating: 0x61, count: 1 << 16), count: 1 << 12))
       let recorder = Recorder()
@@ -88,7 +88,9 @@
       #expect(count < 16 << 20 && line.hasSuffix("not read to the end"))
     }
 
-    @Test(arguments: Lane.engines) func `the connection and the challenge are told`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `logs the connection and the authentication challenge`(_ lane: Lane)
+      async throws
+    {
       let server = try MockServer(answering: { request in
         request.header("Authorization") == nil
           ? .status(401, headers: ["WWW-Authenticate": #"Basic realm="r""#]) : .ok("x")
@@ -111,7 +113,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `real failures show no secret, in logs or in errors`(_ lane: Lane) async throws {
+    func `real failures reveal no secrets in logs or errors`(_ lane: Lane) async throws {
       let recorder = Recorder()
       let refused = try MockServer.refusedPort()
       let hanging = try MockServer(.hang)
@@ -154,7 +156,7 @@
       #expect(leaking.isEmpty, "\(leaking)")
     }
 
-    @Test func `the tool logs what MARTLET_LOG says, with secrets masked`() async throws {
+    @Test func `the tool logs as MARTLET_LOG configures, with secrets masked`() async throws {
       let server = try MockServer(.ok("hello", headers: ["Set-Cookie": "a=canary"]))
 
       let quiet = try await ToolProcess.martlet(server.url("/x"))

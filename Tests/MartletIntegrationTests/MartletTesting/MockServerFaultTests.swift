@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.hangLimit)
 struct MockServerFaultTests {
-  @Test func `drips, pauses and cuts`() async throws {
+  @Test func `delays, drips and cuts a response`() async throws {
     let steps: [MockResponse.Step] = [
       .text("HTTP/1.1 200 OK\r\n\r\n"), .delay(.milliseconds(30)),
       .drip(Data("abcdef".utf8), chunk: 2, every: .milliseconds(20)), .cut, .text("never"),
@@ -29,7 +29,7 @@ struct MockServerFaultTests {
 
   @Test(arguments: [
     (MockResponse.ok("x"), "x"), (.ok(), ""), (.chunked(["a", "b"]), "ab"), (.ok("x").adding("X-A", "1"), "x"),
-  ]) func `cuts an answer off before its end`(response: MockResponse, text: String) async throws {
+  ]) func `cuts a response off before its end`(response: MockResponse, text: String) async throws {
     let server = try MockServer(response.thenCut())
     let client = HTTPClient {
       $0.transport = .urlSession
@@ -47,7 +47,7 @@ struct MockServerFaultTests {
     #expect(String(decoding: bytes.value, as: UTF8.self) == text)
   }
 
-  @Test func `closes after a whole answer`() async throws {
+  @Test func `thenClose delivers the complete response`() async throws {
     let server = try MockServer(.ok("x").thenClose())
 
     let response = try await HTTPClient { $0.transport = .urlSession }.get(RequestTarget(server.url))
@@ -68,7 +68,7 @@ struct MockServerFaultTests {
   }
 
   @Test(arguments: [true, false])
-  func `notices a client that gives up waiting`(pausesReading: Bool) async throws {
+  func `detects a client that disconnects while waiting`(pausesReading: Bool) async throws {
     var response = MockResponse.hang
     response.pausesReading = pausesReading
     let server = try MockServer(response)
@@ -83,7 +83,7 @@ struct MockServerFaultTests {
     #expect(server.disconnects == 1)
   }
 
-  @Test func `cancels the task of a client that gives up`() async throws {
+  @Test func `cancels the responder's task when the client disconnects`() async throws {
     let server = try MockServer { _ in
       try? await Task.sleep(for: .seconds(600))
       return .ok(Task.isCancelled ? "cancelled" : "slept")
@@ -99,7 +99,7 @@ struct MockServerFaultTests {
     #expect(server.disconnects == 1)
   }
 
-  @Test func `does not count a close it waits for`() async throws {
+  @Test func `does not count an expected close as a disconnect`() async throws {
     let server = try MockServer(.steps([.message(.init(status: 200)), .waitForClose]))
 
     _ = try await onThread { [port = server.port] in
@@ -112,7 +112,7 @@ struct MockServerFaultTests {
     #expect(server.disconnects == 0)
   }
 
-  @Test func `stops though connections hang, and refuses afterwards`() async throws {
+  @Test func `stops with hanging connections, and then refuses new ones`() async throws {
     let server = try MockServer { _ in
       try? await Task.sleep(for: .seconds(600))
       return .ok()
@@ -139,7 +139,7 @@ struct MockServerFaultTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `may be stopped by its own responder`() async throws {
+  @Test func `can be stopped by its own responder`() async throws {
     let slot = Locked<MockServer?>(nil)
     let server = try MockServer(answering: { _ in
       let start = ContinuousClock.now
@@ -159,7 +159,7 @@ struct MockServerFaultTests {
     #expect(await server.waitForOpenConnections(atMost: 0))
   }
 
-  @Test func `stops when nobody holds it`() async throws {
+  @Test func `stops when it is released`() async throws {
     var server: MockServer? = try MockServer(.ok())
     let port = try #require(server?.port)
     server = nil
@@ -171,7 +171,7 @@ struct MockServerFaultTests {
     withExtendedLifetime(held) {}
   }
 
-  @Test func `answers early without reading the body`() async throws {
+  @Test func `responds before it reads the body`() async throws {
     let server = try MockServer(script: [.status(413).withoutReadingBody(), .ok("next")])
 
     let answers = try await onThread { [port = server.port] in
@@ -187,7 +187,7 @@ struct MockServerFaultTests {
     #expect(server.requests.first?.text == "abcdef")
   }
 
-  @Test func `stalls an upload while it answers`() async throws {
+  @Test func `stalls an upload while it responds`() async throws {
     let response = MockResponse.ok("late").delayed(by: .milliseconds(100)).withoutReadingBody(pausesReading: true)
     let server = try MockServer(response)
 
@@ -202,7 +202,7 @@ struct MockServerFaultTests {
     #expect(server.requests.first?.bodyLength == 16 << 20)
   }
 
-  @Test func `asks the hook for early answers before the body`() async throws {
+  @Test func `calls earlyAnswer before it reads the body`() async throws {
     let options = MockServer.Options(earlyAnswer: { $0.target == "/early" ? .status(401).thenClose() : nil })
     let server = try MockServer(options: options, answering: { .ok("<\($0.text)>") })
 
@@ -218,7 +218,7 @@ struct MockServerFaultTests {
     #expect(answers.last?.hasSuffix("<abc>") == true)
   }
 
-  @Test func `gives leave to send the body`() async throws {
+  @Test func `sends 100 Continue before it reads the body`() async throws {
     let server = try MockServer(.ok("done"))
 
     let answers = try await onThread { [port = server.port] in
@@ -233,7 +233,7 @@ struct MockServerFaultTests {
     #expect(server.requests.first?.text == "abc")
   }
 
-  @Test func `closes after an early answer to a client that waits for leave`() async throws {
+  @Test func `closes the connection after an early response to Expect: 100-continue`() async throws {
     let server = try MockServer(.status(417).withoutReadingBody())
 
     let answer = try await onThread { [port = server.port] in
@@ -272,7 +272,7 @@ struct MockServerFaultTests {
     #expect(await server.waitForOpenConnections(atMost: 0))
   }
 
-  @Test func `resets and stalls by plan`() async throws {
+  @Test func `resets and stalls connections as planned`() async throws {
     let options = MockServer.Options(onConnect: { $0 == 0 ? .resetAtOnce : .acceptAndStall })
     let server = try MockServer(.ok(), options: options)
 
@@ -294,7 +294,7 @@ struct MockServerFaultTests {
     #expect(server.requests.isEmpty)
   }
 
-  @Test func `offers a port that refuses`() async throws {
+  @Test func `provides a port that refuses connections`() async throws {
     let port = try MockServer.refusedPort()
 
     await #expect(throws: RawClient.Failure.self) {
@@ -303,7 +303,7 @@ struct MockServerFaultTests {
   }
 
   #if os(Linux)
-    @Test func `offers a port that never answers`() async throws {
+    @Test func `provides a port that never accepts connections`() async throws {
       let hole = try BlackHole()
 
       let failure = await #expect(throws: RawClient.Failure.self) {

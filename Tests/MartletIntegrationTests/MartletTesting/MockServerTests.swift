@@ -29,7 +29,7 @@ struct MockServerTests {
     #expect(server.maximumConcurrentRequests == 1)
   }
 
-  @Test func `answers an asynchronous closure`() async throws {
+  @Test func `answers with an asynchronous closure`() async throws {
     let server = try MockServer { request in
       await Task.yield()
       return .ok("for \(request.target)", headers: ["X-A": "1", "X-A": "2"])
@@ -45,7 +45,7 @@ struct MockServerTests {
     #expect(answer.hasSuffix("\r\n\r\nfor /x"))
   }
 
-  @Test func `answers thousands of requests sent ahead in order`() async throws {
+  @Test func `answers 3000 pipelined requests in order`() async throws {
     let server = try MockServer(answering: { .ok("<\($0.target)>") })
 
     let answer = try await onThread { [port = server.port] in
@@ -59,7 +59,7 @@ struct MockServerTests {
     #expect(server.requests.count == 3000)
   }
 
-  @Test func `reads a body in chunks with trailers`() async throws {
+  @Test func `reads a chunked body with trailers`() async throws {
     let server = try MockServer(.ok("done"))
 
     _ = try await onThread { [port = server.port] in
@@ -76,7 +76,7 @@ struct MockServerTests {
     #expect(request.isComplete)
   }
 
-  @Test func `counts a big body and keeps its beginning`() async throws {
+  @Test func `counts the bytes of a large body and records the first of them`() async throws {
     let options = MockServer.Options(maximumKeptBodyBytes: 1000)
     let server = try MockServer(.ok("done"), options: options)
 
@@ -92,7 +92,7 @@ struct MockServerTests {
     #expect(server.requests.first?.body == Data(repeating: 7, count: 1000))
   }
 
-  @Test func `sends a big body without holding it`() async throws {
+  @Test func `sends a body of 10 MiB from a repeated pattern`() async throws {
     let server = try MockServer(.repeating(Data("0123456789".utf8), count: 1 << 20))
 
     let count = try await onThread { [port = server.port] in
@@ -104,7 +104,7 @@ struct MockServerTests {
     #expect(count == 10 << 20 + "HTTP/1.1 200 OK\r\nContent-Length: 10485760\r\n\r\n".utf8.count)
   }
 
-  @Test func `leaves out the body for HEAD and 304`() async throws {
+  @Test func `omits the body for HEAD and 304`() async throws {
     let server = try MockServer(script: [.ok("hello"), .status(304, body: "hello"), .ok("end")])
 
     let answer = try await onThread { [port = server.port] in
@@ -118,7 +118,7 @@ struct MockServerTests {
     #expect(answer.hasSuffix("end"))
   }
 
-  @Test func `sends chunks and trailers`() async throws {
+  @Test func `sends a chunked body with trailers`() async throws {
     let server = try MockServer(.chunked(["hello", "world"], trailers: ["X-T": "1"]))
 
     let answer = try await onThread { [port = server.port] in
@@ -130,7 +130,7 @@ struct MockServerTests {
     #expect(answer.hasSuffix("chunked\r\n\r\n5\r\nhello\r\n5\r\nworld\r\n0\r\nX-T: 1\r\n\r\n"))
   }
 
-  @Test func `gives the answers of a script in order and repeats the last`() async throws {
+  @Test func `sends scripted responses in order and repeats the last one`() async throws {
     let server = try MockServer(script: [.status(503), .redirect(to: "/next"), .json("{}")])
 
     let answer = try await onThread { [port = server.port] in
@@ -144,7 +144,7 @@ struct MockServerTests {
     #expect(answer.contains("Location: /next\r\n"))
   }
 
-  @Test func `plays a script per connection and closes after it`() async throws {
+  @Test func `follows a script for each connection and then closes the connection`() async throws {
     let server = try MockServer(connectionScripts: [[.ok("one"), .ok("two")], [.raw("garbage")]])
 
     let answers = try await onThread { [port = server.port] in
@@ -166,7 +166,7 @@ struct MockServerTests {
     "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nA : b\r\n\r\n",
     "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
   ])
-  func `refuses and records what is no request`(bytes: String) async throws {
+  func `answers a malformed request with 400 and records it`(bytes: String) async throws {
     let server = try MockServer(.ok())
 
     let answer = try await onThread { [port = server.port] in
@@ -206,7 +206,7 @@ struct MockServerTests {
     #expect(server.disconnects == 0)
   }
 
-  @Test func `keeps up with many small requests`() async throws {
+  @Test func `serves many small requests on parallel connections`() async throws {
     let server = try MockServer(.ok("done"))
     let count = Stress.count(100, full: 1_000)
 

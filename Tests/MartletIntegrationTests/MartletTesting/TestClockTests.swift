@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.hangLimit)
 struct TestClockTests {
-  @Test func `moves to the end of each sleep by itself`() async throws {
+  @Test func `advances to the end of each sleep automatically`() async throws {
     let clock = TestClock()
 
     try await clock.sleep(for: .milliseconds(200))
@@ -14,7 +14,7 @@ struct TestClockTests {
     #expect(clock.now.offset == .milliseconds(30_200))
   }
 
-  @Test func `wakes nobody before the deadline`() async throws {
+  @Test func `wakes no sleeper before its deadline`() async throws {
     let clock = TestClock()
 
     let wasEarly = await withTaskGroup(of: Bool.self) { group in
@@ -32,7 +32,7 @@ struct TestClockTests {
     #expect(clock.now.offset == .seconds(5))
   }
 
-  @Test func `does not jump ahead for a long sleep`() async throws {
+  @Test func `does not advance automatically to the end of a long sleep`() async throws {
     let clock = TestClock()
     let watchdog = Task { try await clock.sleep(for: .seconds(120)) }
     await clock.waitForSleepers(1)
@@ -45,7 +45,7 @@ struct TestClockTests {
     #expect(clock.sleeps == [.seconds(30), .seconds(30), .seconds(30), .seconds(120), .seconds(40)])
   }
 
-  @Test func `records pauses, and no sleeps that watch over something`() async throws {
+  @Test func `does not record sleeps with a tolerance`() async throws {
     let clock = TestClock()
     let watch = Task { try await clock.sleep(until: .init(offset: .seconds(30)), tolerance: .milliseconds(5)) }
     await clock.wait(forSleepers: 1)
@@ -56,7 +56,7 @@ struct TestClockTests {
     #expect(clock.sleeps == [.seconds(40)])
   }
 
-  @Test func `advances a long sleep on demand`() async throws {
+  @Test func `a manual advance ends a long sleep`() async throws {
     let clock = TestClock(automaticLimit: .seconds(1))
     let sleeper = Task { try await clock.sleep(for: .seconds(2)) }
     await clock.waitForSleepers(1)
@@ -67,7 +67,7 @@ struct TestClockTests {
     #expect(clock.sleeps == [.seconds(2)])
   }
 
-  @Test func `moves only by hand if told so`() async throws {
+  @Test func `advances only manually if configured`() async throws {
     let clock = TestClock(advancing: .manually)
     let sleepers = [3, 1, 2].map { seconds in Task { try await clock.sleep(for: .seconds(seconds)) } }
     #expect(await clock.waitForSleepers(3))
@@ -114,7 +114,7 @@ struct TestClockTests {
     #expect(await clock.waitForSleepers(1, timeout: .milliseconds(5)) == false)
   }
 
-  @Test func `works as any clock`() async throws {
+  @Test func `can be used as an existential clock`() async throws {
     let clock = TestClock()
     let any: any Clock<Duration> = clock
 

@@ -6,7 +6,7 @@ import Testing
 
 /// Files of bodies, while another process cleans up.
 @Suite(.ownThreads, .hangLimit) struct OutboxBodyTests {
-  @Test func `a body that is stored while somebody cleans up keeps its file`() async throws {
+  @Test func `a concurrent cleanup does not remove the file of a body that is being stored`() async throws {
     let folder = try TemporaryFolder()
     let (path, isOver) = (folder.url.path, Shared(false))
     let bytes = Data(repeating: 1, count: OutboxBody.smallBytes + 1)

@@ -11,7 +11,7 @@
       HTTPProxyTests.client(.direct, change)
     }
 
-    @Test func `connects to an address in place of a lookup, and keeps the name everywhere else`() async throws {
+    @Test func `connects to a configured address and keeps the name in the Host field`() async throws {
       let server = try MockServer(.ok("here"))
       let client = client {
         $0.resolve = ["nowhere.example": ["127.0.0.1"], "elsewhere.example:1": ["127.0.0.1"]]
@@ -24,7 +24,9 @@
       #expect(response.connection?.remoteAddress == "127.0.0.1")
     }
 
-    @Test(.needs(.openssl, .nginx)) func `checks the certificate for the name, not for the address`() async throws {
+    @Test(.needs(.openssl, .nginx)) func `verifies the certificate against the host name instead of the address`()
+      async throws
+    {
       let authority = try await CertificateAuthority()
       let root = authority.root
       let server = try await NginxServer(
@@ -42,7 +44,7 @@
       #expect(error?.kind == .tls)
     }
 
-    @Test(.needs(.openssl, .nginx)) func `connects to a unix socket`() async throws {
+    @Test(.needs(.openssl, .nginx)) func `connects to a Unix domain socket`() async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("s")
       let authority = try await CertificateAuthority()
@@ -63,7 +65,7 @@
       withExtendedLifetime(server) {}
     }
 
-    @Test(.needs(.loopbackAliases)) func `connects from an address or an interface`() async throws {
+    @Test(.needs(.loopbackAliases)) func `binds to a local address or an interface`() async throws {
       let server = try MockServer(.ok())
       let address = client { $0.localInterface = "127.0.0.2" }
       let interface = client { $0.localInterface = "lo" }
@@ -76,7 +78,7 @@
       #expect(server.requests.count == 2)
     }
 
-    @Test func `tells of the connection`() async throws {
+    @Test func `reports the connection of each response`() async throws {
       let server = try MockServer(.ok("x"))
       let client = client { _ in }
 
@@ -92,7 +94,7 @@
 
     // MARK: Versions
 
-    @Test func `sends the version that is chosen`() async throws {
+    @Test func `sends the chosen HTTP version`() async throws {
       let server = try MockServer(.ok("x"))
       let client = client { $0.options.httpVersion = .http1_0 }
 
@@ -116,7 +118,7 @@
       #expect(server.requests.count == 3)
     }
 
-    @Test(.needs(.http2), .needs(.openssl, .nginx)) func `agrees on a version over TLS`() async throws {
+    @Test(.needs(.http2), .needs(.openssl, .nginx)) func `negotiates the HTTP version over TLS`() async throws {
       let authority = try await CertificateAuthority()
       let root = authority.root
       let server = try await NginxServer(
@@ -154,7 +156,7 @@
     ]
 
     @Test(arguments: choices)
-    func `is refused by the loader that could not do it, before anything is sent`(_ choice: Choice) async throws {
+    func `the system's loader refuses the option before anything is sent`(_ choice: Choice) async throws {
       let server = try MockServer(.ok())
       let client = client {
         $0.transport = SystemLoader()

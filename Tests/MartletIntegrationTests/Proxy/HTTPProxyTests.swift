@@ -22,7 +22,7 @@
 
     // MARK: A real one
 
-    @Test(.needs(.tinyproxy)) func `asks a proxy for http URLs, but for the hosts that are excepted`() async throws {
+    @Test(.needs(.tinyproxy)) func `sends http requests through a proxy, except to excluded hosts`() async throws {
       let proxy = try await ProxyProgram.http()
       let server = try MockServer(answering: MockResponse.echo)
       let url = "http://127.0.0.1:\(proxy.port)"
@@ -40,7 +40,7 @@
     }
 
     @Test(.needs(.http2), .needs(.tinyproxy, .openssl, .nginx))
-    func `reaches https URLs through a tunnel, and shows the proxy's credentials to the proxy only`() async throws {
+    func `reaches https URLs through a tunnel and sends proxy credentials only to the proxy`() async throws {
       let proxy = try await ProxyProgram.http(user: "user", password: "secret")
       let authority = try await CertificateAuthority()
       let root = authority.root
@@ -59,7 +59,8 @@
       #expect(proxy.tunnelCount == 1)
     }
 
-    @Test(.needs(.tinyproxy, .openssl)) func `fails in words when a proxy wants other credentials`() async throws {
+    @Test(.needs(.tinyproxy, .openssl))
+    func `rejected proxy credentials fail with an error that names the proxy and its status`() async throws {
       let proxy = try await ProxyProgram.http(user: "user", password: "secret")
       let origin = try MockServer(.ok("origin"))
       // This proxy says 401 to what is wrong.
@@ -86,7 +87,7 @@
     }
 
     @Test(.needs(.tinyproxy, .openssl, .nginx))
-    func `never sends with other credentials through a tunnel that was opened before`() async throws {
+    func `never reuses a tunnel that was opened with other credentials`() async throws {
       let proxy = try await ProxyProgram.http()
       let authority = try await CertificateAuthority()
       let root = authority.root
@@ -111,7 +112,7 @@
     @TaskLocal private static var user = "first"
 
     @Test(.needs(.http2), .needs(.tinyproxy, .openssl, .nginx))
-    func `shares no connection of HTTP/2 with other credentials, also while both are under way`() async throws {
+    func `never shares an HTTP/2 connection between concurrent requests with different credentials`() async throws {
       let proxy = try await ProxyProgram.http()
       let authority = try await CertificateAuthority()
       let root = authority.root
@@ -145,7 +146,7 @@
       #expect(names["second"]?.count == 6)
     }
 
-    @Test(.needs(.openssl, .nginx)) func `speaks TLS to a proxy, whose certificate it checks`() async throws {
+    @Test(.needs(.openssl, .nginx)) func `connects to a proxy over TLS and verifies its certificate`() async throws {
       let authority = try await CertificateAuthority()
       let root = authority.root
       let proxy = try await NginxServer(try await authority.identity())
@@ -165,7 +166,7 @@
 
     // MARK: What a proxy is told
 
-    @Test func `asks in absolute form, with credentials`() async throws {
+    @Test func `sends a target in absolute form with proxy credentials`() async throws {
       let server = try MockServer(.ok("from the proxy"))
       let client = Self.client(.proxy(Self.proxy(server, user: "user", password: "pä:ss")))
 
@@ -180,7 +181,7 @@
       #expect(request.header("X-A") == "1")
     }
 
-    @Test func `uses the proxy in the session's lane too, and closes its idle connections`() async throws {
+    @Test func `the URLSession transport uses the proxy and closes idle connections to it`() async throws {
       let server = try MockServer(.ok("from the proxy"))
       let client = Self.client(.proxy(Self.proxy(server))) { $0.transport = .urlSession }
 
@@ -192,7 +193,7 @@
       #expect(await server.waitForOpenConnections(atMost: 0))
     }
 
-    @Test func `tells nothing of the request to a proxy that opens a tunnel`() async throws {
+    @Test func `CONNECT contains no field, path or query of the request`() async throws {
       let server = try MockServer(.status(403, headers: ["X-A": "b"]))
       let client = Self.client(.proxy(Self.proxy(server, user: "user", password: "p")))
       let headers: HTTPHeaders = [
@@ -212,7 +213,7 @@
       #expect(server.requests.count == 1)
     }
 
-    @Test func `does not try again when a proxy answers 407`() async throws {
+    @Test func `does not retry after a 407 from a proxy`() async throws {
       let server = try MockServer(.status(407, headers: ["Proxy-Authenticate": "Basic realm=\"a\""]))
       let client = Self.client(.proxy(Self.proxy(server, user: "user", password: "p")))
 
@@ -225,7 +226,7 @@
       #expect(server.requests.map(\.method) == ["GET", "CONNECT"])
     }
 
-    @Test func `keeps credentials of the caller for a proxy away from servers`() async throws {
+    @Test func `never sends a caller's Proxy-Authorization field to an origin server`() async throws {
       let proxy = try MockServer(.ok())
       let origin = try MockServer(.ok())
       let except = Self.client(.proxy(Self.proxy(proxy), except: ["127.0.0.1"]))
@@ -244,7 +245,7 @@
       #expect(proxy.requests.first?.headers(named: "Proxy-Authorization") == ["Basic secret"])
     }
 
-    @Test func `forgets the proxy of one request at the next`() async throws {
+    @Test func `the proxy of one request does not affect the next request`() async throws {
       let proxy = try MockServer(.ok("proxy"))
       let origin = try MockServer(.ok("origin"))
       let number = Turns()
@@ -259,7 +260,7 @@
       #expect(proxy.requests.allSatisfy { $0.header("Proxy-Authorization") != nil })
     }
 
-    @Test func `asks a resolver with nothing but the origin, and takes no other way when it fails`() async throws {
+    @Test func `passes only the origin to the resolver, and sends nothing if the resolver fails`() async throws {
       struct Broken: Error {}
       let origin = try MockServer(.ok())
       let client = Self.client(
@@ -278,7 +279,7 @@
       #expect(origin.requests.isEmpty)
     }
 
-    @Test func `counts what goes to different hosts through one proxy apart`() async throws {
+    @Test func `applies the connection limit per host separately to hosts behind one proxy`() async throws {
       let gate = Gate()
       let proxy = try MockServer { _ in
         await gate.pass()
@@ -298,7 +299,7 @@
       #expect(proxy.maximumConcurrentRequests == 4)
     }
 
-    @Test func `begins all at once what goes to a new host without TLS`() async throws {
+    @Test func `starts concurrent requests to a new plain HTTP host at the same time`() async throws {
       let gate = Gate()
       let server = try MockServer { _ in
         await gate.pass()
@@ -318,7 +319,7 @@
       #expect(server.maximumConcurrentRequests == 4)
     }
 
-    @Test func `names what it cannot reach`() async throws {
+    @Test func `an unreachable proxy fails with cannotConnect`() async throws {
       let port = try MockServer.refusedPort()
       for url in ["http://a.example/", "https://a.example/"] {
         let error = await #expect(throws: HTTPError.self) {

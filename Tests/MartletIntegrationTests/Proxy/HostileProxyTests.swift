@@ -91,11 +91,13 @@
     }
 
     @Test(arguments: Lane.engines, Answer.all)
-    func `what a proxy says to CONNECT ends, and holds up nobody else`(lane: Lane, answer: Answer) async throws {
+    func `an endless CONNECT response fails and does not block other requests`(lane: Lane, answer: Answer) async throws
+    {
       try await Self.expectEnd(of: answer, lane)
     }
 
-    @Test(.needs(.proc), arguments: Lane.engines) func `what a proxy says to CONNECT takes no memory`(lane: Lane) async
+    @Test(.needs(.proc), arguments: Lane.engines) func `an endless CONNECT response uses bounded memory`(lane: Lane)
+      async
     {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         try await Self.expectEnd(of: Answer.all[0], lane)
@@ -108,7 +110,8 @@
     }
 
     @Test(arguments: Lane.engines, ["http", "https"])
-    func `a body without end is not waited for before a password is sent`(lane: Lane, scheme: String) async throws {
+    func `sends credentials without waiting for the end of an endless 407 body`(lane: Lane, scheme: String) async throws
+    {
       let proxy = try MockServer { request in
         guard request.header("Proxy-Authorization") == nil else { return .status(502) }
         let head = "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"r\"\r\nContent-Length: 1000000000000\r\n\r\n"
@@ -129,7 +132,7 @@
       #expect(proxy.requests.map { $0.header("Proxy-Authorization") != nil } == [false, true])
     }
 
-    @Test(arguments: Lane.engines) func `a slow answer is for the limit of the connection`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `the connect timeout ends a slow CONNECT response`(lane: Lane) async throws {
       let start = "HTTP/1.1 200 Yes\r\n"
       let proxy = try MockServer(
         .steps([.text(start), .drip(Data(repeating: 0x41, count: 10_000), chunk: 1, every: .milliseconds(20))]))
@@ -145,7 +148,7 @@
       #expect(await proxy.waitForOpenConnections(atMost: 0))
     }
 
-    @Test func `the head of an answer has limits of its own`() {
+    @Test func `limits the number of lines and the size of a CONNECT response head`() {
       // Those of libcurl came later, and with some versions only.
       var many = CurlConnectAnswer()
       var long = CurlConnectAnswer()
@@ -167,7 +170,7 @@
     // MARK: Questions without end
 
     @Test(arguments: Lane.engines, ["http", "https"])
-    func `a nonce that is always stale ends the questions`(lane: Lane, scheme: String) async throws {
+    func `stops after repeated stale nonces`(lane: Lane, scheme: String) async throws {
       let turns = Turns()
       let proxy = try MockServer { _ in
         let challenge = "Digest realm=\"r\", nonce=\"n\(turns.next())\", qop=\"auth\", stale=true"

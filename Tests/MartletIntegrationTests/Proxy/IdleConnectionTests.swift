@@ -15,7 +15,7 @@
       try #require(client.core.settings.transport as? CurlLoader).hasThread
     }
 
-    @Test func `closes idle connections when their time has come, and ends the thread`() async throws {
+    @Test func `closes idle connections after their lifetime and ends the engine thread`() async throws {
       let gate = Gate()
       let server = try MockServer { _ in
         await gate.pass()
@@ -36,7 +36,7 @@
       #expect(second.text == "x" && second.connection?.isReused == false)
     }
 
-    @Test func `keeps a connection until then`() async throws {
+    @Test func `reuses a connection within its idle lifetime`() async throws {
       let server = try MockServer(.ok("x"))
       let client = client()
 
@@ -47,7 +47,7 @@
       #expect(try hasThread(client))
     }
 
-    @Test func `uses a connection once if it must not be idle`() async throws {
+    @Test func `never reuses a connection if the idle lifetime is zero`() async throws {
       let server = try MockServer(.ok("x"))
       let client = client(lifetime: .zero)
 
@@ -57,7 +57,7 @@
       #expect(await server.waitForOpenConnections(atMost: 0))
     }
 
-    @Test func `loses no request while the thread ends and begins`() async throws {
+    @Test func `loses no request while the engine thread ends and restarts`() async throws {
       let server = try MockServer(.ok("x"))
       let client = client(lifetime: .milliseconds(1))
       let count = Stress.count(60, full: 200)
@@ -77,7 +77,7 @@
       #expect(server.requests.count == 2 * count)
     }
 
-    @Test func `closes all idle connections when told to, and nothing that is used`() async throws {
+    @Test func `closeIdleConnections closes idle connections and leaves active ones open`() async throws {
       let idle = try MockServer(.ok("x"))
       let gate = Gate()
       let busy = try MockServer { _ in
@@ -104,7 +104,7 @@
       self.client().closeIdleConnections()
     }
 
-    @Test func `waits with that for a reader that holds a connection up`() async throws {
+    @Test func `closeIdleConnections does not interrupt a paused transfer`() async throws {
       let idle = try MockServer(.ok("x"))
       let size = 8 << 20
       let big = try MockServer(.data(Data(repeating: 7, count: size)))

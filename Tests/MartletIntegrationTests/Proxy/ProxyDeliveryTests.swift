@@ -20,7 +20,9 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `in pieces, an answer to CONNECT fails, and the next request gets its own answer`(lane: Lane) async throws {
+    func `a split CONNECT response fails the request, and the next request gets its own response`(lane: Lane)
+      async throws
+    {
       let seed = Delivery.seed("CONNECT \(lane)")
       // Those that never end, at an end, and what should be TLS.
       var answers: [Delivery.Answer] = HostileProxyTests.Answer.all.map {
@@ -51,7 +53,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `in pieces, an answer in place of a server's is the answer, and nothing after it`(lane: Lane) async throws {
+    func `a split proxy response is used without the bytes that follow it`(lane: Lane) async throws {
       let seed = Delivery.seed("proxy \(lane)")
       let asking = "407 No\r\nProxy-Authenticate: Basic realm=\"r\""
       let answers = ["200 OK", "502 No", "401 No\r\nWWW-Authenticate: Basic", asking].flatMap(Self.answers)
@@ -71,7 +73,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `in pieces, a 407 is answered, and the next request gets its own answer`(lane: Lane) async throws {
+    func `a split 407 is answered, and the next request gets its own response`(lane: Lane) async throws {
       let seed = Delivery.seed("407 \(lane)")
       // Each has a nonce of its own; that before is not good any more.
       let head = "407 No\r\nProxy-Authenticate: Digest realm=\"r\", nonce=\"once\", qop=\"auth\", stale=true"

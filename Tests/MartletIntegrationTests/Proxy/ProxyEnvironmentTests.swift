@@ -35,13 +35,13 @@
       }
     }
 
-    @Test func `reads nothing unless it is told to`() async {
+    @Test func `ignores the environment unless configured`() async {
       await #expect(processExitsWith: .success) {
         try await Self.expect("origin", .direct, ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"])
       }
     }
 
-    @Test func `reads the proxy when the client is made`() async {
+    @Test func `reads the proxy variables when the client is created`() async {
       await #expect(processExitsWith: .success) {
         try await Self.expect("proxy", .environment, ["http_proxy"])
       }
@@ -50,7 +50,7 @@
       }
     }
 
-    @Test func `is not led astray in a CGI`() async {
+    @Test func `ignores HTTP_PROXY, and http_proxy in a CGI program`() async {
       await #expect(processExitsWith: .success) {
         try await Self.expect("origin", .environment, ["HTTP_PROXY"])
       }
@@ -59,7 +59,7 @@
       }
     }
 
-    @Test func `fails every request when the environment has no proxy's URL`() async {
+    @Test func `fails requests if a proxy variable is not a valid proxy URL`() async {
       await #expect(processExitsWith: .success) {
         let error = await Self.failure(.environment, ["http_proxy=ftp://user:secret@x"])
         #expect(error?.kind == .invalidRequest && error?.message.contains("http_proxy") == true)

@@ -22,7 +22,7 @@
       #expect(server.requests.allSatisfy { $0.header("Proxy-Authorization") == nil })
     }
 
-    @Test func `fails in words when a SOCKS proxy wants other credentials`() async throws {
+    @Test func `missing or wrong SOCKS credentials fail with authenticationFailed`() async throws {
       let server = try MockServer(.ok())
       let socks = try await ProxyProgram.socks(user: "user", password: "secret")
       for (user, password) in [(nil, nil), ("user", "wrong")] as [(String?, String?)] {
@@ -36,7 +36,7 @@
       #expect(server.requests.isEmpty)
     }
 
-    @Test func `leaves names to the proxy`() async throws {
+    @Test func `leaves name resolution to the proxy`() async throws {
       let server = try MockServer(.ok())
       let socks = try await ProxyProgram.socks()
       let client = HTTPProxyTests.client(.proxy(Proxy("socks5://127.0.0.1:\(socks.port)"))) {
@@ -51,7 +51,7 @@
       #expect(server.requests.isEmpty)
     }
 
-    @Test func `fails when the proxy cannot connect, and sends a proxy's header nowhere`() async throws {
+    @Test func `fails if the proxy cannot connect, and rejects a Proxy-Authorization field`() async throws {
       let socks = try await ProxyProgram.socks()
       let client = HTTPProxyTests.client(.proxy(Proxy("socks5://127.0.0.1:\(socks.port)")))
       let server = try MockServer(.ok())

@@ -19,7 +19,7 @@
     }
 
     @Test(.needs(.http2), arguments: Lane.engines)
-    func `passes on what is for http URLs, and opens tunnels for https ones`(lane: Lane) async throws {
+    func `forwards http requests and opens tunnels for https`(lane: Lane) async throws {
       let squid = try #require(SquidProxy.current)
       let authority = try await CertificateAuthority()
       let root = authority.root
@@ -57,7 +57,9 @@
     }
 
     @Test(arguments: Lane.engines, [SquidProxy.Entrance.basic, .digest])
-    func `is told who it is once it asks, and nobody else is`(lane: Lane, entrance: SquidProxy.Entrance) async throws {
+    func `sends credentials to squid after its challenge, and never to a server`(
+      lane: Lane, entrance: SquidProxy.Entrance
+    ) async throws {
       let squid = try #require(SquidProxy.current)
       let proxy = squid.url(entrance)
       let authority = try await CertificateAuthority()
@@ -99,7 +101,7 @@
     }
 
     @Test(arguments: Lane.engines, [SquidProxy.Entrance.basic, .digest])
-    func `whoever is not let through gets an error that names the proxy`(
+    func `missing or rejected credentials fail with an error that names the proxy`(
       lane: Lane, entrance: SquidProxy.Entrance
     ) async throws {
       let squid = try #require(SquidProxy.current)
@@ -131,7 +133,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `counts a nonce's uses as squid does, and takes the next one when it is used up`(lane: Lane) async throws {
+    func `counts nonce uses and switches to squid's next nonce when one is used up`(lane: Lane) async throws {
       let squid = try #require(SquidProxy.current)
       let server = try MockServer(.ok("in"))
       let client = lane.client {

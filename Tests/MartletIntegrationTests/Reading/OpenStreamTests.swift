@@ -12,7 +12,7 @@
       .text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), .text("3\r\nabc\r\n"),
     ]
 
-    @Test(arguments: Lane.engines) func `is read to its end, with what comes after it`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `reads the body to its end, and then the trailers`(lane: Lane) async throws {
       let server = try MockServer(.chunked(["abc", "def"], trailers: ["Sum": "7"]))
       defer { server.stop() }
       let client = lane.client()
@@ -26,7 +26,8 @@
       #expect(client.activity.current.totals.succeeded == 1)
     }
 
-    @Test(arguments: Lane.engines) func `dropping it cancels the request and closes its connection`(
+    @Test(arguments: Lane.engines)
+    func `releasing the response and its iterator cancels the request and closes the connection`(
       lane: Lane
     ) async throws {
       let server = try MockServer(.steps(Self.pieces + [.hang]))
@@ -46,7 +47,7 @@
       #expect(client.activity.current.totals.cancelled == 1)
     }
 
-    @Test(arguments: Lane.engines) func `a second reader at the same time gets an error, no part`(
+    @Test(arguments: Lane.engines) func `a concurrent second reader gets an error`(
       lane: Lane
     ) async throws {
       let server = try MockServer(.steps(Self.pieces + [.hang]))
@@ -80,7 +81,7 @@
       #expect((refused as? HTTPError)?.kind == .unsupported)
     }
 
-    @Test(arguments: Lane.engines) func `what has no body has ended when it is returned`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `a response without a body ends without being read`(lane: Lane) async throws {
       let server = try MockServer(.empty(204))
       defer { server.stop() }
       let client = lane.client()
@@ -92,7 +93,7 @@
       #expect(try await response.text == "")
     }
 
-    @Test(arguments: Lane.engines) func `a reader that sleeps longer than the idle limit loses nothing, small or large`(
+    @Test(arguments: Lane.engines) func `a reader that sleeps longer than the idle limit receives the complete body`(
       lane: Lane
     ) async throws {
       let server = try MockServer { request in
@@ -114,7 +115,7 @@
       #expect(count == 5_000_000)
     }
 
-    @Test(arguments: Lane.engines) func `a server that falls silent is noticed while nobody reads`(
+    @Test(arguments: Lane.engines) func `the idle limit ends a silent response while its body is not read`(
       lane: Lane
     ) async throws {
       let server = try MockServer(.steps(Self.pieces + [.hang]))
@@ -129,7 +130,8 @@
       await client.waitUntilEmpty()
     }
 
-    @Test(arguments: Lane.engines) func `the total limit of a request ends it while it is held`(lane: Lane) async throws
+    @Test(arguments: Lane.engines) func `the total limit ends a request while its body is not read`(lane: Lane)
+      async throws
     {
       let server = try MockServer(.steps(Self.pieces + [.hang]))
       defer { server.stop() }
@@ -143,7 +145,9 @@
       await client.waitUntilEmpty()
     }
 
-    @Test(arguments: Lane.engines) func `a handler returns it, and somebody else reads it`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `a function can return the response for another task to read`(lane: Lane)
+      async throws
+    {
       let server = try MockServer(.ok("hello"))
       defer { server.stop() }
       let client = lane.client()
@@ -155,7 +159,7 @@
       await client.waitUntilEmpty()
     }
 
-    @Test(arguments: Lane.engines) func `its body is the body of another request`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `the body can be sent as the body of another request`(lane: Lane) async throws {
       let upstream = try MockServer(.repeating(Data("0123456789".utf8), count: 100_000))
       let sink = try MockServer(answering: { .ok("\($0.bodyLength)") })
       defer {
@@ -171,7 +175,7 @@
       await client.waitUntilEmpty()
     }
 
-    @Test(arguments: Lane.engines) func `the task that reads it is cancelled: both end`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `cancelling the reading task also ends the request`(lane: Lane) async throws {
       let server = try MockServer(.steps(Self.pieces + [.hang]))
       defer { server.stop() }
       let client = lane.client()
@@ -189,7 +193,9 @@
       await client.waitUntilEmpty()
     }
 
-    @Test(arguments: Lane.engines) func `a body that is cut throws, with what the call knows`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `a truncated body throws connectionLost with details of the call`(lane: Lane)
+      async throws
+    {
       let server = try MockServer(.steps(Self.pieces + [.cut]))
       defer { server.stop() }
       let client = lane.client()
@@ -204,7 +210,7 @@
       #expect(client.activity.current.totals.failed == 1)
     }
 
-    @Test(arguments: Lane.engines) func `a body that is announced as too long throws at once`(
+    @Test(arguments: Lane.engines) func `collect throws without waiting if Content-Length exceeds its limit`(
       lane: Lane
     ) async throws {
       let server = try MockServer(.steps([.text("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nabc"), .hang]))
@@ -216,7 +222,7 @@
       #expect(error?.kind == .bodyTooLarge)
     }
 
-    @Test func `a version that nobody can send is refused before anything is sent`() async throws {
+    @Test func `an unknown HTTP version is rejected before anything is sent`() async throws {
       let server = try MockServer(.ok())
       defer { server.stop() }
       for lane in Lane.engines {
@@ -228,7 +234,7 @@
       #expect(server.connectionCount == 0)
     }
 
-    @Test(arguments: Lane.engines) func `a status that is not accepted throws, and nothing is held`(
+    @Test(arguments: Lane.engines) func `a status that is not accepted throws and ends the request`(
       lane: Lane
     ) async throws {
       let server = try MockServer(.status(404, body: "no"))
@@ -241,7 +247,7 @@
       await client.waitUntilEmpty()
     }
 
-    @Test(arguments: Lane.engines) @MainActor func `is looped over on an actor`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) @MainActor func `can be iterated on the main actor`(lane: Lane) async throws {
       final class Screen {
         var text = ""
       }

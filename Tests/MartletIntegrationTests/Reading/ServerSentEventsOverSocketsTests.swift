@@ -16,7 +16,7 @@
     private static func event(_ number: Int) -> String { "id: \(number)\ndata: event \(number)\n\n" }
 
     @Test(arguments: Lane.engines, [MockResponse.Step.cut, .reset, .text("0\r\n\r\n")])
-    func `a server that drops the connection every second event: each comes once, in order`(
+    func `reconnects after each lost connection and delivers every event once, in order`(
       lane: Lane, end: MockResponse.Step
     ) async throws {
       let last = 40
@@ -60,7 +60,7 @@
       await client.waitUntilEmpty()
     }
 
-    @Test(arguments: Lane.engines) func `dropping the iterator closes the connection`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `releasing the iterator closes the connection`(lane: Lane) async throws {
       let server = try MockServer(.steps([.text(Self.head), Self.chunk(Self.event(1)), .hang]))
       defer { server.stop() }
       let client = lane.client()
@@ -103,7 +103,7 @@
       #expect(await server.wait { $0.disconnects == 1 })
     }
 
-    @Test(arguments: Lane.engines) func `silence longer than the idle limit is a lost connection`(lane: Lane)
+    @Test(arguments: Lane.engines) func `reconnects after the idle limit passes without data`(lane: Lane)
       async throws
     {
       let server = try MockServer(answering: { request in
@@ -136,7 +136,9 @@
       #expect(await server.wait { $0.disconnects == 1 })
     }
 
-    @Test(arguments: Lane.engines) func `a reader that takes its time slows the server down`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `a slow reader keeps the connection open and receives every event`(lane: Lane)
+      async throws
+    {
       let event = Data("data: \(String(repeating: "x", count: 60_000))\n\n".utf8)
       let server = try MockServer(
         .steps([
@@ -156,7 +158,9 @@
       #expect(count == 300)
     }
 
-    @Test(arguments: Lane.engines) func `sends a question and reads the answer as it comes`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `sends a POST body and reads the events of the response`(lane: Lane)
+      async throws
+    {
       let server = try MockServer(answering: { request in
         .steps([.text(Self.head), Self.chunk("data: \(request.text)\n\n"), .text("0\r\n\r\n")])
       })
@@ -170,7 +174,9 @@
       #expect(server.requests.first?.header("Accept") == "text/event-stream")
     }
 
-    @Test(arguments: Lane.engines) func `lines are cut where they end, not where chunks do`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `splits lines at line ends, regardless of chunk boundaries`(lane: Lane)
+      async throws
+    {
       let text = Data("ä€\u{1F600}\r\nzwei\rdrei\n".utf8)
       let chunks = text.map { Data([$0]) }
       let message = MockResponse.Message(status: 200, body: .chunks(chunks, trailers: []))
@@ -186,7 +192,7 @@
       #expect(lines == ["ä€\u{1F600}", "zwei", "drei"])
     }
 
-    @Test(arguments: Lane.engines) func `leaving the lines closes the connection`(lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `leaving the loop over lines closes the connection`(lane: Lane) async throws {
       let server = try MockServer(.steps([.text(Self.head), Self.chunk("one\ntwo\n"), .hang]))
       defer { server.stop() }
 

@@ -8,10 +8,12 @@
   /// What happens on the wire, and the error that a caller gets for it.
   @Suite(.hangLimit) struct ErrorCauseTests {
     @Test(arguments: Lane.engines, ErrorCause.all)
-    func `tells`(_ lane: Lane, _ cause: ErrorCause) async throws { try await expect(cause, lane) }
+    func `the error describes its cause`(_ lane: Lane, _ cause: ErrorCause) async throws {
+      try await expect(cause, lane)
+    }
 
     @Test(.needs(.unknownNames), arguments: Lane.engines)
-    func `tells of an unknown name`(_ lane: Lane) async throws { try await expect(.unknownName, lane) }
+    func `the error describes an unknown host name`(_ lane: Lane) async throws { try await expect(.unknownName, lane) }
 
     private func expect(_ cause: ErrorCause, _ lane: Lane) async throws {
       let client = lane.client()

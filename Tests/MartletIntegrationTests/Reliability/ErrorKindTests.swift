@@ -96,7 +96,7 @@
     }
 
     // S20
-    @Test(arguments: Lane.engines, causes) func `has a kind`(lane: Lane, cause: Cause) async throws {
+    @Test(arguments: Lane.engines, causes) func `each cause has its error kind`(lane: Lane, cause: Cause) async throws {
       if cause.kind == .checksumMismatch { try TemporaryFolder.requireRoom() }
       let server = try MockServer { request in
         switch request.path {
@@ -116,7 +116,7 @@
     }
 
     // S20
-    @Test func `every kind there is has its cause here or on the wire`() throws {
+    @Test func `every error kind has a tested cause`() throws {
       let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
       let source = try String(
         contentsOf: root.appending(path: "Sources/Martlet/Messages/HTTPErrorKind.swift"), encoding: .utf8)

@@ -11,7 +11,7 @@
   @Suite(.ownThreads, .hangLimit) struct ExitTests {
     /// Reading the roots of the system takes each client some 20 ms, so that one of many always does.
     @Test(.needs(.openSSL), arguments: Lane.engines, [false, true])
-    func `survives an exit while connections are secured`(_ lane: Lane, _ isUsedBefore: Bool) async {
+    func `survives an exit during TLS handshakes`(_ lane: Lane, _ isUsedBefore: Bool) async {
       for pause in [0, 15] {
         await #expect(processExitsWith: .success) {
           [lane = lane as Lane, isUsedBefore = isUsedBefore as Bool, pause = pause as Int] in
@@ -27,7 +27,7 @@
       }
     }
 
-    @Test func `survives an exit with the system's loader, if nobody has used OpenSSL before`() async {
+    @Test func `survives an exit with the system's loader if OpenSSL was not used before`() async {
       for pause in [0, 15] {
         await #expect(processExitsWith: .success) { [pause = pause as Int] in
           let server = try stallingServer()
@@ -42,7 +42,7 @@
 
     /// Threads of clients that are gone give back what OpenSSL keeps for them.
     @Test(.needs(.openSSL), arguments: Lane.engines)
-    func `survives an exit after a client is gone`(_ lane: Lane) async {
+    func `survives an exit after clients are released`(_ lane: Lane) async {
       for pause in [0, 300, 1000] {
         await #expect(processExitsWith: .success) { [lane = lane as Lane, pause = pause as Int] in
           useOpenSSL()
@@ -92,7 +92,9 @@
     }
 
     /// What cannot be sent because the process exits is not dead.
-    @Test(arguments: Lane.engines) func `keeps what an outbox has while the process exits`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `an outbox keeps pending requests while the process exits`(_ lane: Lane)
+      async throws
+    {
       let folder = try TemporaryFolder()
       let box = URL(filePath: folder.path("box"))
       await #expect(processExitsWith: .success) { [lane = lane as Lane, box = box as URL] in
@@ -119,7 +121,7 @@
 
     /// On a thread of a queue, while the engine's wants to go on.
     @Test(arguments: Lane.engines, [false, true])
-    func `may exit in a callback`(_ lane: Lane, _ isSecond: Bool) async {
+    func `a callback can exit the process`(_ lane: Lane, _ isSecond: Bool) async {
       await #expect(processExitsWith: .success) { [lane = lane as Lane, isSecond = isSecond as Bool] in
         let server = try MockServer(.ok("x"))
         let client = lane.client()

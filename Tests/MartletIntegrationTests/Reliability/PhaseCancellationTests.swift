@@ -9,12 +9,14 @@
   /// could end it.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct PhaseCancellationTests {
     @Test(arguments: Lane.engines, CancelPhase.allCases.filter { $0 != .resolving })
-    func `ends at once and closes its connection`(_ lane: Lane, _ phase: CancelPhase) async {
+    func `cancellation in any phase ends the request and closes its connection`(_ lane: Lane, _ phase: CancelPhase)
+      async
+    {
       await expectEnd(lane, phase)
     }
 
     @Test(.needs(.unknownNames), arguments: Lane.engines)
-    func `ends at once while a name is looked up`(_ lane: Lane) async { await expectEnd(lane, .resolving) }
+    func `cancellation ends a request during name resolution`(_ lane: Lane) async { await expectEnd(lane, .resolving) }
 
     private func expectEnd(_ lane: Lane, _ phase: CancelPhase) async {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {

@@ -10,7 +10,7 @@
 
     /// With an idle limit of 1 s: a little longer than that, and much longer.
     @Test(arguments: Lane.engines, [1_300, 2_500])
-    func `bytes that came while the process was stopped are read before its limits pass`(
+    func `bytes received while the process was stopped are read before the limits expire`(
       _ lane: Lane, milliseconds: Int
     ) async throws {
       let server = try ByteServer { number in
@@ -58,7 +58,9 @@
     }
 
     @Test(arguments: Lane.engines, Limit.allCases)
-    func `an answer that came while the process was stopped is in time`(_ lane: Lane, _ limit: Limit) async throws {
+    func `a response received while the process was stopped is within the limits`(_ lane: Lane, _ limit: Limit)
+      async throws
+    {
       let server = try ByteServer { number in
         kill(pid_t(number), SIGSTOP)
         // Not all of its threads stop at once.
@@ -80,7 +82,9 @@
     }
 
     @Test(.needsHTTP2Server, arguments: Lane.engines, Limit.allCases)
-    func `an answer over HTTP/2 is, too`(_ lane: Lane, _ limit: Limit) async throws {
+    func `an HTTP/2 response received while the process was stopped is within the limits`(_ lane: Lane, _ limit: Limit)
+      async throws
+    {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
 

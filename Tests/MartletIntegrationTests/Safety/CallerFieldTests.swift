@@ -55,7 +55,7 @@
     ]
 
     @Test(arguments: Lane.engines, rows)
-    func `the field is honoured safely or refused`(lane: Lane, row: Row) async throws {
+    func `sends or rejects each field as documented`(lane: Lane, row: Row) async throws {
       let server = try MockServer(.ok("x"))
       defer { server.stop() }
       let client = lane.client()
@@ -82,7 +82,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a connection that the caller wants closed is not used again, whatever the server does`(
+    func `Connection: close closes the connection even if the server keeps it open`(
       lane: Lane
     ) async throws {
       // It leaves every connection open.
@@ -108,7 +108,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a server that gives no leave to send a body gets it all the same`(lane: Lane) async throws {
+    func `sends the body to a server that never sends 100 Continue`(lane: Lane) async throws {
       let server = try MockServer(options: .init(sendsContinue: false), answering: MockResponse.echo)
       let client = lane.client()
 
@@ -118,7 +118,7 @@
       #expect(response.text == "body")
     }
 
-    @Test func `the system's loader keeps to the same rules`() async throws {
+    @Test func `the system's loader follows the same rules`() async throws {
       let server = try MockServer(.ok("x"))
       let client = HTTPClient { $0.transport = .urlSession(loader: .system) }
 

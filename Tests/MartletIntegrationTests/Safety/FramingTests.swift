@@ -14,7 +14,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a length of any size is the truth or an error`(lane: Lane) async throws {
+    func `any Content-Length yields the correct body or an error`(lane: Lane) async throws {
       let server = try Self.server(
         Self.numbers.map { "HTTP/1.1 200 OK\r\nContent-Length: \($0.text)\r\n\r\nok" })
       defer { server.stop() }
@@ -46,7 +46,7 @@
     }
 
     @Test(arguments: Lane.engines, [false, true])
-    func `a chunk of any size is the truth or an error`(lane: Lane, isDecimal: Bool) async throws {
+    func `any chunk size yields the correct body or an error`(lane: Lane, isDecimal: Bool) async throws {
       let sizes = Self.sizes(isDecimal: isDecimal)
       let server = try Self.server(
         sizes.map { "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\($0)\r\nok\r\n0\r\n\r\n" })
@@ -102,14 +102,14 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `in pieces, lengths and chunks are the truth or errors, and the next answer is right`(
+    func `split responses yield correct bodies or errors, and the next response is correct`(
       lane: Lane
     ) async throws {
       try await Self.expectTruthInPieces(lane.client(), lane, nil, step: 1)
     }
 
     @Test(.needs(.openssl), arguments: Lane.engines)
-    func `in pieces over TLS, too`(lane: Lane) async throws {
+    func `split responses over TLS yield correct bodies or errors`(lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
       try await Self.expectTruthInPieces(client, lane, try await authority.identity(), step: 6)
@@ -161,7 +161,7 @@
 
     /// Two answers at once, the first of which has an odd length.
     @Test(arguments: Lane.engines, whole)
-    func `bytes that are left over are nobody's answer`(lane: Lane, answer: String) async throws {
+    func `leftover bytes are not used as the next response`(lane: Lane, answer: String) async throws {
       let evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
       let server = try MockServer(
         connectionScripts: [[.raw("HTTP/1.1 200 OK\r\n" + answer + evil, thenClose: false)], [.ok("good")]])
@@ -180,7 +180,7 @@
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n",
         "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n",
       ])
-    func `a connection whose framing is doubtful is used once`(lane: Lane, head: String) async throws {
+    func `a connection with ambiguous framing is not reused`(lane: Lane, head: String) async throws {
       let chunked = "\r\n2\r\nok\r\n0\r\n\r\n"
       let server = try MockServer(.raw(head + chunked, thenClose: false))
       let clear = try MockServer(.raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n" + chunked, thenClose: false))

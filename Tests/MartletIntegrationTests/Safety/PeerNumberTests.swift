@@ -34,7 +34,9 @@
     }
 
     @Test(arguments: Lane.engines, numbers)
-    func `lengths of bodies, streams and downloads`(lane: Lane, number: String) async throws {
+    func `obeys or rejects each Content-Length of bodies, streams and downloads`(lane: Lane, number: String)
+      async throws
+    {
       let server = try Self.server(number)
       defer { server.stop() }
       let folder = try TemporaryFolder()
@@ -58,7 +60,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `lengths of a queue that asks for them`(lane: Lane) async throws {
+    func `a queue with accurate progress finishes with any announced length`(lane: Lane) async throws {
       let servers = try (Self.numbers + Self.numbers).map { try Self.server($0) }
       defer { for server in servers { server.stop() } }
       let queue = RequestQueue(client: lane.client(), progress: .accurate)
@@ -71,7 +73,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a body that is announced as too large is an error before its first byte`(lane: Lane) async throws {
+    func `a Content-Length above the limit fails before the first byte of the body`(lane: Lane) async throws {
       let server = try MockServer(.steps([.text("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n"), .hang]))
       defer { server.stop() }
       let client = lane.client {

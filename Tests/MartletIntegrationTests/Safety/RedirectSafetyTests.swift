@@ -8,7 +8,7 @@
   /// Only http and https, whichever hop it is, and not for ever.
   @Suite(.hangLimit) struct RedirectSafetyTests {
     @Test(arguments: Lane.engines, 0..<3)
-    func `no hop leads to another scheme`(lane: Lane, hops: Int) async throws {
+    func `refuses a redirect to another scheme at any hop`(lane: Lane, hops: Int) async throws {
       let folder = try TemporaryFolder()
       defer { folder.remove() }
       let secret = try folder.write("secret", to: "secret")
@@ -36,7 +36,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `redirects without end are ended`(lane: Lane) async throws {
+    func `stops redirect loops and endless redirect chains`(lane: Lane) async throws {
       let growing = try MockServer { request in .redirect(to: request.target + "/a") }
       let looping = try MockServer { request in .redirect(to: request.target == "/a" ? "/b" : "/a") }
       let client = lane.client { $0.redirects = .follow }
@@ -50,7 +50,7 @@
 
     // S134: testRedirectStressTest
     @Test(arguments: Lane.engines)
-    func `a chain without end can be cancelled anywhere, again and again`(lane: Lane) async throws {
+    func `an endless redirect chain can be cancelled at any point`(lane: Lane) async throws {
       let server = try MockServer { request in .redirect(to: "/\((Int(request.path.dropFirst()) ?? 0) + 1)") }
       let client = lane.client { $0.redirects = .follow(upTo: 1_000_000) }
       var hops: [Int] = []
@@ -79,7 +79,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `another origin is told the origin one comes from, and no more`(lane: Lane) async throws {
+    func `a redirect to another origin reduces Referer to its origin`(lane: Lane) async throws {
       let other = try MockServer(.ok("x"))
       let server = try MockServer { request in .redirect(to: request.path == "/1" ? "/2" : "\(other.url)/3") }
       let client = lane.client { $0.redirects = .follow }

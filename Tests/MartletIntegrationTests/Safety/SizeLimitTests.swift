@@ -13,7 +13,7 @@
     // MARK: Requests
 
     @Test(arguments: Lane.engines)
-    func `what is too large is not sent, and named`(lane: Lane) async throws {
+    func `rejects too many fields, too large fields and too long URLs`(lane: Lane) async throws {
       let server = try MockServer(.ok("x"))
       let client = lane.client()
       let url = RequestTarget(server.url("/"))
@@ -37,7 +37,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `what is just small enough arrives`(lane: Lane) async throws {
+    func `sends requests just below the size limits`(lane: Lane) async throws {
       let server = try MockServer(.ok("x"))
       let client = lane.client()
       let many = HTTPHeaders((0..<990).map { HTTPHeaders.Field(name: "X-\($0)", value: "v") })
@@ -102,11 +102,12 @@
     }
 
     @Test(arguments: Lane.engines, others)
-    func `what has no end is ended`(lane: Lane, endless: Endless) async throws {
+    func `an endless response fails with protocolViolation`(lane: Lane, endless: Endless) async throws {
       try await Self.expectEnd(of: endless, lane)
     }
 
-    @Test(.needs(.proc), arguments: Lane.engines) func `what has no end is ended, and takes no memory`(lane: Lane) async
+    @Test(.needs(.proc), arguments: Lane.engines) func `an endless response fails and uses bounded memory`(lane: Lane)
+      async
     {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         _ = try? await Self.client(lane).get(
@@ -119,7 +120,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `small chunks with small extensions are a body`(lane: Lane) async throws {
+    func `accepts a body of small chunks with small extensions`(lane: Lane) async throws {
       // 30 bytes for each of the body, much more than 1 MiB in all.
       let pattern = Data("1;extension=abcdefghijkl\r\nx\r\n".utf8)
       let count = 100_000
@@ -133,7 +134,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `of the cookies of one response 50 are looked at`(lane: Lane) async throws {
+    func `stores at most 50 cookies of one response`(lane: Lane) async throws {
       let lines = (0..<900).map { "Set-Cookie: c\($0)=v\r\n" }.joined()
       let server = try MockServer(.raw("HTTP/1.1 200 OK\r\n\(lines)Content-Length: 0\r\n\r\n"))
       let client = lane.client()

@@ -91,7 +91,7 @@
       return String(text)
     }
 
-    @Test func `both see the same host and port, or one refuses`() throws {
+    @Test func `Martlet and libcurl parse the same host and port, or one rejects the URL`() throws {
       let peer = try Peer()
       let seed = Figures.setting("MARTLET_FUZZ_SEED") ?? Int.random(in: 0...Int.max)
       Figures.note("URLs: MARTLET_FUZZ_SEED=\(seed)")

@@ -33,7 +33,7 @@
     // MARK: Down
 
     @Test(arguments: Lane.engines)
-    func `a download is as fast as the limit says, over five seconds`(_ lane: Lane) async throws {
+    func `a download runs at the limit over five seconds`(_ lane: Lane) async throws {
       let server = try MockServer(.data(Self.bytes(1_000_000)))
       defer { server.stop() }
       let client = lane.client { $0.bandwidth = .limit(down: Self.rate) }
@@ -46,7 +46,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `four downloads share the limit, also with a derived client`(_ lane: Lane) async throws {
+    func `four downloads share the limit, including those of a derived client`(_ lane: Lane) async throws {
       let server = try MockServer(.data(Self.bytes(250_000)))
       defer { server.stop() }
       let client = lane.client { $0.bandwidth = .limit(down: Self.rate) }
@@ -61,7 +61,7 @@
     }
 
     @Test(arguments: [1500, 20_000, 4_000_000])
-    func `slow and fast limits are kept, whatever the pieces of the server`(_ rate: Int) async throws {
+    func `slow and fast limits hold for chunked responses`(_ rate: Int) async throws {
       let pieces = (0..<40).map { _ in Self.bytes(rate / 20) }
       let server = try MockServer(.steps([.message(.init(status: 200, body: .chunks(pieces, trailers: [])))]))
       defer { server.stop() }
@@ -74,7 +74,7 @@
       }
     }
 
-    @Test func `one that comes later gets its share at once`() async throws {
+    @Test func `a later download gets its share immediately`() async throws {
       let server = try MockServer(.data(Self.bytes(300_000)))
       defer { server.stop() }
       let client = Lane.curl.client { $0.bandwidth = .limit(down: Self.rate) }
@@ -97,7 +97,7 @@
       }
     }
 
-    @Test func `downloads to files, in one part or in several, and redirected or repeated requests keep it`()
+    @Test func `file downloads, segments, redirects and retries obey the limit`()
       async throws
     {
       let rate = 8_000_000
@@ -140,7 +140,7 @@
     // MARK: Up
 
     @Test(arguments: Lane.engines)
-    func `uploads are as fast as the limit says, alone and together`(_ lane: Lane) async throws {
+    func `uploads run at the limit, alone and together`(_ lane: Lane) async throws {
       let server = try MockServer(.ok())
       defer { server.stop() }
       let client = lane.client { $0.bandwidth = .limit(up: Self.rate) }
@@ -177,7 +177,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `both directions of one request have limits of their own`(_ lane: Lane) async throws {
+    func `both directions of one request have separate limits`(_ lane: Lane) async throws {
       let server = try MockServer(.echoWhileReading)
       defer { server.stop() }
       let client = lane.client { $0.bandwidth = .limit(down: 100_000, up: 200_000) }
@@ -195,7 +195,7 @@
     // MARK: HTTP/2
 
     @Test(.needs(.openssl, .nginx))
-    func `requests on one connection of HTTP/2 share it, in both directions`() async throws {
+    func `requests on one HTTP/2 connection share the limit in both directions`() async throws {
       let sink = try MockServer(.ok())
       defer { sink.stop() }
       let authority = try await CertificateAuthority()

@@ -14,7 +14,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `100 requests that wait cost no time`(_ lane: Lane) async throws {
+    func `100 waiting requests use almost no processor time`(_ lane: Lane) async throws {
       let server = try Self.server()
       defer { server.stop() }
 
@@ -39,7 +39,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a request that waits takes little`(_ lane: Lane) async throws {
+    func `a waiting request uses less than 96 KiB`(_ lane: Lane) async throws {
       let server = try Self.server()
       defer { server.stop() }
 
@@ -68,7 +68,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a client that has served takes little`(_ lane: Lane) async throws {
+    func `an idle client uses less than 192 KiB`(_ lane: Lane) async throws {
       let server = try Self.server()
       defer { server.stop() }
 

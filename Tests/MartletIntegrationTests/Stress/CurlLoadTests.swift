@@ -8,7 +8,7 @@
   /// Memory, threads and descriptors of the engine on libcurl, on both ways to it, each in a process of its own.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct CurlLoadTests {
     @Test(arguments: Lane.engines)
-    func `a reader that sleeps slows the server down, and memory stays flat`(_ lane: Lane) async {
+    func `a slow reader keeps memory bounded`(_ lane: Lane) async {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         // 1 TiB: what is read of it is for the reader to say.
         let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 1 << 20))
@@ -32,7 +32,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a reader that stops is not filled up`(_ lane: Lane) async {
+    func `a paused reader uses bounded memory and can resume`(_ lane: Lane) async {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 1 << 10))
         let client = HTTPClient { $0.transport = lane.transport }
@@ -52,7 +52,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a coded body that swells is decoded as it is read`(_ lane: Lane) async {
+    func `a compressed body that expands is decoded with bounded memory`(_ lane: Lane) async {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         let members = CodedBodies.repeated(CodedBodies.gzipOfMartlets, 1000)
         let server = try MockServer(
@@ -74,7 +74,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `requests, half of them cancelled at random moments, leave nothing and end`(_ lane: Lane) async {
+    func `requests with random cancellations all end and leak no resources`(_ lane: Lane) async {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         [lane = lane as Lane] in
         // The parent's descriptors may have been inherited.
@@ -114,7 +114,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `threads and descriptors go with their clients`(_ lane: Lane) async {
+    func `released clients free their threads and descriptors`(_ lane: Lane) async {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         let server = try MockServer(.ok("hello"))
         func use(_ count: Int) async throws {
@@ -139,7 +139,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a body is read to its end after its client is gone`(_ lane: Lane) async throws {
+    func `a body is read to its end after its client is released`(_ lane: Lane) async throws {
       let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 8))
       defer { server.stop() }
       var client: HTTPClient? = HTTPClient { $0.transport = lane.transport }

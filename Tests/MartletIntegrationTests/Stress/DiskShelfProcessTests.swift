@@ -37,7 +37,7 @@
       return bytes
     }
 
-    @Test func `whenever a process is killed while it stores, all that is found is whole`() async throws {
+    @Test func `a process killed while storing leaves only intact records`() async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("store")
       let count = Figures.setting("MARTLET_CACHE_KILLS") ?? Stress.count(20, full: 200)
@@ -96,7 +96,7 @@
       }
     }
 
-    @Test func `two processes at the same folder never see a wrong body, and keep the limit`() async throws {
+    @Test func `two processes that share a folder never read a wrong body and stay near the limit`() async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("store")
       let seconds = Figures.setting("MARTLET_CACHE_SECONDS") ?? Stress.count(1, full: 5)
@@ -151,7 +151,7 @@
       #expect(left.count == shelf.contents()?.count && !left.isEmpty)
     }
 
-    @Test func `tasks that use one shelf at the same time never see a wrong body`() async throws {
+    @Test func `concurrent tasks on one storage never read a wrong body`() async throws {
       let folder = try TemporaryFolder()
       let shelf = DiskShelf(path: folder.path("store"), limit: 8 << 20)
 
@@ -173,7 +173,7 @@
       #expect(known == shelf.usage())
     }
 
-    @Test func `a full disk is an error, and leaves nothing behind`() async throws {
+    @Test func `a full disk is an error and leaves no temporary files`() async throws {
       let folder = try TemporaryFolder()
       await #expect(processExitsWith: .success) { [path = folder.path("store") as String] in
         // Writing beyond the size that a file may have fails as on a full disk.
@@ -208,7 +208,7 @@
       }
     }
 
-    @Test(.needs(.proc)) func `descriptors are given back`() async throws {
+    @Test(.needs(.proc)) func `closes its file descriptors`() async throws {
       await #expect(processExitsWith: .success) {
         let folder = try TemporaryFolder()
         let shelf = DiskShelf(path: folder.path("store"), limit: 4 << 20)
@@ -232,7 +232,7 @@
 
     /// For figures only: a store of many records is opened, which takes its time with a build that is not optimised.
     @Test(.needs(.proc), .enabled(if: Figures.setting("MARTLET_CACHE_ENTRIES") != nil))
-    func `a store of many records is opened and read`() async throws {
+    func `opens and reads a storage with many records`() async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("store")
       let count = Figures.setting("MARTLET_CACHE_ENTRIES") ?? 0

@@ -31,7 +31,7 @@
     }
 
     @Test(arguments: [1, 3], [false, true])
-    func `whenever a process is killed, the next one goes on, and the file is right`(segments: Int, changes: Bool)
+    func `a download resumes after its process is killed, and the file is correct`(segments: Int, changes: Bool)
       async throws
     {
       let kills = Figures.setting("MARTLET_DOWNLOAD_KILLS") ?? (Stress.count(6, full: 50))
@@ -79,7 +79,7 @@
       if !changes && Stress.isOn { #expect(Double(server.sent) <= Double(bytes.count) * 1.05) }
     }
 
-    @Test func `a disk that is full is an error that names the file, and what is there stays`() async throws {
+    @Test func `a full disk fails with an error that names the file, and the old file stays`() async throws {
       let server = try FileServer(.init(bytes: DownloadTests.small))
       defer { server.stop() }
       await #expect(processExitsWith: .success) { [port = server.port as Int] in
@@ -103,7 +103,7 @@
       }
     }
 
-    @Test func `a file that is larger than the disk is refused at its head`() async throws {
+    @Test func `a file larger than the free disk space is refused before its body is read`() async throws {
       let server = try FileServer(
         .init(bytes: Data(count: 100)) { head, _ in
           var head = head
@@ -121,7 +121,7 @@
     }
 
     @Test(.needs(.proc), .needs(.nginx), arguments: Lane.engines)
-    func `a large file goes to the disk in little memory`(lane: Lane) async throws {
+    func `downloads a large file with bounded memory`(lane: Lane) async throws {
       let megabytes = Figures.setting("MARTLET_DOWNLOAD_MEGABYTES") ?? (Stress.count(32, full: 1024))
       let nginx = try await NginxServer(files: ["www/empty": ""], "location / { root www; }")
       let large = URL(filePath: nginx.path("www/large"))

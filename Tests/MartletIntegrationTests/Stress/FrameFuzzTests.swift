@@ -9,7 +9,7 @@
   /// `MARTLET_FUZZ_SEED` repeats a run, `MARTLET_FRAME_COUNT` is the number of sequences in all.
   @Suite(.ownThreads, .needsHTTP2Server, .needs(.proc), .hangLimit) struct FrameFuzzTests {
     @Test(.needs(.http2), arguments: Lane.engines)
-    func `any frames end in a response or an error of ours, and others are not disturbed`(_ lane: Lane) async throws {
+    func `any frames end in a response or an HTTPError and do not disturb other requests`(_ lane: Lane) async throws {
       let seed = Figures.setting("MARTLET_FUZZ_SEED") ?? Int.random(in: 0...Int.max)
       let all = Figures.setting("MARTLET_FRAME_COUNT") ?? Stress.count(400, full: 20_000)
       let authority = try await CertificateAuthority()
@@ -41,7 +41,7 @@
       }
     }
 
-    @Test func `the same seed makes the same sequences`() {
+    @Test func `the same seed produces the same sequences`() {
       let all = (0..<200).map { FrameSequence(seed: 7, number: $0).description }
       #expect(all == (0..<200).map { FrameSequence(seed: 7, number: $0).description } && Set(all).count > 150)
     }

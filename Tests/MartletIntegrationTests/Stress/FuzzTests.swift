@@ -9,7 +9,7 @@
   /// `MARTLET_FUZZ_SEED` repeats a run, `MARTLET_FUZZ_COUNT` is the number of mutants in all.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct FuzzTests {
     @Test(arguments: Lane.engines)
-    func `any bytes end in a response or an error of ours`(_ lane: Lane) async throws {
+    func `any bytes end in a response or an HTTPError`(_ lane: Lane) async throws {
       let seed = Figures.setting("MARTLET_FUZZ_SEED") ?? Int.random(in: 0...Int.max)
       let count = (Figures.setting("MARTLET_FUZZ_COUNT") ?? (Stress.count(500, full: 50_000))) / Lane.engines.count
       Figures.note("fuzz \(lane): MARTLET_FUZZ_SEED=\(seed), \(count) mutants")
@@ -33,7 +33,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `the responses that are damaged are good`(_ lane: Lane) async throws {
+    func `the recorded responses are valid before mutation`(_ lane: Lane) async throws {
       let server = try ByteServer { number in
         let recorded = RecordedResponse.all[number]
         return ByteServer.Script(pieces: [recorded.bytes], end: recorded.isDelimited ? .keep : .close)
@@ -49,7 +49,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a part of a response is never taken for the whole`(_ lane: Lane) async throws {
+    func `a truncated response is never accepted as complete`(_ lane: Lane) async throws {
       let parts = RecordedResponse.all.flatMap { recorded in
         stride(from: 0, to: recorded.bytes.count, by: max(1, recorded.bytes.count / (Stress.count(15, full: 150))))
           .map { (recorded, $0) }
@@ -82,7 +82,7 @@
       }
     }
 
-    @Test func `the same seed makes the same mutants`() {
+    @Test func `the same seed produces the same mutants`() {
       for number in 0..<200 {
         #expect(Mutant(seed: 7, number: number).description == Mutant(seed: 7, number: number).description)
       }

@@ -10,7 +10,7 @@
   /// `MARTLET_LEAK_COUNT` is the number of requests over all lanes: 100,000 of them are the promise, fewer are made in every run.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct LeakTests {
     @Test(arguments: Lane.engines)
-    func `requests that are answered, redirected, reset and cancelled leave nothing`(_ lane: Lane) async throws {
+    func `answered, redirected, reset and cancelled requests leak no resources`(_ lane: Lane) async throws {
       let count = (Figures.setting("MARTLET_LEAK_COUNT") ?? (Stress.count(2_000, full: 60_000))) / Lane.engines.count
       // In another process than the client, whose memory and descriptors are to be its own.
       let server = try ByteServer { LeakMix.script($0) }

@@ -9,7 +9,7 @@ import Testing
 /// Each test runs in a process of its own, so that descriptors and memory are those of its requests.
 @Suite(.ownThreads, .needs(.proc), .hangLimit) struct LoadTests {
   #if os(Linux)
-    @Test func `requests, half of them cancelled at random moments, leave nothing and end`() async {
+    @Test func `requests with random cancellations all end and leak no resources`() async {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         // The parent's descriptors may have been inherited.
         let descriptors = ProcessFacts.descriptorCount
@@ -51,7 +51,7 @@ import Testing
     }
   #endif
 
-  @Test func `20 parallel requests share a few connections and keep their bodies apart`() async throws {
+  @Test func `20 parallel requests run at most 4 at a time and get their own bodies`() async throws {
     let server = try MockServer(answering: { .ok("you asked for \($0.target)") })
     defer { server.stop() }
     let client = HTTPClient { $0.maximumConnectionsPerHost = 4 }
@@ -65,7 +65,7 @@ import Testing
     #expect(server.maximumConcurrentRequests <= 4)
   }
 
-  @Test func `100 requests at once wait for a connection, and say so`() async throws {
+  @Test func `100 concurrent requests wait for a connection slot and report the reason`() async throws {
     let arrivals = Gate()
     let server = try MockServer { (_: RecordedRequest) in
       await arrivals.pass()

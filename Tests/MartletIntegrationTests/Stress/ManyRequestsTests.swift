@@ -8,7 +8,7 @@
   /// A thousand requests at once, each suite member in a process of its own.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct ManyRequestsTests {
     @Test(arguments: Lane.engines)
-    func `hundreds of requests without an answer are cancelled together`(_ lane: Lane) async {
+    func `cancels hundreds of waiting requests together`(_ lane: Lane) async {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         [lane = lane as Lane] in
         ProcessFacts.raiseDescriptorLimit()
@@ -62,7 +62,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `hundreds at a time end, though cancelled at random and the server stops and starts`(_ lane: Lane) async {
+    func `hundreds of requests end despite random cancellations and server restarts`(_ lane: Lane) async {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         [lane = lane as Lane] in
         ProcessFacts.raiseDescriptorLimit()

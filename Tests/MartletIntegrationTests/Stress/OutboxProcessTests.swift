@@ -65,7 +65,7 @@
     }
 
     @Test(.needs(.python))
-    func `whenever sender or server is killed, everything that was safe is applied once, and in order`() async throws {
+    func `each submitted request is applied once and in order when sender or server is killed`() async throws {
       let kills = Figures.setting("MARTLET_OUTBOX_KILLS") ?? (Stress.count(20, full: 200))
       let server = try await ApplyingServer()
       let folder = try TemporaryFolder()
@@ -122,7 +122,7 @@
       #expect(Set(names).isSubset(of: ["journal", "lock", "lease"]), "\(names)")
     }
 
-    @Test func `another process goes on when the one that sends is killed`() async throws {
+    @Test func `another process takes over when the sending process is killed`() async throws {
       let server = try MockServer { request in
         if request.header("X-Lane") == "slow" { try? await Task.sleep(for: .seconds(30)) }
         return .ok()
@@ -161,7 +161,7 @@
       await standby.close(within: .zero)
     }
 
-    @Test func `a full disk refuses what is submitted, and what is there is delivered`() async throws {
+    @Test func `a full disk rejects new submissions, and stored requests are delivered`() async throws {
       try TemporaryFolder.requireRoom()
       let server = try MockServer(.ok())
       defer { server.stop() }
@@ -191,7 +191,7 @@
       #expect(Set(server.requests.map(\.text)) == ["first", "second"])
     }
 
-    @Test func `a disk that is full when a server has taken a request makes nobody send it twice`() async throws {
+    @Test func `a disk that is full at delivery causes no duplicate request`() async throws {
       try TemporaryFolder.requireRoom()
       let server = try MockServer(.ok())
       defer { server.stop() }
@@ -231,7 +231,7 @@
       }
     }
 
-    @Test func `SIGTERM drains: managed requests come to their end, and the outbox starts nothing more`() async throws {
+    @Test func `SIGTERM lets running requests finish, and the outbox starts no further ones`() async throws {
       let isOpen = Shared(false)
       let server = try MockServer { _ in
         while !isOpen.withLock({ $0 }), (try? await Task.sleep(for: .milliseconds(5))) != nil {}

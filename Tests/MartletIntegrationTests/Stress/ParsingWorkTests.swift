@@ -202,7 +202,7 @@
     }
 
     @Test(arguments: readers.flatMap { reader in reader.units.map { Row(reader: reader, unit: $0) } })
-    func `steps grow as the text does`(_ row: Row) {
+    func `the number of steps grows about linearly with the text`(_ row: Row) {
       // The first time is not like the others.
       row.reader.read(Self.text(row.unit, 100))
       let counts = Self.sizes.map { size in
@@ -212,7 +212,7 @@
       #expect(counts[0] > 0 && counts[1] < 6 * counts[0], "\(counts)")
     }
 
-    @Test func `finds work that grows with the square of the text`() {
+    @Test func `detects quadratic work`() {
       let counts = [200, 800].map { size in
         let octets = Array(repeating: UInt8(1), count: size)
         return Steps.count {

@@ -59,7 +59,7 @@
     }
 
     @Test(arguments: Lane.engines, Promise.allCases)
-    func `a promise of bytes takes no memory`(_ lane: Lane, _ promise: Promise) async {
+    func `allocates little memory for announced bytes before they arrive`(_ lane: Lane, _ promise: Promise) async {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         [lane = lane as Lane, promise = promise as Promise] in
         let count = 24

@@ -7,7 +7,7 @@
 
   /// What requests cost that wait in a queue, and a queue over sockets.
   @Suite(.ownThreads, .needs(.proc), .hangLimit) struct QueueCostTests {
-    @Test func `a request that waits costs no thread and less than 2 KiB`() async {
+    @Test func `a queued request uses no thread and less than 2 KiB`() async {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         let client = Lane.curl.client()
         let queue = RequestQueue(client: client, paused: true)
@@ -30,7 +30,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `thousands of requests go through a few connections`(lane: Lane) async throws {
+    func `a queue sends many requests over a few connections`(lane: Lane) async throws {
       let server = try MockServer { _ in .ok("x") }
       let client = lane.client { $0.options.coalesces = false }
       let queue = RequestQueue(client: client, limits: .concurrent(8, perHost: 4))

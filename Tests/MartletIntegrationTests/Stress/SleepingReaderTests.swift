@@ -9,7 +9,7 @@
     private static var readers: Int { Figures.setting("MARTLET_SLEEPING_READERS") ?? 30 }
 
     @Test(.needs(.nginx, .openssl), arguments: Lane.engines)
-    func `each of many sleeping readers beside an active one has less than 1 MiB in memory`(lane: Lane) async throws {
+    func `each of many sleeping readers uses less than 1 MiB while another reader is active`(lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let identity = try await authority.identity()
       let nginx = try await NginxServer(

@@ -17,7 +17,7 @@
     }
 
     @Test(.needs(.nginx), arguments: Lane.engines)
-    func `a reader that sleeps for 10 s, and then reads it all, has little of it in memory`(lane: Lane) async throws {
+    func `a reader that sleeps for 10 s and then reads the rest uses bounded memory`(lane: Lane) async throws {
       let nginx = try await NginxServer(files: ["www/empty": ""], "location / { root www; }")
       try Self.makeSparse(nginx.path("www/large"))
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
@@ -44,7 +44,7 @@
     }
 
     @Test(.needs(.nginx), arguments: Lane.engines)
-    func `a large file goes up in little memory`(lane: Lane) async throws {
+    func `uploads a large file with bounded memory`(lane: Lane) async throws {
       let nginx = try await NginxServer(
         files: ["www/empty": ""],
         "location / { root www; dav_methods PUT; client_max_body_size 0; client_body_in_file_only off; }")

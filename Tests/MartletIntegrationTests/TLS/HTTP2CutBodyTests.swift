@@ -60,7 +60,7 @@
     }
 
     @Test(arguments: Lane.engines, Way.allCases)
-    func `are errors, and the connection serves no more`(_ lane: Lane, _ way: Way) async throws {
+    func `a truncated body is an error, and the next request succeeds`(_ lane: Lane, _ way: Way) async throws {
       let authority = try await CertificateAuthority()
       let folder = try TemporaryFolder()
       let path = folder.path("socket")
@@ -95,7 +95,7 @@
       }
     }
 
-    @Test(arguments: Lane.engines) func `are errors of streams for which no kept connection is left`(
+    @Test(arguments: Lane.engines) func `a truncated body is an error beyond the fourteen reusable connections`(
       _ lane: Lane
     ) async throws {
       let authority = try await CertificateAuthority()
@@ -131,7 +131,7 @@
     }
 
     @Test(arguments: Lane.engines, [["wait:50"], ["wait:50", "end", "wait:50"]])
-    func `are errors on all streams of a connection that breaks, though its server keeps it open`(
+    func `a connection error fails all streams even if the server keeps the connection open`(
       _ lane: Lane, _ before: [String]
     ) async throws {
       let authority = try await CertificateAuthority()
@@ -157,7 +157,8 @@
       #expect(kinds == Array(repeating: .connectionLost, count: 5))
     }
 
-    @Test(arguments: Lane.engines) func `are not those that end while others go on`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `streams that end while others continue are complete`(_ lane: Lane) async throws
+    {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
       let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
@@ -189,7 +190,9 @@
       } catch { return (error as? HTTPError)?.kind }
     }
 
-    @Test(arguments: Lane.engines) func `do not become a file`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `a truncated body does not become the downloaded file`(_ lane: Lane)
+      async throws
+    {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
       let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
@@ -204,7 +207,7 @@
       #expect(!folder.names.contains("file"))
     }
 
-    @Test(.needs(.nginx), arguments: Lane.engines) func `are not what nginx ends a connection after`(
+    @Test(.needs(.nginx), arguments: Lane.engines) func `no body is truncated when nginx closes connections or reloads`(
       _ lane: Lane
     ) async throws {
       let authority = try await CertificateAuthority()

@@ -46,7 +46,7 @@
       }
     }
 
-    @Test(arguments: Case.all) func `loses and doubles nothing when a server has served its number of requests`(
+    @Test(arguments: Case.all) func `loses and duplicates no requests when keepalive_requests closes connections`(
       _ what: Case
     ) async throws {
       let authority = try await CertificateAuthority()
@@ -60,7 +60,7 @@
       withExtendedLifetime(inner) {}
     }
 
-    @Test(arguments: Case.some) func `loses and doubles nothing when a server is replaced`(_ what: Case) async throws {
+    @Test(arguments: Case.some) func `loses and duplicates no requests when nginx reloads`(_ what: Case) async throws {
       let authority = try await CertificateAuthority()
       let inner = try TemporaryFolder()
       let server = try await Self.server(try await authority.identity(), what.limit, inner, canReload: true)
@@ -82,7 +82,7 @@
       withExtendedLifetime(inner) {}
     }
 
-    @Test(arguments: Lane.engines) func `loses nothing that a server meets that ends a connection at rest`(
+    @Test(arguments: Lane.engines) func `loses no requests when nginx closes idle connections`(
       _ lane: Lane
     ) async throws {
       let authority = try await CertificateAuthority()

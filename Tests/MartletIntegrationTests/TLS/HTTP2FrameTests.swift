@@ -98,7 +98,9 @@
       private static let unsaid: HTTPError.Kind? = martlet_curl_hides_broken_connections() ? .connectionLost : nil
     }
 
-    @Test(arguments: Lane.engines) func `end a request once, and the next one is right`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `each frame sequence ends its request once, and the next request succeeds`(
+      _ lane: Lane
+    ) async throws {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
 
@@ -137,7 +139,7 @@
     @Test(
       arguments: Lane.engines,
       [(0, 12), (2, 5), (1, 5), (11, 1), (12, 1), (13, 2)] as [(code: Int, sends: Int)])
-    func `what a GOAWAY leaves unread is sent as often as its error allows`(
+    func `requests above the last stream of a GOAWAY are retried as its error code allows`(
       _ lane: Lane, _ row: (code: Int, sends: Int)
     ) async throws {
       let authority = try await CertificateAuthority()
@@ -169,7 +171,9 @@
 
     /// The server may have processed it, unless it says by REFUSED_STREAM or HTTP_1_1_REQUIRED that it has not.
     @Test(arguments: Lane.engines, [false, true])
-    func `a POST that is reset is sent once, if it may have been processed`(_ lane: Lane, _ isUsed: Bool) async throws {
+    func `a POST whose stream is reset is sent once if it may have been processed`(_ lane: Lane, _ isUsed: Bool)
+      async throws
+    {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
 
@@ -193,7 +197,7 @@
 
     /// What may have been processed is the policy's to repeat, not the connection's.
     @Test(arguments: Lane.engines)
-    func `a GET that is reset is sent as often as its policy says`(_ lane: Lane) async throws {
+    func `a GET whose stream is reset is retried as its policy allows`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
       let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }

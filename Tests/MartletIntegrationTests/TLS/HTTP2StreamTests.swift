@@ -23,7 +23,7 @@
       }
     }
 
-    @Test(arguments: Lane.engines) func `have a connection each, and other requests share another one`(
+    @Test(arguments: Lane.engines) func `each streamed response has its own connection, and other requests share one`(
       _ lane: Lane
     ) async throws {
       let authority = try await CertificateAuthority()
@@ -60,7 +60,7 @@
       #expect(shared.count == 1)
     }
 
-    @Test(arguments: Lane.engines) func `one after the other, and downloads, use the same connection`(
+    @Test(arguments: Lane.engines) func `sequential streams and downloads reuse one connection`(
       _ lane: Lane
     ) async throws {
       let authority = try await CertificateAuthority()
@@ -80,7 +80,7 @@
       #expect(names.first != other.headers["X-Connection"])
     }
 
-    @Test(arguments: Lane.engines) func `use the connection of other requests where only one is allowed`(
+    @Test(arguments: Lane.engines) func `streams share the only connection if the limit per host is 1`(
       _ lane: Lane
     ) async throws {
       let authority = try await CertificateAuthority()
@@ -93,7 +93,8 @@
       #expect(try await client.get("\(raw: server.url)/").headers["X-Connection"] == first)
     }
 
-    @Test(arguments: Lane.engines) func `over HTTP/1.1 use the connections of other requests`(_ lane: Lane) async throws
+    @Test(arguments: Lane.engines) func `streams reuse the connections of other requests over HTTP/1.1`(_ lane: Lane)
+      async throws
     {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(try await authority.identity())

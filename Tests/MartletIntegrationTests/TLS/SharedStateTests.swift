@@ -25,7 +25,7 @@
     // MARK: TLS
 
     @Test(.needs(.openssl, .nginx), arguments: Lane.engines)
-    func `what an unchecked connection brought is not served to those who check`(_ lane: Lane) async throws {
+    func `responses and cookies from unverified TLS are not shared with verifying clients`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let server = try await Self.server(authority, "add_header Set-Cookie \"sid=1; Secure\";")
       let target = RequestTarget(server.url)
@@ -49,7 +49,7 @@
     }
 
     @Test(.needs(.openssl, .nginx), arguments: Lane.engines)
-    func `a directory keeps them apart between processes, too`(_ lane: Lane) async throws {
+    func `a disk cache separates clients by their TLS trust`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let server = try await Self.server(authority)
       let target = RequestTarget(server.url)
@@ -67,7 +67,7 @@
     }
 
     @Test(.needs(.openssl, .nginx), arguments: Lane.engines)
-    func `pins and client certificates keep them apart, too`(_ lane: Lane) async throws {
+    func `pins and client certificates partition the cache`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let server = try await Self.server(authority, "ssl_verify_client optional_no_ca;")
       let target = RequestTarget(server.url)
@@ -95,7 +95,7 @@
     // MARK: Addresses and ways
 
     @Test(arguments: Lane.engines)
-    func `what came from this machine is not served by publicAddressesOnly`(_ lane: Lane) async throws {
+    func `publicAddressesOnly does not serve a cached response from a loopback address`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("secret", headers: ["Cache-Control": "max-age=600"]))
       let parent = Self.client(lane)
       let guarded = parent.derived { $0.guards = [.publicAddressesOnly] }
@@ -107,7 +107,7 @@
       #expect(try await parent.get(RequestTarget(server.url)).source == .cache)
     }
 
-    @Test(arguments: Lane.engines) func `what came through one proxy is not served through another`(
+    @Test(arguments: Lane.engines) func `a response fetched through one proxy is not served through another`(
       _ lane: Lane
     ) async throws {
       let parent = Self.client(lane)
@@ -125,7 +125,7 @@
       #expect(clients.map { $0.1.requests.count } == [1, 1])
     }
 
-    @Test(arguments: Lane.engines) func `what one Host brought is not served for another, however many ask at a time`(
+    @Test(arguments: Lane.engines) func `a response for one Host is not served for another under concurrent requests`(
       _ lane: Lane
     ) async throws {
       let server = try MockServer { .ok($0.header("Host") ?? "", headers: ["Cache-Control": "max-age=600"]) }
@@ -145,7 +145,9 @@
       }
     }
 
-    @Test(arguments: Lane.engines) func `no two of them have a connection in common`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `clients with different network settings share no connections`(_ lane: Lane)
+      async throws
+    {
       let server = try MockServer { .ok("\($0.connection)") }
       let parent = lane.client()
       let pem = Data("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n".utf8)
@@ -174,7 +176,7 @@
     // MARK: Codings
 
     @Test(arguments: Lane.engines, [true, false])
-    func `what is stored as it came is not served decoded, nor the reverse`(
+    func `a body cached encoded is not served decoded, and vice versa`(
       _ lane: Lane, isCodedFirst: Bool
     ) async throws {
       let server = try MockServer { request in

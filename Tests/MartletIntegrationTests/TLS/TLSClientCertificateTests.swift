@@ -19,7 +19,7 @@
         "ssl_verify_client on;")
     }
 
-    @Test func `shows a certificate in every form`() async throws {
+    @Test func `presents a client certificate from every supported format`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await nginx(authority)
       let identity = try await authority.identity("alice")
@@ -43,7 +43,7 @@
       }
     }
 
-    @Test func `fails in TLS with a wrong password or key`() async throws {
+    @Test func `fails with a TLS error for a wrong password or key`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await nginx(authority)
       let identity = try await authority.identity("alice")
@@ -64,7 +64,9 @@
     }
 
     @Test(arguments: ["-tls1_2", "-tls1_3"], ["http/1.1", "h2"])
-    func `fails in TLS where a certificate is missing or not believed`(version: String, next: String) async throws {
+    func `fails with a TLS error if the certificate is missing or not trusted`(version: String, next: String)
+      async throws
+    {
       let authority = try await CertificateAuthority()
       let server = try await OpenSSLServer(
         try await authority.identity(), version, "-Verify", "1", "-verify_return_error", "-CAfile",
@@ -82,7 +84,7 @@
     }
 
     @Test(arguments: [false, true])
-    func `mixes no certificates of two clients`(isHTTP2: Bool) async throws {
+    func `clients with different certificates share no connections`(isHTTP2: Bool) async throws {
       let authority = try await CertificateAuthority()
       let server = try await nginx(authority, isHTTP2: isHTTP2)
       var clients: [(name: String, client: HTTPClient)] = []

@@ -29,7 +29,7 @@
       }
     }
 
-    @Test(.needs(.http2)) func `sends many requests at once over one connection of HTTP/2`() async throws {
+    @Test(.needs(.http2)) func `multiplexes 50 requests over at most three HTTP/2 connections`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(try await authority.identity(), isHTTP2: true)
 
@@ -41,7 +41,7 @@
     }
 
     /// One request may be answered, and another one sent on its connection, in one call of libcurl.
-    @Test func `many requests at a time over HTTP/1 use as many connections`() async throws {
+    @Test func `48 concurrent HTTP/1.1 requests use at most 48 connections`() async throws {
       let authority = try await CertificateAuthority()
       // However long a busy machine takes, no connection is closed for being idle.
       let server = try await NginxServer(
@@ -68,7 +68,7 @@
       #expect(connections.count <= 48)
     }
 
-    @Test func `resumes sessions, and tells how long TLS took`() async throws {
+    @Test func `resumes TLS sessions and reports the handshake time`() async throws {
       let authority = try await CertificateAuthority()
       let client = client(.customRoots(pem: authority.root))
       for version in ["-tls1_2", "-tls1_3"] {
@@ -91,7 +91,7 @@
 
     // MARK: Trust stays with its client
 
-    @Test func `shares no connection and no session between clients that trust differently`() async throws {
+    @Test func `clients with different trust share no connections or TLS sessions`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(try await authority.identity())
       let insecure = client(.insecureTrustAnything)
@@ -110,7 +110,7 @@
       await TLSTrustTests.expectRefusal(.system, server.url, saying: "unable to get local issuer certificate")
     }
 
-    @Test func `leaves its connections behind when its trust changes`() async throws {
+    @Test func `a client does not reuse connections or TLS sessions after its trust changes`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(try await authority.identity())
       let client = client(.insecureTrustAnything)
@@ -131,7 +131,7 @@
 
     // MARK: Speed
 
-    @Test(.stressOnly) func `reads the roots once, and not for each connection`() async throws {
+    @Test(.stressOnly) func `parses the root certificates once instead of for each connection`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(try await authority.identity(), "keepalive_timeout 0;")
       let one = try authority.rootPEM

@@ -36,7 +36,7 @@
     }
 
     @Test(arguments: Lane.engines, WireServer.Way.allCases)
-    func `one that is ended as TLS has it is whole`(_ lane: Lane, _ way: WireServer.Way) async throws {
+    func `a body that ends with close_notify is complete`(_ lane: Lane, _ way: WireServer.Way) async throws {
       let place = try await Place(lane, way)
       for number in 0..<5 {
         let response = try await place.client.get(place.server.target(number, 200, .end))
@@ -46,7 +46,7 @@
     }
 
     @Test(arguments: Lane.engines, WireServer.Way.allCases)
-    func `one that is cut is not, however it is read`(_ lane: Lane, _ way: WireServer.Way) async throws {
+    func `a body without close_notify fails however it is read`(_ lane: Lane, _ way: WireServer.Way) async throws {
       let place = try await Place(lane, way)
       let (client, target) = (place.client, place.server.target(1, 200, .cut))
       var kinds: [HTTPError.Kind?] = []
@@ -66,13 +66,15 @@
     }
 
     @Test(arguments: Lane.engines, WireServer.Way.allCases)
-    func `servers that never end TLS can be allowed to`(_ lane: Lane, _ way: WireServer.Way) async throws {
+    func `allowsMissingCloseNotify accepts a body without close_notify`(_ lane: Lane, _ way: WireServer.Way)
+      async throws
+    {
       let place = try await Place(lane, way, allowsMissing: true)
       #expect(try await place.client.get(place.server.target(1, 200, .cut)).text == "1")
     }
 
     @Test(arguments: Lane.engines, WireServer.Way.allCases)
-    func `a length ends a body, and the connection may end as it likes`(
+    func `a body with a Content-Length needs no close_notify`(
       _ lane: Lane, _ way: WireServer.Way
     ) async throws {
       let place = try await Place(lane, way)

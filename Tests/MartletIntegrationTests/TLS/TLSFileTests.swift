@@ -32,7 +32,7 @@
       return taken
     }
 
-    @Test func `one that finds no descriptor is read by a later request`() async {
+    @Test func `a file that hit the descriptor limit is read by a later request`() async {
       let child = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
         let folder = try TemporaryFolder()
         let file = try folder.write("-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n", to: "a.pem")

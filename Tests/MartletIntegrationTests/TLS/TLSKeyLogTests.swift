@@ -8,7 +8,7 @@
   /// What libcurl would write for whoever looks at recorded connections.
   @Suite(.needs(.openssl), .needs(.openSSL), .ownThreads, .hangLimit) struct TLSKeyLogTests {
     @Test(arguments: Lane.engines, ["-tls1_2", "-tls1_3"])
-    func `no secrets go to the file that the environment names`(lane: Lane, version: String) async throws {
+    func `writes no TLS secrets to the file that SSLKEYLOGFILE names`(lane: Lane, version: String) async throws {
       let authority = try await CertificateAuthority()
       let server = try await OpenSSLServer(try await authority.identity(), version)
       let folder = try TemporaryFolder()

@@ -26,7 +26,7 @@
 
     // MARK: Who is believed
 
-    @Test func `believes a custom root, and the system does not`() async throws {
+    @Test func `trusts a custom root that the system does not trust`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await OpenSSLServer(try await authority.identity())
 
@@ -44,7 +44,7 @@
       await Self.expectRefusal(.customRoots(pem: other.root), server.url, saying: "certificate")
     }
 
-    @Test func `believes custom roots alone, or beside the system's`() async throws {
+    @Test func `custom roots replace the system's roots or extend them`() async throws {
       // No test has a key of the system's roots.
       let pem = try await CertificateAuthority().rootPEM
 
@@ -56,14 +56,14 @@
       #expect(TLSSettings.system.trust.roots == nil)
     }
 
-    @Test func `does not believe a certificate that is over`() async throws {
+    @Test func `rejects an expired certificate`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await OpenSSLServer(try await authority.identity(isExpired: true))
 
       await Self.expectRefusal(.customRoots(pem: authority.root), server.url, saying: "certificate has expired")
     }
 
-    @Test func `does not believe a certificate that has signed itself, unless it is told to`() async throws {
+    @Test func `rejects a self-signed certificate unless it is configured as a root`() async throws {
       let authority = try await CertificateAuthority()
       let identity = try await authority.selfSigned()
       let server = try await OpenSSLServer(identity)
@@ -74,7 +74,7 @@
       #expect(try await client.get(RequestTarget(server.url)).status == 200)
     }
 
-    @Test func `does not believe a certificate for another host`() async throws {
+    @Test func `rejects a certificate for another host`() async throws {
       let authority = try await CertificateAuthority()
       // The last one has the address as a name, which is not the same (RFC 9110 §4.3.5).
       for hosts in ["DNS:other.example", "IP:127.0.0.2", "DNS:127.0.0.1"] {
@@ -89,7 +89,7 @@
 
     // MARK: Versions
 
-    @Test func `speaks no TLS before 1.2`() async throws {
+    @Test func `rejects a server that speaks only TLS 1.0`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await OpenSSLServer(
         try await authority.identity(), "-tls1", "-cipher", "ALL:@SECLEVEL=0")
@@ -98,7 +98,7 @@
       await Self.expectRefusal(.insecureTrustAnything, server.url, saying: "protocol version")
     }
 
-    @Test func `speaks TLS 1.2, unless 1.3 is asked for`() async throws {
+    @Test func `accepts TLS 1.2 unless the minimum version is 1.3`() async throws {
       let authority = try await CertificateAuthority()
       let identity = try await authority.identity()
       let old = try await OpenSSLServer(identity, "-tls1_2")
@@ -115,7 +115,7 @@
 
     // MARK: Pins
 
-    @Test func `wants one of the pinned keys, beside the rest`() async throws {
+    @Test func `requires a pinned key in addition to a trusted certificate`() async throws {
       let authority = try await CertificateAuthority()
       let identity = try await authority.identity()
       let server = try await OpenSSLServer(identity)
@@ -133,7 +133,7 @@
       await Self.expectRefusal(.pins([right]), server.url, saying: "unable to get local issuer certificate")
     }
 
-    @Test func `checks a pin even if it trusts anything`() async throws {
+    @Test func `checks pins even with insecureTrustAnything`() async throws {
       let authority = try await CertificateAuthority()
       let identity = try await authority.selfSigned()
       let server = try await OpenSSLServer(identity)
@@ -147,7 +147,7 @@
 
     // MARK: The system's loader
 
-    @Test func `sends nothing with a loader that cannot do it`() async throws {
+    @Test func `rejects TLS settings that the system loader does not support, before connecting`() async throws {
       let server = try MockServer(.ok())
       let authority = try await CertificateAuthority()
       var pinned = TLSSettings.system

@@ -18,7 +18,7 @@ import Testing
     (["--help"], Command.help), (["-h"], .help), (["--version"], .version), (["demo"], .demo),
     (["--version", "--help"], .help), (["GET", "--help"], .help),
   ])
-  func `knows the commands without a request`(arguments: [String], command: Command) throws {
+  func `parses commands without a request`(arguments: [String], command: Command) throws {
     #expect(try Arguments.parse(arguments) == command)
   }
 
@@ -29,7 +29,7 @@ import Testing
     (["put", "http://a.test", "a=b"], "PUT"), (["M-SEARCH", "http://a.test"], "M-SEARCH"),
     (["--", "DELETE", "http://a.test"], "DELETE"), (["http://a.test", "--form", "a=b"], "POST"),
   ])
-  func `chooses the method by the content`(arguments: [String], method: String) throws {
+  func `chooses the method from the arguments or the content`(arguments: [String], method: String) throws {
     guard case .request(let command) = try Arguments.parse(arguments) else { return }
     #expect(command.request.method.rawValue == method)
     #expect(command.url == "http://a.test")
@@ -72,7 +72,7 @@ import Testing
     #expect(try Item.parse(word) == .field(.init(name: "a", value: value)))
   }
 
-  @Test func `reads options wherever they stand`() throws {
+  @Test func `parses options in any position`() throws {
     let command = try request(
       "-iv", "PUT", "--timeout", "0.5", "http://a.test", "--retry=3", "a=b", "--no-follow", "-o", "file", "--form")
 
@@ -81,7 +81,7 @@ import Testing
     #expect(command.content == .form([.init(name: "a", value: .text("b"))]))
   }
 
-  @Test func `takes everything after two hyphens as it is`() throws {
+  @Test func `parses no options after two hyphens`() throws {
     let command = try request("http://a.test", "--", "--body=x")
 
     #expect(command.content == .json([.init(name: "--body", value: .text("x"))]))
@@ -94,7 +94,7 @@ import Testing
     #expect(command.query.encoded == "q=1&q=2")
   }
 
-  @Test func `reads how the server is reached`() throws {
+  @Test func `parses connection options`() throws {
     let connecting = try request(
       "--transport=curl", "--http", "1.1", "a.test", "--proxy", "proxy.test:3128", "--cacert", "roots.pem", "--timing",
       "--cert", "me.pem", "--key=me.key", "--resolve", "a.test:127.0.0.1", "--resolve", "a.test:[::1]",
@@ -121,7 +121,9 @@ import Testing
     ("a.pem", "a.pem", nil, false), ("a.PFX:b:c\\", "a.PFX", "b:c\\", true), ("a.p12:", "a.p12", "", true),
     (#"a\:b\\c.pem:d"#, #"a:b\c.pem"#, "d", false), (#"a\b"#, #"a\b"#, nil, false),
   ])
-  func `tells a certificate from its password`(text: String, file: String, password: String?, isPKCS12: Bool) throws {
+  func `separates a certificate file from its password`(text: String, file: String, password: String?, isPKCS12: Bool)
+    throws
+  {
     let certificate = try request("a.test", "--cert", text).connecting.certificate
 
     #expect(certificate == .init(file: file, password: password) && certificate?.isPKCS12 == isPKCS12)
@@ -143,7 +145,7 @@ import Testing
     (["--transport", "system", "--no-proxy"], "--no-proxy"),
     (["--transport", "system", "--insecure"], "--insecure"),
   ])
-  func `names the option that keeps the server from being reached`(arguments: [String], culprit: String) {
+  func `names the invalid connection option`(arguments: [String], culprit: String) {
     let error = #expect(throws: UsageError.self) { try Arguments.parse(["http://a.test"] + arguments) }
 
     #expect(error?.description.contains(culprit) ?? false, "\(error?.description ?? "")")
@@ -166,7 +168,7 @@ import Testing
     (["http://a.test", "--form", "a==b"], "--form needs data items"), (["sse", "http://a.test", "-o", "f"], "-o"),
     (["http://a.test", "a=@"], "'a'"), (["http://a.test", "--form", "a:=@f"], "'a:='"),
   ])
-  func `names what is wrong`(arguments: [String], culprit: String) {
+  func `names the invalid argument`(arguments: [String], culprit: String) {
     let error = #expect(throws: UsageError.self) { try Arguments.parse(arguments) }
 
     #expect(error?.description.contains(culprit) ?? false)

@@ -16,7 +16,7 @@ import Testing
     (["-XPUT"], "PUT"), (["-X", "delete"], "DELETE"), (["--request=Purge"], "Purge"), (["-d", "a=1"], "POST"),
     (["-XPATCH", "-da=1"], "PATCH"), (["-F", "a=b"], "POST"), (["-I"], "HEAD"), (["--json", "{}"], "POST"),
   ])
-  func `the method is that of -X, or follows from the content`(arguments: [String], method: String) throws {
+  func `-X or the content determines the method`(arguments: [String], method: String) throws {
     #expect(try request(["a.test"] + arguments).request.method.rawValue == method)
   }
 
@@ -30,7 +30,7 @@ import Testing
     #expect(command.headers == expected)
   }
 
-  @Test func `reads options with the same meaning`() throws {
+  @Test func `accepts curl options with the same meaning`() throws {
     let command = try request([
       "-sSLkgN", "--compressed", "-m", "2.5", "-x", "proxy.test:1", "-u", "ada:x", "-b", "a=1; b=2", "-o", "file",
       "--url", "a.test",
@@ -42,7 +42,7 @@ import Testing
     #expect(command.followsRedirects)
   }
 
-  @Test func `reads options of HTTPie, and versions as curl names them`() throws {
+  @Test func `accepts HTTPie options and curl's version options`() throws {
     for option in ["-a", "--auth"] {
       #expect(try request(["a.test", option, "ada:x"]).identity.user == .init(name: "ada", password: "x"))
     }
@@ -52,7 +52,7 @@ import Testing
     #expect(try request(["a.test", "--http2"]).connecting.version == .http2)
   }
 
-  @Test func `cookies and files of cookies have the same option`() throws {
+  @Test func `-b takes cookies and cookie files`() throws {
     let identity = try request([
       "a.test", "-b", "a=1; b=2;", "--cookie=c=3", "-bd.txt", "-b", "", "--cookies-txt", "e.txt", "-c", "f.txt",
     ]).identity
@@ -61,7 +61,7 @@ import Testing
     #expect(identity.savedCookies == "f.txt" && identity.jar == nil)
   }
 
-  @Test func `reads parts`() throws {
+  @Test func `parses multipart parts`() throws {
     let command = try request([
       "a.test", "-F", "a=b=c", "-F", "f=@x/a.png;type=image/x;filename=b.png", "-F", "g=<notes.txt", "h=i", "j@k;l",
     ])
@@ -74,7 +74,7 @@ import Testing
     #expect(command.content == .multipart(parts))
   }
 
-  @Test func `texts may have a type, and those of --form-string have not`() throws {
+  @Test func `-F parses the type of a text part, and --form-string does not`() throws {
     let command = try request([
       "a.test", "-F", "a={};type=application/json", "-F", "b=c;d;filename=e", "-F", "f=<g;type=text/x", "--form-string",
       "h=@i;type=j",
@@ -104,7 +104,7 @@ import Testing
     (["--location=1"], "--location"), (["-f"], "exit code"), (["-fsSL"], "exit code"),
     (["-f", "-d", "a"], "exit code"), (["-f", "--json", "{}"], "exit code"),
   ])
-  func `names the way that is ours`(arguments: [String], way: String) {
+  func `the error for an unsupported option names the alternative`(arguments: [String], way: String) {
     let error = #expect(throws: UsageError.self) { try Arguments.parse(["http://a.test"] + arguments) }
 
     #expect(error?.description.contains(way) ?? false, "\(error?.description ?? "")")
@@ -115,14 +115,14 @@ import Testing
     ("--cookiejar", "--cookie-jar"), ("--comp", "--compressed"), ("--segment", "--segments"), ("-json", "--json"),
     ("-timeout", "--timeout"), ("-M", "-m (--timeout)"), ("-vM9", "-m (--timeout)"),
   ])
-  func `an option that nobody knows is named, and the one that was meant`(word: String, meant: String) {
+  func `the error for an unknown option suggests a similar one`(word: String, meant: String) {
     let error = #expect(throws: UsageError.self) { try Arguments.parse(["http://a.test", word]) }
 
     #expect(error?.description.hasPrefix("unknown option '-") ?? false, "\(error?.description ?? "")")
     #expect(error?.description.hasSuffix("; did you mean \(meant)?") ?? false, "\(error?.description ?? "")")
   }
 
-  @Test func `no option is guessed that is far away`() {
+  @Test func `suggests no option for a distant misspelling`() {
     for word in ["--nope", "--xyz", "--xyz=1", "-Z", "-vZ", "--" + String(repeating: "x", count: 100_000)] {
       let error = #expect(throws: UsageError.self) { try Arguments.parse(["http://a.test", word]) }
 
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func `all names that are guessed and all letters are read`() {
+  @Test func `accepts every known flag and letter`() {
     let flags = CurlOptions.flags.union(CurlOptions.needless).union(Identity.flags)
     for name in flags {
       do {
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `two methods exclude each other`() {
+  @Test func `rejects two different methods`() {
     #expect(throws: UsageError.self) { try Arguments.parse(["-X", "PUT", "POST", "a.test"]) }
     #expect(throws: Never.self) { try Arguments.parse(["-X", "post", "POST", "a.test"]) }
   }

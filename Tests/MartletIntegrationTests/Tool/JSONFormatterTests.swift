@@ -4,7 +4,7 @@ import Testing
 @testable import MartletTool
 
 @Suite(.hangLimit) struct JSONFormatterTests {
-  @Test func `indents and keeps order and numbers as they are`() {
+  @Test func `indents, and preserves the order of members and the text of numbers`() {
     let text = #"{"z":1.0,"a":[1e400,-0,{"b":null,"a":[]}],"é\u00e9":"x\/y","e":{} , "z":true}"#
 
     let formatted = JSONFormatter().format(text)
@@ -40,17 +40,17 @@ import Testing
     "// x",
     "\u{FEFF}1",
   ])
-  func `leaves alone what is not JSON`(text: String) {
+  func `does not format invalid JSON`(text: String) {
     #expect(JSONFormatter().format(text) == nil)
     #expect(JSONScanner.problem(in: text) != nil)
   }
 
   @Test(arguments: [("[1 2]", 3), ("{\"a\":}", 5), ("[1", 2), ("\"\\q\"", 2)])
-  func `says where a text stops being JSON`(text: String, offset: Int) {
+  func `reports the offset of the first JSON error`(text: String, offset: Int) {
     #expect(JSONScanner.problem(in: text)?.offset == offset)
   }
 
-  @Test func `neither recursion nor indentation is a way to exhaust it`() {
+  @Test func `limits the nesting depth of formatted JSON`() {
     let deep = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
 
     #expect(JSONScanner.problem(in: deep) == nil)
@@ -71,12 +71,12 @@ import Testing
     (#"\u202e\u200b\ufeff\u00a0"#, #"\u202e\u200b\ufeff\u00a0"#), (#"\ud83d"#, #"\ud83d"#),
     (#"\ude00\ud83dx\n"#, #"\ude00\ud83dx\n"#), (#"\ud83d\u00fc"#, #"\ud83dü"#),
   ])
-  func `escaped letters are readable, and escaped control characters stay`(text: String, shown: String) {
+  func `decodes escaped letters and keeps escaped control characters`(text: String, shown: String) {
     #expect(JSONFormatter().format("[\"\(text)\"]") == "[\n  \"\(shown)\"\n]")
     #expect(JSONFormatter().format("{\"\(text)\":1}") == "{\n  \"\(shown)\": 1\n}")
   }
 
-  @Test func `shows control characters that JSON allows in strings`() {
+  @Test func `escapes control characters that JSON allows in strings`() {
     #expect(JSONFormatter().format("[\"a\u{9B}31m\u{202E}\u{7F}\"]") == "[\n  \"a\\u{9b}31m\\u{202e}\\u{7f}\"\n]")
   }
 }

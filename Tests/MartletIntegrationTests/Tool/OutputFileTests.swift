@@ -5,7 +5,7 @@ import Testing
 @testable import MartletTool
 
 @Suite(.hangLimit) struct OutputFileTests {
-  @Test func `the file appears when it is complete`() throws {
+  @Test func `the file appears only when it is complete`() throws {
     let folder = try TemporaryFolder()
 
     let file = try OutputFile(folder.path("a"))
@@ -20,7 +20,7 @@ import Testing
     #expect(try folder.contents("a") == Data("1234".utf8))
   }
 
-  @Test func `a file that was there stays until then, and keeps its permissions`() throws {
+  @Test func `replaces an existing file only when complete, and keeps its permissions`() throws {
     let folder = try TemporaryFolder()
     try folder.write("old", to: "a")
     try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: folder.path("a"))
@@ -40,7 +40,7 @@ import Testing
     #expect(mode == 0o640)
   }
 
-  @Test func `a link leads to the file that is replaced`() throws {
+  @Test func `replaces the target of a symbolic link`() throws {
     let folder = try TemporaryFolder()
     try folder.write("old", to: "a")
     try FileManager.default.createSymbolicLink(atPath: folder.path("b"), withDestinationPath: folder.path("a"))
@@ -53,7 +53,7 @@ import Testing
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.path("b")) == folder.path("a"))
   }
 
-  @Test func `a device is written to, not replaced`() throws {
+  @Test func `writes to a device instead of replacing it`() throws {
     let file = try OutputFile("/dev/null")
     try file.write(Data("x".utf8))
     try file.finish()
@@ -62,7 +62,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func `says that a device is full`() throws {
+    @Test func `reports a full device`() throws {
       let file = try OutputFile("/dev/full")
 
       let error = #expect(throws: WriteError.self) { try file.write(Data("x".utf8)) }
@@ -71,7 +71,7 @@ import Testing
     }
   #endif
 
-  @Test func `says at once that a place cannot be written to`() throws {
+  @Test func `reports an unwritable path before anything is written`() throws {
     let folder = try TemporaryFolder()
 
     for path in [folder.path("none/a"), folder.url.path, folder.path("a") + "/"] {

@@ -16,14 +16,14 @@ import Testing
     Printer().body(Data(text.utf8), of: response(type))
   }
 
-  @Test func `a head has a line for the status and one for each field`() {
+  @Test func `prints the status and each header field on its own line`() {
     var response = response("text/html", status: 404)
     response.httpVersion = .http1_1
 
     #expect(Printer().head(of: response) == "HTTP/1.1 404 Not Found\nContent-Type: text/html\n")
   }
 
-  @Test func `nothing in a head acts on the terminal`() {
+  @Test func `escapes terminal control sequences in the head`() {
     var response = response("a\u{1B}]0;x\u{7}")
     response.reasonPhrase = "\u{1B}[2J"
 
@@ -46,14 +46,14 @@ import Testing
       ])
   }
 
-  @Test func `indents JSON, also without a type, and shows broken JSON as it is`() {
+  @Test func `indents JSON, even without a Content-Type, and prints invalid JSON unchanged`() {
     #expect(body("{\"a\":1}", "application/problem+json") == "{\n  \"a\": 1\n}\n")
     #expect(body("{\"a\":1}", nil) == "{\n  \"a\": 1\n}\n")
     #expect(body("{\"a\":1}", "text/plain") == "{\"a\":1}\n")
     #expect(body("{\"a\":1", "application/json") == "{\"a\":1\n")
   }
 
-  @Test func `keeps lines and shows what would act on the terminal`() {
+  @Test func `keeps line breaks and escapes control characters in the body`() {
     #expect(body("a\r\n\tb\n", "text/plain") == "a\r\n\tb\n")
     #expect(body("ok\rno \u{1B}[31m\u{8}\u{9B}1m", "text/plain") == "ok\\u{d}no \\u{1b}[31m\\u{8}\\u{9b}1m\n")
   }
@@ -66,7 +66,7 @@ import Testing
       ("text/plain; charset=iso-8859-1", [0x61, 0xE9], "aé\n"), ("application/octet-stream", [0x61], "a\n"),
       (nil, [], ""),
     ] as [(String?, [UInt8], String)])
-  func `describes what is not text`(type: String?, bytes: [UInt8], shown: String) {
+  func `describes binary bodies instead of printing them`(type: String?, bytes: [UInt8], shown: String) {
     #expect(Printer().body(Data(bytes), of: response(type)) == shown)
   }
 
@@ -74,7 +74,7 @@ import Testing
     ([:], false), (["TERM": "xterm"], true), (["TERM": "dumb"], false), (["TERM": "xterm", "NO_COLOR": "1"], false),
     (["TERM": "xterm", "NO_COLOR": ""], true),
   ])
-  func `colours are a choice of the user`(environment: [String: String], isColored: Bool) {
+  func `TERM and NO_COLOR decide whether colours are used`(environment: [String: String], isColored: Bool) {
     #expect(Terminal.allowsColor(environment) == isColored)
   }
 }

@@ -12,7 +12,7 @@ import Testing
     return request
   }
 
-  @Test func `makes an object of the fields, in their order`() throws {
+  @Test func `encodes fields as a JSON object in their order`() throws {
     let command = try command("name=Ada", "age:=36", #"tags:=["x", {"y": null}]"#, "name=Grace", "note=a\"b\\c\n\u{1}é")
 
     let expected = #"{"name": "Grace", "age": 36, "tags": ["x", {"y": null}], "note": "a\"b\\c\n\u0001é"}"#
@@ -27,7 +27,7 @@ import Testing
     ("{\"a\": 1}", "application/json"), (" [1]", "application/json"), ("{a}", "text/plain; charset=utf-8"),
     ("12", "text/plain; charset=utf-8"), ("", "text/plain; charset=utf-8"),
   ])
-  func `sees whether a text is a JSON document`(text: String, type: String) throws {
+  func `detects whether a text is a JSON document`(text: String, type: String) throws {
     #expect(try command("--body", text).request.body?.contentType == type)
   }
 
@@ -35,13 +35,13 @@ import Testing
     ("a.JSON", "application/json"), ("a.txt", "text/plain; charset=utf-8"), ("a.bin", "application/octet-stream"),
     ("a", "application/octet-stream"),
   ])
-  func `takes the type of a file from its name`(name: String, type: String) throws {
+  func `derives the content type of a file from its name`(name: String, type: String) throws {
     let body = try command("--body", "@/tmp/\(name)").request.body
 
     #expect(body == .file(URL(fileURLWithPath: "/tmp/\(name)"), contentType: type))
   }
 
-  @Test func `a limit is for the whole call, silence included`() throws {
+  @Test func `--timeout limits the whole call and sets no idle limit`() throws {
     let options = try command("--timeout", "90", "--retry", "2").options
 
     #expect(options.timeout.total == .seconds(90) && options.timeout.idle == nil)
@@ -51,7 +51,7 @@ import Testing
   @Test(arguments: [
     (200, ExitCode.success), (304, .success), (404, .clientError), (503, .serverError), (799, .noResponse),
   ])
-  func `tells statuses apart`(status: Int, code: ExitCode) {
+  func `maps statuses to exit codes`(status: Int, code: ExitCode) {
     #expect(RunRequest.code(of: HTTPStatus(status)) == code)
   }
 }

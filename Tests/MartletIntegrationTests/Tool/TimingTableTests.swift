@@ -5,7 +5,7 @@ import Testing
 @testable import MartletTool
 
 @Suite(.hangLimit) struct TimingTableTests {
-  @Test func `phases stand below each other, and each counts for itself`() {
+  @Test func `lists each phase with its own duration`() {
     var timing = HTTPResponse.Timing()
     timing.queued = .microseconds(5)
     timing.nameLookup = .microseconds(1200)
@@ -29,7 +29,7 @@ import Testing
         """)
   }
 
-  @Test func `what is not known is a hyphen`() {
+  @Test func `prints a hyphen for an unknown value`() {
     let lines = TimingTable(timing: HTTPResponse.Timing(), connection: nil).text(.plain).split(separator: "\n")
 
     #expect(lines.first == "queued       0.000 ms" && lines.contains("name lookup         -"))
@@ -40,13 +40,15 @@ import Testing
     (HTTPResponse.Connection(remoteAddress: "127.0.0.1", remotePort: 80, isReused: true), "127.0.0.1:80", "reused"),
     (HTTPResponse.Connection(), "unix socket", "new"),
   ])
-  func `tells where the request went`(connection: HTTPResponse.Connection, remote: String, kind: String) {
+  func `shows the remote address and whether the connection was reused`(
+    connection: HTTPResponse.Connection, remote: String, kind: String
+  ) {
     let text = TimingTable(timing: HTTPResponse.Timing(), connection: connection).text(.plain)
 
     #expect(text.hasSuffix("\nremote       \(remote)\nconnection   \(kind)\n"))
   }
 
-  @Test func `only names are coloured`() {
+  @Test func `colours only the names`() {
     let table = TimingTable(timing: HTTPResponse.Timing(), connection: nil)
 
     #expect(table.text(.colored).hasPrefix("\u{1B}[36mqueued\u{1B}[0m       0.000 ms\n"))

@@ -6,7 +6,7 @@
 
   /// The tool's cache.
   @Suite(.hangLimit) struct ToolCacheTests {
-    @Test func `keeps responses from one run to the next, says why, lists and removes them`() async throws {
+    @Test func `the cache persists across runs, explains its decisions, and can be listed and cleared`() async throws {
       let server = try MockServer { _ in .ok("hello", headers: ["Cache-Control": "max-age=600"]) }
       let folder = try TemporaryFolder()
       let directory = folder.path("cache")
@@ -32,7 +32,7 @@
       #expect(none.status == 0 && none.text.isEmpty)
     }
 
-    @Test func `complains of what it cannot do`() async throws {
+    @Test func `rejects invalid cache commands`() async throws {
       let folder = try TemporaryFolder()
 
       for arguments in [["ls", folder.path("none")], ["ls"], ["rm", folder.path("x")], ["move", folder.path("x")]] {

@@ -7,7 +7,7 @@
   /// The tool's ways to a server.
   @Suite(.hangLimit) struct ToolConnectingTests {
     @Test(arguments: ["urlsession", "curl", "system"])
-    func `every transport brings the body`(name: String) async throws {
+    func `prints the body with every transport`(name: String) async throws {
       let server = try MockServer(.ok("hello"))
 
       let result = try await ToolProcess.martlet(server.url("/"), "--transport", name, "--timing")
@@ -18,7 +18,7 @@
       #expect(rows.suffix(2).map(\.last) == (name == "system" ? ["-", "-"] : ["127.0.0.1:\(server.port)", "new"]))
     }
 
-    @Test func `speaks the version of HTTP that it is told`() async throws {
+    @Test func `--http selects the HTTP version`() async throws {
       let server = try MockServer(.ok())
 
       let old = try await ToolProcess.martlet(server.url("/"), "--http", "1.0")
@@ -30,7 +30,7 @@
       #expect(new.status == 3 && new.errors.hasPrefix("martlet: unsupported"), "\(new.errors)")
     }
 
-    @Test(.needsHTTP2Server) func `speaks HTTP/2 without TLS when it is told to`() async throws {
+    @Test(.needsHTTP2Server) func `--http2-prior-knowledge uses HTTP/2 without TLS`() async throws {
       let server = try await HTTP2Server()
 
       let result = try await ToolProcess.martlet("\(server.url)/1/head/last:two", "--http2-prior-knowledge")
@@ -38,7 +38,7 @@
       #expect(result.status == 0 && result.text == "two", "\(result.errors)")
     }
 
-    @Test func `connects to an address instead of looking a name up`() async throws {
+    @Test func `--resolve connects to an address instead of looking up the name`() async throws {
       let server = try MockServer(.ok())
 
       let all = try await ToolProcess.martlet(
@@ -54,7 +54,7 @@
         ])
     }
 
-    @Test func `asks the proxy of the option or the environment, or none`() async throws {
+    @Test func `uses the proxy of --proxy or the environment, and none with --no-proxy`() async throws {
       let proxy = try MockServer(.ok("proxy"))
       let server = try MockServer(.ok("server"))
       let url = server.url("/a")
@@ -73,7 +73,7 @@
       #expect(server.requests.count == 1)
     }
 
-    @Test(.needs(.openssl, .nginx)) func `connects to a unix socket, whatever proxy there is`() async throws {
+    @Test(.needs(.openssl, .nginx)) func `--unix-socket overrides the proxy of the environment`() async throws {
       let folder = try TemporaryFolder()
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(
@@ -92,7 +92,7 @@
 
     // MARK: TLS
 
-    @Test(.needs(.openssl)) func `believes the roots that it is given, or anybody`() async throws {
+    @Test(.needs(.openssl)) func `--cacert trusts the given root, and --insecure any certificate`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await OpenSSLServer(try await authority.identity())
 
@@ -107,7 +107,7 @@
     }
 
     @Test(.needs(.http2), .needs(.openssl, .nginx))
-    func `shows a certificate in every form, over HTTP/2 if it is told`() async throws {
+    func `--cert presents a client certificate from every format over HTTP/2`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await NginxServer(
         try await authority.identity(), isHTTP2: true, "ssl_client_certificate \(authority.root.path);",
@@ -146,7 +146,7 @@
       ["--resolve", "a.test"], ["--resolve", "a.test:b.test"], ["--resolve", "127.0.0.1:127.0.0.1"],
       ["--unix-socket", String(repeating: "s", count: 108)], ["--key", "k"], ["--insecure", "--transport", "system"],
     ])
-    func `what the server cannot be reached with is 2, before anything is sent`(arguments: [String]) async throws {
+    func `exits with 2 for invalid connection options, before connecting`(arguments: [String]) async throws {
       let server = try MockServer(.ok())
 
       let result = try await ToolProcess(try ToolProcess.martlet(), [server.url("/")] + arguments).end()
@@ -159,7 +159,7 @@
 
     // MARK: --timing
 
-    @Test func `the table goes to standard error, also for a failing status and after a redirect`() async throws {
+    @Test func `--timing prints to standard error even after a redirect and an error status`() async throws {
       let server = try MockServer { $0.path == "/old" ? .redirect(to: "/new") : .status(404, body: "none") }
 
       let result = try await ToolProcess.martlet(server.url("/old"), "--timing", environment: ["TERM": "xterm"])

@@ -9,7 +9,7 @@
 
   /// `martlet download`.
   @Suite(.hangLimit) struct ToolDownloadTests {
-    @Test func `downloads to a file, and goes on where it was interrupted`() async throws {
+    @Test func `resumes an interrupted download`() async throws {
       let bytes = FileServer.bytes(2_000_000)
       let server = try FileServer(.init(bytes: bytes, rate: 20_000))
       defer { server.stop() }
@@ -31,7 +31,7 @@
       #expect(server.ranges.last??.hasPrefix("bytes=") == true)
     }
 
-    @Test func `checks the sum, takes several URLs into a folder, and says what failed`() async throws {
+    @Test func `verifies checksums, downloads several URLs into a folder, and reports failures`() async throws {
       let bytes = FileServer.bytes(100_000)
       let server = try FileServer(.init(bytes: bytes))
       defer { server.stop() }
@@ -61,13 +61,13 @@
         ["http://a.test", "http://b.test", "-o", "no-such-folder"], ["http://a.test", "--unknown"],
         ["http://a.test", "-o", "/no/such/folder/a"], ["http://a.test", "-o", "-"], ["http://a.test", "-X", "POST"],
       ])
-    func `complains of what it cannot do, before anything is sent`(arguments: [String]) async throws {
+    func `rejects invalid arguments before sending a request`(arguments: [String]) async throws {
       let result = try await ToolProcess(try ToolProcess.martlet(), ["download", "--timeout", "1"] + arguments).end()
       #expect([1, 2].contains(result.status) && !result.errors.isEmpty, "\(arguments): \(result.errors)")
       #expect(!result.errors.contains("a.test: "), "\(result.errors)")
     }
 
-    @Test func `shows how much, how fast and how long yet`() {
+    @Test func `the progress bar shows the size, the rate and the remaining time`() {
       let half = ProgressBar.text(50_000_000, of: 100_000_000, 10_000_000, in: .seconds(2))
       #expect(half == "50 % [##########          ]  50.0 MB of 100.0 MB  5.0 MB/s  0:10")
       #expect(ProgressBar.text(999, of: nil, 0, in: .zero) == "999 B")
@@ -76,7 +76,7 @@
       #expect(ProgressBar.text(9, of: 8, 9, in: .seconds(3)).contains("100 %"))
     }
 
-    @Test func `uploads a file, as it is, in a form, and gzipped`() async throws {
+    @Test func `uploads a file unchanged, as a form part, and gzipped`() async throws {
       let server = try MockServer { .ok("\($0.bodyLength)") }
       let folder = try TemporaryFolder()
       try folder.write(String(repeating: "text ", count: 40_000), to: "a.txt")

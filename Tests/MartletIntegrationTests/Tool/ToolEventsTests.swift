@@ -13,7 +13,7 @@
       #expect(program.outputSoFar == text)
     }
 
-    @Test func `prints events, connects again and ends when the server says so`() async throws {
+    @Test func `prints events, reconnects, and exits after a 204`() async throws {
       let server = try MockServer(answering: { request in
         switch request.header("Last-Event-ID") {
         case nil: .ok("retry: 1\nid: 1\nevent: add\ndata: one\ndata: \u{1B}[31m\n\n", headers: Self.headers)
@@ -30,7 +30,7 @@
       #expect(server.requests.count == 3 && server.requests.allSatisfy { $0.header("X-Shop") == "7" })
     }
 
-    @Test func `says why there are no events`() async throws {
+    @Test func `reports a wrong content type and an error status`() async throws {
       let server = try MockServer(answering: { request in
         request.target == "/page" ? .ok("<html>", headers: ["Content-Type": "text/html"]) : .status(404)
       })
@@ -43,7 +43,7 @@
       #expect(none.status == 4 && none.errors.contains("404"), "\(none.errors)")
     }
 
-    @Test func `ends at once when it is interrupted`() async throws {
+    @Test func `exits on SIGINT`() async throws {
       let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
       let server = try MockServer(.steps([.text(head + "data: a\n\n"), .hang]))
       defer { server.stop() }
@@ -55,7 +55,7 @@
       #expect(try await tool.end().status == 130)
     }
 
-    @Test func `Chat prints the tokens of an answer as they come`() async throws {
+    @Test func `Chat prints the tokens of a response as they arrive`() async throws {
       let token = { (text: String) in "data: {\"choices\":[{\"delta\":{\"content\":\"\(text)\"}}]}\n\n" }
       let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
       let first = "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n" + token("Because ")
@@ -74,7 +74,7 @@
       #expect(request.hasPrefix("POST ") && request.contains("\r\nAuthorization: Bearer sesame\r\n"))
     }
 
-    @Test func `Chat asks for the tokens as they come`() async throws {
+    @Test func `Chat requests a streamed response and exits after DONE`() async throws {
       let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
       // The connection stays open: what ends the program is the word for the end.
       let server = try MockServer(.steps([.text(head + "data: [DONE]\n\n"), .hang]))
@@ -90,7 +90,7 @@
       #expect(request.text.contains(#""content":"Why?""#) && request.text.contains(#""stream":true"#))
     }
 
-    @Test func `Chat says what went wrong`() async throws {
+    @Test func `Chat reports error statuses and usage errors`() async throws {
       let server = try MockServer(.status(401))
       defer { server.stop() }
 

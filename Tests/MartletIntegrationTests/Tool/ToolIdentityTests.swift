@@ -20,7 +20,7 @@
       }
     }
 
-    @Test func `answers with a password, or sends it at once`() async throws {
+    @Test func `answers a challenge with the password, and --basic sends it preemptively`() async throws {
       let server = try Self.server()
 
       let answered = try await ToolProcess.martlet(server.url("/"), "-u", "ada:s3cret")
@@ -34,7 +34,7 @@
         server.requests.map { $0.header("Authorization") == Self.basic } == [false, true, true, false, false, false])
     }
 
-    @Test func `sends a token, also from a file`() async throws {
+    @Test func `--bearer sends a token from the command line or a file`() async throws {
       let server = try MockServer(.ok())
       let folder = try TemporaryFolder()
       try folder.write("t0ken\n", to: "token")
@@ -48,7 +48,7 @@
       #expect(none.status == 2 && none.errors.contains("none"), "\(none.errors)")
     }
 
-    @Test(.needs(.setsid)) func `without a terminal nobody can be asked`() async throws {
+    @Test(.needs(.setsid)) func `authentication fails without a password or a terminal`() async throws {
       let server = try Self.server()
 
       let result = try await TestProgram.setsid.start([
@@ -60,7 +60,7 @@
     }
 
     @Test(.needs(.pseudoTerminals), .needs(.shell, .script))
-    func `asks on the terminal, unseen, and keeps what was right`() async throws {
+    func `prompts for the password without echo and stores the accepted credential`() async throws {
       let server = try Self.server()
       let folder = try TemporaryFolder()
       let process = try Typing(server.url("/"), "-u", "ada", "--credentials", folder.path("credentials"))
@@ -79,7 +79,7 @@
       #expect(mode as? Int == 0o600)
     }
 
-    @Test func `sends cookies, and keeps those that are set`() async throws {
+    @Test func `sends cookies and stores those that the server sets`() async throws {
       let server = try MockServer(.ok(headers: ["Set-Cookie": "c=3; Max-Age=1000"]))
       let folder = try TemporaryFolder()
       try folder.write("127.0.0.1\tFALSE\t/\tFALSE\t0\td\t4\n", to: "cookies.txt")
@@ -95,7 +95,7 @@
       #expect(server.requests.map { $0.header("Cookie") } == ["a=1; b=2", "c=3", "d=4", nil])
     }
 
-    @Test func `keeps session cookies in the jar, and those of the command line out of it`() async throws {
+    @Test func `the jar stores session cookies, and no cookies of the command line`() async throws {
       let server = try MockServer { request in
         switch request.path {
         case "/login": .ok(headers: ["Set-Cookie": "s=1", "Set-Cookie": "b=3"])
@@ -120,7 +120,7 @@
         server.requests.map { $0.header("Cookie") } == ["a=1; b=2", "s=1; b=3", "b=3; s=2; c=4", "s=1; b=3", "b=3"])
     }
 
-    @Test func `-b and -c have a cookies.txt, as with curl`() async throws {
+    @Test func `-b and -c read and write cookies.txt files like curl`() async throws {
       let server = try MockServer { request in
         switch request.path {
         case "/login": .ok(headers: ["Set-Cookie": "s=1", "Set-Cookie": "p=2; Max-Age=1000"])
@@ -149,7 +149,7 @@
       #expect(jar.status == 2 && jar.errors.contains("--cookie-jar"), "\(jar.errors)")
     }
 
-    @Test func `a cookie of the command line ends when the server sets or removes it`() async throws {
+    @Test func `the server can replace or remove a cookie of the command line`() async throws {
       let server = try MockServer { request in
         switch request.path {
         case "/": .redirect(to: "/1").adding("Set-Cookie", "a=2; Path=/")
@@ -174,7 +174,7 @@
       (["-u", "a:b", "--digest", "--basic"], "exclude each other"), (["--bearer", "@"], "--bearer needs"),
       (["--bearer", "a b"], "token"), (["--cookies-txt", "/nowhere/x"], "/nowhere/x"),
     ])
-    func `names what is wrong before anything is sent`(options: [String], message: String) async throws {
+    func `names the invalid option before sending a request`(options: [String], message: String) async throws {
       let server = try MockServer(.ok())
 
       let result = try await ToolProcess(

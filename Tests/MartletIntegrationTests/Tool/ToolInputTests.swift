@@ -28,7 +28,7 @@
       server.requests.map { "\($0.method) \($0.header("Content-Type") ?? "-") \($0.text)" }
     }
 
-    @Test func `a file as standard input is the body`() async throws {
+    @Test func `sends a file on standard input as the body`() async throws {
       let url = server.url("/")
 
       let results = [
@@ -43,7 +43,8 @@
         ])
     }
 
-    @Test(.needs(.shell)) func `so is a pipe, and a closed one is nothing`() async throws {
+    @Test(.needs(.shell)) func `sends piped input as the body, and nothing if it is closed or /dev/null`() async throws
+    {
       let lines = [#"printf abc | "$1" "$2""#, #""$1" "$2" <&-"#, #""$1" "$2" </dev/null"#]
       for line in lines {
         let process = try TestProgram.shell.start(["-c", line, "sh", try ToolProcess.martlet().path, server.url("/")])
@@ -54,7 +55,7 @@
       #expect(sent == ["POST text/plain; charset=utf-8 abc", "GET - ", "GET - "])
     }
 
-    @Test func `other content, GET, HEAD and --ignore-stdin leave it alone`() async throws {
+    @Test func `other content, GET, HEAD and --ignore-stdin do not read standard input`() async throws {
       let url = server.url("/")
       try #require(mkfifo(folder.path("pipe"), 0o600) == 0)
       // Open for both, so that it never ends.
@@ -72,7 +73,7 @@
         ])
     }
 
-    @Test func `a hyphen is standard input`() async throws {
+    @Test func `a hyphen as a file name stands for standard input`() async throws {
       let url = server.url("/")
 
       _ = try await martlet(url, "--body", "-", input: "[1]")
@@ -113,7 +114,7 @@
       #expect(missing.status == 2 && missing.errors.contains("none"), "\(missing.errors)")
     }
 
-    @Test func `a field has its text or JSON from a file, or standard input`() async throws {
+    @Test func `reads a field's text or JSON from a file or standard input`() async throws {
       try folder.write("one & two", to: "text")
       try folder.write("[1, 2]\n", to: "json")
       let (url, text, json) = (server.url("/"), folder.path("text"), folder.path("json"))
@@ -140,7 +141,7 @@
       #expect(server.requests.count == 3)
     }
 
-    @Test func `parts have the types that -F gives them`() async throws {
+    @Test func `-F sets the content type of a part`() async throws {
       try folder.write("<a/>", to: "note")
 
       let result = try await ToolProcess.martlet(
@@ -160,7 +161,7 @@
       #expect(server.requests.count == 1)
     }
 
-    @Test func `a file makes a multipart form, and one that is missing is named`() async throws {
+    @Test func `a file item makes the form multipart, and a missing file is reported`() async throws {
       try folder.write("{}", to: "a.json")
 
       let sent = try await ToolProcess.martlet(server.url("/"), "name=Ada", "file@\(folder.path("a.json"))")
@@ -178,7 +179,7 @@
       #expect(server.requests.first?.text.contains(file) ?? false)
     }
 
-    @Test func `files, pipes and sockets are redirections`() throws {
+    @Test func `a regular file counts as redirected input, and a device or directory does not`() throws {
       try folder.write("x", to: "file")
       let file = try #require(FileHandle(forReadingAtPath: folder.path("file")))
       let null = try #require(FileHandle(forReadingAtPath: "/dev/null"))

@@ -5,7 +5,7 @@ import Testing
 
 /// The tool against a server that others made.
 @Suite(.hangLimit) struct ToolNginxTests {
-  @Test(.needs(.nginx)) func `prints status, header and body of nginx`() async throws {
+  @Test(.needs(.nginx)) func `prints the status, header fields and body of an nginx response`() async throws {
     let server = try await NginxServer(files: ["file.txt": "served by nginx\n"])
 
     let found = try await ToolProcess.martlet("GET", "\(server.url)/file.txt", "-i")

@@ -15,7 +15,7 @@
       return try await process.end().text.replacingOccurrences(of: "\r\n", with: "\n")
     }
 
-    @Test func `status, header and indented JSON`() async throws {
+    @Test func `prints the status, header fields and indented JSON`() async throws {
       let server = try MockServer(.json(#"{"z":1,"a":"b"}"#))
 
       let text = try await shown(server.url("/"), environment: ["NO_COLOR": "1"])
@@ -25,7 +25,7 @@
       #expect(!text.contains("\u{1B}"))
     }
 
-    @Test func `colours, but none that the server sends`() async throws {
+    @Test func `colours its output and escapes control sequences from the server`() async throws {
       let server = try MockServer(.ok("a\u{1B}[31mb", headers: ["X-Evil": "\u{9B}2J"]))
 
       let text = try await shown(server.url("/"))
@@ -35,7 +35,7 @@
       #expect(!text.contains("\u{1B}[31m") && !text.contains("\u{9B}"))
     }
 
-    @Test func `a table of the phases, in colours if they are wanted`() async throws {
+    @Test func `prints the timing table, in colours unless NO_COLOR is set`() async throws {
       let server = try MockServer(.ok("a"))
 
       let colored = try await shown(server.url("/"), "--timing")
@@ -46,13 +46,13 @@
       #expect(!plain.contains("\u{1B}"))
     }
 
-    @Test func `no colours on a dumb terminal`() async throws {
+    @Test func `uses no colours on a dumb terminal`() async throws {
       let server = try MockServer(.json("[true]"))
 
       #expect(try await !shown(server.url("/"), environment: ["TERM": "dumb"]).contains("\u{1B}"))
     }
 
-    @Test func `a note instead of bytes`() async throws {
+    @Test func `prints a note instead of binary data`() async throws {
       let server = try MockServer(.data(Data([0, 1, 2]), headers: ["Content-Type": "image/png"]))
 
       #expect(try await shown(server.url("/")).contains("(3 bytes of image/png, not shown: use -o file or a pipe)"))

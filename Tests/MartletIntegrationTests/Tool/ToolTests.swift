@@ -7,7 +7,7 @@ import Testing
 @Suite(.hangLimit) struct ToolTests {
   // MARK: Output
 
-  @Test func `a pipe gets the bytes of the body and nothing else`() async throws {
+  @Test func `writes only the unchanged body to a pipe`() async throws {
     let bytes = Data([0, 1, 0xFF, 0x1B, 0x5B, 0x0A])
     let server = try MockServer(.data(bytes, headers: ["Content-Type": "application/json"]))
 
@@ -18,7 +18,7 @@ import Testing
     #expect(server.requests.first?.header("User-Agent")?.hasPrefix("martlet/") ?? false)
   }
 
-  @Test func `-i puts status and header before the body`() async throws {
+  @Test func `-i prints the status and header fields before the body`() async throws {
     let server = try MockServer(.ok("hello", headers: ["X-One": "1"]))
 
     let result = try await ToolProcess.martlet("-i", server.url("/"))
@@ -29,7 +29,7 @@ import Testing
     #expect(parts.first?.contains("\nX-One: 1") ?? false)
   }
 
-  @Test func `--verbose shows what was sent on standard error, without secrets`() async throws {
+  @Test func `--verbose prints the request to standard error and masks secrets`() async throws {
     let server = try MockServer(.ok("hello"))
 
     let result = try await ToolProcess.martlet("-v", server.url("/x"), "Authorization:Bearer s3cret", "A:b")
@@ -42,7 +42,7 @@ import Testing
     #expect(server.requests.first?.header("Authorization") == "Bearer s3cret")
   }
 
-  @Test func `--verbose shows the body and the fields that the engine adds`() async throws {
+  @Test func `--verbose prints the body and the fields that the engine adds`() async throws {
     let server = try MockServer(.ok("hello"))
     let folder = try TemporaryFolder()
     try folder.write("text\u{1B}\n", to: "a.txt")
@@ -74,7 +74,7 @@ import Testing
     #expect(try folder.contents("a").count == 3_000_000)
   }
 
-  @Test func `a hyphen after -o is standard output`() async throws {
+  @Test func `-o with a hyphen writes to standard output`() async throws {
     let server = try MockServer(.ok("hello"))
 
     let result = try await ToolProcess.martlet(server.url("/"), "-o", "-")
@@ -83,7 +83,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func `a full disk is an error of the output, and named`() async throws {
+    @Test func `reports a full disk as an output error`() async throws {
       let server = try MockServer(.ok("hello"))
 
       let result = try await ToolProcess.martlet(server.url("/"), "-o", "/dev/full")
@@ -93,7 +93,7 @@ import Testing
     }
   #endif
 
-  @Test func `cookies that cannot be saved are a complaint, and cost no response`() async throws {
+  @Test func `reports cookies that cannot be saved and still prints the response`() async throws {
     let server = try MockServer(.ok("hello", headers: ["Set-Cookie": "a=1; Max-Age=60"]))
     let folder = try TemporaryFolder()
 
@@ -103,7 +103,7 @@ import Testing
     #expect(result.errors.hasPrefix("martlet: the cookies are not saved: "), "\(result.errors)")
   }
 
-  @Test func `a transfer that breaks off leaves no file`() async throws {
+  @Test func `a truncated response leaves no file`() async throws {
     let server = try MockServer(.steps([.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"), .cut]))
     let folder = try TemporaryFolder()
 
@@ -113,7 +113,7 @@ import Testing
     #expect(folder.names == [])
   }
 
-  @Test func `an error page is shown, not put in the file`() async throws {
+  @Test func `prints an error response instead of writing it to the file`() async throws {
     let server = try MockServer(.status(404, body: "no such thing"))
     let folder = try TemporaryFolder()
 
@@ -123,7 +123,7 @@ import Testing
     #expect(folder.names == [])
   }
 
-  @Test(.needs(.shell)) func `a reader that goes away ends it quietly`() async throws {
+  @Test(.needs(.shell)) func `exits without an error message when the output pipe is closed`() async throws {
     let server = try MockServer(.repeating(Data("0123456789".utf8), count: 10_000_000))
     let script = #""$1" "$2" | head -c 5"#
 
@@ -133,7 +133,7 @@ import Testing
     #expect(result.text == "01234" && result.errors.isEmpty)
   }
 
-  @Test func `an interrupt ends it at once, and removes the unfinished file`() async throws {
+  @Test func `SIGINT ends the transfer and removes the unfinished file`() async throws {
     let server = try MockServer(.steps([.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"), .hang]))
     let folder = try TemporaryFolder()
     let tool = try ToolProcess(
@@ -173,7 +173,7 @@ import Testing
     #expect(request.header("Content-Type") == "application/x-www-form-urlencoded")
   }
 
-  @Test func `sends a text or a file as it is`() async throws {
+  @Test func `sends a text or a file unchanged`() async throws {
     let server = try MockServer(.empty(204))
     let folder = try TemporaryFolder()
     try folder.write("{\"from\": \"file\"}\n", to: "body.json")
@@ -185,7 +185,7 @@ import Testing
     #expect(server.requests.map { $0.header("Content-Type") } == ["text/plain; charset=utf-8", "a/b"])
   }
 
-  @Test func `follows redirects, or shows them`() async throws {
+  @Test func `follows redirects unless --no-follow is given`() async throws {
     let server = try MockServer { $0.path == "/old" ? .redirect(to: "/new") : .ok("there") }
 
     let followed = try await ToolProcess.martlet(server.url("/old"))
@@ -196,7 +196,7 @@ import Testing
     #expect(server.requests.map(\.target) == ["/old", "/new", "/old"])
   }
 
-  @Test func `repeats as often as it is told`() async throws {
+  @Test func `--retry sets the number of retries`() async throws {
     let server = try MockServer(script: [.status(503, headers: ["Retry-After": "1"]), .status(503), .ok("now")])
 
     let result = try await ToolProcess.martlet(server.url("/"), "--retry", "2", "--verbose")
@@ -209,7 +209,7 @@ import Testing
   // MARK: Exit codes
 
   @Test(arguments: [(201, 0), (304, 0), (404, 4), (418, 4), (500, 5), (503, 5)])
-  func `the exit code follows the status, and the body is printed`(status: Int, code: Int32) async throws {
+  func `derives the exit code from the status and prints the body`(status: Int, code: Int32) async throws {
     let server = try MockServer(.status(status, body: status == 304 ? "" : "body"))
 
     let result = try await ToolProcess.martlet(server.url("/"))
@@ -217,14 +217,14 @@ import Testing
     #expect(result.status == code && result.text == (status == 304 ? "" : "body"))
   }
 
-  @Test func `no connection is 3`() async throws {
+  @Test func `exits with 3 if the connection fails`() async throws {
     let result = try await ToolProcess.martlet("http://127.0.0.1:\(try MockServer.refusedPort())/")
 
     #expect(result.status == 3 && result.output.isEmpty)
     #expect(result.errors.hasPrefix("martlet: cannotConnect") && result.errors.split(separator: "\n").count == 1)
   }
 
-  @Test func `a timeout is 6, with fractions of a second`() async throws {
+  @Test func `exits with 6 after a timeout of a fraction of a second`() async throws {
     let server = try MockServer(.hang)
 
     let result = try await ToolProcess.martlet(server.url("/"), "--timeout", "0.3")
@@ -237,7 +237,7 @@ import Testing
     ["--nope"], ["--timeout", "never"], ["a:={"], ["Bad Name:x"], ["X:a\nb"], ["a=b", "--body", "c"],
     ["--body", "@/does/not/exist"], ["-o", "/does/not/exist"], ["Content-Length:5"],
   ])
-  func `what is wrong with the command line is 2, before anything is sent`(arguments: [String]) async throws {
+  func `exits with 2 for an invalid command line, before connecting`(arguments: [String]) async throws {
     let server = try MockServer(.ok())
 
     let result = try await ToolProcess(try ToolProcess.martlet(), [server.url("/")] + arguments).end()
@@ -248,7 +248,7 @@ import Testing
   }
 
   @Test(arguments: ["", "http://", "http://a b/", "ftp://127.0.0.1/", "http://127.0.0.1:99999/", "http://[::1/"])
-  func `a URL that is none is 2`(url: String) async throws {
+  func `exits with 2 for an invalid URL`(url: String) async throws {
     let result = try await ToolProcess.martlet("GET", url)
 
     #expect(result.status == 2 && result.errors.split(separator: "\n").count == 1, "\(result.errors)")
@@ -264,7 +264,7 @@ import Testing
     #expect(version.status == 0 && version.text.hasPrefix("martlet "))
   }
 
-  @Test func `doctor says what loads, in a line for each fact`() async throws {
+  @Test func `doctor prints the client's diagnostics`() async throws {
     let result = try await ToolProcess.martlet("doctor")
 
     #expect(result.status == 0 && result.text.hasPrefix("martlet "))
@@ -273,7 +273,7 @@ import Testing
 
   // MARK: Demo
 
-  @Test func `the demo shows every step and that it worked`() async throws {
+  @Test func `the demo reports success for every step`() async throws {
     let result = try await ToolProcess.martlet("demo")
 
     let steps = result.text.split(separator: "\n").filter { $0.hasPrefix("✓ ok") }

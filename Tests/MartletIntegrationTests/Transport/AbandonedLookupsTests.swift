@@ -34,7 +34,7 @@
       return events.prefix(Int(count)).map(\.socket)
     }
 
-    @Test func `a slot is taken until the thread of its lookup ends`() throws {
+    @Test func `a slot stays occupied until its lookup thread ends`() throws {
       let poll = martlet_poll_new(wake)
       defer { for descriptor in [poll, wake] { close(descriptor) } }
       var lookups = AbandonedLookups(poll: poll)
@@ -60,7 +60,7 @@
       #expect(limiter.take(for: Self.origin) != nil)
     }
 
-    @Test func `a transfer that goes on keeps its slot`() throws {
+    @Test func `a transfer that continues keeps its slot`() throws {
       let poll = martlet_poll_new(wake)
       defer { for descriptor in [poll, wake] { close(descriptor) } }
       var lookups = AbandonedLookups(poll: poll)
@@ -82,7 +82,7 @@
       #expect(limiter.take(for: Self.origin) != nil)
     }
 
-    @Test func `a lookup that has told its addresses has ended`() throws {
+    @Test func `a lookup that has delivered its addresses has ended`() throws {
       let poll = martlet_poll_new(wake)
       defer { for descriptor in [poll, wake] { close(descriptor) } }
       var lookups = AbandonedLookups(poll: poll)
@@ -101,7 +101,9 @@
     /// An `eventfd` says when the addresses are there, and nothing of the end of a lookup that was given up.
     @Test(
       arguments: [(0x08_08ff, false), (0x08_0900, true), (0x08_1300, true), (0x08_1400, false)] as [(UInt32, Bool)])
-    func `a slot is kept for a second by versions that do not tell of the end`(version: UInt32, isKept: Bool) throws {
+    func `a slot is held for a second if libcurl does not report the end of a lookup`(version: UInt32, isKept: Bool)
+      throws
+    {
       let poll = martlet_poll_new(wake)
       defer { for descriptor in [poll, wake] { close(descriptor) } }
       var lookups = AbandonedLookups(poll: poll, version: version)
@@ -123,7 +125,7 @@
       #expect(limiter.take(for: Self.origin) != nil)
     }
 
-    @Test func `the more slots are kept by guess, the longer, up to 20 seconds`() throws {
+    @Test func `the hold time grows with the number of held slots, up to 20 seconds`() throws {
       let poll = martlet_poll_new(wake)
       defer { for descriptor in [poll, wake] { close(descriptor) } }
       var lookups = AbandonedLookups(poll: poll, version: 0x08_0e01)
@@ -149,7 +151,7 @@
       #expect(lookups.isEmpty)
     }
 
-    @Test func `the end of a loop gives all slots back, and leaves no descriptor`() throws {
+    @Test func `the end of a loop releases all slots and descriptors`() throws {
       let poll = martlet_poll_new(wake)
       defer { for descriptor in [poll, wake] { close(descriptor) } }
       var lookups = AbandonedLookups(poll: poll)

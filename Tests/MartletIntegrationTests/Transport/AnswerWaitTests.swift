@@ -22,7 +22,7 @@
       Lane.curl.client { $0.transport = transport }
     }
 
-    @Test(arguments: Lane.engines) func `waits where answers are quick`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `waits inline for fast responses`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("hello"))
       // However long an answer takes on a busy machine.
       let pace = AnswerPace(patience: 20_000_000, credit: AnswerPace.maximumCredit)
@@ -39,7 +39,7 @@
       #expect(server.requests.count == 100)
     }
 
-    @Test(arguments: Lane.engines) func `does not wait where answers take their time`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `does not wait inline for slow responses`(_ lane: Lane) async throws {
       let server = try MockServer { (_: RecordedRequest) in .ok("x").delayed(by: .milliseconds(100)) }
       let transport = WaitingTransport(lane: lane, pace: AnswerPace(patience: 1_000, credit: AnswerPace.price))
       let client = Self.client(transport)
@@ -50,7 +50,7 @@
     }
 
     /// The wait ends after its time, and the loop's own thread goes on with the transfer.
-    @Test(arguments: Lane.engines) func `leaves to the loop what does not come in time`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `hands a late response over to the loop`(_ lane: Lane) async throws {
       let server = try MockServer { (request: RecordedRequest) in
         request.target == "/slow" ? .ok("late").delayed(by: .milliseconds(60)) : .ok("x")
       }
@@ -66,7 +66,7 @@
       #expect(server.connectionCount == 1)
     }
 
-    @Test(arguments: Lane.engines) func `is cancelled while it waits`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `cancelling ends an inline wait`(_ lane: Lane) async throws {
       let server = try MockServer { (request: RecordedRequest) in
         request.target == "/never" ? .hang : .ok("x")
       }
@@ -82,7 +82,9 @@
     }
 
     /// What others start meanwhile is not kept waiting, whoever has the thread.
-    @Test(arguments: Lane.engines) func `lets others start and end while it waits`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `other requests start and finish during an inline wait`(_ lane: Lane)
+      async throws
+    {
       let server = try MockServer { (request: RecordedRequest) in
         request.target.hasPrefix("/slow") ? .ok("slow").delayed(by: .milliseconds(30)) : .ok("quick")
       }
@@ -128,7 +130,7 @@
       #expect(ends[0] + ends[1] == 200 && ends[0] >= 100 && ends[1] >= 20, "\(ends)")
     }
 
-    @Test(arguments: Lane.engines) func `reads bodies of any size after such a wait`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `reads bodies of any size after an inline wait`(_ lane: Lane) async throws {
       let server = try MockServer { (request: RecordedRequest) in
         .data(Self.bytes(Int(request.target.dropFirst()) ?? 0))
       }

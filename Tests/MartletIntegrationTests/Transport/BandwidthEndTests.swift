@@ -14,7 +14,7 @@
     // MARK: Time limits
 
     @Test(arguments: Lane.engines, [false, true])
-    func `a wait for the limit is no silence`(_ lane: Lane, isUpload: Bool) async throws {
+    func `waiting for bandwidth does not count as idle time`(_ lane: Lane, isUpload: Bool) async throws {
       let server = try MockServer(.data(Self.large))
       defer { server.stop() }
       // With so many before it a request waits for forty turns, each of a second: it has none here, however busy the machine
@@ -59,7 +59,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `the silence of a server counts as ever`(_ lane: Lane) async throws {
+    func `a silent server still triggers the idle limit`(_ lane: Lane) async throws {
       let server = try SteppedServer()
       let clock = TestClock(advancing: .manually)
       let client = lane.client {
@@ -92,7 +92,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `the total limit passes while a request waits`(_ lane: Lane) async throws {
+    func `the total limit includes the wait for bandwidth`(_ lane: Lane) async throws {
       let server = try MockServer(.data(Self.large))
       defer { server.stop() }
       let clock = TestClock(advancing: .manually)
@@ -118,7 +118,7 @@
     // Each of these bodies would take minutes.
 
     @Test(arguments: Lane.engines)
-    func `cancelling ends a request at once, and gives its place back`(_ lane: Lane) async throws {
+    func `cancelling removes a request from the bandwidth queue`(_ lane: Lane) async throws {
       let server = try MockServer(.data(Self.large))
       defer { server.stop() }
       let client = lane.client {
@@ -147,7 +147,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a client that is drained does not wait for turns`(_ lane: Lane) async throws {
+    func `draining ends requests that wait for bandwidth`(_ lane: Lane) async throws {
       let server = try MockServer(.data(Self.large))
       defer { server.stop() }
       let client = lane.client {
@@ -168,7 +168,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a refused upload is answered at once, though its turn is far away`(_ lane: Lane) async throws {
+    func `the response to a rejected upload does not wait for bandwidth`(_ lane: Lane) async throws {
       let server = try MockServer(.status(413).withoutReadingBody())
       defer { server.stop() }
       let client = lane.client {
@@ -183,7 +183,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a connection that ends under a request that waits fails it, and nobody else`(_ lane: Lane) async throws {
+    func `a lost connection fails only its own request while others wait for bandwidth`(_ lane: Lane) async throws {
       let head = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
       let server = try MockServer(answering: { request in
         guard request.path != "/cut" else { return .steps([.text(head), .bytes(Self.large.prefix(5000)), .cut]) }
@@ -203,7 +203,7 @@
     // MARK: Log
 
     @Test(arguments: Lane.engines)
-    func `the log says how long a request was held back`(_ lane: Lane) async throws {
+    func `the log reports how long a request waited for bandwidth`(_ lane: Lane) async throws {
       let server = try MockServer(.data(Self.large.prefix(14_000)))
       defer { server.stop() }
       let lines = Shared<[String]>([])
@@ -226,7 +226,7 @@
     // MARK: Cost
 
     @Test(.needs(.proc), arguments: Lane.engines)
-    func `waiting costs no memory and no time, and is not for clients without a limit`(_ lane: Lane) async {
+    func `waiting for bandwidth needs little memory, and clients without a limit do not wait`(_ lane: Lane) async {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         let size = Stress.count(64, full: 256)
         let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: size))

@@ -94,7 +94,7 @@
     }
 
     @Test(.needs(.openssl), arguments: Lane.engines, [false, true])
-    func `in pieces, they are right or errors, and the next answer is right`(
+    func `split encoded bodies are correct or errors, and the next response is correct`(
       lane: Lane, isSecure: Bool
     ) async throws {
       let seed = Delivery.seed("coded \(lane) \(isSecure ? "https" : "http")")

@@ -39,7 +39,9 @@ private let systemLoaderExclusions: [String: String] = {
 @Suite(.hangLimit) struct ConformanceTests {
   /// It sends no body streams, on any system.
   @Test(arguments: TransportConformance.cases(excluding: systemLoaderExclusions).filter { !$0.needsBodyStreams })
-  func `URLSession with the system loader`(_ conformance: TransportConformance.Case) async throws {
+  func `URLSession with the system loader passes all cases that are not excluded`(
+    _ conformance: TransportConformance.Case
+  ) async throws {
     try TemporaryFolder.requireRoom()
     try await conformance.run { .urlSession(loader: .system) }
   }
@@ -48,21 +50,21 @@ private let systemLoaderExclusions: [String: String] = {
 @Suite(.hangLimit) struct TransportConformanceTests {
   private static let caseCount = 113
 
-  @Test func `has all its cases, each with a name of its own`() {
+  @Test func `contains all cases, each with a unique name`() {
     let names = TransportConformance.cases.map(\.name)
 
     #expect(names.count == Self.caseCount)
     #expect(Set(names).count == names.count)
   }
 
-  @Test func `leaves out what is excluded`() {
+  @Test func `omits excluded cases`() {
     let rest = TransportConformance.cases(excluding: ["follows no redirect": "a test"]).map(\.name)
 
     #expect(rest.count == Self.caseCount - 1)
     #expect(!rest.contains("follows no redirect"))
   }
 
-  @Test func `fails a transport that delivers another body`() async throws {
+  @Test func `fails a transport that delivers a wrong body`() async throws {
     let broken: @Sendable () -> any Transport = { CorruptingTransport() }
 
     let failures = try await failures(of: broken, in: ["delivers an empty body", "delivers a body with a length"])
@@ -73,7 +75,7 @@ private let systemLoaderExclusions: [String: String] = {
     #expect(failures.first?.description.contains("delivers a body with a length") == true)
   }
 
-  @Test func `fails a transport that asks nobody`() async throws {
+  @Test func `fails a transport that sends no request`() async throws {
     let broken: @Sendable () -> any Transport = { StubTransport { _ in .status(200) } }
 
     let failures = try await failures(of: broken, in: ["delivers an empty body"])

@@ -11,7 +11,7 @@
 
     private static let text = Data(CodedBodies.text.utf8)
 
-    @Test func `decodes each coding, in pieces of any size`() throws {
+    @Test func `decodes each coding from chunks of any size`() throws {
       #expect(CodedBodies.usable.contains { $0.name == "gzip" })
       for (name, body) in CodedBodies.usable {
         for chunk in [1, 2, 3, 7, 64, 300, .max] {
@@ -23,7 +23,7 @@
       }
     }
 
-    @Test func `fails for a body that is cut, at every place`() throws {
+    @Test func `fails for a body truncated at any offset`() throws {
       for (name, body) in CodedBodies.usable {
         for count in 1..<body.count {
           #expect(throws: Problem.self, "\(name), \(count) bytes") {
@@ -34,7 +34,7 @@
       }
     }
 
-    @Test func `each flipped bit is noticed or changes nothing, where the coding has a checksum`() throws {
+    @Test func `detects bit flips that change the content in codings with a checksum`() throws {
       for (name, body) in CodedBodies.usable where name != "br" && name != "deflate" {
         var failures = 0
         for place in 0..<(body.count * 8) {
@@ -51,7 +51,7 @@
       }
     }
 
-    @Test func `no flipped bit makes a body short, where the coding has no checksum or a weak one`() throws {
+    @Test func `a bit flip never truncates a body in codings with a weak or no checksum`() throws {
       for (name, body) in CodedBodies.usable where name == "br" || name == "deflate" {
         var failures = 0
         for place in 0..<(body.count * 8) {
@@ -76,7 +76,7 @@
       }
     }
 
-    @Test func `takes several members or frames for one body`() throws {
+    @Test func `decodes several gzip members or zstd frames as one body`() throws {
       let gzip = CodedBodies.gzip + CodedBodies.gzipOfSecond
       #expect(try CodedBodies.decode(gzip, ["gzip"], chunk: 5) == Self.text + Data("second".utf8))
       guard ContentCoding.usable.contains(.zstd) else { return }
@@ -90,7 +90,7 @@
       #expect(throws: Problem.self) { try CodedBodies.decode(gzip.dropLast(3), ["gzip"]) }
     }
 
-    @Test func `ignores what follows gzip, and fails for what follows the other codings`() throws {
+    @Test func `ignores trailing data after gzip and rejects it after other codings`() throws {
       // The second octet of the rest is one that a member begins with.
       let rest = Data([0x00, 0x1F, 0x8B])
       for (name, body) in CodedBodies.usable {
@@ -105,7 +105,7 @@
       }
     }
 
-    @Test func `takes only frames for zstd`() throws {
+    @Test func `accepts only standard zstd frames with windows of up to 8 MiB`() throws {
       guard ContentCoding.usable.contains(.zstd) else { return }
       // A format of before the standard, which libzstd may know.
       let old = Data([0x25, 0xB5, 0x2F, 0xFD]) + CodedBodies.zstd.dropFirst(4)
@@ -119,7 +119,7 @@
       #expect(problem?.message.contains("8 MiB") == true)
     }
 
-    @Test func `makes at most 64 KiB in a step`() throws {
+    @Test func `decodes at most 64 KiB per step`() throws {
       guard ContentCoding.usable.contains(.zstd) else { return }
       var largest = 0
       let decoded = try CodedBodies.decode(CodedBodies.zstdOfMebibyte, ["zstd"]) { largest = max(largest, $0.count) }
@@ -127,7 +127,7 @@
       #expect(largest == 64 << 10)
     }
 
-    @Test func `undoes five codings, and counts identity for none`() throws {
+    @Test func `decodes up to five codings and ignores identity`() throws {
       let names = ["gzip", "identity", "BR", "zstd"]
       if ContentCoding.usable == ContentCoding.allCases {
         let decoded = try CodedBodies.decode(CodedBodies.gzipThenBrotliThenZstd, names, chunk: 1)
@@ -139,7 +139,7 @@
       #expect(throws: Problem.self) { try ContentDecoder(["gzip", "gzip", "gzip", "gzip", "gzip", "zz"]) }
     }
 
-    @Test func `leaves alone what it does not know or has no library for`() throws {
+    @Test func `decodes no unknown codings and none that lack their library`() throws {
       #expect(try ContentDecoder(["zz"]) == nil)
       #expect(try ContentDecoder(["gzip", "zz"]) == nil)
       #expect(try ContentDecoder(["br"], usable: [.gzip, .deflate]) == nil)
@@ -149,7 +149,7 @@
       #expect(ContentCoding.fieldValue(for: []).isEmpty)
     }
 
-    @Test func `ends a body that swells beyond 200 to 1, once there was 1 MiB`() throws {
+    @Test func `rejects a body that expands beyond 200:1 and 1 MiB`() throws {
       for (name, bomb) in try [
         ("gzip", CodedBodies.gzipBomb()), ("br", CodedBodies.brotliBomb), ("zstd", CodedBodies.zstdBomb),
       ] where ContentCoding.usable.contains(where: { $0.name == name }) {
@@ -164,7 +164,7 @@
       }
     }
 
-    @Test func `ends a body that goes on without content for more than 1 MiB`() throws {
+    @Test func `rejects more than 1 MiB of input without content`() throws {
       // A member of gzip and a frame of zstd with nothing in them, one to be skipped, and what is ignored after gzip.
       let member = Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0])
       let frame = Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x58, 0x01, 0x00, 0x00])
@@ -188,7 +188,7 @@
       }
     }
 
-    @Test func `counts 1 MiB exactly, and what a coding in between makes`() throws {
+    @Test func `the expansion limit allows exactly 1 MiB and includes intermediate codings`() throws {
       guard ContentCoding.usable.contains(.zstd) else { return }
       #expect(try CodedBodies.decode(CodedBodies.zstdOfMebibyte, ["zstd"]).count == 1 << 20)
       #expect(throws: Problem.self) {
@@ -204,7 +204,7 @@
       #expect(problem?.message.contains("200:1") == true)
     }
 
-    @Test func `says of a failure each time that it is asked`() throws {
+    @Test func `reports a failure on every later call`() throws {
       let decoder = try #require(try ContentDecoder(["gzip"]))
       let bytes: [UInt8] = [0x1F, 0x8B, 0xFF, 0xFF]
       for _ in 0..<2 {

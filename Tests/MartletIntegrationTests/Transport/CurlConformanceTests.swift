@@ -7,14 +7,14 @@
   /// No case is left out: what HTTP asks of a transport, libcurl and what is built on it do.
   @Suite(.hangLimit) struct CurlConformanceTests {
     @Test(arguments: Lane.engines, TransportConformance.cases)
-    func `the engine`(_ lane: Lane, _ conformance: TransportConformance.Case) async throws {
+    func `the engine conforms`(_ lane: Lane, _ conformance: TransportConformance.Case) async throws {
       try TemporaryFolder.requireRoom()
       try await conformance.run { lane.transport }
     }
 
     /// As with servers that have shown that they answer at once.
     @Test(arguments: Lane.engines, TransportConformance.cases)
-    func `the engine, whose callers wait for their answers`(
+    func `the engine conforms with inline waits`(
       _ lane: Lane, _ conformance: TransportConformance.Case
     ) async throws {
       try TemporaryFolder.requireRoom()

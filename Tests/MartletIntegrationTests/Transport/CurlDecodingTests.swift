@@ -21,7 +21,7 @@
       return try await client.get(RequestTarget(server.url))
     }
 
-    @Test func `decodes each coding, and chains of them`() async throws {
+    @Test func `decodes each coding and chains of codings`() async throws {
       for (coding, body) in CodedBodies.usable {
         let response = try await get(body, coding.uppercased())
         #expect(response.text == Self.text, "\(coding)")
@@ -35,23 +35,23 @@
       }
     }
 
-    @Test func `decodes byte by byte`() async throws {
+    @Test func `decodes a body that arrives byte by byte`() async throws {
       let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(Self.gzip.count)\r\n\r\n"
       let server = try MockServer(
         .steps([.text(head), .drip(Self.gzip, chunk: 1, every: .milliseconds(1))]))
       #expect(try await client.get(RequestTarget(server.url)).text == Self.text)
     }
 
-    @Test func `decodes all members of gzip and ignores what is none`() async throws {
+    @Test func `decodes all gzip members and ignores trailing data`() async throws {
       #expect(try await get(Self.gzip + CodedBodies.gzipOfSecond, "gzip").text == Self.text + "second")
       #expect(try await get(Self.gzip + Data("trash".utf8), "gzip").text == Self.text)
     }
 
-    @Test func `takes no bytes for an empty body`() async throws {
+    @Test func `accepts an empty body with a Content-Encoding`() async throws {
       #expect(try await get(Data(), "gzip").body.isEmpty)
     }
 
-    @Test func `fails for a coded body that is cut`() async throws {
+    @Test func `fails for a truncated encoded body`() async throws {
       for (coding, whole) in CodedBodies.usable {
         for count in [1, 2, whole.count / 2, whole.count - 1] {
           let error = await #expect(throws: HTTPError.self) { try await get(whole.prefix(count), coding) }
@@ -60,7 +60,7 @@
       }
     }
 
-    @Test func `fails for a coded body that is corrupt`() async throws {
+    @Test func `fails for a corrupt encoded body`() async throws {
       for (index, coding) in [(0, "gzip"), (14, "gzip"), (Self.gzip.count - 6, "gzip"), (2, "deflate")] {
         var body = coding == "gzip" ? Self.gzip : CodedBodies.zlib
         body[index] ^= 0xFF
@@ -70,7 +70,7 @@
     }
 
     @Test(.enabled(if: ContentCoding.usable.contains(.zstd), "libcurl has no zstd"))
-    func `tells a reader of an error that was found after it made room`() async throws {
+    func `delivers a decoding error that occurs after the reader made room`() async throws {
       // More than the reader gets at once, and then an error, while the server says nothing more.
       let body = CodedBodies.zstdOfMebibyte + Data("?".utf8)
       let head = "HTTP/1.1 200 OK\r\nContent-Encoding: zstd\r\nContent-Length: 1000\r\n\r\n"
@@ -92,7 +92,7 @@
       #expect(await server.waitForOpenConnections(atMost: 0))
     }
 
-    @Test func `leaves alone what it does not know, and parts`() async throws {
+    @Test func `does not decode unknown codings, empty responses or partial content`() async throws {
       let unknown = try await get(Data("?".utf8), "zz")
       #expect(unknown.text == "?")
       #expect(unknown.headers["Content-Encoding"] == "zz")
@@ -114,7 +114,7 @@
       #expect(error?.kind == .protocolViolation)
     }
 
-    @Test func `asks for what it can decode unless told otherwise`() async throws {
+    @Test func `sets Accept-Encoding unless the request does, and identity for ranges`() async throws {
       let server = try MockServer(.data(Self.gzip, headers: ["Content-Encoding": "gzip"]))
       let target = RequestTarget(server.url)
       _ = try await client.send(.get(target))

@@ -21,7 +21,7 @@
       try #require(client.core.settings.transport as? CurlLoader).hasThread
     }
 
-    @Test func `refuses to be waited for on its own thread`() async throws {
+    @Test func `rejects a blocking call on an engine thread`() async throws {
       let client = client()
 
       let error = await withCheckedContinuation { (continuation: CheckedContinuation<(any Error)?, Never>) in
@@ -42,7 +42,7 @@
       #expect(refusal.kind == .unsupported && refusal.message.contains("a thread of your own"))
     }
 
-    @Test func `takes what waits for its reader for nobody else's`() async throws {
+    @Test func `an unread response body does not affect other requests`() async throws {
       let piece = Data(count: 1 << 16)
       let server = try MockServer { (request: RecordedRequest) in
         request.path == "/large" ? .repeating(piece, count: 512) : .ok("x")
@@ -69,7 +69,7 @@
 
     // MARK: What is over
 
-    @Test func `keeps nothing of a request that is over`() async throws {
+    @Test func `releases the body of a finished request`() async throws {
       let server = try MockServer(.ok())
       let client = client()
       let isGone = Shared(false)
@@ -94,7 +94,7 @@
       return try MockServer(.data(coded, headers: ["Content-Encoding": "gzip"]))
     }
 
-    @Test func `a body that was decoded after its transfer had ended does not keep the thread`() async throws {
+    @Test func `a body decoded after its transfer ended does not keep the thread alive`() async throws {
       let server = try swelling()
       let client = client(lifetime: .milliseconds(1))
 
@@ -108,7 +108,7 @@
       #expect(await becomes { (try? hasThread(client)) == false })
     }
 
-    @Test func `a body that nobody decodes any more does not keep it, either`() async throws {
+    @Test func `an abandoned encoded body does not keep the thread alive`() async throws {
       let server = try swelling()
       let client = client(lifetime: .milliseconds(1))
 
@@ -118,7 +118,7 @@
       #expect(await becomes { (try? hasThread(client)) == false })
     }
 
-    @Test func `nor does a stream without bytes that never ends`() async throws {
+    @Test func `a cancelled upload of an endless stream does not keep the thread alive`() async throws {
       let server = try MockServer(.ok())
       let client = client(lifetime: .milliseconds(1))
       let isAsked = Shared(false)
@@ -137,7 +137,7 @@
       #expect(server.requests.isEmpty)
     }
 
-    @Test func `connections are closed as soon as their client has gone`() async throws {
+    @Test func `connections are closed when their client is released`() async throws {
       let server = try MockServer(.ok("x"))
       func send() async throws {
         let client = client()
@@ -152,7 +152,7 @@
 
     // MARK: Others' connections
 
-    @Test func `the end of a connection is no end for an upload that goes over another one`() async throws {
+    @Test func `the end of one connection does not end an upload on another`() async throws {
       let first = try MockServer(.ok("x"))
       let second = try MockServer(answering: MockResponse.echo)
       let client = client()
@@ -171,7 +171,7 @@
 
     // MARK: Answers before the end of the request
 
-    @Test func `an answer that is whole is one, though its server closes before the end of the upload`() async throws {
+    @Test func `a complete response is delivered even if the server closes during the upload`() async throws {
       let answer = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwhole"
       let server = try MockServer(
         .ok(), options: .init(earlyAnswer: { _ in .steps([.text(answer), .delay(.milliseconds(50)), .cut]) }))
@@ -184,7 +184,7 @@
     }
 
     @Test(arguments: ["Content-Length: 6\r\n\r\nwhole", "Transfer-Encoding: chunked\r\n\r\n5\r\nwhole\r\n"])
-    func `an answer that is cut before the end of the upload is an error`(answer: String) async throws {
+    func `a response truncated during the upload is an error`(answer: String) async throws {
       let text = "HTTP/1.1 200 OK\r\n" + answer
       let server = try MockServer(
         .ok(), options: .init(earlyAnswer: { _ in .steps([.text(text), .delay(.milliseconds(50)), .cut]) }))
@@ -198,7 +198,7 @@
       #expect(await becomes { isGone() })
     }
 
-    @Test func `a refusal ends the upload, also where its server keeps the connection open`() async throws {
+    @Test func `an error response ends the upload even if the server keeps the connection open`() async throws {
       let answer = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 9\r\n\r\ntoo large"
       let server = try MockServer(.ok(), options: .init(earlyAnswer: { _ in .steps([.text(answer), .hang]) }))
       defer { server.stop() }
@@ -210,7 +210,7 @@
       #expect(await becomes { isGone() })
     }
 
-    @Test func `what one connection loses is not sent over another one`() async throws {
+    @Test func `a request lost on one connection is not sent on another`() async throws {
       let arrivals = Shared(0)
       let server = try MockServer { request in
         guard request.method == "GET" else { return .steps([.cut]) }
@@ -253,7 +253,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `a request that was refused three times has a connection of its own, and the next one need not`(
+    func `a request refused three times gets a new connection, and later requests reuse one`(
       lane: Lane
     ) async throws {
       let server = try MockServer(.ok("x"))
@@ -272,7 +272,7 @@
 
     // MARK: Turns
 
-    @Test func `an upload waits for its turns, until its time is over`() async throws {
+    @Test func `an upload that waits for bandwidth ends at its total limit`() async throws {
       let server = try MockServer(.ok())
       let clock = TestClock(advancing: .manually)
       let client = Lane.curl.client {
@@ -293,7 +293,7 @@
 
     // MARK: Handles
 
-    @Test func `a handle sends the fields of each request, whatever the method of the one before`() async throws {
+    @Test func `a handle sends all fields of a request after a request with another method`() async throws {
       let server = try MockServer(.ok("x"))
       let client = client()
       for method in [HTTPMethod.get, .head, .get, .delete, .head, .post, .get] {
@@ -306,7 +306,7 @@
       #expect(server.connectionCount == 1)
     }
 
-    @Test func `a handle sends the same fields again when it is set up anew`() async throws {
+    @Test func `a handle that is set up again sends the same fields`() async throws {
       let server = try MockServer(.ok("x"))
       let client = client()
       for _ in 0..<3 {

@@ -25,7 +25,7 @@
       }
     }
 
-    @Test func `a task whose transfer is over before it begins ends all the same`() async throws {
+    @Test func `a task ends even if its transfer ends before the task starts`() async throws {
       weak var weakSession: URLSession?
       func use() async throws {
         let configuration = URLSessionLoader.configuration
@@ -47,7 +47,7 @@
       #expect(await becomes { weakSession == nil })
     }
 
-    @Test func `what lasts has a task, each time, and nothing looks after tasks for ever`() async throws {
+    @Test func `each long request has a task, and the session is released with its client`() async throws {
       let server = try SteppedServer()
       weak var weakTasks: CurlSessionTasks?
       weak var weakSession: URLSession?
@@ -74,7 +74,7 @@
       #expect(await becomes { weakTasks == nil && weakSession == nil })
     }
 
-    @Test func `what is over soon has none`() async throws {
+    @Test func `short requests have no task`() async throws {
       let server = try MockServer(.ok("x"))
       let tasks = CurlSessionTasks(patience: .seconds(600))
       let client = HTTPClient { $0.transport = PatientTransport(tasks: tasks) }
@@ -85,7 +85,7 @@
     }
 
     /// The body is read after its client has gone, and the session with it.
-    @Test func `a body outlasts its client, with a task and without one`() async throws {
+    @Test func `a body can be read after its client is released, with or without a task`() async throws {
       for patience in [DispatchTimeInterval.milliseconds(1), .seconds(600)] {
         let server = try SteppedServer()
         let tasks = CurlSessionTasks(patience: patience)

@@ -38,7 +38,7 @@
       #expect(await becomes { session == nil })
     }
 
-    @Test func `ends the tasks of thousands of requests that are cancelled at random moments`() async throws {
+    @Test func `ends the tasks of many requests that are cancelled at random moments`() async throws {
       let server = try MockServer { (request: RecordedRequest) in
         if request.path == "/slow" { try? await Task.sleep(for: .milliseconds(5)) }
         return .ok("hello")
@@ -83,7 +83,7 @@
       try await expectEnd(of: &client)
     }
 
-    @Test func `returns 200 unanswered requests at once when all are cancelled`() async throws {
+    @Test func `cancelAll ends 200 unanswered requests`() async throws {
       let server = try MockServer(.hang)
       defer { server.stop() }
       var client: HTTPClient? = client {
@@ -141,7 +141,7 @@
     }
 
     /// Nobody but the session can do that, and nothing but its end would; it must not end the process either.
-    @Test func `ends with a task that the session cancels, at any moment`() async throws {
+    @Test func `a request ends when the session cancels its task at any moment`() async throws {
       let server = try MockServer { (request: RecordedRequest) in
         request.header("X-Fate") == "silent" ? .hang : .ok("x").delayed(by: .milliseconds(1))
       }
@@ -205,14 +205,14 @@
       }
     }
 
-    @Test func `is over at once when it is cancelled before there is a loop`() async throws {
+    @Test func `cancelling ends a request before its loop starts`() async throws {
       let tasks = CurlSessionTasks()
       let client = HTTPClient { $0.transport = EarlyTransport(tasks: tasks) }
       await #expect(throws: CancellationError.self) { try await client.get("http://127.0.0.1:9/") }
       #expect(tasks.counts == (0, 0))
     }
 
-    @Test func `the session goes with its client`() async throws {
+    @Test func `the session is released with its client`() async throws {
       let server = try MockServer { _ in
         .status(401, headers: ["WWW-Authenticate": "Basic realm=\"a\""], body: "who?").delayed(by: .milliseconds(20))
       }
@@ -256,7 +256,7 @@
       }
     }
 
-    @Test func `answers, times out and cancels while other sessions keep their queue busy`() async {
+    @Test func `requests complete, time out and cancel while other sessions block their queue`() async {
       await #expect(processExitsWith: .success) {
         let server = try MockServer { (request: RecordedRequest) in request.path == "/" ? .ok("x") : .hang }
         let client = HTTPClient()
@@ -307,7 +307,7 @@
       }
     }
 
-    @Test func `without libcurl the system's loader does it, and that is said once`() async throws {
+    @Test func `falls back to the system loader without libcurl and reports that once`() async throws {
       let server = try MockServer(.ok("hello"))
       defer { server.stop() }
       let lines = Locked<[String]>([])
@@ -325,7 +325,7 @@
       #expect(said.first?.contains("\n") == false)
     }
 
-    @Test func `a client that requires the engine has no other loader`() async throws {
+    @Test func `a client that requires the engine does not fall back to the system loader`() async throws {
       let notice = Notice { line in Issue.record("\(line)") }
       let without = CurlSessionLoader(
         TransportSettings(), requiresEngine: true, problem: { "no libcurl was found" }, notice: notice)
@@ -343,7 +343,7 @@
 
     // MARK: Diagnostics
 
-    @Test(arguments: Lane.engines) func `a client says what loads`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `diagnostics describe the engine`(_ lane: Lane) async throws {
       let facts = lane.client().diagnostics
 
       #expect(facts.loader == .engine && facts.engineProblem == nil)
@@ -354,7 +354,7 @@
       #expect("\(facts)".contains("libcurl: \(facts.libcurl ?? "?"), "))
     }
 
-    @Test func `a client without the engine says why`() {
+    @Test func `diagnostics explain why the engine is not used`() {
       let without = CurlSessionLoader(TransportSettings(), problem: { "no libcurl was found" }).diagnostics
       let system = HTTPClient { $0.transport = .urlSession(loader: .system) }.diagnostics
       let stubbed = HTTPClient { $0.transport = StubTransport(script: []) }.diagnostics

@@ -22,7 +22,7 @@
 
     // MARK: Heads
 
-    @Test func `tells version, reason and time`() async throws {
+    @Test func `reports the version, reason phrase and timing`() async throws {
       let server = try MockServer(.raw("HTTP/1.0 404 Not Here At All\r\n\r\nx"))
       let response = try await client.get(RequestTarget(server.url))
       #expect(response.httpVersion == .http1_0)
@@ -36,7 +36,7 @@
       #expect(try await client.get(RequestTarget(server.url)).headers["X-A"] == "one two")
     }
 
-    @Test func `has limits for interim responses, fields and trailers`() async throws {
+    @Test func `limits interim responses, header fields and trailers`() async throws {
       let ok = "HTTP/1.1 200 OK\r\n"
       let hint = "HTTP/1.1 103 Early Hints\r\n\r\n"
       let end = "Content-Length: 2\r\n\r\nok"
@@ -60,7 +60,7 @@
       for text in bad { #expect(try await error(from: text)?.kind == .protocolViolation, "\(text.prefix(60))") }
     }
 
-    @Test func `refuses heads that can be read in two ways`() async throws {
+    @Test func `rejects ambiguous response heads`() async throws {
       let fields = [
         "Content-Length: 2\r\nContent-Length: 3", "Content-Length: +2", "Content-Length: 2, 3", "Content-Length: ",
         "Content-Length : 2", "Transfer-Encoding: gzip, chunked", "Transfer-Encoding: chunked, chunked",
@@ -77,7 +77,7 @@
       #expect(try await client.get(RequestTarget(server.url)).text == "ok")
     }
 
-    @Test func `survives folded first lines on handles that have served`() async throws {
+    @Test func `survives a folded first line on a reused handle`() async throws {
       // libcurl from 7.83 to 8.1.0 writes to freed memory for them, if nothing keeps it from that.
       let good = try MockServer(.raw("HTTP/1.1 200 OK\r\nX-A: \(String(repeating: "a", count: 90))\r\n\r\nok"))
       let bad = try MockServer(.raw("HTTP/1.1 200 OK\r\n \t\(String(repeating: "b", count: 300))\r\nX-B: 1\r\n\r\nok"))
@@ -91,14 +91,14 @@
       }
     }
 
-    @Test func `refuses a change of protocol`() async throws {
+    @Test func `rejects a 101 response`() async throws {
       let error = try await error(from: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nHTTP/1.1 200 OK\r\n\r\n")
       #expect(error?.kind == .protocolViolation)
     }
 
     // MARK: Requests
 
-    @Test func `sends fields in order and spelling, and none of its own but one`() async throws {
+    @Test func `preserves the order and case of header fields and adds no unexpected ones`() async throws {
       let server = try MockServer(.ok())
       let headers: HTTPHeaders = ["b": "1", "A": "", "X-A": "2", "x-a": "3", "Host": "other.example", "a": "4"]
       _ = try await client.send(.get(RequestTarget(server.url("/x")), headers: headers))
@@ -108,7 +108,7 @@
       #expect(fields.first?.value == "other.example")
     }
 
-    @Test func `uses one handle for one method after the other`() async throws {
+    @Test func `sends requests with different methods over one connection`() async throws {
       let server = try MockServer(answering: MockResponse.echo)
       let methods: [(HTTPMethod, HTTPBody?)] = [
         (.get, nil), (.post, .text("a")), (.get, nil), (.head, nil), (.get, nil), (.get, .text("b")), (.get, nil),
@@ -128,7 +128,7 @@
 
     /// libcurl would send it again by itself, whatever the method is.
     @Test(arguments: ["GET", "POST", "PUT", "DELETE", "PATCH", "PROPFIND"], [false, true])
-    func `sends once what a used connection lost`(method: String, hasBody: Bool) async throws {
+    func `a request lost on a reused connection is sent once`(method: String, hasBody: Bool) async throws {
       for step in [MockResponse.Step.cut, .reset] {
         let server = try MockServer(connectionScripts: [[.ok("warm"), .steps([step])], [.ok("twice")]])
         defer { server.stop() }
@@ -146,7 +146,7 @@
       }
     }
 
-    @Test func `sends once what the server lets lie`() async throws {
+    @Test func `a POST that the server drops without a response is sent once`() async throws {
       let server = try MockServer(script: [.ok("warm"), .steps([.delay(.milliseconds(60)), .cut])])
       _ = try await client.get(RequestTarget(server.url))
       let error = await #expect(throws: HTTPError.self) { try await client.post(RequestTarget(server.url("/order"))) }
@@ -154,7 +154,7 @@
       #expect(server.requests.count { $0.path == "/order" } == 1)
     }
 
-    @Test func `sends once while idle connections are closed under it`() async throws {
+    @Test func `each POST is sent once while the server closes idle connections`() async throws {
       let options = MockServer.Options(onConnect: { _ in .closeWhenIdle(for: .milliseconds(5)) })
       let server = try MockServer(.ok("x"), options: options)
       var answered = 0
@@ -173,7 +173,7 @@
       #expect(Set(paths).count == paths.count)
     }
 
-    @Test func `says of a new connection that it was new`() async throws {
+    @Test func `a failure on a new connection is not reported as a stale connection`() async throws {
       let server = try MockServer(.steps([.cut]))
       let error = await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
       #expect(error?.kind == .connectionLost)
@@ -183,7 +183,7 @@
     }
 
     /// libcurl would wait for the first answer, to see whether one connection serves all.
-    @Test func `does not wait for one request's answer to connect for another`() async throws {
+    @Test func `opens a second connection without waiting for the first response`() async throws {
       let server = try MockServer { (request: RecordedRequest) in request.path == "/slow" ? .hang : .ok("x") }
       let client = client
       let slow = Task { try await client.get(RequestTarget(server.url("/slow"))) }
@@ -197,7 +197,7 @@
     }
 
     @Test(.needs(.unknownNames))
-    func `a handle that had no connection serves any request after that`() async throws {
+    func `a handle whose connection failed serves later requests`() async throws {
       // Refused before there is a connection; then a GET sets up little, and a POST everything.
       let refused = try MockServer.refusedPort()
       let server = try MockServer(answering: MockResponse.echo)
@@ -218,7 +218,8 @@
 
     // MARK: Uploads
 
-    @Test(arguments: [0, 1, 65_536, 65_537, 1_000_003]) func `sends bodies with their length`(_ count: Int) async throws
+    @Test(arguments: [0, 1, 65_536, 65_537, 1_000_003]) func `sends bodies with a Content-Length`(_ count: Int)
+      async throws
     {
       let server = try MockServer(answering: MockResponse.echo)
       // A slice, whose indices do not begin at 0.
@@ -243,7 +244,7 @@
     }
 
     @Test(arguments: [-1_000_000, 1_000_000])
-    func `fails when a file changes its length while it is sent`(_ change: Int) async throws {
+    func `fails if a file changes its length during the upload`(_ change: Int) async throws {
       let size = 16_000_000
       let folder = try TemporaryFolder()
       defer { folder.remove() }
@@ -264,7 +265,7 @@
       #expect(count < size)
     }
 
-    @Test func `a peer that resets does not end the program`() async {
+    @Test func `a reset during an upload does not end the process with SIGPIPE`() async {
       await #expect(processExitsWith: .success) {
         signal(SIGPIPE, SIG_DFL)
         let early = MockResponse.steps([.delay(.milliseconds(1)), .reset]).withoutReadingBody()
@@ -285,7 +286,7 @@
 
     // MARK: Limits and cancellation
 
-    @Test func `knows the phase in which a limit passes`() async throws {
+    @Test func `a timeout reports the phase in which it occurred`() async throws {
       let hole = try BlackHole()
       let connect = await #expect(throws: HTTPError.self) {
         try await client.get(RequestTarget(hole.url), options: .timeout(connect: .milliseconds(100)))
@@ -303,7 +304,7 @@
       #expect(await server.waitForOpenConnections(atMost: 0))
     }
 
-    @Test func `a reader that sleeps is not taken for a server that does`() async throws {
+    @Test func `a slow reader does not trigger the idle limit`() async throws {
       let server = try MockServer(.repeating(Data(repeating: 1, count: 1 << 20), count: 16))
       let other = try MockServer(.ok())
       let clock = TestClock(advancing: .manually)
@@ -331,7 +332,7 @@
       #expect(count == 16 << 20)
     }
 
-    @Test func `ends while it connects`() async throws {
+    @Test func `requests can be cancelled while connecting`() async throws {
       let hole = try BlackHole()
       let client = client
       let tasks = (0..<6).map { _ in

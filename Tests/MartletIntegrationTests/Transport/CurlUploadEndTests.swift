@@ -18,7 +18,7 @@
     // MARK: Wrong sources
 
     @Test(arguments: [1, 99_999, 100_001, 1_000_000] as [Int64])
-    func `a stream of another length fails with its connection`(length: Int64) async throws {
+    func `a stream that differs from its announced length fails and closes the connection`(length: Int64) async throws {
       let server = try MockServer(.ok())
       let client = client
       _ = try await client.get(RequestTarget(server.url))
@@ -36,7 +36,7 @@
       #expect(server.requests.count == 1 || server.requests.last?.isComplete == false)
     }
 
-    @Test func `what the source throws is thrown as it is, and no request is whole`() async throws {
+    @Test func `rethrows the error of the source and leaves the request incomplete`() async throws {
       let server = try MockServer(.ok(), options: .init(keepsBodies: false))
       for length in [nil, 1_000_000] as [Int64?] {
         let pieces = UploadPieces(Data(count: 1000), count: 100, isBroken: true)
@@ -55,7 +55,7 @@
       #expect(server.malformed.isEmpty)
     }
 
-    @Test func `a source that throws while the server does not read ends the call at once`() async throws {
+    @Test func `a blocked upload does not request the next chunk and can be cancelled`() async throws {
       let server = try MockServer(.steps([.hang]).withoutReadingBody(pausesReading: true))
       defer { server.stop() }
       let isFull = Locked(false)
@@ -82,7 +82,7 @@
 
     // MARK: Ends
 
-    @Test func `cancelling ends a source that waits for ever`() async throws {
+    @Test func `cancelling releases a source that waits forever`() async throws {
       let server = try MockServer(.ok())
       let (body, isGone) = UploadPieces.endless()
       let client = client
@@ -96,7 +96,7 @@
       #expect(await server.waitForOpenConnections(atMost: 0))
     }
 
-    @Test func `a server that closes in the middle ends a source that waits for ever`() async throws {
+    @Test func `a connection closed by the server releases a source that waits forever`() async throws {
       for steps: [MockResponse.Step] in [[.delay(.milliseconds(50)), .cut], [.delay(.milliseconds(50)), .reset]] {
         let server = try MockServer(.ok(), options: .init(earlyAnswer: { _ in .steps(steps) }))
         let (body, isGone) = UploadPieces.endless()
@@ -110,7 +110,7 @@
       }
     }
 
-    @Test func `an early refusal is delivered at once and ends the source`() async throws {
+    @Test func `an early error response is delivered and ends the source`() async throws {
       for close in [true, false] {
         let answer = MockResponse.status(413, headers: close ? ["Connection": "close"] : [:], body: "too large")
         let server = try MockServer(.ok(), options: .init(earlyAnswer: { _ in answer }))
@@ -133,7 +133,7 @@
       }
     }
 
-    @Test func `waits for leave to send the body if it is asked to`() async throws {
+    @Test func `Expect: 100-continue holds the body back until the server accepts it`() async throws {
       let headers: HTTPHeaders = ["Expect": "100-continue"]
       let server = try MockServer(answering: MockResponse.echo)
       let refusing = try MockServer(
@@ -152,7 +152,7 @@
 
     // MARK: Again
 
-    @Test func `a stream that can be read once is sent once`() async throws {
+    @Test func `a single-use stream is sent once`() async throws {
       let server = try MockServer(connectionScripts: [[.steps([.cut])], [.ok("twice")]])
       let retrying = client.derived { $0.retry = .custom { _, _ in .zero } }
       let body = HTTPBody.stream(UploadPieces(Data(count: 1000), count: 10))
@@ -170,7 +170,7 @@
       #expect(server.requests.count == 1)
     }
 
-    @Test func `a stream that was not begun is sent after a failed attempt`() async throws {
+    @Test func `an unread stream is sent after a failed attempt`() async throws {
       let server = try MockServer(answering: MockResponse.echo)
       let port = Locked(try MockServer.refusedPort())
       let retrying = client.derived {
@@ -191,7 +191,7 @@
       #expect(response.attempts.count <= 2)
     }
 
-    @Test func `a stream that is made anew is sent again`() async throws {
+    @Test func `a replayable stream is sent again after a 503 and a redirect`() async throws {
       let made = Locked(0)
       let body = HTTPBody.stream(length: 10_000) {
         made.withLock { $0 += 1 }
@@ -208,7 +208,7 @@
     }
 
     @Test(arguments: [307, 308])
-    func `a redirect that wants the body again is refused`(status: Int) async throws {
+    func `a redirect that needs the body again fails for a single-use stream`(status: Int) async throws {
       let server = try MockServer(script: [.redirect(to: "/there", status: status), .ok("twice")])
       let body = HTTPBody.stream(UploadPieces(Data(count: 1000), count: 10))
 
@@ -220,7 +220,7 @@
       #expect(server.requests.count == 1)
     }
 
-    @Test func `a redirect that reads is followed`() async throws {
+    @Test func `a 303 redirect after a streamed POST is followed with GET`() async throws {
       let server = try MockServer(script: [.redirect(to: "/there", status: 303), .ok("read")])
       let body = HTTPBody.stream(UploadPieces(Data(count: 1000), count: 10))
 

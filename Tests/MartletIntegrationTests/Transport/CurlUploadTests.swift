@@ -21,7 +21,7 @@
     // MARK: Bytes
 
     @Test(arguments: [nil, 0] as [Int64?])
-    func `sends streams without bytes`(length: Int64?) async throws {
+    func `sends empty streams`(length: Int64?) async throws {
       let server = try MockServer(answering: MockResponse.echo)
 
       let empty = AsyncStream<Data> { $0.finish() }
@@ -37,7 +37,7 @@
     }
 
     /// libcurl asks also though it was told to wait, as when another stream of its connection has something to send.
-    @Test func `reads each block of a file once, however often it is asked`() async throws {
+    @Test func `reads each block of a file once, even if libcurl reads repeatedly`() async throws {
       let folder = try TemporaryFolder()
       let bytes = Self.bytes(3 << 20)
       let file = folder.url.appending(path: "body")
@@ -72,7 +72,7 @@
     }
 
     @Test(arguments: [true, false])
-    func `sends pieces of any size`(isLengthKnown: Bool) async throws {
+    func `sends chunks of any size`(isLengthKnown: Bool) async throws {
       let server = try MockServer(answering: MockResponse.echo)
       let sizes = [1, 0, 2, 70_000, 1, 1, 0, 0, 300_000, 5, 16_384, 65_536, 262_144, 262_145, 1, 1_000_003, 0]
       let pieces = sizes.map { Self.bytes($0) }
@@ -91,7 +91,7 @@
       #expect(server.requests.first?.headers(named: "Expect") == (isLengthKnown ? ["100-continue"] : []))
     }
 
-    @Test func `sends 100,000 pieces of one byte`() async throws {
+    @Test func `sends 100,000 chunks of one byte`() async throws {
       let server = try MockServer(answering: MockResponse.echo)
       let pieces = UploadPieces(Data([7]), count: 100_000)
 
@@ -117,7 +117,7 @@
       #expect(try await client.post(RequestTarget(server.url), body: .stream(arrays)).body == Data([1, 2, 3]))
     }
 
-    @Test func `a response body can be sent on`() async throws {
+    @Test func `a response body can be the source of an upload`() async throws {
       let data = Self.bytes(3_000_000)
       let origin = try MockServer(.data(data))
       let target = try MockServer(answering: MockResponse.echo)
@@ -129,7 +129,7 @@
       #expect(copied == data)
     }
 
-    @Test func `reports what is sent`() async throws {
+    @Test func `reports the number of bytes sent`() async throws {
       let server = try MockServer(.ok())
       for length in [nil, 500_000] as [Int64?] {
         let pieces = UploadPieces(Data(count: 1000), count: 500)
@@ -171,7 +171,7 @@
       handle.cancel()
     }
 
-    @Test func `a slow server sets the pace, and all arrives`() async throws {
+    @Test func `a slow server throttles the source, and all bytes arrive`() async throws {
       let plan = ConnectionPlan.slowReading(bytes: 1 << 17, every: .milliseconds(1))
       let server = try MockServer(.ok("got it"), options: .init(keepsBodies: false, onConnect: { _ in plan }))
       let count = isSanitized ? 60 : 480
@@ -196,7 +196,7 @@
       #expect(ahead.withLock { $0 } <= UploadBuffer.capacity + (1 << 20))
     }
 
-    @Test func `a slow source is waited for, without a limit but the total one`() async throws {
+    @Test func `a slow source is subject only to the total limit`() async throws {
       let server = try MockServer(.ok("got it"), options: .init(keepsBodies: false))
       let other = try MockServer(.ok())
       let clock = TestClock(advancing: .manually)
@@ -233,7 +233,7 @@
       #expect(error?.kind == .timedOut)
     }
 
-    @Test func `32 MiB from a source with pauses arrive`() async throws {
+    @Test func `sends 32 MiB from a source that pauses`() async throws {
       let server = try MockServer(.ok(), options: .init(keepsBodies: false))
       let pieces = UploadPieces(Data(count: 1 << 20), count: 32, pause: .milliseconds(2))
 
@@ -244,7 +244,7 @@
 
     // MARK: Both ways
 
-    @Test func `a server answers each piece before the next one is sent`() async throws {
+    @Test func `a server can respond to each chunk before the next one is sent`() async throws {
       let server = try MockServer(.echoWhileReading)
       let (pieces, source) = AsyncStream.makeStream(of: Data.self)
       source.yield(Data("0".utf8))
@@ -262,7 +262,7 @@
       #expect(server.connectionCount == 1)
     }
 
-    @Test func `much goes both ways, and the reader's pauses are not the source's`() async throws {
+    @Test func `uploads and downloads 20 MB concurrently with a reader that pauses`() async throws {
       let server = try MockServer(.echoWhileReading, options: .init(keepsBodies: false))
       let pieces = UploadPieces(Data(repeating: 9, count: 50_000), count: 400)
 
@@ -278,7 +278,7 @@
       #expect(count == 20_000_000)
     }
 
-    @Test func `a reader that has enough ends the source`() async throws {
+    @Test func `abandoning the response ends the source`() async throws {
       let server = try MockServer(.echoWhileReading)
       let (body, isGone) = UploadPieces.endless()
 
@@ -294,7 +294,7 @@
 
     // MARK: Many
 
-    @Test func `20 at a time do not disturb each other`() async throws {
+    @Test func `20 concurrent uploads do not interfere`() async throws {
       let server = try MockServer(answering: MockResponse.echo)
       let client = client.derived { $0.maximumConnectionsPerHost = 20 }
       try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -311,7 +311,7 @@
       }
     }
 
-    @Test func `random cancels leave nothing behind`() async throws {
+    @Test func `randomly cancelled uploads leave no running requests`() async throws {
       let server = try MockServer(.echoWhileReading)
       let client = client.derived { $0.maximumConnectionsPerHost = 20 }
       await withTaskGroup(of: Void.self) { group in
@@ -333,7 +333,7 @@
 
     // MARK: Files and memory
 
-    @Test func `a file that is not in the system's cache is read beside the loop`() async throws {
+    @Test func `uploads a file that is not in the page cache`() async throws {
       let server = try MockServer(answering: MockResponse.echo)
       let data = Self.bytes(3_000_001)
       let folder = try TemporaryFolder()
@@ -348,7 +348,7 @@
       #expect(try await client.post(RequestTarget(server.url), body: .file(file)).body == data)
     }
 
-    @Test(.needs(.proc)) func `bytes in memory are not copied as a whole`() async {
+    @Test(.needs(.proc)) func `an in-memory body is not copied as a whole`() async {
       await #expect(processExitsWith: .success) {
         let server = try MockServer(.ok(), options: .init(keepsBodies: false))
         let client = HTTPClient { $0.transport = .curl }

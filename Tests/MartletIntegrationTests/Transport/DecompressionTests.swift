@@ -14,7 +14,7 @@
       $0.retry = .off
     }
 
-    @Test func `delivers the body as it came if it is off`() async throws {
+    @Test func `delivers the encoded body if decompression is off`() async throws {
       let fields: KeyValuePairs = ["Content-Encoding": "gzip"]
       let server = try MockServer(.data(CodedBodies.gzip, headers: fields))
       let target = RequestTarget(server.url)
@@ -34,7 +34,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `S57 says what it can decode, and whether a body was coded`(lane: Lane) async throws {
+    func `S57 sends Accept-Encoding and reports whether a body was compressed`(lane: Lane) async throws {
       let server = try MockServer { request in
         request.target == "/coded"
           ? .data(CodedBodies.gzip, headers: ["Content-Encoding": "gzip"]) : .data(Data("x".utf8))
@@ -50,7 +50,7 @@
       #expect(server.requests.first?.header("Accept-Encoding")?.hasPrefix("gzip") == true)
     }
 
-    @Test func `delivers raw what would not be decoded if it is off`() async throws {
+    @Test func `delivers undecodable bodies unchanged if decompression is off`() async throws {
       for (body, coding) in [
         (CodedBodies.gzip.prefix(9), "gzip"), (Data("?".utf8), "gzip, gzip, gzip, gzip, gzip, gzip"),
         (CodedBodies.brotliBomb, "br"),
@@ -61,7 +61,7 @@
       }
     }
 
-    @Test func `the system's loader refuses it, before anything is sent`() async throws {
+    @Test func `the system loader rejects disabled decompression before connecting`() async throws {
       let server = try MockServer(.ok("x"))
       let client = HTTPClient { $0.transport = URLSessionLoader(TransportSettings()) }
       let error = await #expect(throws: HTTPError.self) {
@@ -73,7 +73,7 @@
       #expect(server.connectionCount == 0)
     }
 
-    @Test(.needs(.proc)) func `memory stays bounded whatever a body swells to, and the error is typed`() async {
+    @Test(.needs(.proc)) func `decompression bombs fail with a typed error and bounded memory`() async {
       await #expect(processExitsWith: .success) {
         let bombs = try [
           ("gzip", CodedBodies.gzipBomb()), ("br", CodedBodies.brotliBomb), ("zstd", CodedBodies.zstdBomb),
@@ -118,7 +118,7 @@
       }
     }
 
-    @Test func `the limit of a whole body counts what was decoded`() async throws {
+    @Test func `maximumBodyBytes counts decoded bytes`() async throws {
       let body = CodedBodies.repeated(CodedBodies.gzipOfMartlets, 2000)
       let server = try MockServer(.data(body, headers: ["Content-Encoding": "gzip"]))
       let target = RequestTarget(server.url)

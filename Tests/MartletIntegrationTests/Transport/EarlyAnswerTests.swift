@@ -79,7 +79,7 @@
     }
 
     @Test(arguments: Lane.engines, Upload.allCases)
-    func `are delivered, however they come, and end the upload`(_ lane: Lane, _ upload: Upload) async throws {
+    func `an early response is delivered and ends the upload`(_ lane: Lane, _ upload: Upload) async throws {
       let client = client(lane)
       for status in [200, 204, 413] {
         for framing in status == 204 ? [.length] : Framing.allCases {
@@ -111,7 +111,7 @@
     }
 
     @Test(arguments: Lane.engines, Upload.allCases)
-    func `are incomplete where the server ends before them`(_ lane: Lane, _ upload: Upload) async throws {
+    func `a truncated early response is an error`(_ lane: Lane, _ upload: Upload) async throws {
       let client = client(lane)
       for framing in [Framing.length, .chunked] {
         let answer = framing.answer(200)
@@ -134,7 +134,9 @@
     }
 
     @Test(arguments: Lane.engines, [Upload.silent, .large])
-    func `are delivered where the server then resets the connection`(_ lane: Lane, _ upload: Upload) async throws {
+    func `an early response is delivered even if the server then resets the connection`(_ lane: Lane, _ upload: Upload)
+      async throws
+    {
       let client = client(lane)
       for number in 0..<Stress.count(12, full: upload == .silent ? 300 : 100) {
         let server = try SteppedServer()
@@ -160,7 +162,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `do not end the upload as long as they are incomplete`(_ lane: Lane) async throws {
+    func `an incomplete early response does not end the upload`(_ lane: Lane) async throws {
       let server = try SteppedServer()
       let (pieces, source) = AsyncStream.makeStream(of: Data.self)
       source.yield(Data("first".utf8))
@@ -179,7 +181,7 @@
 
     /// The last bytes come while libcurl is paused, which goes on to the end of the body then.
     @Test(arguments: Lane.engines, Upload.allCases)
-    func `are delivered to a reader that takes its time`(_ lane: Lane, _ upload: Upload) async throws {
+    func `an early response is delivered to a slow reader`(_ lane: Lane, _ upload: Upload) async throws {
       for framing in Framing.allCases {
         for size in [266_000, 270_000, 300_000] {
           let server = try SteppedServer()
@@ -217,7 +219,7 @@
 
     /// libcurl asks once more without `Expect` only if it can use the connection again.
     @Test(arguments: Lane.engines)
-    func `end an upload that has not begun, where what it expects is refused`(_ lane: Lane) async throws {
+    func `a 417 response ends an upload that has sent no body bytes`(_ lane: Lane) async throws {
       for close in ["", "Connection: close\r\n"] {
         let server = try SteppedServer()
         let client = lane.client { $0.timeout = .unlimited }
@@ -238,7 +240,7 @@
       }
     }
 
-    @Test(.needs(.http2), arguments: Lane.engines) func `leave the connection to others if the request was sent`(
+    @Test(.needs(.http2), arguments: Lane.engines) func `the connection is reused if the request was sent completely`(
       _ lane: Lane
     )
       async throws
@@ -266,7 +268,9 @@
         ["goaway:0:0", "head:413", "wait:5", "last:early"], ["goaway:0:0", "head:413", "last:early"],
         ["goaway:0:0", "head:413:content-length=5", "wait:5", "last:early"],
       ])
-    func `end the stream of HTTP/2 and leave its connection`(_ lane: Lane, _ steps: [String]) async throws {
+    func `an early HTTP/2 response ends its stream and keeps the connection`(_ lane: Lane, _ steps: [String])
+      async throws
+    {
       let (server, client) = try await Self.pair(lane)
       // Without a length libcurl 7.88 hears of the end only if it is not kept from sending by the server's window.
       let isSeenAtOnce = steps.contains { $0.contains("length") || $0 == "end:204" }
@@ -308,7 +312,7 @@
         ["head:200:content-length=10", "data:early", "wait:5", "reset:0"], ["head:200:content-length=10", "reset:0"],
         ["head:200:content-length=5", "data:ear", "wait:20", "data:ly", "reset:8"],
       ])
-    func `are incomplete where the stream of HTTP/2 is reset`(
+    func `an early response is incomplete if its HTTP/2 stream is reset`(
       _ lane: Lane, _ steps: [String]
     ) async throws {
       let (server, client) = try await Self.pair(lane)
@@ -323,7 +327,9 @@
 
     /// libcurl 8.14 reports an error of sending where it finds that the stream has ended already.
     @Test(.needsHTTP2Server, arguments: Lane.engines, [200, 303, 413])
-    func `are delivered over HTTP/2 when the request has ended, too`(_ lane: Lane, status: Int) async throws {
+    func `an HTTP/2 response is delivered if the request ends before or after it`(_ lane: Lane, status: Int)
+      async throws
+    {
       let (server, client) = try await Self.pair(lane)
       for (number, pause) in [0, 20, 200].enumerated() {
         for (index, length) in [nil, 3000 as Int64?].enumerated() {
@@ -339,7 +345,8 @@
 
     /// What ends while libcurl is paused is found when the reader goes on.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
-    func `are delivered over HTTP/2 to a reader that sleeps until the request has ended`(_ lane: Lane) async throws {
+    func `an early HTTP/2 response reaches a reader that pauses until the request has ended`(_ lane: Lane) async throws
+    {
       let (server, client) = try await Self.pair(lane)
       for (number, size) in [10, 260_000, 600_000].enumerated() {
         let pieces = UploadPieces(Data(count: 1000), count: 3, pause: .milliseconds(30))
@@ -359,7 +366,7 @@
 
     /// Of a connection that others use libcurl would tell nobody.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
-    func `are incomplete where the stream is reset beside others`(_ lane: Lane) async throws {
+    func `an early response is incomplete if its stream is reset beside other streams`(_ lane: Lane) async throws {
       let (server, client) = try await Self.pair(lane)
       let other = client.start(.get(server.target(1, ["head", "data:other"])))
       #expect(await becomes { server.count(of: 1) == 1 })
@@ -378,7 +385,7 @@
 
     /// With an upload that is silent libcurl tells nobody that the connection has broken.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
-    func `are incomplete where the connection of HTTP/2 breaks`(_ lane: Lane) async throws {
+    func `an early response is incomplete if its HTTP/2 connection fails`(_ lane: Lane) async throws {
       let (server, client) = try await Self.pair(lane)
       for (number, fault) in HTTP2CutBodyTests.Fault.all.enumerated() {
         let target = server.target(number, ["early", "head", "data:abc", "wait:20"] + fault.steps)

@@ -18,13 +18,13 @@
         (0, [100, 100], 100, 0),
         (0, [7], 1, 0),
       ])
-    func `an origin is left for another thread when its own has more to do than one connection`(
+    func `chooses the least loaded thread if the origin's own carries a connection's load`(
       home: Int, loads: [Int], streams: Int, choice: Int
     ) {
       #expect(CurlEngines.choice(home: home, loads: loads, streams: streams) == choice)
     }
 
-    @Test func `a share in the load ends once, and with its owner`() {
+    @Test func `a load share ends once, and when it is released`() {
       let load = EngineLoad()
       do {
         let (first, second) = (LoadShare(load), LoadShare(load))
@@ -48,7 +48,7 @@
       try #require(client.core.settings.transport as? CurlLoader)
     }
 
-    @Test func `one request after the other has one thread and one connection`() async throws {
+    @Test func `sequential requests use one thread and one connection`() async throws {
       let server = try MockServer(.ok("here"))
       let client = Self.client(.curl, 4)
 
@@ -61,7 +61,7 @@
       #expect(server.connectionCount == 1)
     }
 
-    @Test func `requests at the same time are shared out, and every thread ends when it has nothing to do`()
+    @Test func `concurrent requests use all threads, and idle threads end`()
       async throws
     {
       let server = try MockServer { (request: RecordedRequest) in
@@ -81,7 +81,7 @@
       #expect(answer.text == "/again")
     }
 
-    @Test(arguments: Lane.engines) func `a limit of connections holds for all threads together`(_ lane: Lane)
+    @Test(arguments: Lane.engines) func `the connection limit applies to all threads together`(_ lane: Lane)
       async throws
     {
       let server = try MockServer { (request: RecordedRequest) in
@@ -107,7 +107,7 @@
       #expect(ContinuousClock.now - start >= .milliseconds(200))
     }
 
-    @Test func `numbers out of range count as the nearest`() {
+    @Test func `clamps engineThreads to the range 1 to 64`() {
       for (given, taken) in [(-1, 1), (0, 1), (1, 1), (64, 64), (65, 64), (.max, 64)] {
         var configuration = HTTPClient.Configuration()
         configuration.engineThreads = given

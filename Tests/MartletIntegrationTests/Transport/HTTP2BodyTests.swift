@@ -56,7 +56,7 @@
 
     /// libcurl 7.88 would send once more what it had sent already.
     @Test(.needsHTTP2Server, arguments: Lane.engines, [100, 900, 5_000])
-    func `small pieces are sent once, however full the socket is`(_ lane: Lane, _ size: Int) async throws {
+    func `sends small chunks once while the socket is full`(_ lane: Lane, _ size: Int) async throws {
       let (server, client) = try await Self.pair(lane, receiveBuffer: 64 << 10)
       let piece = Self.bytes(size)
       let count = min(30_000, Stress.count(12_000_000, full: 24_000_000) / size)
@@ -71,7 +71,7 @@
     }
 
     @Test(.needsHTTP2Server, arguments: Lane.engines)
-    func `a body in memory is sent once, however full the socket is`(_ lane: Lane) async throws {
+    func `sends an in-memory body once while the socket is full`(_ lane: Lane) async throws {
       let (server, client) = try await Self.pair(lane, receiveBuffer: 64 << 10)
       let body = Self.bytes(Stress.count(8 << 20, full: 32 << 20) + 77)
       var sum = Sum()
@@ -84,7 +84,7 @@
     }
 
     @Test(.needsHTTP2Server, arguments: Lane.engines)
-    func `an upload ends at once when it is cancelled while the socket is full`(_ lane: Lane) async throws {
+    func `an upload can be cancelled while the socket is full`(_ lane: Lane) async throws {
       let (server, client) = try await Self.pair(lane, receiveBuffer: 64 << 10)
       for number in 0..<3 {
         let (sent, pieces) = (Shared(Int64(0)), Paced(piece: Self.bytes(900), rest: .max))
@@ -112,7 +112,7 @@
 
     /// What libcurl writes of a stream that was reset tells it nothing.
     @Test(.needsHTTP2Server, arguments: Lane.engines, [0, 8])
-    func `an upload ends where its stream is reset while the socket is full`(_ lane: Lane, code: Int) async throws {
+    func `a stream reset ends an upload while the socket is full`(_ lane: Lane, code: Int) async throws {
       let (server, client) = try await Self.pair(lane, receiveBuffer: 64 << 10)
       for number in 0..<Stress.count(4, full: 40) {
         let pieces = AsyncStream<Data> { $0.yield(Self.bytes(number * 50_000 + 1_000_000)) }
@@ -128,7 +128,7 @@
 
     /// libcurl 7.88 forgets what it has read when the buffer of a stream is full.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
-    func `a limited download gets all that came at once`(_ lane: Lane) async throws {
+    func `a rate-limited download loses no bytes of a burst`(_ lane: Lane) async throws {
       let (server, base) = try await Self.pair(lane)
       let client = base.derived { $0.bandwidth = .limit(down: 500_000) }
       for (number, size) in [(1, 10), (4, 3800), (1, 15_000), (13, 1200), (40, 5000)] {
@@ -139,7 +139,7 @@
     }
 
     @Test(.needsHTTP2Server, arguments: Lane.engines)
-    func `large downloads beside a silent one get all that came at once`(_ lane: Lane) async throws {
+    func `large downloads beside a silent stream lose no bytes`(_ lane: Lane) async throws {
       let (server, client) = try await Self.pair(lane)
       let silent = client.start(.get(server.target(0, ["head", "data:x"])))
       #expect(await becomes { server.count(of: 0) == 1 })

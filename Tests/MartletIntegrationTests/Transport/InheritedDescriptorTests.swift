@@ -34,7 +34,7 @@
     }
 
     @Test(.needs(.list), arguments: Lane.engines)
-    func `a program inherits no descriptor of a client that is at work`(_ lane: Lane) async {
+    func `a child process inherits no descriptors of an active client`(_ lane: Lane) async {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         let folder = try TemporaryFolder()
         let server = try MockServer { (request: RecordedRequest) in
@@ -180,7 +180,7 @@
     }
 
     @Test(.needs(.list, .openssl, .python), arguments: Lane.engines)
-    func `nor one of TLS, of proxies, of a unix socket and of files`(_ lane: Lane) async throws {
+    func `a child process inherits no TLS, proxy, unix socket or file descriptors`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let identity = try await authority.identity()
       let folder = try TemporaryFolder()
@@ -205,7 +205,7 @@
       withExtendedLifetime(local) {}
     }
 
-    @Test func `both ends of a pair are kept from children, wherever the other one is`() throws {
+    @Test func `sets close-on-exec on both ends of a socket pair and on no other pair`() throws {
       let (pair, other) = (try makeSocketPair(), try makeSocketPair())
       defer { for end in pair + other { close(end) } }
 

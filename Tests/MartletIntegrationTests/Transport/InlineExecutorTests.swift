@@ -12,7 +12,7 @@
       func enqueue(_ job: consuming ExecutorJob) { UnownedJob(job).runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
-    @Test(arguments: Lane.engines, [1, 8]) func `are answered, one after the other and side by side`(
+    @Test(arguments: Lane.engines, [1, 8]) func `sequential and concurrent requests complete on an inline executor`(
       _ lane: Lane, _ count: Int
     ) async throws {
       let body = Data(repeating: 7, count: 300_000)
@@ -38,7 +38,7 @@
       #expect(total == count * (5 * body.count + 15 * 5))
     }
 
-    @Test(arguments: Lane.engines) func `read one piece by piece, and cancel another one`(
+    @Test(arguments: Lane.engines) func `a body is read in chunks and another request cancelled on an inline executor`(
       _ lane: Lane
     ) async throws {
       let body = Data(repeating: 7, count: 3_000_000)

@@ -18,7 +18,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `no request is sent on a connection of HTTP/1 that another one uses`(_ lane: Lane) async throws {
+    func `no request is sent on a busy HTTP/1.1 connection`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       // As behind a balancer whose servers are not the same.
       let server = try await HTTP2Server(try await authority.identity(), oldConnections: 1)
@@ -43,7 +43,7 @@
     }
 
     @Test(arguments: Lane.engines)
-    func `requests that demand HTTP/1 leave the others their connection`(_ lane: Lane) async throws {
+    func `requests that require HTTP/1.1 do not affect the shared HTTP/2 connection`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
       let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
@@ -61,7 +61,7 @@
     }
 
     @Test(arguments: Lane.engines, [1, 0])
-    func `a POST whose connection dies is sent once, though others have come to its connection`(
+    func `a POST whose shared connection closes is sent once`(
       _ lane: Lane, _ oldConnections: Int
     ) async throws {
       let authority = try await CertificateAuthority()
@@ -84,7 +84,7 @@
 
     /// HTTP_1_1_REQUIRED (RFC 9113 §7).
     @Test(arguments: Lane.engines, [0, 1, 30_000])
-    func `a request reset with HTTP_1_1_REQUIRED is sent again by HTTP/1.1`(
+    func `a request reset with HTTP_1_1_REQUIRED is sent again over HTTP/1.1`(
       _ lane: Lane, _ bytes: Int
     ) async throws {
       let authority = try await CertificateAuthority()

@@ -6,7 +6,7 @@
   @testable import Martlet
 
   @Suite(.hangLimit) struct OverheadMeterTests {
-    @Test func `allows 1 MiB of nothing, and 256 bytes for each of the body`() {
+    @Test func `allows 1 MiB of overhead or 256 bytes per body byte`() {
       var meter = OverheadMeter()
       func exceeds(_ body: Int64, _ taken: Int64) -> Bool { meter.isExceeded(body: body, taken: taken) }
 
@@ -21,7 +21,7 @@
       #expect(exceeds(4097, 9 << 20))
     }
 
-    @Test func `says nothing where the system does not tell`() {
+    @Test func `reports no excess if the system provides no byte counts`() {
       var meter = OverheadMeter()
       func exceeds(_ socket: CInt) -> Bool { meter.isExceeded(body: 0, on: socket) }
 

@@ -34,7 +34,7 @@
       return server
     }
 
-    @Test(arguments: Lane.engines) func `are read one by one`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `reads several trailers as separate fields`(_ lane: Lane) async throws {
       let server = try await Self.serve(["X-One: 1", "X-Two: 2", "X-Three: 3"])
       let client = lane.client()
 
@@ -44,7 +44,7 @@
       #expect(response.trailers == ["X-One": "1", "X-Two": "2", "X-Three": "3"])
     }
 
-    @Test(arguments: Lane.engines) func `do not stop a reader that takes its time`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `trailers do not block a slow reader`(_ lane: Lane) async throws {
       let server = try await Self.serve(["X-One: 1", "X-Two: 2"])
 
       let count = try await lane.client().stream(.get(server.target)) { response in
@@ -60,7 +60,7 @@
 
     /// With one connection for a host its stream may share that with others.
     @Test(.needsHTTP2Server, arguments: Lane.engines, [6, 1])
-    func `come over HTTP/2 to a reader that takes its time`(_ lane: Lane, perHost: Int) async throws {
+    func `delivers HTTP/2 trailers to a slow reader`(_ lane: Lane, perHost: Int) async throws {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
       let client = lane.client { [root = authority.root] in
@@ -86,7 +86,7 @@
       }
     }
 
-    @Test(arguments: Lane.engines) func `what is wrong with them ends the transfer`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `an invalid trailer ends the transfer`(_ lane: Lane) async throws {
       let server = try await Self.serve(["X-One: 1", "X-Two: \0"])
 
       let error = try await #require(throws: HTTPError.self) {

@@ -11,7 +11,7 @@
       lane.client { $0.options.httpVersion = .http2PriorKnowledge }
     }
 
-    @Test(.needsHTTP2Server, arguments: Lane.engines) func `HTTP/2 is spoken from the first byte on`(
+    @Test(.needsHTTP2Server, arguments: Lane.engines) func `uses HTTP/2 from the first byte`(
       _ lane: Lane
     ) async throws {
       let server = try await HTTP2Server()
@@ -48,7 +48,7 @@
     }
 
     @Test(.needsHTTP2Server, arguments: Lane.engines)
-    func `an early response in pieces ends its upload and its connection`(
+    func `an early response in several chunks ends its upload and its connection`(
       _ lane: Lane
     ) async throws {
       let server = try await HTTP2Server()
@@ -64,7 +64,9 @@
       withExtendedLifetime(continuation) {}
     }
 
-    @Test(.needs(.nginx), arguments: Lane.engines) func `nginx takes it, many at a time`(_ lane: Lane) async throws {
+    @Test(.needs(.nginx), arguments: Lane.engines) func `nginx accepts 40 concurrent requests`(_ lane: Lane)
+      async throws
+    {
       let server = try await NginxServer(
         listening: "http2", "add_header X-Version $server_protocol;",
         "location / { return 200 ok; }")
@@ -103,7 +105,7 @@
       #expect(together.allSatisfy { $0 } && together.count == 20)
     }
 
-    @Test(arguments: Lane.engines) func `a server that does not speak it is named as the likely cause`(
+    @Test(arguments: Lane.engines) func `the error names a server without HTTP/2 as the likely cause`(
       _ lane: Lane
     ) async throws {
       let answering = try MockServer(.ok("x"))
@@ -126,7 +128,7 @@
       #expect(answering.requests.isEmpty)
     }
 
-    @Test(.needs(.openssl, .nginx), arguments: Lane.engines) func `over TLS the handshake decides`(
+    @Test(.needs(.openssl, .nginx), arguments: Lane.engines) func `ALPN decides the version over TLS`(
       _ lane: Lane
     ) async throws {
       let authority = try await CertificateAuthority()
@@ -143,7 +145,7 @@
       #expect(try await client.get(RequestTarget(old.url)).httpVersion == .http1_1)
     }
 
-    @Test(arguments: Lane.engines) func `passes no HTTP proxy, and sends no trailers`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `rejects HTTP proxies and request trailers`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("x"))
       let proxied = lane.client {
         $0.proxy = .proxy(Proxy("http://127.0.0.1:\(server.port)"))

@@ -27,7 +27,7 @@
       #expect(told.dropLast().allSatisfy { !$0.isFinished })
     }
 
-    @Test(arguments: lanes) func `a 401 and then success: what is sent again stands apart`(lane: Lane) async throws {
+    @Test(arguments: lanes) func `counts bytes resent after a 401 separately`(lane: Lane) async throws {
       let server = try MockServer(answering: { request in
         request.header("Authorization") == nil
           ? .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""], body: String(repeating: "n", count: 5000))
@@ -50,7 +50,7 @@
       #expect(last.received == 3 && last.rereceived == 5000, "\(last)")
     }
 
-    @Test(arguments: lanes) func `the body of a redirect is no progress`(lane: Lane) async throws {
+    @Test(arguments: lanes) func `the body of a redirect does not count as progress`(lane: Lane) async throws {
       let server = try MockServer(answering: { request in
         guard request.target == "/old" else { return .ok(String(repeating: "x", count: 100)) }
         return .status(302, headers: ["Location": "/new"], body: String(repeating: "o", count: 10_000))
@@ -69,7 +69,7 @@
       #expect(last.rereceived == 10_000, "\(last)")
     }
 
-    @Test(arguments: lanes) func `a coded body is counted as it comes, against its coded length`(lane: Lane)
+    @Test(arguments: lanes) func `counts an encoded body in encoded bytes`(lane: Lane)
       async throws
     {
       let coded = try Self.coded()
@@ -87,7 +87,8 @@
       #expect(progress.last?.fraction == 1)
     }
 
-    @Test(arguments: lanes) func `in both directions, and nothing after the end`(lane: Lane) async throws {
+    @Test(arguments: lanes) func `reports progress in both directions, and none after the end`(lane: Lane) async throws
+    {
       let server = try MockServer(answering: { request in .data(request.body) })
       defer { server.stop() }
       let told = Shared<[TransferProgress]>([])
@@ -109,7 +110,7 @@
       #expect(progress.first { $0.received > 0 && !$0.isFinished }.map { $0.fraction ?? 0 >= 0.9 } ?? true)
     }
 
-    @Test(arguments: lanes) func `a small body is told of at most twice`(lane: Lane) async throws {
+    @Test(arguments: lanes) func `reports the progress of a small body at most twice`(lane: Lane) async throws {
       let server = try MockServer(.empty(204))
       defer { server.stop() }
       let told = Shared<[TransferProgress]>([])
@@ -122,7 +123,7 @@
       #expect((1...2).contains(told.withLock { $0.count }))
     }
 
-    @Test(arguments: lanes) func `a closure that blocks holds up no other request, and may send one that blocks`(
+    @Test(arguments: lanes) func `a blocking closure delays no other request and may send blocking requests`(
       lane: Lane
     ) async throws {
       let piece = Data(count: 1 << 16)
@@ -150,7 +151,7 @@
       #expect(size == 64 << 16)
     }
 
-    @Test func `the system's loader has no length for a coded body`() async throws {
+    @Test func `the system loader reports no fraction for an encoded body`() async throws {
       let coded = try Self.coded()
       let server = try MockServer(.data(coded, headers: ["Content-Encoding": "gzip"]))
       defer { server.stop() }

@@ -30,7 +30,7 @@
       }
     }
 
-    @Test(arguments: Lane.engines) func `gathers what comes fast, and gives all of it`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `delivers all bytes of a fast streamed body`(_ lane: Lane) async throws {
       let blocks = 48
       let server = try Self.server(blocks: blocks, rest: "the end", then: [])
       let client = Self.client(lane)
@@ -54,7 +54,8 @@
       #expect(server.connectionCount == 1)
     }
 
-    @Test(arguments: Lane.engines) func `keeps nothing back when the server pauses`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `delivers all received bytes when the server pauses`(_ lane: Lane) async throws
+    {
       let blocks = 48
       let server = try Self.server(blocks: blocks, rest: "so far", then: [.hang])
       let client = Self.client(lane)
@@ -77,7 +78,7 @@
       }
     }
 
-    @Test(arguments: Lane.engines) func `sees the end of a connection in the middle`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `detects a connection that ends within the body`(_ lane: Lane) async throws {
       let server = try Self.server(blocks: 48, rest: "cut", then: [.cut])
       let client = Self.client(lane)
 
@@ -91,7 +92,7 @@
       }
     }
 
-    @Test(arguments: Lane.engines) func `gathers for who wants the whole`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `delivers all bytes of a fast collected body`(_ lane: Lane) async throws {
       let server = try Self.server(blocks: 48, rest: "the end", then: [])
       let client = Self.client(lane)
 

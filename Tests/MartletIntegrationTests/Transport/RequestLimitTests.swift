@@ -18,7 +18,9 @@
     }
 
     @Test(.needsHTTP2Server, arguments: Lane.engines, [nil, 10])
-    func `requests over HTTP/2 share a connection, or a few`(_ lane: Lane, _ streams: Int?) async throws {
+    func `HTTP/2 requests share one connection, or a few if the server limits streams`(_ lane: Lane, _ streams: Int?)
+      async throws
+    {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity(), streams: streams)
       let client = lane.client { [root = authority.root] in
@@ -36,7 +38,7 @@
 
     /// libcurl has one list of those that wait for a connection to share.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
-    func `a host that is silent in TLS holds up no other one`(_ lane: Lane) async throws {
+    func `a host that stalls in the TLS handshake does not delay other hosts`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let silent = try MockServer(.ok(), options: MockServer.Options(onConnect: { _ in .acceptAndStall }))
       let server = try await HTTP2Server(try await authority.identity())
@@ -57,7 +59,7 @@
     }
 
     @Test(.needs(.http2), .needs(.openssl, .nginx), arguments: Lane.engines)
-    func `requests over HTTP/2 run side by side`(_ lane: Lane) async throws {
+    func `HTTP/2 requests run concurrently`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let identity = try await authority.identity()
       let inner = try MockServer(answering: { _ in .hang })
@@ -73,7 +75,7 @@
       for request in running { request.cancel() }
     }
 
-    @Test(arguments: Lane.engines) func `requests over HTTP/1 have no more than six connections`(_ lane: Lane)
+    @Test(arguments: Lane.engines) func `HTTP/1.1 requests use at most six connections`(_ lane: Lane)
       async throws
     {
       let server = try MockServer(.ok("x").delayed(by: .milliseconds(5)))
@@ -85,7 +87,7 @@
     }
 
     @Test(.needsHTTP2Server, arguments: Lane.engines)
-    func `a limit of requests holds over HTTP/2`(_ lane: Lane) async throws {
+    func `maximumRequestsPerHost applies to HTTP/2`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
       let client = lane.client { [root = authority.root] in

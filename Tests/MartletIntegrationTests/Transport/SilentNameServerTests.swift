@@ -14,7 +14,7 @@
     private static let address = "127.0.0.53"
 
     @Test(.needs(.unshare))
-    func `lookups that are given up count until they end`() async throws {
+    func `abandoned lookups count toward the connection limit until they end`() async throws {
       let folder = try TemporaryFolder()
       let settings = try folder.write(
         "nameserver \(Self.address)\noptions timeout:1 attempts:2\n", to: "resolv.conf")
@@ -39,7 +39,7 @@
     @Test(
       .enabled(if: ProcessInfo.processInfo.environment[Self.variable] == "1", "the other test runs this one"),
       arguments: [Lane.curl])
-    func `inside: threads and descriptors are bounded, and the slots come back`(_ lane: Lane) async throws {
+    func `inside: bounds the threads and descriptors of lookups and frees their slots`(_ lane: Lane) async throws {
       try Self.beginLoopback()
       let nameServer = try Self.listenInSilence()
       defer { close(nameServer) }

@@ -34,7 +34,7 @@
     }
 
     @Test(arguments: Case.all, [600_000, 6_000_000])
-    func `does not end an upload that moves slowly`(_ what: Case, size: Int) async throws {
+    func `does not time out an upload that progresses slowly`(_ what: Case, size: Int) async throws {
       let authority = try await CertificateAuthority()
       let server = try await what.server(isDeaf: false, authority)
 
@@ -45,7 +45,7 @@
       #expect(response.httpVersion == (what.version == .http2 ? .http2 : .http1_1))
     }
 
-    @Test(arguments: Case.all) func `ends an upload that a server does not read`(_ what: Case) async throws {
+    @Test(arguments: Case.all) func `times out an upload that the server does not read`(_ what: Case) async throws {
       let authority = try await CertificateAuthority()
       let server = try await what.server(isDeaf: true, authority)
 

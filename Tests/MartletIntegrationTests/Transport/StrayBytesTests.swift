@@ -38,7 +38,7 @@
       return (try await WireServer(try await authority.identity()), .customRoots(pem: authority.root))
     }
 
-    @Test(arguments: Case.all) func `the next request gets its own answer`(_ what: Case) async throws {
+    @Test(arguments: Case.all) func `the next request gets its own response`(_ what: Case) async throws {
       let (server, tls) = try await Self.server(what.isSecure)
 
       // Each with connections of its own: 1,008 for each pause, all cases together.
@@ -59,7 +59,7 @@
 
     /// A request may be answered, and the next one sent on its connection, before the loop hears of the end.
     @Test(arguments: Lane.engines, [false, true])
-    func `every request of a crowd gets its own answer`(_ lane: Lane, _ isSecure: Bool) async throws {
+    func `each of many concurrent requests gets its own response`(_ lane: Lane, _ isSecure: Bool) async throws {
       let (server, tls) = try await Self.server(isSecure)
       let client = lane.client {
         $0.tls = tls
@@ -83,7 +83,7 @@
     }
 
     @Test(arguments: Case.all.filter { !$0.isSecure })
-    func `the next request over a unix socket gets its own answer`(_ what: Case) async throws {
+    func `the next request over a unix socket gets its own response`(_ what: Case) async throws {
       let folder = try TemporaryFolder()
       let path = folder.path("s")
       let server = try await WireServer(path: path)
@@ -94,7 +94,7 @@
     }
 
     @Test(arguments: Lane.engines, WireServer.Way.proxied)
-    func `the next request through a proxy gets its own answer`(_ lane: Lane, _ way: WireServer.Way) async throws {
+    func `the next request through a proxy gets its own response`(_ lane: Lane, _ way: WireServer.Way) async throws {
       let authority = try await CertificateAuthority()
       let server = try await WireServer(try await authority.identity(), way)
       let paired = Case(lane: lane, isSecure: false, status: 200, method: .get, after: .paired)
@@ -138,7 +138,7 @@
       #expect(second.headers["X-Number"] == "\(number + 1)" && second.text == "\(number + 1)")
     }
 
-    @Test(arguments: Lane.engines) func `a message of TLS itself is no reason for another connection`(
+    @Test(arguments: Lane.engines) func `a TLS KeyUpdate does not prevent connection reuse`(
       _ lane: Lane
     ) async throws {
       let authority = try await CertificateAuthority()

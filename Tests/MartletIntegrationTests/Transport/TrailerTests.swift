@@ -15,7 +15,7 @@
 
     // MARK: Responses
 
-    @Test(arguments: Lane.engines) func `of a response are read with its body`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `response trailers are read with the body`(_ lane: Lane) async throws {
       let server = try MockServer(
         .chunked(["hello"], headers: ["X-A": "head"], trailers: ["X-A": "1", "Content-Type": "a/b", "X-B": "2"]))
 
@@ -27,7 +27,7 @@
       #expect(try await lane.client().head(RequestTarget(server.url)).trailers == [:])
     }
 
-    @Test(arguments: Lane.engines) func `of a streamed response are there when its body has ended`(
+    @Test(arguments: Lane.engines) func `trailers of a streamed response are available after its body`(
       _ lane: Lane
     ) async throws {
       let server = try SteppedServer()
@@ -52,7 +52,9 @@
       #expect(after == ["X-Sum": "5"])
     }
 
-    @Test(.needsHTTP2Server, arguments: Lane.engines) func `come over HTTP/2, too`(_ lane: Lane) async throws {
+    @Test(.needsHTTP2Server, arguments: Lane.engines) func `response trailers are read over HTTP/2`(_ lane: Lane)
+      async throws
+    {
       let authority = try await CertificateAuthority()
       let server = try await HTTP2Server(try await authority.identity())
       let client = lane.client { [root = authority.root] in $0.tls = .customRoots(pem: root) }
@@ -64,7 +66,7 @@
       #expect(empty.text == "" && empty.trailers == ["grpc-status": "0"])
     }
 
-    @Test(arguments: Lane.engines) func `that are cut off, also in pieces, leave no whole body`(
+    @Test(arguments: Lane.engines) func `truncated trailers fail the request`(
       _ lane: Lane
     ) async throws {
       for pause in [0, 30] {
@@ -84,7 +86,7 @@
       }
     }
 
-    @Test(arguments: Lane.engines) func `are asked for with TE and Connection`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `TE: trailers adds TE to the Connection field`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("x"))
       let client = lane.client()
 
@@ -95,7 +97,7 @@
       #expect(server.requests.map { $0.headers(named: "Connection") } == [["TE"], ["close, TE"]])
     }
 
-    @Test(.needsHTTP2Server, arguments: Lane.engines) func `are asked for over HTTP/2 with TE alone`(
+    @Test(.needsHTTP2Server, arguments: Lane.engines) func `TE: trailers is sent without Connection over HTTP/2`(
       _ lane: Lane
     ) async throws {
       let authority = try await CertificateAuthority()
@@ -120,7 +122,7 @@
 
     // MARK: Requests
 
-    @Test(arguments: Lane.engines) func `of a request are made when its body has ended`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `request trailers are computed after the body`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("x"))
       let pieces = UploadPieces(Data(repeating: 1, count: 100_000), count: 7)
       let made = Locked<[Int]>([])
@@ -139,7 +141,7 @@
       #expect(made.withLock { $0 } == [7])
     }
 
-    @Test(arguments: Lane.engines) func `follow any body, and each has its own`(_ lane: Lane) async throws {
+    @Test(arguments: Lane.engines) func `every kind of body can have its own trailers`(_ lane: Lane) async throws {
       let server = try MockServer(.ok("x"))
       let client = lane.client()
       let folder = try TemporaryFolder()
@@ -171,7 +173,7 @@
 
     struct Failure: Error, Equatable {}
 
-    @Test(arguments: Lane.engines) func `that cannot be made end the call, and no request is whole`(
+    @Test(arguments: Lane.engines) func `invalid request trailers fail the call and leave the request incomplete`(
       _ lane: Lane
     ) async throws {
       let server = try MockServer(.ok("x"))
@@ -190,7 +192,7 @@
     }
 
     @Test(.needs(.http2), .needs(.openssl, .nginx), arguments: Lane.engines)
-    func `go over HTTP/1.1 where HTTP/2 is spoken`(
+    func `requests with trailers use HTTP/1.1 even if the server supports HTTP/2`(
       _ lane: Lane
     ) async throws {
       let authority = try await CertificateAuthority()

@@ -32,7 +32,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `ends a request at once`(_ loader: URLSessionTransport.Loader) async throws {
+    func `ends an unanswered request and closes its connection`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.hang)
       let client = client(loader)
       let task = Task { try await client.get(RequestTarget(server.url), options: .timeout(.unlimited)) }
@@ -76,7 +76,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `cancels all that wait for a connection`(_ loader: URLSessionTransport.Loader) async throws {
+    func `cancels all requests that wait for a connection`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.hang)
       let client = client(loader)
 

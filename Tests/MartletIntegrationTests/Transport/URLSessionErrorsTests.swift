@@ -17,7 +17,7 @@ extension URLSessionTests {
       return await #expect(throws: HTTPError.self) { try await client.get(RequestTarget(server.url)) }
     }
 
-    @Test func `knows a refused connection`() async throws {
+    @Test func `reports a refused connection`() async throws {
       let port = try MockServer.refusedPort()
 
       let error = await #expect(throws: HTTPError.self) { try await client.get("http://127.0.0.1:\(port)/") }
@@ -30,7 +30,7 @@ extension URLSessionTests {
       #expect(error?.message.contains("\n") == false)
     }
 
-    @Test(.needs(.unknownNames)) func `knows a name that nobody has`() async throws {
+    @Test(.needs(.unknownNames)) func `reports an unknown host name`() async throws {
       let error = await #expect(throws: HTTPError.self) {
         try await client.get("http://nobody.invalid/", options: .timeout(.unlimited))
       }
@@ -41,7 +41,7 @@ extension URLSessionTests {
     @Test(arguments: [
       [MockResponse.Step.cut], [.reset], [.delay(.milliseconds(30)), .cut], [.delay(.milliseconds(30)), .reset],
     ])
-    func `knows a connection that ends before the response`(_ steps: [MockResponse.Step]) async throws {
+    func `reports a connection that ends before the response`(_ steps: [MockResponse.Step]) async throws {
       let error = try await failure(.steps(steps))
 
       #expect(error?.kind == .connectionLost)
@@ -55,7 +55,7 @@ extension URLSessionTests {
       [.text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"), .cut],
       [.text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhello"), .cut],
     ])
-    func `knows a body that breaks off`(_ steps: [MockResponse.Step]) async throws {
+    func `reports a truncated body`(_ steps: [MockResponse.Step]) async throws {
       let error = try await failure(.steps(steps))
 
       #expect(error?.kind == .connectionLost)
@@ -63,7 +63,7 @@ extension URLSessionTests {
       #expect(error?.mayBeStaleConnection == false)
     }
 
-    @Test func `knows a body that is reset`() async throws {
+    @Test func `reports a connection reset within the body`() async throws {
       let server = try SteppedServer()
       let hasRead = Shared(false)
       let task = Task {
@@ -93,14 +93,14 @@ extension URLSessionTests {
       "HTTP/1.1 200 OK\r\nContent-Encoding: nonsense\r\nContent-Length: 2\r\n\r\nhi",
       "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\nhi",
     ])
-    func `knows what is not HTTP`(_ answer: String) async throws {
+    func `reports a malformed response as a protocol violation`(_ answer: String) async throws {
       let error = try await failure(.raw(answer))
 
       #expect(error?.kind == .protocolViolation)
       #expect(error?.mayBeStaleConnection == false)
     }
 
-    @Test func `knows a server that does not speak TLS`() async throws {
+    @Test func `reports a server that does not speak TLS`() async throws {
       let greeting = MockResponse.Step.text("HTTP/1.1 400 Bad Request\r\n\r\n")
       let server = try MockServer(.ok(), options: MockServer.Options(onConnect: { _ in .greet([greeting]) }))
 
@@ -127,7 +127,7 @@ extension URLSessionTests {
       ("Unrecognized content encoding type. libcurl understands deflate, gzip, br, zstd", .protocolViolation),
       ("something new", .protocolViolation),
     ])
-    func `reads the texts of libcurl`(_ text: String, _ kind: HTTPError.Kind) {
+    func `classifies libcurl's error messages`(_ text: String, _ kind: HTTPError.Kind) {
       #expect(URLSessionErrors.kind(.unknown, text) == kind)
     }
   }

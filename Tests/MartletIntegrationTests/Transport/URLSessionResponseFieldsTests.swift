@@ -16,11 +16,11 @@ import Testing
     ("😀😀=a, é=b", ["😀😀=a", "é=b"]), (", =x, a=", [", =x", "a="]), ("a=1,", ["a=1,"]), ("a=1, ", ["a=1,"]),
     ("a=b=c, d==", ["a=b=c", "d=="]), ("a=1, b=2, c=3, d=4", ["a=1", "b=2", "c=3", "d=4"]),
   ])
-  func `takes joined Set-Cookie lines apart`(_ joined: String, _ lines: [String]) {
+  func `splits joined Set-Cookie lines`(_ joined: String, _ lines: [String]) {
     #expect(ResponseFields.splitCookies(joined) == lines)
   }
 
-  @Test func `takes a long line apart in time`() {
+  @Test func `splits a long joined line`() {
     let joined = String(repeating: ", a", count: 100_000) + "=1"
 
     let lines = ResponseFields.splitCookies(joined)

@@ -27,7 +27,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: [50, 300], URLSessionTests.loaders)
-    func `keeps a total limit of less than a second`(_ milliseconds: Int, _ loader: URLSessionTransport.Loader)
+    func `enforces a total limit of less than a second`(_ milliseconds: Int, _ loader: URLSessionTransport.Loader)
       async throws
     {
       let server = try MockServer(.hang)
@@ -40,7 +40,7 @@ extension URLSessionTests {
     }
 
     @Test(.needs(.proc), arguments: URLSessionTests.loaders)
-    func `keeps the connect limit at a host that does not answer`(_ loader: URLSessionTransport.Loader) async throws {
+    func `enforces the connect limit for an unresponsive host`(_ loader: URLSessionTransport.Loader) async throws {
       let hole = try BlackHole()
 
       let (error, elapsed) = await timeOut(hole.url, .timeout(connect: .milliseconds(300)), loader)
@@ -52,7 +52,7 @@ extension URLSessionTests {
     }
 
     @Test(.needs(.proc), arguments: URLSessionTests.loaders)
-    func `does not hold the connect limit against a slow server`(_ loader: URLSessionTransport.Loader) async throws {
+    func `does not apply the connect limit to a slow response`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try SteppedServer()
       let clock = TestClock(advancing: .manually)
       let client = client(loader).derived { $0.clock = clock }
@@ -83,7 +83,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `keeps the first byte limit`(_ loader: URLSessionTransport.Loader) async throws {
+    func `enforces the first byte limit`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.hang)
 
       let (error, elapsed) = await timeOut(server.url, .timeout(firstByte: .milliseconds(200)), loader)
@@ -95,7 +95,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: [false, true], URLSessionTests.loaders)
-    func `keeps the idle limit while it waits for the response`(_ hasBody: Bool, _ loader: URLSessionTransport.Loader)
+    func `enforces the idle limit while waiting for the response`(_ hasBody: Bool, _ loader: URLSessionTransport.Loader)
       async throws
     {
       let server = try MockServer(.hang)
@@ -133,7 +133,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `keeps the idle limit in the middle of a body`(_ loader: URLSessionTransport.Loader) async throws {
+    func `enforces the idle limit within a body`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try SteppedServer()
       let clock = TestClock(advancing: .manually)
       let task = try await beginBody(loader, clock, server, Shared(0))
@@ -146,7 +146,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `does not hold the idle limit against a body that moves`(_ loader: URLSessionTransport.Loader) async throws {
+    func `does not apply the idle limit to a body that progresses`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try SteppedServer()
       let clock = TestClock(advancing: .manually)
       let received = Shared<Int64>(0)
@@ -164,7 +164,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `takes informational responses as movement`(_ loader: URLSessionTransport.Loader) async throws {
+    func `interim responses reset the idle limit`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try SteppedServer()
       let clock = TestClock(advancing: .manually)
       let client = client(loader).derived { $0.clock = clock }

@@ -26,7 +26,7 @@ extension URLSessionTests {
       #expect(server.requests.map(\.target) == ["/a?b=c"])
     }
 
-    @Test func `sends the header fields as they are given, and none of the loader's`() async throws {
+    @Test func `sends the request's header fields in place of the loader's defaults`() async throws {
       let server = try MockServer(.ok())
 
       _ = try await client(.system).send(
@@ -53,7 +53,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `asks for no coding of a part`(_ loader: URLSessionTransport.Loader) async throws {
+    func `sends Accept-Encoding: identity with a Range`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.ok())
 
       _ = try await client(loader).get(RequestTarget(server.url), headers: ["Range": "bytes=1-"])
@@ -93,7 +93,7 @@ extension URLSessionTests {
 
     /// C4: the loader parses cookies although nobody wants them, and an emoji as a name crashes it.
     @Test(arguments: URLSessionTests.loaders)
-    func `survives cookies with odd names, and keeps their lines apart`(_ loader: URLSessionTransport.Loader)
+    func `survives unusual cookie names and keeps Set-Cookie lines separate`(_ loader: URLSessionTransport.Loader)
       async throws
     {
       let server = try MockServer(
@@ -119,7 +119,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: [301, 302, 303, 307, 308], URLSessionTests.loaders)
-    func `follows a redirect itself, with the body where it belongs`(
+    func `follows redirects and resends the body only for 307 and 308`(
       _ status: Int, _ loader: URLSessionTransport.Loader
     ) async throws {
       let server = try MockServer { request in
@@ -134,7 +134,8 @@ extension URLSessionTests {
     }
 
     @Test(arguments: ["", "https://", "http://[", "ftp://a.test/", "mailto:x"], URLSessionTests.loaders)
-    func `returns a redirect with an odd target`(_ location: String, _ loader: URLSessionTransport.Loader) async throws
+    func `returns a redirect with an unusable target`(_ location: String, _ loader: URLSessionTransport.Loader)
+      async throws
     {
       let server = try MockServer(.status(302, headers: ["Location": location], body: "moved"))
 
@@ -145,7 +146,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `returns a redirect without a target`(_ loader: URLSessionTransport.Loader) async throws {
+    func `returns a redirect without a Location`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.status(302, body: "moved"))
 
       let response = try await client(loader).get(RequestTarget(server.url), options: .accepts(.any))
@@ -154,7 +155,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `waits for the final response after informational ones`(_ loader: URLSessionTransport.Loader) async throws {
+    func `waits for the final response after interim responses`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(
         .raw(
           """
@@ -170,7 +171,9 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `drops the framing of a body that the loader decoded`(_ loader: URLSessionTransport.Loader) async throws {
+    func `drops Content-Encoding and Content-Length of a decoded body`(_ loader: URLSessionTransport.Loader)
+      async throws
+    {
       // "hello" as gzip made it.
       let coded = Data(base64Encoded: "H4sIAAAAAAAAA8tIzcnJBwCGphA2BQAAAA==") ?? Data()
       let server = try MockServer(.data(coded, headers: ["Content-Encoding": "gzip", "ETag": "\"a\""]))
@@ -185,7 +188,7 @@ extension URLSessionTests {
       #expect(head.headers["Content-Encoding"] == "gzip")
     }
 
-    @Test func `refuses what the loader cannot send, before it sends anything`() async throws {
+    @Test func `rejects requests that the loader cannot send, before connecting`() async throws {
       let server = try MockServer(.ok())
       let requests = [
         HTTPRequest(.get, RequestTarget(server.url), body: .text("x")),
@@ -201,7 +204,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `opens no more connections than it may, and serves all`(_ loader: URLSessionTransport.Loader) async throws {
+    func `respects the connection limit and completes all requests`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer { _ in .ok("x").delayed(by: .milliseconds(5)) }
       let client = HTTPClient {
         $0.transport = .urlSession(loader: loader)
@@ -219,7 +222,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `says that it waits for a connection`(_ loader: URLSessionTransport.Loader) async throws {
+    func `reports that a request waits for a connection`(_ loader: URLSessionTransport.Loader) async throws {
       let gate = Gate()
       let server = try MockServer { _ in
         await gate.pass()
@@ -258,7 +261,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `ends a body that is dropped, and takes its slot back`(_ loader: URLSessionTransport.Loader) async throws {
+    func `ends an abandoned body and frees its connection slot`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(
         loader == .system ? Self.paced(megabytes: 1 << 12) : .repeating(Data(count: 1 << 16), count: 1 << 20))
       let client = HTTPClient {
@@ -274,7 +277,7 @@ extension URLSessionTests {
       #expect(await server.waitForOpenConnections(atMost: 0))
     }
 
-    @Test func `ends a reader that lets too much pile up`() async throws {
+    @Test func `fails a reader that falls too far behind`() async throws {
       let server = try MockServer(Self.paced(megabytes: 1 << 11))
 
       let error = await #expect(throws: HTTPError.self) {
@@ -291,7 +294,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `reads a whole body that is larger than what may pile up`(_ loader: URLSessionTransport.Loader) async throws {
+    func `collects a body that is larger than the buffer limit`(_ loader: URLSessionTransport.Loader) async throws {
       let size = Stress.count(80 << 20, full: 128 << 20)
       let server = try MockServer(.repeating(Data(count: 1 << 16), count: size >> 16))
 
@@ -301,7 +304,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `serves a transport that was not prepared`(_ loader: URLSessionTransport.Loader) async throws {
+    func `sends requests through an unprepared transport`(_ loader: URLSessionTransport.Loader) async throws {
       struct Wrapper: Transport {
         let loader: URLSessionTransport.Loader
 
@@ -318,7 +321,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: URLSessionTests.loaders)
-    func `serves a client that is gone`(_ loader: URLSessionTransport.Loader) async throws {
+    func `completes a request after its client is released`(_ loader: URLSessionTransport.Loader) async throws {
       let server = try MockServer(.ok("x").delayed(by: .milliseconds(20)))
 
       let handle = HTTPClient { $0.transport = .urlSession(loader: loader) }.start(.get(RequestTarget(server.url)))

@@ -20,7 +20,7 @@ extension URLSessionTests {
     }
 
     @Test(arguments: [0, 1, 16_384, 16_385, 65_536, 1_000_003])
-    func `sends bodies with their length`(_ count: Int) async throws {
+    func `sends bodies with a Content-Length`(_ count: Int) async throws {
       let server = try MockServer(answering: MockResponse.echo)
       let data = Data(count: count) { UInt8(truncatingIfNeeded: $0 &* 31) }
       let file = try Self.file(0)
@@ -39,7 +39,7 @@ extension URLSessionTests {
       }
     }
 
-    @Test func `refuses a stream before anything is sent`() async throws {
+    @Test func `rejects a streamed body before connecting`() async throws {
       let server = try MockServer(.ok())
       let stream = HTTPBody.stream(AsyncStream<Data> { $0.finish() })
 
@@ -52,7 +52,7 @@ extension URLSessionTests {
       #expect(server.connectionCount == 0)
     }
 
-    @Test func `reports what is sent`() async throws {
+    @Test func `reports the number of bytes sent`() async throws {
       let server = try MockServer(.ok())
 
       let handle = client.start(.post(RequestTarget(server.url), body: .data(Data(count: 500_000))))
@@ -64,7 +64,7 @@ extension URLSessionTests {
       #expect(last.expectedToSend == 500_000)
     }
 
-    @Test func `returns an answer that comes before the end of the upload`() async throws {
+    @Test func `returns a response that arrives before the end of the upload`() async throws {
       let options = MockServer.Options(earlyAnswer: { _ in .status(413, body: "too much") })
       let server = try MockServer(.ok(), options: options)
 
@@ -90,7 +90,7 @@ extension URLSessionTests {
       #expect(whole.count == 1)
     }
 
-    @Test func `sends a PUT again, whole, when a kept connection was dead`() async throws {
+    @Test func `resends a complete PUT after a stale connection`() async throws {
       let server = try MockServer(connectionScripts: [[.ok("warm"), .steps([.cut])], [.ok("again")]])
       _ = try await client.get(RequestTarget(server.url("/warm")))
       let body = Data(repeating: 5, count: 100_000)
@@ -101,7 +101,7 @@ extension URLSessionTests {
       #expect(server.requests.last?.body == body)
     }
 
-    @Test func `survives resets while files are sent`() async throws {
+    @Test func `survives connection resets during file uploads`() async throws {
       let file = try Self.file(3_000_000)
       defer { try? FileManager.default.removeItem(at: file) }
       let early = MockResponse.steps([.delay(.milliseconds(1)), .reset]).withoutReadingBody()
@@ -117,7 +117,7 @@ extension URLSessionTests {
 
     /// The length is taken when the request starts; the stall holds the sender in the middle of the file.
     @Test(arguments: [-1_000_000, 1_000_000])
-    func `fails when a file changes its length while it is sent`(_ change: Int) async throws {
+    func `fails if a file changes its length during the upload`(_ change: Int) async throws {
       let size = 16_000_000
       let file = try Self.file(size)
       defer { try? FileManager.default.removeItem(at: file) }

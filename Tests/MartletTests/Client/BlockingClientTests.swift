@@ -20,7 +20,7 @@ import Testing
   }
 
   // S2
-  @Test func `a thread waits for the response, and hears of progress meanwhile`() async throws {
+  @Test func `blocks a thread until the response and reports progress`() async throws {
     let progress = Log<Int64>()
     let client = HTTPClient.stubbed(
       StubTransport(withContext: { _, context in
@@ -40,7 +40,7 @@ import Testing
   }
 
   // S2
-  @Test func `its wait ends with a limit, with cancelAll and with an error`() async throws {
+  @Test func `a timeout, cancelAll or an error ends the wait`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = HTTPClient.stubbed(
       StubTransport { request in
@@ -69,7 +69,7 @@ import Testing
   }
 
   // S2
-  @Test func `refuses the main thread, tasks and the engine, and says so`() async throws {
+  @Test func `rejects calls from the main thread, a task or the engine, and explains why`() async throws {
     func problem(_ isMainThread: Bool, _ isInTask: Bool, _ isInEngine: Bool) -> String? {
       BlockingClient.problem(isMainThread: isMainThread, isInTask: isInTask, isInEngine: isInEngine)
     }

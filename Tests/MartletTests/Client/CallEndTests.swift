@@ -13,7 +13,7 @@ import Testing
 
   private let client = HTTPClient { $0.transport = StubTransport { _ in .text("x") } }
 
-  @Test func `it is settled when its callbacks have run, and not before`() throws {
+  @Test func `a call settles only after its callbacks have run`() throws {
     let call = try call(client)
     let settled = Log<String>()
     call.onSettled { settled.add("early") }
@@ -29,7 +29,7 @@ import Testing
     #expect(settled.elements == ["early", "late", "after"])
   }
 
-  @Test func `one that has ended before its turn is not begun`() throws {
+  @Test func `a call aborted before its launch does not start`() throws {
     let call = try call(client)
     call.abort(CancellationError())
 
@@ -39,7 +39,7 @@ import Testing
     #expect(client.core.entryCount == 0)
   }
 
-  @MainActor @Test func `a task that is cancelled waits for no result`() async throws {
+  @MainActor @Test func `a cancelled task stops waiting for a result that other tasks still receive`() async throws {
     let result = SharedResult<Int>()
     let cancelled = Task { try await result.value() }
     let other = Task { try await result.value() }

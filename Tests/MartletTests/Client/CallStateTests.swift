@@ -33,7 +33,7 @@ import Testing
   }
 
   // S19
-  @Test(arguments: 0..<4) func `a state only goes on, ends once and is what the events tell`(block: Int) async throws {
+  @Test(arguments: 0..<4) func `the state ends exactly once and agrees with the events`(block: Int) async throws {
     var ends: Set<String> = []
     for seed in (block * 1000)..<(block * 1000 + Stress.count(60, full: 250)) {
       var generator = SeededGenerator(seed: UInt64(seed))

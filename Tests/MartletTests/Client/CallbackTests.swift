@@ -10,7 +10,7 @@ import Testing
   /// State that is not Sendable, as a closure of an application has it.
   final class Box { var values: [String] = [] }
 
-  @MainActor @Test func `calls start and then one of success and error on the main actor`() async throws {
+  @MainActor @Test func `calls onStart and then onSuccess on the main actor`() async throws {
     let client = HTTPClient.stubbed(.text("x"))
     let box = Box()
 
@@ -29,7 +29,7 @@ import Testing
     #expect(box.values == ["start", "x"])
   }
 
-  @MainActor @Test func `each verb has a block style`() async throws {
+  @MainActor @Test func `get, head, delete, post, put and patch accept callbacks`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.stubbed(transport)
     let box = Box()
@@ -47,7 +47,7 @@ import Testing
     #expect(Set(transport.requests.map(\.method.rawValue)) == ["GET", "HEAD", "DELETE", "POST", "PUT", "PATCH"])
   }
 
-  @MainActor @Test func `each verb decodes JSON in block style`() async throws {
+  @MainActor @Test func `get, delete, post, put and patch decode JSON for callbacks`() async throws {
     struct User: Codable { var name: String }
     let transport = StubTransport { _ in .text(#"{"name":"Ada"}"#) }
     let client = HTTPClient.stubbed(transport)
@@ -80,7 +80,7 @@ import Testing
     #expect(box.values == ["decoding"])
   }
 
-  @MainActor @Test func `decodes types that belong to the actor on the actor`() async throws {
+  @MainActor @Test func `decodes actor-isolated types on their actor`() async throws {
     @MainActor struct Note: @MainActor Decodable { var text: String }
     let client = HTTPClient.stubbed(StubTransport { .text($0.url?.path == "/" ? #"{"text":"a"}"# : "[1]") })
     let box = Box()
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `calls on the caller's own actor`() async throws {
+  @Test func `calls callbacks on the caller's actor`() async throws {
     let client = HTTPClient.stubbed(.text("x"))
     let screen = Screen()
 
@@ -124,7 +124,7 @@ import Testing
     #expect(await screen.texts == ["x"])
   }
 
-  @Test func `calls from nowhere in particular are serial`() async throws {
+  @Test func `calls callbacks in order without an actor`() async throws {
     let client = HTTPClient.stubbed(.text("x"))
     let log = Log<String>()
 
@@ -144,7 +144,7 @@ import Testing
     #expect(kinds == [.status])
   }
 
-  @MainActor @Test func `reports an invalid request before anything is sent`() async throws {
+  @MainActor @Test func `reports an invalid request`() async throws {
     let kinds = Log<HTTPError.Kind>()
 
     HTTPClient().get("http://a b/", onSuccess: { _ in }, onError: { kinds.add($0.kind) })
@@ -153,7 +153,7 @@ import Testing
     #expect(kinds.elements == [.invalidRequest])
   }
 
-  @MainActor @Test func `is silent after a cancellation in onStart`() async throws {
+  @MainActor @Test func `calls nothing more after a cancellation in onStart`() async throws {
     let client = HTTPClient.stubbed(.text("x"))
     var handle: RequestHandle<HTTPResponse>?
     var calls = 0
@@ -167,7 +167,7 @@ import Testing
     #expect(calls == 0)
   }
 
-  @MainActor @Test func `is silent when cancelled between the end and the callback`() async throws {
+  @MainActor @Test func `a cancellation after the response suppresses the pending callback`() async throws {
     let client = HTTPClient.stubbed(.text("x"))
     var calls = 0
     let handle = client.get("/", onSuccess: { _ in calls += 1 }, onError: { _ in calls += 1 })
@@ -191,7 +191,7 @@ import Testing
     isDone.wait()
   }
 
-  @MainActor @Test func `reports a cancellation where that is asked for`() async throws {
+  @MainActor @Test func `reports a cancellation with reportsCancellation`() async throws {
     var kinds: [HTTPError.Kind] = []
     let client = HTTPClient.stubbed(StubTransport { _ in try await untilCancelled() })
 
@@ -218,7 +218,7 @@ import Testing
     #expect(calls == ["error", "success"])
   }
 
-  @MainActor @Test func `wraps what middleware throws`() async throws {
+  @MainActor @Test func `wraps a foreign error in an HTTPError of kind middleware`() async throws {
     struct Strange: Error {}
     var kinds: [HTTPError.Kind] = []
     let client = HTTPClient.stubbed(StubTransport { _ in throw Strange() })
@@ -234,7 +234,7 @@ import Testing
     var target: RequestTarget { "/number" }
   }
 
-  @MainActor @Test func `an endpoint calls back with its typed output`() async throws {
+  @MainActor @Test func `the callback of an endpoint receives its typed output`() async throws {
     let client = HTTPClient.stubbed(.json("42"))
     var numbers: [Int] = []
 
@@ -244,7 +244,7 @@ import Testing
     #expect(numbers == [0, 42])
   }
 
-  @MainActor @Test func `an endpoint in a scope calls back with its owner`() async throws {
+  @MainActor @Test func `the callback of a scoped endpoint receives its owner`() async throws {
     let box = Box()
     let client = HTTPClient.stubbed(.json("42"))
     let scope = RequestScope(client: client)
@@ -255,7 +255,7 @@ import Testing
     #expect(box.values == ["42"])
   }
 
-  @MainActor @Test func `callback, events and value see the same end`() async throws {
+  @MainActor @Test func `the callback, the events and the value agree on the outcome`() async throws {
     let client = HTTPClient.stubbed(.text("x"))
     var texts: [String] = []
     let handle = client.get("/", onSuccess: { texts.append($0.text) })

@@ -15,7 +15,7 @@ import Testing
     #expect(user == User(id: 1, name: "Ada"))
   }
 
-  @Test func `sends each verb with what belongs to it`() async throws {
+  @Test func `sends each method with its query, body and Content-Type`() async throws {
     let transport = StubTransport { request in .text(request.method.rawValue) }
     let client = HTTPClient {
       $0.clock = TestClock()
@@ -39,7 +39,7 @@ import Testing
       ])
   }
 
-  @Test(arguments: [200, 204, 304, 399]) func `takes statuses below 400 as a success`(status: Int) async throws {
+  @Test(arguments: [200, 204, 304, 399]) func `accepts statuses below 400`(status: Int) async throws {
     let client = HTTPClient.stubbed(.status(HTTPStatus(rawValue: status)))
 
     let response = try await client.get("http://example.test/")
@@ -47,7 +47,9 @@ import Testing
     #expect(response.status.rawValue == status)
   }
 
-  @Test(arguments: [400, 404, 500, 599]) func `throws other statuses with their body`(status: Int) async throws {
+  @Test(arguments: [400, 404, 500, 599]) func `throws an error with the body for statuses from 400`(status: Int)
+    async throws
+  {
     let client = HTTPClient {
       $0.clock = TestClock()
       $0.transport = .stub { _ in .json(#"{"id":7,"name":"problem"}"#, status: HTTPStatus(rawValue: status)) }
@@ -60,7 +62,7 @@ import Testing
     #expect(error.decoded(as: User.self) == User(id: 7, name: "problem"))
   }
 
-  @Test func `keeps as much of an error's body as asked`() async throws {
+  @Test func `limits the error body to maximumErrorBodyBytes`() async throws {
     let big = Data(repeating: 65, count: 1 << 20)
     let client = HTTPClient.stubbed(.status(500, body: big))
 
@@ -73,7 +75,7 @@ import Testing
     #expect(none.response?.body.isEmpty == true)
   }
 
-  @Test func `lets a closure judge the whole response`() async throws {
+  @Test func `a closure can reject a response by its body`() async throws {
     let client = HTTPClient.stubbed(.json(#"{"ok":false}"#))
 
     let error = try await #require(throws: HTTPError.self) {
@@ -83,7 +85,7 @@ import Testing
     #expect(error.kind == .status)
   }
 
-  @Test func `refuses a body over the limit`() async throws {
+  @Test func `rejects a body over the limit`() async throws {
     let client = HTTPClient.stubbed(.status(200, body: Data(count: 1001)))
 
     let error = try await #require(throws: HTTPError.self) {
@@ -93,7 +95,7 @@ import Testing
     #expect(error.kind == .bodyTooLarge)
   }
 
-  @Test func `does not enter the closure of a stream for a failing status`() async throws {
+  @Test func `stream does not call its closure for an error status`() async throws {
     let client = HTTPClient.stubbed(.text("no", status: 500))
 
     let error = try await #require(throws: HTTPError.self) {
@@ -103,7 +105,7 @@ import Testing
     #expect(error.response?.text == "no")
   }
 
-  @Test func `streams pieces as they come`() async throws {
+  @Test func `streams the body chunk by chunk`() async throws {
     let pieces = Log<Int>()
     let client = HTTPClient {
       $0.clock = TestClock()
@@ -160,7 +162,7 @@ import Testing
     #expect(transport.requests.count == 2)
   }
 
-  @Test func `takes no request after drain`() async throws {
+  @Test func `rejects requests after drain`() async throws {
     let client = HTTPClient.stubbed(.text("x"))
     await client.drain()
 
@@ -169,7 +171,7 @@ import Testing
     #expect(error.kind == .clientClosed)
   }
 
-  @Test func `drain waits for what runs and cancels it after its timeout`() async throws {
+  @Test func `drain waits for running requests and cancels them after its timeout`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = HTTPClient.stubbed(StubTransport { _ in try await untilCancelled() }, clock: clock) {
       $0.timeout = .unlimited

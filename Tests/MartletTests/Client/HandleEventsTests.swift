@@ -8,7 +8,7 @@ import Testing
 /// The blocks and selectors of ASIHTTPRequest, as closures and events.
 @Suite(.hangLimit) struct HandleEventsTests {
   // S8, S134: testBlocks
-  @MainActor @Test func `a request tells of everything that twelve blocks told of`() async throws {
+  @MainActor @Test func `events, progress and callbacks cover the block callbacks of ASIHTTPRequest`() async throws {
     let client = HTTPClient {
       $0.clock = TestClock()
       $0.baseURL = "http://example.test"
@@ -48,7 +48,7 @@ import Testing
   }
 
   // S9, S134: testDelegateMethods
-  @MainActor @Test func `each request has closures of its own`() async throws {
+  @MainActor @Test func `each request calls its own closures`() async throws {
     let client = HTTPClient {
       $0.clock = TestClock()
       $0.transport = .stub { $0.url?.path() == "/bad" ? .status(500) : .text($0.url?.path() ?? "") }

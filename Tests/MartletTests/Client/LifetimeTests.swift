@@ -32,7 +32,7 @@ import Testing
     #expect(client.activity.current.running.isEmpty)
   }
 
-  @Test func `a task that is cancelled already sends nothing`() async throws {
+  @Test func `an already cancelled task sends nothing`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.stubbed(transport)
     let task = Task {
@@ -79,7 +79,7 @@ import Testing
     #expect(done.elements == ["/a"])
   }
 
-  @Test func `a waiter that is cancelled leaves a managed request alone`() async throws {
+  @Test func `cancelling a waiter does not cancel a managed request`() async throws {
     let gate = Gate()
     let client = HTTPClient.stubbed(
       StubTransport { _ in
@@ -97,7 +97,7 @@ import Testing
     #expect(try await handle.value.text == "x")
   }
 
-  @Test func `any number of tasks wait for one value`() async throws {
+  @Test func `many tasks can await the value of one handle`() async throws {
     let gate = Gate()
     let client = HTTPClient.stubbed(
       StubTransport { _ in
@@ -115,7 +115,7 @@ import Testing
     #expect(count == 50)
   }
 
-  @Test func `a scope that goes away cancels what it started and what it adopted`() async throws {
+  @Test func `a released scope cancels the requests that it started or adopted`() async throws {
     let client = Self.hanging()
     let adopted = client.start(.get("/adopted"))
     let other = client.start(.get("/other"))
@@ -147,7 +147,7 @@ import Testing
     #expect(scope.count == 0)
   }
 
-  @Test func `withRequestScope ends what still runs`() async throws {
+  @Test func `withRequestScope cancels requests that still run when it returns`() async throws {
     let client = Self.hanging()
 
     let handle = await withRequestScope(client: client) { $0.start(.get("/")) }
@@ -170,7 +170,7 @@ import Testing
     }
   }
 
-  @MainActor @Test func `an owner that goes away ends its requests and hears nothing`() async throws {
+  @MainActor @Test func `releasing the owner of a scope cancels its requests`() async throws {
     let client = Self.hanging()
     var model: Model? = Model(client)
     weak let reference = model
@@ -182,7 +182,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await handle?.value }
   }
 
-  @MainActor @Test func `an owner that stays is called on its actor`() async throws {
+  @MainActor @Test func `a live owner receives the response on its actor`() async throws {
     let client = HTTPClient.stubbed(.text("x"))
     let model = Model(client)
 
@@ -193,7 +193,7 @@ import Testing
     #expect(model.errors.isEmpty)
   }
 
-  @Test func `a handle tells its state, its requests and its response`() async throws {
+  @Test func `a handle exposes its state, its requests and its response`() async throws {
     let client = HTTPClient.stubbed(.text("x")) { $0.headers["X-Default"] = "1" }
     let handle = client.start(.get("/a", query: ["q": "1"]))
     let response = try await handle.value
@@ -209,7 +209,7 @@ import Testing
     #expect(status == .ok)
   }
 
-  @Test func `a handle's events begin with the start and end with the end, for every listener`() async throws {
+  @Test func `every listener receives a handle's events from start to end`() async throws {
     let client = HTTPClient.stubbed(.text("x"))
     let handle = client.start(.get("/"))
     var early: [String] = []
@@ -221,7 +221,7 @@ import Testing
     #expect(late == early)
   }
 
-  @Test func `retry repeats a request under a new number`() async throws {
+  @Test func `retry repeats a request under a new ID`() async throws {
     let transport = StubTransport(failing: 1, with: .connectionLost, then: .text("again"))
     let client = HTTPClient.stubbed(transport) { $0.retry = .off }
     let first = client.start(.post("/a", body: .text("b")), options: .tag("t"))
@@ -236,7 +236,7 @@ import Testing
     #expect(transport.requests.first == transport.requests.last)
   }
 
-  @Test func `the repetition of a request in a scope ends with the scope`() async throws {
+  @Test func `a retry of a scoped request is cancelled with the scope`() async throws {
     let transport = StubTransport { request in
       if request.headers["X-Once"] == nil { try await untilCancelled() }
       return .status(500)
@@ -255,7 +255,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await third?.value }
   }
 
-  @Test func `what is wrong with a started request is its handle's error`() async throws {
+  @Test func `the handle of an invalid request throws its error`() async throws {
     let client = HTTPClient()
 
     let handle = client.start(.get("no-scheme"))

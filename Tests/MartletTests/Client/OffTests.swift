@@ -28,14 +28,14 @@ import Testing
 
   private static func paths(_ requests: [HTTPRequest]) -> [String] { requests.compactMap(\.url?.path) }
 
-  @Test func `without it, every policy acts`() async throws {
+  @Test func `retries, redirects, cookies and the cache are active unless turned off`() async throws {
     let requests = try await Self.requests(RequestOptions())
 
     #expect(Self.paths(requests) == ["/page", "/start", "/next", "/flaky", "/flaky", "/flaky"])
     #expect(requests.contains { $0.headers.contains("Cookie") })
   }
 
-  @Test func `retry is off`() async throws {
+  @Test func `off disables retries`() async throws {
     var options = RequestOptions()
     let off: RetryPolicy? = .off
     options.retry = off
@@ -44,28 +44,28 @@ import Testing
     #expect(Self.paths(try await Self.requests(options)) == ["/page", "/start", "/next", "/flaky"])
   }
 
-  @Test func `redirects are off`() async throws {
+  @Test func `off disables redirects`() async throws {
     let off: RedirectPolicy? = .off
     let requests = try await Self.requests(RequestOptions { $0.redirects = off })
     #expect(!Self.paths(requests).contains("/next"))
     #expect(!Self.paths(try await Self.requests(RequestOptions { $0.redirects = .off })).contains("/next"))
   }
 
-  @Test func `cookies are off`() async throws {
+  @Test func `off disables cookies`() async throws {
     let off: CookiePolicy? = .off
     #expect(try await Self.requests(RequestOptions { $0.cookies = off }).allSatisfy { !$0.headers.contains("Cookie") })
     let requests = try await Self.requests(RequestOptions { $0.cookies = .off })
     #expect(requests.allSatisfy { !$0.headers.contains("Cookie") })
   }
 
-  @Test func `the cache is off`() async throws {
+  @Test func `off disables the cache`() async throws {
     let off: CachePolicy? = .off
     for options in [RequestOptions { $0.cache = off }, RequestOptions { $0.cache = .off }] {
       #expect(Self.paths(try await Self.requests(options)).prefix(2) == ["/page", "/page"])
     }
   }
 
-  @Test func `what belongs to a client is off, too`() async throws {
+  @Test func `a client's cache and cookies can be off, and its proxy direct`() async throws {
     let transport = StubTransport { _ in
       .status(200, headers: ["Set-Cookie": "a=b", "Cache-Control": "max-age=60"], body: Data("x".utf8))
     }

@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<10) func `random interleavings end each call once`(block: Int) async throws {
+  @Test(arguments: 0..<10) func `each call ends exactly once under random interleavings`(block: Int) async throws {
     let count = Stress.count(500, full: 10_000) / 10
     for seed in block * count..<(block + 1) * count {
       let faults = await Self.faults(UInt64(seed))

@@ -140,7 +140,9 @@ import Testing
     return try #require(seen.elements.first)
   }
 
-  @Test(arguments: fields) func `a higher level wins, and what it leaves out is inherited`(field: Field) async throws {
+  @Test(arguments: fields) func `a higher level overrides a field, and unset fields are inherited`(field: Field)
+    async throws
+  {
     for lower in Level.allCases {
       for upper in Level.allCases where upper.rawValue > lower.rawValue {
         for (low, high) in [(1, 2), (2, 1)] {
@@ -161,7 +163,7 @@ import Testing
     }
   }
 
-  @Test(arguments: fields.indices) func `one field set above leaves the others alone`(index: Int) async throws {
+  @Test(arguments: fields.indices) func `overriding one field does not affect the others`(index: Int) async throws {
     // The first of the two fields of each limit is enough.
     let others = Self.fields.indices.filter {
       $0 != index && !Self.fields[$0].testDescription.hasSuffix("nil")
@@ -183,7 +185,7 @@ import Testing
     }
   }
 
-  @Test func `each level of five gives its own field`() async throws {
+  @Test func `merges fields from the global, client, scope and endpoint levels`() async throws {
     var scope = RequestOptions.tag("scope")
     scope.maximumErrorBodyBytes = 3
     let options = try await Self.arrived([
@@ -200,7 +202,7 @@ import Testing
       [limits.connect, limits.idle, limits.firstByte, limits.total] == [.seconds(2), .seconds(1), nil, .seconds(4)])
   }
 
-  @Test func `a value set to nil is inherited`() async throws {
+  @Test func `a field set to nil is inherited`() async throws {
     var options = RequestOptions.tag("t").retry(.off)
     options.tag = nil
     options.retry = nil
@@ -217,7 +219,7 @@ import Testing
     #expect(ResolvedOptions(merged).retry.maximumAttempts == 2)
   }
 
-  @Test func `a limit that is not given is inherited: that of streams stays away`() {
+  @Test func `an unset limit is inherited, and streams have a total limit only if one is set`() {
     let policy = TimeoutPolicy(connect: .seconds(5), idle: nil)
     #expect(policy.connect == .seconds(5) && policy.idle == nil && policy.total == .seconds(120))
     #expect(!policy.totalLimit.isSet && !policy.firstByteLimit.isSet && policy.idleLimit.isSet)
@@ -229,7 +231,7 @@ import Testing
         == .seconds(9))
   }
 
-  @Test func `a limit that is set can be read, and the others are inherited`() {
+  @Test func `a set limit can be read, and unset limits are inherited`() {
     #expect(RequestOptions().timeout == TimeoutPolicy())
     let one = RequestOptions.timeout(.seconds(1))
     #expect(one.timeout.total == .seconds(1) && one.timeout.idle == .seconds(30))
@@ -242,7 +244,7 @@ import Testing
     #expect(all.timeout == TimeoutPolicy(connect: nil, idle: nil, firstByte: nil, total: .seconds(1)))
   }
 
-  @Test func `a new client starts from the global default, and one that exists keeps its own`() async throws {
+  @Test func `a change of the global default affects new clients only`() async throws {
     let seen = Log<String?>()
     let transport = StubTransport(withContext: { _, context in
       seen.add(context.options[GlobalKey.self])
@@ -260,7 +262,7 @@ import Testing
     #expect(seen.elements == [nil, "global", nil])
   }
 
-  @Test func `a change of the client affects later requests only`() async throws {
+  @Test func `a change of the client's options affects later requests only`() async throws {
     let gate = Gate()
     let sent = Log<String?>()
     let client = HTTPClient {
@@ -285,7 +287,7 @@ import Testing
   }
 
   @Test(arguments: [RequestOptions.maximumBodyBytes(-1), .maximumErrorBodyBytes(-1)])
-  func `refuses a negative size`(options: RequestOptions) async throws {
+  func `rejects a negative body limit`(options: RequestOptions) async throws {
     let transport = StubTransport { _ in .text("x") }
 
     let error = try await #require(throws: HTTPError.self) {
@@ -307,13 +309,13 @@ import Testing
     RequestOptions { $0[Note.self] = "x" },
   ]
 
-  @Test func `are empty only if nothing is chosen`() {
+  @Test func `are empty only if no field is set`() {
     #expect(RequestOptions().isEmpty)
     #expect(Self.chosen.allSatisfy { !$0.isEmpty })
     #expect(Mirror(reflecting: RequestOptions()).children.count == Self.chosen.count)
   }
 
-  @Test func `merging forgets no field, and changes no other`() {
+  @Test func `merging keeps every field and changes no other`() {
     func fields(_ options: RequestOptions) -> [String] {
       Mirror(reflecting: options).children.map { "\($0.label ?? ""): \($0.value)" }
     }

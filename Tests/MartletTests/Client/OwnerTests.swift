@@ -13,7 +13,7 @@ import Testing
   }
 
   // S8, S17
-  @Test func `an owner that goes away while its request runs is not kept, and hears nothing`() async throws {
+  @Test func `a running request does not retain its owner or call a released one`() async throws {
     let gate = Gate()
     let client = HTTPClient.stubbed(
       StubTransport { request in
@@ -47,7 +47,7 @@ import Testing
   }
 
   // S17, S134: testSetDelegate
-  @Test func `owners come and go while requests run, and each that stays is called once`() async throws {
+  @Test func `each retained owner is called once while others are released`() async throws {
     let client = HTTPClient.stubbed(
       StubTransport { _ in
         await Task.yield()

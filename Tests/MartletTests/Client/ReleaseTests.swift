@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test(arguments: uses) func `a client is gone after`(_ use: Use) async throws {
+  @Test(arguments: uses) func `a client is released after use`(_ use: Use) async throws {
     let isReleased = Gate()
     var client: HTTPClient? = HTTPClient.stubbed(Self.transport(ReleaseSignal { isReleased.open() })) {
       $0.authenticators[.baseURL] = .ask { _ in .user("u", password: "p") }

@@ -80,7 +80,7 @@ import Testing
   }
 
   // S21
-  @Test(arguments: places) func `is the error of one request`(_ place: Place) async throws {
+  @Test(arguments: places) func `an error thrown by user code fails only its own request`(_ place: Place) async throws {
     let client = HTTPClient {
       $0.clock = TestClock()
       $0.transport = Self.transport
@@ -107,7 +107,7 @@ import Testing
   }
 
   // S21
-  @MainActor @Test func `is of kind middleware in callbacks, with the error underneath`() async throws {
+  @MainActor @Test func `callbacks receive a middleware's error wrapped in kind middleware`() async throws {
     let client = HTTPClient {
       $0.clock = TestClock()
       $0.transport = Self.transport

@@ -14,14 +14,14 @@ import Testing
     #expect(recorder.elements == [1, 2, 3])
   }
 
-  @Test func `waits for elements that are there already`() async {
+  @Test func `returns at once if the elements are already recorded`() async {
     recorder.record(1)
 
     #expect(await recorder.wait(for: 1, timeout: .zero))
     #expect(await recorder.wait(for: 0, timeout: .zero))
   }
 
-  @Test func `wakes a waiter when its element comes`() async {
+  @Test func `wakes a waiter when its element is recorded`() async {
     let asked = Log<Int>()
     async let isThere = recorder.wait(for: 3, timeout: Self.never)
     async let isSeven = recorder.wait(timeout: Self.never) {
@@ -74,7 +74,7 @@ import Testing
     #expect(recorder.elements == [1, 2, 3])
   }
 
-  @Test func `counts what many tasks record`() async {
+  @Test func `records elements from concurrent tasks`() async {
     await withTaskGroup(of: Void.self) { [recorder] group in
       for number in 0..<100 { group.addTask { recorder.record(number) } }
       group.addTask { _ = await recorder.wait(for: 100, timeout: Self.never) }

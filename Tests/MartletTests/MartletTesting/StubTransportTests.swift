@@ -12,7 +12,7 @@ import Testing
     }
   }
 
-  @Test func `answers from its closure and keeps the requests`() async throws {
+  @Test func `responds from its closure and records the requests`() async throws {
     let transport = StubTransport { request in .text("asked \(request.method) \(request.url?.path() ?? "")") }
 
     let response = try await client(transport).get("http://example.test/user")
@@ -23,7 +23,7 @@ import Testing
     #expect(transport.requests.first?.headers["User-Agent"]?.hasPrefix("Martlet/") == true)
   }
 
-  @Test func `requests have the query that was asked`() async throws {
+  @Test func `recorded requests have the query of the target and the call`() async throws {
     let asked = Log<Query>()
     let transport = StubTransport { request in
       asked.add(request.query)
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: ["q=a:b+c", "%71=%61", "a&&b=", "=", "a=%zz"])
-  func `a query is sent as it is written until its items are changed`(text: String) async throws {
+  func `a query is sent unchanged until its items are modified`(text: String) async throws {
     let transport = StubTransport { _ in .text("ok") }
     _ = try await client(transport).get(RequestTarget(text: "/search?\(text)"))
     var request = try #require(transport.requests.first)
@@ -59,7 +59,7 @@ import Testing
     #expect(request.url?.query() == (Query(parsing: text) + ["page": 2]).encoded)
   }
 
-  @Test func `shows the context to a closure that wants it`() async throws {
+  @Test func `passes the context to its closure`() async throws {
     let transport = StubTransport(withContext: { _, context in
       .text("\(context.attempt) \(context.options.tag ?? "")")
     })
@@ -69,7 +69,7 @@ import Testing
     #expect(response.text == "1 mine")
   }
 
-  @Test func `plays a script and repeats its end`() async throws {
+  @Test func `plays a script and repeats its last response`() async throws {
     let transport = StubTransport(script: [.text("one"), .status(404), .text("three")])
     let client = client(transport)
 
@@ -80,13 +80,13 @@ import Testing
     #expect(transport.requests.count == 4)
   }
 
-  @Test func `answers 500 from an empty script`() async throws {
+  @Test func `responds with 500 if the script is empty`() async throws {
     let response = try await client(StubTransport(script: [])).get("http://example.test/")
 
     #expect(response.status == 500)
   }
 
-  @Test func `fails a number of times before it answers`() async throws {
+  @Test func `fails a given number of times before it responds`() async throws {
     let transport = StubTransport(failing: 2, with: .connectionLost, then: .text("at last"))
     let client = client(transport)
 
@@ -98,13 +98,13 @@ import Testing
     #expect(try await client.get("http://example.test/").text == "at last")
   }
 
-  @Test(arguments: [0, -1]) func `answers at once if it is not to fail`(count: Int) async throws {
+  @Test(arguments: [0, -1]) func `responds at once if the number of failures is not positive`(count: Int) async throws {
     let transport = StubTransport(failing: count, with: .connectionLost, then: .text("at once"))
 
     #expect(try await client(transport).get("http://example.test/").text == "at once")
   }
 
-  @Test func `answers by method and path`() async throws {
+  @Test func `responds by method and path`() async throws {
     let client = client(StubTransport(routes: ["GET /a%20b": .text("got"), "POST /a%20b": .status(201)]))
 
     #expect(try await client.get("http://example.test/a%20b?c=d").text == "got")
@@ -115,7 +115,7 @@ import Testing
     arguments: [
       ([:], "there are none"), (["PUT /b": .status(201), "GET /a": .text("got")], "there are: GET /a, PUT /b"),
     ] as [([String: StubResponse], String)])
-  func `names the request without a route`(routes: [String: StubResponse], text: String) async throws {
+  func `the error for a missing route names the request`(routes: [String: StubResponse], text: String) async throws {
     let client = client(StubTransport(routes: routes))
 
     let error = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/other?q=1") }
@@ -124,7 +124,7 @@ import Testing
     #expect(error.message == "no stub route for 'GET /other'; \(text)")
   }
 
-  @Test func `reads the body of a request, whatever it is made of`() async throws {
+  @Test func `reads text, file, stream and concatenated request bodies`() async throws {
     let folder = try TemporaryFolder()
     let file = try folder.write("file", to: "part")
     let transport = StubTransport { request in .text(String(decoding: try await request.bodyData(), as: UTF8.self)) }
@@ -143,7 +143,7 @@ import Testing
     #expect(texts == ["", "text", "file", "stream", "afile"])
   }
 
-  @Test func `reads no more of a body than it may`() async throws {
+  @Test func `reading a body beyond the limit throws`() async throws {
     let request = HTTPRequest.post("http://example.test/", body: .text("four"))
 
     #expect(try await request.bodyData(upTo: 4) == Data("four".utf8))
@@ -151,7 +151,7 @@ import Testing
     #expect(error?.kind == .bodyTooLarge)
   }
 
-  @Test func `throws what its closure throws`() async {
+  @Test func `rethrows the errors of its closure`() async {
     struct Odd: Error {}
     let client = client(StubTransport { _ in throw Odd() })
 
@@ -165,7 +165,7 @@ import Testing
     await #expect(throws: Odd.self) { try await client.get("http://example.test/") }
   }
 
-  @Test func `has no body for HEAD`() async throws {
+  @Test func `responds to HEAD without a body`() async throws {
     let transport = StubTransport { _ in .text("body", headers: ["X-A": "1"]) }
 
     let response = try await client(transport).head("http://example.test/")
@@ -174,7 +174,7 @@ import Testing
     #expect(response.headers["X-A"] == "1")
   }
 
-  @Test func `sets a media type that its caller can replace`() async throws {
+  @Test func `sets a default Content-Type that the caller can replace`() async throws {
     let transport = StubTransport(script: [
       .text("a"), .json("{}"), .json("{}", headers: ["content-type": "application/problem+json"]), .status(200),
     ])
@@ -186,7 +186,7 @@ import Testing
     #expect(types == ["text/plain; charset=utf-8", "application/json", "application/problem+json", nil])
   }
 
-  @Test func `redirects`() async throws {
+  @Test func `responds with a redirect`() async throws {
     let transport = StubTransport(routes: [
       "GET /old": .redirect(to: "/new", status: .movedPermanently), "GET /new": .text("new"),
     ])
@@ -197,7 +197,7 @@ import Testing
     #expect(transport.requests.count == 2)
   }
 
-  @Test func `streams pieces until there are none`() async throws {
+  @Test func `streams chunks until the closure returns nil`() async throws {
     let pieces = Log<Int>()
     let transport = StubTransport { _ in
       .streamed(headers: ["X-A": "1"]) {
@@ -213,14 +213,14 @@ import Testing
     #expect(response.headers["X-A"] == "1")
   }
 
-  @Test func `breaks off a streamed body with an error`() async {
+  @Test func `an error in a streamed body reaches the caller`() async {
     let client = client(StubTransport { _ in .streamed { throw HTTPError(.connectionLost, "stubbed") } })
 
     let error = await #expect(throws: HTTPError.self) { try await client.get("http://example.test/") }
     #expect(error?.kind == .connectionLost)
   }
 
-  @Test func `lets a call be cancelled while its closure waits`() async {
+  @Test func `a call can be cancelled while the closure waits`() async {
     let entered = Log<Bool>()
     let client = client(
       StubTransport { _ in
@@ -235,7 +235,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func `serves several clients at a time`() async throws {
+  @Test func `serves several clients at once`() async throws {
     let transport = StubTransport.stub { request in .text(request.url?.path() ?? "") }
     let clients = (0..<4).map { _ in client(transport) }
 

@@ -11,7 +11,7 @@ import Testing
       ("bytes 42-1233/*", 42...1233, nil), ("bytes */1234", nil, 1234), ("bytes */0", nil, 0),
       ("BYTES 0-0/1", 0...0, 1),
       ("  bytes  0-0/1\t", 0...0, 1), ("bytes 007-008/0010", 7...8, 10),
-    ] as [(String, ClosedRange<Int64>?, Int64?)]) func `reads parts`(
+    ] as [(String, ClosedRange<Int64>?, Int64?)]) func `parses valid values`(
       text: String, range: ClosedRange<Int64>?, size: Int64?
     ) throws
   {
@@ -27,11 +27,11 @@ import Testing
     "bytes 5-5/5", "bytes -5/5", "bytes 5-/9", "bytes 0-1-2/9", "bytes 0-1/2/3", "bytes=0-1/2", "bytes 0 - 1/2",
     "bytes +0-1/2", "bytes 0-0x1/2", "items 0-1/2", "bytes 0-1/-2", "bytes *-1/2", "bytes 0-*/2", "bytes\u{A0}0-1/2",
     "bytes 0-1/2, bytes 3-4/5", "bytes ٠-١/٢",
-  ]) func `refuses what contradicts itself or is none`(text: String) {
+  ]) func `rejects malformed and contradictory values`(text: String) {
     #expect(ContentRange(text) == nil)
   }
 
-  @Test func `survives damage`() {
+  @Test func `a damaged value yields nil or a consistent range`() {
     var random = SeededGenerator(seed: 14)
     for _ in 0..<Stress.count(4_000, full: 20_000) {
       guard let part = ContentRange(random.damagedText(of: ["bytes 0-499/1234", "bytes 5-6/*", "bytes */7"])) else {

@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(arguments: 0...255 as ClosedRange<UInt8>)
-  func `knows which octets may stand in a token and in a value`(octet: UInt8) {
+  func `classifies the octets of tokens and field values`(octet: UInt8) {
     let isTokenOctet = octet < 0x80 && "!#$%&'*+-.^_`|~0123456789".utf8.contains(octet) || isLetter(octet)
     let isValueOctet = octet == 0x09 || 0x20...0x7E ~= octet || octet >= 0x80
 
@@ -28,19 +28,19 @@ import Testing
     0x41...0x5A ~= octet || 0x61...0x7A ~= octet
   }
 
-  @Test func `text beyond ASCII is a value and not a token`() {
+  @Test func `non-ASCII text is valid in a field value but not in a token`() {
     #expect(FieldSyntax.isFieldValue("é日😀"))
     #expect(!FieldSyntax.isToken("é"))
   }
 
   @Test(arguments: ["a\r\nb", "\r\n", "a\r\n", "\r\nb", "é\r\n\u{301}", "a\n\u{301}", "a\r\u{200D}", "a\0", "\u{7F}"])
-  func `a line end is seen whatever it is joined with`(text: String) {
+  func `rejects line ends and control characters, even in grapheme clusters`(text: String) {
     #expect(!FieldSyntax.isFieldValue(text))
     #expect(!FieldSyntax.isToken(text))
     #expect(FieldSyntax.firstIllegalOctet(inValue: text) != nil)
   }
 
-  @Test func `a value may be empty or blank, a token may not`() {
+  @Test func `a field value may be empty, a token may not`() {
     #expect(FieldSyntax.isFieldValue(""))
     #expect(FieldSyntax.isFieldValue(" \t a \t"))
     #expect(!FieldSyntax.isToken(""))
@@ -51,7 +51,7 @@ import Testing
     (#""abc" rest"#, "abc", " rest"), (#""""#, "", ""), (#""a\"b\\c"x"#, #"a"b\c"#, "x"), ("\"a\tb\"", "a\tb", ""),
     (#""é\é""#, "éé", ""),
   ])
-  func `reads a quoted string and stops after it`(text: String, value: String, rest: String) {
+  func `parses a quoted string and stops after it`(text: String, value: String, rest: String) {
     var octets = text[...].utf8
 
     #expect(FieldSyntax.readQuotedString(from: &octets) == value)
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: ["", "abc", #"""#, #""abc"#, #""abc\""#, #""abc\"#, #" "abc""#, "\"a\nb\"", "\"a\\\nb\"", "\"\0\""])
-  func `leaves alone what is no quoted string`(text: String) {
+  func `consumes nothing without a valid quoted string`(text: String) {
     var octets = text[...].utf8
 
     #expect(FieldSyntax.readQuotedString(from: &octets) == nil)
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(arguments: ["", "a", "a b", #"""#, #"\"#, #"\"\\""#, "é"])
-  func `quoting can be read back`(text: String) {
+  func `a quoted string parses to the original text`(text: String) {
     var octets = FieldSyntax.quoted(text)[...].utf8
 
     #expect(FieldSyntax.readQuotedString(from: &octets) == text)
@@ -77,18 +77,18 @@ import Testing
   @Test(arguments: [
     ("", ""), (" ", ""), (" \t", ""), ("a", "a"), ("\t a b ", "a b"), ("\na ", "\na"), ("\u{A0}a", "\u{A0}a"),
   ])
-  func `trims blanks only`(text: String, trimmed: String) {
+  func `trims only spaces and tabs`(text: String, trimmed: String) {
     #expect(FieldSyntax.trimmed(text) == trimmed)
   }
 
   @Test(arguments: ["", " ", "-1", "+1", " 1", "1 ", "1.0", "1e3", "0x1", "１", "1_0", "a", "1\0", "٣"])
-  func `digits are ASCII digits and nothing else`(text: String) {
+  func `accepts only ASCII digits in numbers`(text: String) {
     #expect(FieldSyntax.parseDigits(text) == nil)
     #expect(FieldSyntax.parseSaturated(text) == nil)
     #expect(FieldSyntax.deltaSeconds(text) == nil)
   }
 
-  @Test func `reads numbers around every power of two without overflow`() {
+  @Test func `parses numbers around every power of two without overflow`() {
     for exponent in 0...128 {
       for number in Decimals.around(powerOfTwo: exponent) {
         let expected = UInt64(number)
@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test(arguments: ["9", "1", "18446744073709551616"])
-  func `saturates at numbers of hundreds of digits`(digit: String) {
+  func `saturates for numbers with hundreds of digits`(digit: String) {
     let number = String(repeating: digit, count: 400)
 
     #expect(FieldSyntax.parseDigits(number) == nil)
@@ -113,7 +113,7 @@ import Testing
     #expect(FieldSyntax.deltaSeconds(String(repeating: "0", count: 400) + "7") == 7)
   }
 
-  @Test func `lowers ASCII letters only`() {
+  @Test func `lowercases only ASCII letters`() {
     #expect(FieldSyntax.lowercased("AZaz@[`{É\u{212A}") == "azaz@[`{É\u{212A}")
     #expect(FieldSyntax.isSameName("Content-Type", "cONTENT-tYPE"))
     #expect(!FieldSyntax.isSameName("a", "aa"))
@@ -121,7 +121,7 @@ import Testing
     #expect(!FieldSyntax.isSameName("[", "{"))
   }
 
-  @Test func `members of random lists hold no bare comma and no blank end`() {
+  @Test func `each member of a random list parses as a single member`() {
     var random = SeededGenerator(seed: 5)
     let samples = [#"a, "b,c" , d"#, #"W/"1", "2\",3",,"#]
 

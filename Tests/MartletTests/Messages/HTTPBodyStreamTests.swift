@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func `is a value with the length that was said`() {
+  @Test func `has its declared length and equals only itself`() {
     let body = HTTPBody.stream(Self.pieces(["a"]), length: 1)
     let other = HTTPBody.stream(Self.pieces(["a"]), length: 1)
 
@@ -33,7 +33,7 @@ import Testing
     #expect(Set([body, body, other]).count == 2)
   }
 
-  @Test func `only one that is made anew can be sent again`() {
+  @Test func `only a stream made by a closure is replayable`() {
     let once = HTTPBody.stream(Self.pieces(["a"]))
     let again = HTTPBody.stream(length: 1) { Self.pieces(["a"]) }
 
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: [nil, 6] as [Int64?])
-  func `a stub sees the bytes`(length: Int64?) async throws {
+  func `sends all chunks and reports progress`(length: Int64?) async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = Self.client(transport)
 
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 5, 7, 1000] as [Int64])
-  func `another length than was said fails`(length: Int64) async throws {
+  func `fails if the stream does not match its declared length`(length: Int64) async throws {
     let transport = StubTransport { _ in .text("x") }
 
     let error = await #expect(throws: HTTPError.self) {
@@ -73,7 +73,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `the last bytes of a length are given when there are no more`() async throws {
+  @Test func `sends the last chunk of a declared length only after the stream ends`() async throws {
     let asked = Log<Int>()
     let end = Gate()
     let pieces = AsyncStream<Data> {
@@ -94,7 +94,7 @@ import Testing
     #expect(given.elements == ["a", "bc"])
   }
 
-  @Test func `a negative length is refused`() async throws {
+  @Test func `rejects a negative length`() async throws {
     let transport = StubTransport { _ in .text("x") }
 
     let error = await #expect(throws: HTTPError.self) {
@@ -105,7 +105,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `is sent once and no more`() async throws {
+  @Test func `cannot be sent twice`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let body = HTTPBody.stream(Self.pieces(["a"]))
 
@@ -118,7 +118,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `a retry and a redirect take a stream that is made anew only`() async throws {
+  @Test func `retries and redirects repeat only a replayable stream`() async throws {
     let again = HTTPBody.stream { Self.pieces(["a"]) }
     let script: [StubResponse] = [.status(503), .redirect(to: "/b", status: 307), .text("done")]
     let transport = StubTransport(script: script)
@@ -141,7 +141,7 @@ import Testing
     #expect(redirecting.requests.count == 1)
   }
 
-  @Test func `what it throws is thrown as it is`() async throws {
+  @Test func `rethrows the errors of the stream unchanged`() async throws {
     struct Broken: Error {}
     let transport = StubTransport { _ in .text("x") }
     let pieces = AsyncThrowingStream<Data, any Error> { $0.finish(throwing: Broken()) }
@@ -155,7 +155,7 @@ import Testing
     }
   }
 
-  @Test func `a stub does not read without end`() async throws {
+  @Test func `a stub stops reading an endless stream`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let endless = AsyncStream<Data> { Data(count: 1 << 20) }
 

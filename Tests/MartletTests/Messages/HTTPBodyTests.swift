@@ -40,7 +40,7 @@ import Testing
       (.json([1, 2], encoder: JSONEncoder()), "application/json", 5),
       (.form(["a": "x y", "b": ["1", "2"]]), "application/x-www-form-urlencoded", 13),
     ] as [(HTTPBody, String?, Int64)])
-  func `each factory has its type and its length`(body: HTTPBody, type: String?, length: Int64) async throws {
+  func `each factory sets its content type and its length`(body: HTTPBody, type: String?, length: Int64) async throws {
     let transport = StubTransport { _ in .text("x") }
 
     _ = try await Self.client(transport).post("http://example.test/", body: body)
@@ -52,7 +52,7 @@ import Testing
     #expect(transport.requests.first?.body == body)
   }
 
-  @Test func `a value is encoded by the client that sends it, wherever it stands in a body`() async throws {
+  @Test func `the sending client encodes JSON values, also in multipart and concatenated bodies`() async throws {
     struct Person: Codable, Equatable { var firstName: String, born: Date }
     let ada = Person(firstName: "Ada", born: Date(timeIntervalSince1970: 0))
     let transport = StubTransport { request in .json(String(decoding: try await request.bodyData(), as: UTF8.self)) }
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func `a value with many members is equal to itself, and to what is sent of it`() async throws {
+  @Test func `a body with many members is equal to itself and to the body that is sent`() async throws {
     let transport = StubTransport { _ in .text("x") }
     for _ in 1...20 {
       let body = HTTPBody.json(Wide())
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `a literal keeps its names, and has the order that the client wants`() async throws {
+  @Test func `a JSON literal keeps its keys and follows the client's output formatting`() async throws {
     let transport = StubTransport { request in .json(String(decoding: try await request.bodyData(), as: UTF8.self)) }
     let client = Self.snakes(transport)
     client.configuration.encoder.outputFormatting = []
@@ -115,7 +115,7 @@ import Testing
     #expect(text == #"{"aName":"x","oneName":1}"#)
   }
 
-  @Test func `the client's encoder is used on detours: spools, redirects, middleware, commands`() async throws {
+  @Test func `spools, redirects, middleware and curl commands use the client's encoder`() async throws {
     struct Setting: Middleware {
       func intercept(
         _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
@@ -145,7 +145,7 @@ import Testing
     #expect(command.contains("first_name") && !command.contains("firstName"))
   }
 
-  @Test func `two clients with one configuration have coders of their own`() async throws {
+  @Test func `clients with the same configuration have independent encoders`() async throws {
     let transport = StubTransport { request in .text(String(decoding: try await request.bodyData(), as: UTF8.self)) }
     var base = HTTPClient.Configuration()
     base.transport = transport
@@ -159,7 +159,7 @@ import Testing
     #expect(try await other.post("http://example.test/", body: .json(Wide())).text.contains("first_name"))
   }
 
-  @Test func `bodies are values`() {
+  @Test func `compares bodies by value`() {
     #expect(HTTPBody.json([1]) == .data(Data("[1]".utf8), contentType: "application/json"))
     #expect(HTTPBody.json([1]) != .json([2]) && HTTPBody.json([1]).length == nil)
     #expect(HTTPBody.text("a") == .text("a"))
@@ -168,7 +168,7 @@ import Testing
     #expect(Set([HTTPBody.json([1]), .json([1]), .data(Data([1]))]).count == 2)
   }
 
-  @Test func `a content type of the request wins`() async throws {
+  @Test func `the Content-Type of the request overrides the body's`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let request = HTTPRequest.post(
       "http://example.test/", headers: ["content-type": "application/vnd.api+json"], body: .json([1]))
@@ -178,7 +178,7 @@ import Testing
     #expect(transport.requests.first?.headers[all: "Content-Type"] == ["application/vnd.api+json"])
   }
 
-  @Test func `encodes JSON with the encoder given`() async throws {
+  @Test func `encodes JSON with the given encoder`() async throws {
     struct Order: Encodable { var itemCount = 1 }
     let encoder = JSONEncoder()
     encoder.keyEncodingStrategy = .convertToSnakeCase
@@ -190,7 +190,7 @@ import Testing
 
   // MARK: What cannot be sent
 
-  @Test func `a value that JSON cannot hold is refused at sending`() async throws {
+  @Test func `sending a value that JSON cannot represent fails`() async throws {
     struct Order: Encodable { var prices: [Double] }
     let body = HTTPBody.json(Order(prices: [1, .infinity]))
 
@@ -202,7 +202,7 @@ import Testing
     #expect(error.message == place + ", which is NaN or infinite: JSON has no such number (RFC 8259 §6)")
   }
 
-  @Test func `the message about a value that cannot be encoded does not show it`() async throws {
+  @Test func `the error about an unencodable value does not reveal the value`() async throws {
     struct Login: Encodable {
       var password = "hunter2"
       func encode(to encoder: any Encoder) throws {}
@@ -219,7 +219,7 @@ import Testing
     #expect(!failing.description.contains("hunter2"))
   }
 
-  @Test func `a content type that is no header value is refused`() async throws {
+  @Test func `rejects a content type that is not a valid field value`() async throws {
     let error = try await Self.refusal(.text("x", contentType: "text/plain\r\nX-A: b"))
 
     #expect(error.kind == .invalidRequest)
@@ -227,7 +227,7 @@ import Testing
 
   // MARK: Files
 
-  @Test func `a file has the length it has now`() async throws {
+  @Test func `a file body has the current length of the file`() async throws {
     try await Self.withFile(Data(count: 1234)) { url in
       let transport = StubTransport { _ in .text("x") }
       let body = HTTPBody.file(url)
@@ -242,7 +242,7 @@ import Testing
     }
   }
 
-  @Test func `follows a link to a file`() async throws {
+  @Test func `follows a symbolic link to a file`() async throws {
     try await Self.withFile(Data(count: 7)) { url in
       let link = url.deletingLastPathComponent().appending(path: "link")
       try FileManager.default.createSymbolicLink(at: link, withDestinationURL: url)
@@ -251,7 +251,7 @@ import Testing
     }
   }
 
-  @Test func `a file that does not exist is refused`() async throws {
+  @Test func `rejects a file that does not exist`() async throws {
     let url = FileManager.default.temporaryDirectory.appending(path: "martlet-missing-\(UUID().uuidString)")
 
     let error = try await Self.refusal(.file(url))
@@ -261,7 +261,7 @@ import Testing
     #expect(HTTPBody.file(url).length == nil)
   }
 
-  @Test func `a folder is refused`() async throws {
+  @Test func `rejects a folder`() async throws {
     let error = try await Self.refusal(.file(FileManager.default.temporaryDirectory))
 
     #expect(error.kind == .file)
@@ -269,7 +269,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() != 0, "root may read every file"))
-  func `a file that may not be read is refused`() async throws {
+  func `rejects an unreadable file`() async throws {
     try await Self.withFile(Data(count: 1)) { url in
       try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: url.path(percentEncoded: false))
 
@@ -281,14 +281,14 @@ import Testing
   }
 
   @Test(arguments: ["https://example.test/file", "relative", "data:,x"])
-  func `a URL that is no file URL is refused`(text: String) async throws {
+  func `rejects a URL that is not a file URL`(text: String) async throws {
     let error = try await Self.refusal(.file(try #require(URL(string: text))))
 
     #expect(error.kind == .invalidRequest)
     #expect(error.message.contains("needs a file URL"))
   }
 
-  @Test func `the message about a URL that is no file URL shows no secrets`() async throws {
+  @Test func `the error about a URL that is not a file URL contains no secrets`() async throws {
     let url = try #require(URL(string: "https://ada:hunter2@example.test/?token=abc123"))
 
     let error = try await Self.refusal(.file(url))
@@ -297,7 +297,7 @@ import Testing
     #expect(!error.description.contains("abc123"))
   }
 
-  @Test func `is refused for a HEAD`() async throws {
+  @Test func `rejects a body for HEAD`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock { $0.transport = transport }
     let request = HTTPRequest(.head, "http://example.test/", body: .text("x"))

@@ -19,7 +19,7 @@ import Testing
       ("Sat, 01 Jan 0000 00:00:00 GMT", first), ("Tue, 19 Jan 2038 03:14:08 GMT", 2_147_483_648),
       ("Thu, 01 Mar 1900 00:00:00 GMT", -2_203_891_200), ("Tue, 29 Feb 0000 00:00:00 GMT", first + 59 * 86_400),
     ] as [(String, Int64)])
-  func `reads and writes the preferred form`(text: String, seconds: Int64) throws {
+  func `parses and formats the preferred format`(text: String, seconds: Int64) throws {
     let date = try #require(HTTPDate(text))
 
     #expect(date.date == Self.date(seconds))
@@ -30,7 +30,7 @@ import Testing
     "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
     "Sun Nov 06 08:49:37 1994", "  Sun, 06 Nov 1994 08:49:37 GMT\t", "Mon, 06 Nov 1994 08:49:37 GMT",
   ])
-  func `reads the three forms`(text: String) throws {
+  func `parses the three date formats`(text: String) throws {
     let now = try Self.now("Thu, 01 Jan 2026 00:00:00 GMT")
 
     #expect(HTTPDate(text, now: now)?.date == Self.date(784_111_777))
@@ -49,7 +49,7 @@ import Testing
     "Sun, 06 Nov 1994 08:49:37 GMT\r\n", "Sun, ０６ Nov 1994 08:49:37 GMT", "1994-11-06T08:49:37Z", "784111777",
     "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT",
   ])
-  func `reads nothing else`(text: String) {
+  func `rejects other formats`(text: String) {
     #expect(HTTPDate(text) == nil)
   }
 
@@ -63,7 +63,7 @@ import Testing
     #expect(HTTPDate("Mon, \(text) GMT") == nil)
   }
 
-  @Test func `takes a leap second as the next second`() {
+  @Test func `parses a leap second as the following second`() {
     #expect(HTTPDate("Sat, 31 Dec 2016 23:59:60 GMT") == HTTPDate("Sun, 01 Jan 2017 00:00:00 GMT"))
     #expect(HTTPDate("Fri, 31 Dec 9999 23:59:60 GMT")?.date == Self.date(Self.last))
   }
@@ -79,7 +79,7 @@ import Testing
     ("Thu, 01 Jan 2099 00:00:00 GMT", "01-Jan-60 00:00:00", "Thu, 01 Jan 2060 00:00:00 GMT"),
     ("Fri, 01 Jan 1999 00:00:00 GMT", "29-Feb-00 00:00:00", "Tue, 29 Feb 2000 00:00:00 GMT"),
   ])
-  func `takes a year of two digits as the one that is at most 50 years ahead`(
+  func `interprets a two-digit year as at most 50 years in the future`(
     now: String, text: String, expected: String
   ) throws {
     let date = HTTPDate("Monday, \(text) GMT", now: try Self.now(now))
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test(arguments: [-Double.infinity, -1e300, -7e10, 0, 2.6e11, 1e300, .infinity, .nan])
-  func `reads a year of two digits whatever the clock says`(interval: TimeInterval) {
+  func `parses two-digit years safely for any current date`(interval: TimeInterval) {
     for year in 0...99 {
       let text = "Monday, 29-Feb-\(year / 10)\(year % 10) 00:00:00 GMT"
       let date = HTTPDate(text, now: Date(timeIntervalSince1970: interval))
@@ -105,7 +105,7 @@ import Testing
     (.greatestFiniteMagnitude, "Fri, 31 Dec 9999 23:59:59 GMT"), (-.infinity, "Sat, 01 Jan 0000 00:00:00 GMT"),
     (-.greatestFiniteMagnitude, "Sat, 01 Jan 0000 00:00:00 GMT"), (.nan, "Thu, 01 Jan 1970 00:00:00 GMT"),
   ])
-  func `takes any date down to a second that can be written`(interval: TimeInterval, text: String) {
+  func `rounds and clamps any Date to a representable second`(interval: TimeInterval, text: String) {
     let date = HTTPDate(Date(timeIntervalSince1970: interval))
 
     #expect(date.description == text)
@@ -113,7 +113,7 @@ import Testing
     #expect(HTTPDate(text) == date)
   }
 
-  @Test func `distant dates of Foundation are written`() {
+  @Test func `formats distantPast and distantFuture`() {
     // The first day of the year 1 by the Julian calendar.
     #expect(HTTPDate(.distantPast).description == "Sat, 30 Dec 0000 00:00:00 GMT")
     #expect(HTTPDate(.distantFuture).description == "Mon, 01 Jan 4001 00:00:00 GMT")
@@ -126,7 +126,7 @@ import Testing
     #expect(HTTPDate(Self.date(3)) == HTTPDate(Self.date(3).addingTimeInterval(0.5)))
   }
 
-  @Test func `reads back what it wrote, for random seconds`() throws {
+  @Test func `random dates survive a round trip`() throws {
     var random = SeededGenerator(seed: 1)
 
     for _ in 0..<5_000 {
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func `agrees with a calendar that counts one day after the other`() throws {
+  @Test func `agrees with a calendar that counts day by day`() throws {
     let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
     let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
     let weekdays = ["Sat", "Sun", "Mon", "Tue", "Wed", "Thu", "Fri"]
@@ -163,7 +163,7 @@ import Testing
     }
   }
 
-  @Test func `never traps on noise`() {
+  @Test func `a damaged date is rejected or survives a round trip`() {
     var random = SeededGenerator(seed: 2)
     let samples = ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"]
     var accepted = 0

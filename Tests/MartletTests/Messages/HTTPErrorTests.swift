@@ -22,7 +22,7 @@ import Testing
   // MARK: The description
 
   // C2
-  @Test func `is one line with what, where, cause, attempts and time`() async throws {
+  @Test func `the description is one line with kind, request, cause, attempts and time`() async throws {
     let clock = TestClock()
     let transport = StubTransport { _ in
       clock.advance(by: .milliseconds(15))
@@ -49,7 +49,7 @@ import Testing
     #expect(error.elapsed == .milliseconds(130))
   }
 
-  @Test func `names the phase where there is one`() async throws {
+  @Test func `the description names the phase if known`() async throws {
     let clock = TestClock()
     let transport = StubTransport { _ in
       .streamed { throw HTTPError(.connectionLost, "the server closed the connection", phase: .receiving) }
@@ -69,11 +69,11 @@ import Testing
     (.seconds(1), "1.0 s"),
     (.milliseconds(12_345), "12.35 s"), (.seconds(3600), "3600.0 s"),
   ])
-  func `writes times in milliseconds or seconds`(duration: Duration, expected: String) {
+  func `formats durations in milliseconds or seconds`(duration: Duration, expected: String) {
     #expect(HTTPError.text(duration) == expected)
   }
 
-  @Test func `says only what it knows`() {
+  @Test func `the description omits unknown parts`() {
     #expect(HTTPError(.tls, "expired").description == "tls: expired")
     #expect(HTTPError(.timedOut, "late", phase: .connecting).description == "timedOut: late (while connecting)")
   }
@@ -85,7 +85,7 @@ import Testing
     "https://ada:hun/hunter2@example.test/", "ftp://ada:hunter2@example.test/", "https:///ada:hunter2@x",
     "//ada:hunter2@example.test/",
   ])
-  func `holds no credentials, query values, header values or bodies`(target: String) async throws {
+  func `the description contains no secrets of the URL, the header fields or the body`(target: String) async throws {
     let transport = StubTransport { _ in .text("body text", status: 500, headers: ["X-Back": "top-secret"]) }
     let request = HTTPRequest(
       .post, RequestTarget(target), query: ["api_key": "abc123"], headers: ["Authorization": "top-secret"],
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test(arguments: ["\u{1B}[31mred\u{7}", "a\r\nERROR forged", "\u{202E}txet", "\u{9B}31m", "\0"])
-  func `shows control characters of a server as escapes`(text: String) async throws {
+  func `escapes control characters received from a server`(text: String) async throws {
     let refused = StubResponse.failure(HTTPError(.protocolViolation, "not HTTP: \(text)"))
     let redirect = StubResponse.redirect(to: "http://example.test/\(text)")
     let transports: [any Transport] = [
@@ -155,7 +155,7 @@ import Testing
     #expect(error.status == 422)
   }
 
-  @Test(arguments: kinds) func `knows what might go better later`(kind: HTTPError.Kind) {
+  @Test(arguments: kinds) func `classifies kinds as transient, connectivity or timeout`(kind: HTTPError.Kind) {
     let error = HTTPError(kind, "x")
 
     #expect(error.isTransient == [.cannotConnect, .connectionLost, .timedOut].contains(kind))
@@ -164,14 +164,14 @@ import Testing
   }
 
   @Test(arguments: [(EMFILE, true), (ENFILE, true), (ENOMEM, true), (ENOENT, false), (EACCES, false), (ENOSPC, false)])
-  func `knows which errors of files might go better later`(code: Int32, isTransient: Bool) {
+  func `classifies transient file errors by errno`(code: Int32, isTransient: Bool) {
     let error = HTTPError.file("it cannot be opened", code: code)
 
     #expect(error.isTransient == isTransient && error.kind == .file)
     #expect(error.message == "it cannot be opened: \(String(cString: strerror(code)))")
   }
 
-  @Test func `knows which statuses might go better later`() {
+  @Test func `classifies transient statuses`() {
     let transient = (100..<600).filter { status in
       var error = HTTPError(.status, "x")
       error.response = HTTPResponse(status: HTTPStatus(rawValue: status))
@@ -187,7 +187,7 @@ import Testing
     .unsupported, .clientClosed, .middleware, .cancelled, .refusedByGuard,
   ]
 
-  @Test func `kinds have names of their own`() {
+  @Test func `each kind has a unique name`() {
     #expect(Set(Self.kinds.map(\.description)).count == Self.kinds.count)
     #expect(Set(Self.kinds).count == Self.kinds.count)
     #expect("\(HTTPError.Kind.bodyTooLarge)" == "bodyTooLarge")

@@ -4,7 +4,7 @@ import Testing
 @testable import Martlet
 
 @Suite struct HTTPHeadersTests {
-  @Test func `finds fields whatever the case of their names`() {
+  @Test func `finds fields by case-insensitive name`() {
     let headers: HTTPHeaders = ["Content-Type": "text/html", "X-A": "1", "x-a": "2"]
 
     #expect(headers["content-TYPE"] == "text/html")
@@ -16,7 +16,7 @@ import Testing
     #expect(headers[all: "none"].isEmpty)
   }
 
-  @Test func `folds ASCII letters only`() {
+  @Test func `folds the case of ASCII letters only`() {
     let headers: HTTPHeaders = ["[\u{212A}É": "v"]
 
     #expect(headers["[\u{212A}É"] == "v")
@@ -36,7 +36,7 @@ import Testing
     #expect(HTTPHeaders(headers.reversed()).map(\.value) == ["3", "2", "1"])
   }
 
-  @Test func `setting a value replaces all fields in the place of the first`() {
+  @Test func `setting a value replaces all fields of the name at the first position`() {
     var headers: HTTPHeaders = ["A": "1", "B": "2", "C": "3", "b": "4", "D": "5"]
 
     headers["b"] = "new"
@@ -54,7 +54,7 @@ import Testing
     #expect(headers == ["B": "2"])
   }
 
-  @Test func `setting a value of a new name adds it at the end`() {
+  @Test func `setting a value for a new name appends a field`() {
     var headers: HTTPHeaders = ["A": "1"]
 
     headers["B"] = ""
@@ -63,7 +63,7 @@ import Testing
     #expect(headers["b"] == "")
   }
 
-  @Test func `setting several values puts them in the place of the first`() {
+  @Test func `setting several values inserts them at the position of the first field`() {
     var headers: HTTPHeaders = ["A": "1", "B": "2", "C": "3", "b": "4"]
 
     headers[all: "B"] = ["x", "y", "z"]
@@ -77,7 +77,7 @@ import Testing
     #expect(headers == ["A": "1", "C": "3", "D": "4", "D": "5"])
   }
 
-  @Test func `appends and removes`() {
+  @Test func `appends and removes fields`() {
     var headers = HTTPHeaders()
 
     headers.append("1", for: "Set-Cookie")
@@ -90,7 +90,7 @@ import Testing
     #expect(headers == ["Other": "3"])
   }
 
-  @Test func `replaces by name, keeping the repetitions of the other`() {
+  @Test func `replaces fields by name and keeps repeated new fields`() {
     let headers: HTTPHeaders = ["Accept": "*/*", "X": "1", "Y": "2", "x": "3"]
     let other: HTTPHeaders = ["N": "n1", "X": "a", "accept": "text/html", "M": "m", "x": "b", "n": "n2"]
 
@@ -112,19 +112,19 @@ import Testing
     (#""open\"#, [#""open\"#]), (#"a\,b"#, [#"a\"#, "b"]), (#"W/"1,2", "3""#, [#"W/"1,2""#, #""3""#]),
     (#"",",""#, [#"",""#, #"""#]), ("é,日", ["é", "日"]),
   ])
-  func `cuts a list into its members`(value: String, members: [String]) {
+  func `splits a list into its members`(value: String, members: [String]) {
     let headers: HTTPHeaders = ["X": value]
 
     #expect(headers.values(of: "x") == members)
   }
 
-  @Test func `joins the lists of all fields of the name`() {
+  @Test func `combines the lists of all fields of the name`() {
     let headers: HTTPHeaders = ["Vary": "a, b", "X": "no", "vary": "", "VARY": #"c,"open"#, "Vary": "d"]
 
     #expect(headers.values(of: "vary") == ["a", "b", "c", #""open"#, "d"])
   }
 
-  @Test func `compares names without case, values by their bytes, and order`() {
+  @Test func `compares names case-insensitively, values by their bytes, and the order`() {
     let headers: HTTPHeaders = ["A": "x", "B": "\u{E9}"]
     let same: HTTPHeaders = ["a": "x", "b": "\u{E9}"]
 
@@ -137,7 +137,7 @@ import Testing
     #expect(Set([headers, same, [:]]).count == 2)
   }
 
-  @Test func `never shows a value`() {
+  @Test func `descriptions never contain field values`() {
     let headers: HTTPHeaders = ["Authorization": "canary", "Cookie": "canary"]
     let optional: HTTPHeaders? = headers
     var dumped = ""

@@ -9,7 +9,7 @@ import Testing
     (.post, "POST", false, false), (.patch, "PATCH", false, false), (.connect, "CONNECT", false, false),
     ("PROPFIND", "PROPFIND", false, false),
   ])
-  func `knows what the standard says about each method`(
+  func `knows which methods are safe and which are idempotent`(
     method: HTTPMethod, spelling: String, isSafe: Bool, isIdempotent: Bool
   ) {
     #expect(method.rawValue == spelling)
@@ -19,7 +19,7 @@ import Testing
     #expect(method.isValid)
   }
 
-  @Test func `case matters`() {
+  @Test func `methods are case-sensitive`() {
     let method: HTTPMethod = "get"
 
     #expect(method != .get)
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: ["", " ", "GET ", "GE T", "GET\r\n", "GET\r\nX: y", "G\0T", "GÉT", "GET/", "a,b", "(x)"])
-  func `anything but a token is kept and known to be invalid`(spelling: String) {
+  func `a name that is not a token is kept but invalid`(spelling: String) {
     #expect(HTTPMethod(spelling).rawValue == spelling)
     #expect(!HTTPMethod(spelling).isValid)
   }

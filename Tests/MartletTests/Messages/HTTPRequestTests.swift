@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.hangLimit) struct HTTPRequestTests {
-  @Test func `has a factory for each verb`() {
+  @Test func `has factories for GET, HEAD, DELETE, POST, PUT and PATCH`() {
     let requests: [HTTPRequest] = [
       .get("/a", query: ["q": 1], headers: ["X": "1"]), .head("/a", query: ["q": 1], headers: ["X": "1"]),
       .delete("/a", query: ["q": 1], headers: ["X": "1"]),
@@ -20,7 +20,7 @@ import Testing
     #expect(HTTPRequest(.get, "/a").method == .get)
   }
 
-  @Test func `is a value`() {
+  @Test func `has value semantics`() {
     let original = HTTPRequest.post("http://example.test/", headers: ["X": "1"], body: .text("b"))
     var copy = original
 
@@ -43,7 +43,7 @@ import Testing
       ("HTTP://Example.TEST:80/a?b=2", "http://example.test/a?b=2&q=1"), ("/a", nil), ("a", nil), ("ftp://x/", nil),
       ("example.test/a", nil),
     ] as [(String, String?)])
-  func `has a whole URL without credentials, or none`(target: String, expected: String?) {
+  func `url is absolute and without credentials, or nil`(target: String, expected: String?) {
     #expect(HTTPRequest.get(RequestTarget(target), query: ["q": 1]).url?.absoluteString == expected)
   }
 
@@ -64,7 +64,7 @@ import Testing
     #expect(transport.requests.map { $0.url?.absoluteString } == ["https://example.test/v1/mysite.com/api"])
   }
 
-  @Test func `is idempotent by its method or its key`() {
+  @Test func `is idempotent by its method or its Idempotency-Key`() {
     #expect(HTTPRequest.put("/").isIdempotent)
     #expect(!HTTPRequest.post("/").isIdempotent)
     #expect(HTTPRequest.post("/", headers: ["idempotency-key": "1"]).isIdempotent)
@@ -72,7 +72,7 @@ import Testing
     #expect(HTTPRequest.get("/").isReplayable)
   }
 
-  @Test func `one value can be sent many times at once`() async throws {
+  @Test func `one request can be sent many times concurrently`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock { $0.transport = transport }
     let request = HTTPRequest.put("http://example.test/", body: .text("b"))

@@ -32,7 +32,7 @@ import Testing
     Sample(type: "not a type", body: [0x63], text: "c"),
     Sample(type: nil, body: [], text: ""),
   ])
-  func `reads the text by its charset, its mark, as UTF-8, as Latin-1`(sample: Sample) {
+  func `decodes text by charset, byte order mark, UTF-8 or Latin-1`(sample: Sample) {
     let headers: HTTPHeaders = sample.type.map { ["Content-Type": $0] } ?? [:]
 
     let response = HTTPResponse(status: 200, headers: headers, body: Data(sample.body))
@@ -41,7 +41,7 @@ import Testing
     #expect(response.textNote == sample.note)
   }
 
-  @Test func `knows its media type, if it has a readable one`() {
+  @Test func `contentType is the parsed media type, or nil`() {
     let typed = HTTPResponse(status: 200, headers: ["content-type": "Text/HTML; charset=utf-8"])
     let odd = HTTPResponse(status: 200, headers: ["Content-Type": "?"])
 
@@ -67,7 +67,7 @@ import Testing
     ("\n<!doctype html><p>hunter2", "it is HTML or XML, such as a proxy or sign-in page"),
     (#""hunter2""#, "at the top level"),
   ])
-  func `says where the JSON is wrong and shows nothing of it`(json: String, expected: String) throws {
+  func `a JSON error names the location and reveals no content`(json: String, expected: String) throws {
     let response = HTTPResponse(status: 200, body: Data(json.utf8))
 
     let error = try #require(throws: HTTPError.self) { try response.json(Order.self) }
@@ -81,7 +81,7 @@ import Testing
     #expect(error.redactedURL == "http://localhost/")
   }
 
-  @Test func `takes the decoder of the call, else that of the client`() async throws {
+  @Test func `prefers the decoder of the call to the client's`() async throws {
     struct Snake: Decodable { var userName: String }
     let snake = JSONDecoder()
     snake.keyDecodingStrategy = .convertFromSnakeCase
@@ -99,7 +99,7 @@ import Testing
   // MARK: Where it came from
 
   // S53
-  @Test func `knows the request, the request as sent, and the redirects between`() async throws {
+  @Test func `exposes the original request, the final request and the redirects`() async throws {
     struct Marking: Middleware {
       func intercept(
         _ request: HTTPRequest, context: RequestContext,
@@ -141,7 +141,7 @@ import Testing
   }
 
   // S54
-  @Test func `keeps repeated header fields apart and in order`() async throws {
+  @Test func `keeps repeated header fields separate and in order`() async throws {
     let headers: HTTPHeaders = [
       "Set-Cookie": "a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "X-A": "1", "set-cookie": "b=2",
     ]

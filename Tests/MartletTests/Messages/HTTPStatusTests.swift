@@ -69,13 +69,13 @@ import Testing
   ]
 
   @Test(arguments: registry)
-  func `has a name and a phrase for each registered code`(status: HTTPStatus, code: Int, phrase: String) {
+  func `has a constant and a reason phrase for each registered code`(status: HTTPStatus, code: Int, phrase: String) {
     #expect(status.rawValue == code)
     #expect(status.reasonPhrase == phrase)
     #expect(status.description == "\(code) \(phrase)")
   }
 
-  @Test func `has no phrase for any other code`() {
+  @Test func `has no reason phrase for other codes`() {
     let registered = Set(Self.registry.map(\.1))
 
     for code in -1_000...1_000 where !registered.contains(code) {
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func `every code is in the class of its first digit and in no other`() {
+  @Test func `each code belongs only to the class of its first digit`() {
     for code in -100...1_000 {
       let status = HTTPStatus(code)
       let classes = [
@@ -96,13 +96,13 @@ import Testing
   }
 
   @Test(arguments: [Int.min, -1, 0, 99, 600, Int.max])
-  func `a code outside of all classes is kept`(code: Int) {
+  func `keeps a code outside all classes`(code: Int) {
     #expect(HTTPStatus(rawValue: code).rawValue == code)
     #expect(!HTTPStatus(code).isSuccess)
     #expect(!HTTPStatus(code).isServerError)
   }
 
-  @Test func `is ordered and written as a number`() {
+  @Test func `is ordered by code and can be written as an integer literal`() {
     let status: HTTPStatus = 404
 
     #expect(status == .notFound)

@@ -13,7 +13,7 @@ import Testing
 @Suite struct HostileNumberTests {
   private static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
-  @Test func `seconds end at 2³¹, whatever they are for`() {
+  @Test func `delta-seconds saturate at 2³¹`() {
     for (text, value) in HostileNumber.all {
       let expected = Int(min(value ?? .max, 1 << 31))
       #expect(FieldSyntax.deltaSeconds(text) == expected, "\(text)")
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func `the age of a cookie ends after 400 days`() throws {
+  @Test func `caps Max-Age of a cookie at 400 days`() throws {
     for (text, value) in HostileNumber.all {
       let seconds = TimeInterval(min(value ?? .max, 400 * 86_400))
       let cookie = try #require(SetCookie("a=b; Max-Age=\(text)", now: Self.now))
@@ -32,13 +32,13 @@ import Testing
     }
   }
 
-  @Test func `dates have four digits for a year and no more`() {
+  @Test func `accepts only four-digit years in dates`() {
     for (text, _) in HostileNumber.all where text.count != 4 {
       #expect(HTTPDate("Sun, 06 Nov \(text) 08:49:37 GMT") == nil, "\(text)")
     }
   }
 
-  @Test func `ports are from 1 to 65535`() {
+  @Test func `accepts only ports from 1 to 65535`() {
     for (text, value) in HostileNumber.all {
       let port = value.flatMap { 1...65_535 ~= $0 ? Int($0) : nil }
       #expect((try? AbsoluteURL.parse("http://h.test:\(text)/"))?.effectivePort == port, "\(text)")
@@ -47,7 +47,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func `statuses have three digits`() {
+    @Test func `accepts only three-digit statuses`() {
       for (text, value) in HostileNumber.all {
         var reader = ResponseHeadReader()
         let line = Array("HTTP/1.1 \(text) OK\r\n\r\n".utf8)
@@ -62,7 +62,7 @@ import Testing
       }
     }
 
-    @Test func `lengths fit into 63 bits`() throws {
+    @Test func `accepts a Content-Length of at most 63 bits`() throws {
       for (text, value) in HostileNumber.all {
         var reader = ResponseHeadReader()
         var head: ResponseHeadReader.Head?
@@ -80,7 +80,7 @@ import Testing
     }
   #endif
 
-  @Test func `parts of a whole fit into 63 bits`() {
+  @Test func `accepts Content-Range numbers of at most 63 bits`() {
     for (text, value) in HostileNumber.all {
       let number = value.flatMap { Int64(exactly: $0) }
       #expect(ContentRange("bytes 0-0/\(text)")?.size == number.flatMap { $0 > 0 ? $0 : nil }, "\(text)")

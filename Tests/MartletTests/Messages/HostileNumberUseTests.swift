@@ -41,7 +41,9 @@ import Testing
     }
   }
 
-  @Test(arguments: numbers) func `bodies, whole and streamed, stored and in part`(number: String) async throws {
+  @Test(arguments: numbers) func `hostile numbers do not break whole, streamed, cached or partial bodies`(
+    number: String
+  ) async throws {
     let client = Self.client(Self.transport(number))
 
     for round in 0..<3 {
@@ -54,7 +56,7 @@ import Testing
     }
   }
 
-  @Test(arguments: numbers) func `pauses that a server asks for`(number: String) async throws {
+  @Test(arguments: numbers) func `a hostile Retry-After causes a retry or a status error`(number: String) async throws {
     let transport = StubTransport(script: [.status(503, headers: ["Retry-After": number]), .text("ok")])
     let client = Self.client(transport).derived { $0.retry = .standard }
 
@@ -67,7 +69,9 @@ import Testing
   }
 
   @Test(arguments: numbers, [1, 3])
-  func `downloads in one part and in several`(number: String, segments: Int) async throws {
+  func `a download with hostile numbers succeeds or fails with a known error`(number: String, segments: Int)
+    async throws
+  {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let file = folder.url.appending(path: "a")
@@ -88,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `a part of the largest file there could be is gone on with, or given up`() async throws {
+  @Test func `resuming a file of Int64.max bytes sends one range request and then fails`() async throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let file = folder.url.appending(path: "a")
@@ -115,7 +119,7 @@ import Testing
     #expect(ranges.elements == ["bytes=2-67108865"])
   }
 
-  @Test func `the lengths of a queue`() async throws {
+  @Test func `hostile lengths keep the fraction of a queue within 0 and 1`() async throws {
     let transport = StubTransport { request in
       let number = request.url?.lastPathComponent ?? ""
       return .text(request.method == .head ? "" : "ok", headers: ["Content-Length": number])
@@ -150,7 +154,9 @@ import Testing
     #expect(tally.progress.fraction == 1)
   }
 
-  @Test(arguments: numbers) func `pauses between event streams`(number: String) async throws {
+  @Test(arguments: numbers) func `a hostile retry field keeps the delay between a second and a day`(number: String)
+    async throws
+  {
     let stream = StubResponse.text("retry: \(number)\ndata: a\n\n", headers: ["Content-Type": "text/event-stream"])
     let clock = TestClock(automaticLimit: .seconds(86_400))
     let client = HTTPClient.stubbed(StubTransport(script: [stream, .status(204)]), clock: clock) {
@@ -164,7 +170,7 @@ import Testing
     #expect(clock.sleeps.allSatisfy { .seconds(1)...(.seconds(86_400)) ~= $0 })
   }
 
-  @Test(arguments: numbers) func `an outbox`(number: String) async throws {
+  @Test(arguments: numbers) func `an outbox delivers despite hostile numbers`(number: String) async throws {
     let folder = try OutboxFolder()
     let transport = StubTransport(script: [.status(503, headers: Self.fields(number)), .status(204)])
     let client = Self.client(transport).derived { $0.clock = TestClock(automaticLimit: .seconds(86_400)) }
@@ -180,7 +186,7 @@ import Testing
     CacheEntry.Part(first: 0, last: .max), .init(first: 0, last: 1, complete: .min), .init(first: 2, last: 1),
     .init(first: -1, last: 1), .init(first: 0, last: 5, complete: 5),
   ])
-  func `a stored part that contradicts itself is no record`(part: CacheEntry.Part) throws {
+  func `a cache record with a contradictory range does not decode`(part: CacheEntry.Part) throws {
     let key = CacheKey.sample("a")
     var record = CacheRecord.sample()
     record.entry?.part = part

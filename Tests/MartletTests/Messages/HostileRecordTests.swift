@@ -25,7 +25,9 @@ import Testing
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
   }
 
-  @Test(arguments: numbers, [1, 3]) func `the record of a part file`(number: String, segments: Int) async throws {
+  @Test(arguments: numbers, [1, 3]) func `hostile numbers in a part record cause at most an HTTPError`(
+    number: String, segments: Int
+  ) async throws {
     for (name, text) in [
       ("length", number), ("written", "[[0,\(number)]]"), ("written", "[[\(number),9223372036854775807]]"),
       ("synced", "[[1,2],[\(number),\(number)]]"), ("version", number),
@@ -58,7 +60,7 @@ import Testing
     }
   }
 
-  @Test(arguments: numbers) func `a jar's dates`(number: String) async throws {
+  @Test(arguments: numbers) func `a cookie jar works despite hostile dates in its file`(number: String) async throws {
     for name in ["expires", "created", "lastAccess"] {
       let folder = try TemporaryFolder()
       let file = folder.url.appending(path: "jar")
@@ -78,7 +80,9 @@ import Testing
     }
   }
 
-  @Test(arguments: numbers) func `the end of a token`(number: String) async throws {
+  @Test(arguments: numbers) func `a hostile token expiry causes at most an authentication error`(number: String)
+    async throws
+  {
     let folder = try TemporaryFolder()
     let file = folder.url.appending(path: "credentials")
     let space = ProtectionSpace(scheme: "https", host: "a.test", port: 443)
@@ -98,7 +102,7 @@ import Testing
     folder.remove()
   }
 
-  @Test(arguments: numbers) func `the hosts that want https`(number: String) throws {
+  @Test(arguments: numbers) func `an HSTS file with hostile expiry times survives a round trip`(number: String) throws {
     let data = Data("# martlet hsts 1\n\(number) + a.test\n0 - b.test\n".utf8)
     let found = try #require(HSTSFile.parse(data))
     var table = HSTSTable()
@@ -111,7 +115,7 @@ import Testing
     #expect(HSTSFile.parse(HSTSFile.text(table.entries)) == table.entries)
   }
 
-  @Test func `the times of a stored response`() throws {
+  @Test func `hostile times never make the age of a stored response negative or NaN`() throws {
     for time in Self.doubles {
       for lifetime in Self.doubles {
         var record = CacheRecord.sample()
@@ -128,7 +132,7 @@ import Testing
     }
   }
 
-  @Test func `the journal of an outbox`() async throws {
+  @Test func `hostile times in a journal end in a delivery or a dead letter`() async throws {
     for time in Self.doubles {
       let folder = try OutboxFolder()
       let id = UUID()

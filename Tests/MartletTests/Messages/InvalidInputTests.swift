@@ -9,11 +9,11 @@ import Testing
     ("\u{202E}\u{2066}\u{200F}\u{61C}", "\\u{202e}\\u{2066}\\u{200f}\\u{61c}"),
     ("\u{2028}\u{FEFF}", "\\u{2028}\\u{feff}"),
   ])
-  func `makes text printable`(_ text: String, _ expected: String) {
+  func `escapes unprintable characters`(_ text: String, _ expected: String) {
     #expect(InvalidInput.printable(text) == expected)
   }
 
-  @Test func `cuts long text`() {
+  @Test func `truncates long text`() {
     #expect(InvalidInput.printable(String(repeating: "a", count: 100)).count == 100)
     #expect(InvalidInput.printable(String(repeating: "a", count: 101)) == String(repeating: "a", count: 100) + "…")
     #expect(InvalidInput.printable("e" + String(repeating: "\u{301}", count: 10_000)).unicodeScalars.count == 101)

@@ -18,7 +18,7 @@ import Testing
   ]
 
   @Test(arguments: rows)
-  func `decodes each kind of value, and encodes it again`(_ row: (text: String, value: JSONValue)) throws {
+  func `decodes and encodes each kind of value`(_ row: (text: String, value: JSONValue)) throws {
     let value = try Self.decoded(row.text)
     #expect(value == row.value)
     #expect(value.hashValue == row.value.hashValue)
@@ -33,16 +33,16 @@ import Testing
     "1e999",
     "\"", "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\\udc00\"", "\"\t\"", "[1e999]", "tru", "nullx",
   ])
-  func `refuses what is no JSON`(_ text: String) {
+  func `rejects invalid JSON`(_ text: String) {
     #expect(throws: JSONParser.Problem.self) { try JSONParser.value(of: Data(text.utf8)) }
   }
 
-  @Test func `refuses a string that is no UTF-8`() {
+  @Test func `rejects a string that is not valid UTF-8`() {
     #expect(throws: JSONParser.Problem.self) { try JSONParser.value(of: Data([0x22, 0xFF, 0x22])) }
   }
 
   /// The decoder of Foundation would take minutes for each.
-  @Test func `hostile texts are read in time that grows with their length`() throws {
+  @Test func `parses hostile texts in linear time`() throws {
     let deep = String(repeating: "[", count: 128)
     let many = deep + Array(repeating: "\"\"", count: 200_000).joined(separator: ",")
 
@@ -54,7 +54,7 @@ import Testing
     #expect(value[0][0][0].array != nil)
   }
 
-  @Test func `a member of another type is limited in its depth`() throws {
+  @Test func `limits the nesting depth of a value inside another type`() throws {
     struct Order: Decodable { var extra: JSONValue }
     func text(_ depth: Int) -> Data {
       Data(("{\"extra\":" + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "}").utf8)
@@ -64,7 +64,7 @@ import Testing
     #expect(throws: DecodingError.self) { try JSONDecoder().decode(Order.self, from: text(100)) }
   }
 
-  @Test func `a response and an event read values with bounded work`() throws {
+  @Test func `a response and an event limit the nesting depth`() throws {
     let text = String(repeating: "[", count: 200)
     let response = HTTPResponse(status: .ok, body: Data(text.utf8))
 
@@ -74,12 +74,12 @@ import Testing
     #expect(try ServerSentEvents.Event(data: "[1]").json(JSONValue.self) == [1])
   }
 
-  @Test func `keeps a number beyond 64 bits as well as it can`() throws {
+  @Test func `keeps an integer beyond Int64 as a Double`() throws {
     #expect(try Self.decoded("18446744073709551615").double == 18_446_744_073_709_551_616)
     #expect(try Self.decoded("18446744073709551615").int == nil)
   }
 
-  @Test func `reads members and elements, and null for what is missing`() {
+  @Test func `subscripts return members and elements, or null if missing`() {
     let value: JSONValue = ["name": "Ada", "age": 36, "ratio": 0.5, "tags": ["a", "b"], "isBoss": true, "boss": .null]
 
     #expect(value["name"].string == "Ada")
@@ -92,18 +92,18 @@ import Testing
     #expect(value.object?.count == 6 && value.string == nil && value.array == nil)
   }
 
-  @Test func `takes the last of two members with one name`() {
+  @Test func `a literal keeps the last of two members with the same name`() {
     #expect(["a": 1, "a": 2] as JSONValue == ["a": 2])
   }
 
-  @Test func `is a body as a literal of mixed types`() throws {
+  @Test func `a literal of mixed types can be a JSON body`() throws {
     let name = "Ada"
     let body = HTTPBody.json(["name": .string(name), "age": 36, "tags": ["a"], "boss": .null])
 
     #expect(body.contentType == "application/json")
   }
 
-  @Test func `a number that is not finite is refused before anything is sent`() async {
+  @Test func `rejects a non-finite number before anything is sent`() async {
     let client = HTTPClient { $0.baseURL = "http://localhost:9" }
 
     let error = await #expect(throws: HTTPError.self) {

@@ -14,7 +14,7 @@ import Testing
     response(fields).links.map { "\($0.relations.joined(separator: " ")) \($0.url)" }
   }
 
-  @Test func `reads the links of a field, resolved against the URL of the response`() {
+  @Test func `resolves links against the URL of the response`() {
     #expect(
       Self.links(#"<https://api.example/users?page=3>; rel="next", </users?page=1>; rel=prev, <?page=9>; rel=last"#)
         == [
@@ -23,7 +23,7 @@ import Testing
         ])
   }
 
-  @Test func `reads several fields in order`() {
+  @Test func `parses several Link fields in order`() {
     #expect(Self.links("</a>; rel=a", "</b>; rel=b") == ["a https://api.example/a", "b https://api.example/b"])
   }
 
@@ -35,16 +35,18 @@ import Testing
     (#"</a>; rel=next; rel=last"#, "next https://api.example/a"), (#"</a>; rel="next"#, "next https://api.example/a"),
     (#"</a>x; rel=no, </b>; rel=next"#, "next https://api.example/b"),
   ])
-  func `reads what servers write`(_ field: String, _ link: String) { #expect(Self.links(field) == [link]) }
+  func `parses Link variants that servers send`(_ field: String, _ link: String) {
+    #expect(Self.links(field) == [link])
+  }
 
   @Test(arguments: [
     "", "next", "<", "</a", "</a>", "</a>; rel", #"</a>; rel="""#, "</a>; title=x", "</a>; rel=next; anchor=\"/b\"",
     "junk=\"</x>; rel=next\"", "</a> rel=next",
     "<mailto:a@b.example>; rel=next", "<javascript:1>; rel=next", "<http://[>; rel=next",
   ])
-  func `leaves out what is no link of this response`(_ field: String) { #expect(Self.links(field) == []) }
+  func `omits malformed links, other schemes and other anchors`(_ field: String) { #expect(Self.links(field) == []) }
 
-  @Test func `finds a link by its relation, and its parameters`() {
+  @Test func `finds a link by its relation and exposes its parameters`() {
     let response = Self.response([#"</a>; rel="first prev"; title="A"; Type=text/html"#, "</b>; rel=prev"])
 
     #expect(response.link("PREV")?.absoluteString == "https://api.example/a")
@@ -52,20 +54,20 @@ import Testing
     #expect(response.links[0].parameters == ["title": "A", "type": "text/html"])
   }
 
-  @Test func `a quote inside a value is a part of it`() {
+  @Test func `a quote inside an unquoted value is part of the value`() {
     #expect(
       Self.links(#"</a>; title=5" disk; rel=next, </b>; rel=prev"#) == [
         "next https://api.example/a", "prev https://api.example/b",
       ])
   }
 
-  @Test func `an extended parameter is decoded, and comes before the plain one`() {
+  @Test func `decodes an extended parameter and prefers it to the plain one`() {
     let response = Self.response(["</a>; rel=next; title=euro; title*=UTF-8''%e2%82%ac; hint*=broken"])
 
     #expect(response.links.first?.parameters == ["title": "€"])
   }
 
-  @Test func `there are a hundred links at most`() {
+  @Test func `returns at most 100 links`() {
     #expect(Self.response([String(repeating: "</a>; rel=a, ", count: 5_000)]).links.count == 100)
   }
 }

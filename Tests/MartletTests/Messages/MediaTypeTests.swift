@@ -17,7 +17,7 @@ import Testing
     ("multipart/form-data; boundary=----WebKit'+_", "multipart/form-data", ["boundary=----WebKit'+_"]),
     ("application/vnd.api+json;v=1", "application/vnd.api+json", ["v=1"]),
   ])
-  func `reads types and parameters`(text: String, essence: String, parameters: [String]) throws {
+  func `parses types and parameters`(text: String, essence: String, parameters: [String]) throws {
     let type = try #require(MediaType(text))
 
     #expect(type.essence == essence)
@@ -28,7 +28,7 @@ import Testing
     "charset", "charset=", "=utf-8", "charset = utf-8", "charset= utf-8", "char set=a", #"charset="utf-8"#,
     #"charset="a"b"#, #"charset=a"b""#, "charset=\"a\u{1}\"", "charset=é", "charset=a b", #"charset="\"#,
   ])
-  func `leaves a malformed parameter out`(parameter: String) throws {
+  func `omits a malformed parameter`(parameter: String) throws {
     let type = try #require(MediaType("text/plain; \(parameter)"))
 
     #expect(type.essence == "text/plain")
@@ -44,7 +44,7 @@ import Testing
     #expect(MediaType(text) == nil)
   }
 
-  @Test func `looks parameters up without case and takes the first`() {
+  @Test func `finds the first parameter by case-insensitive name`() {
     let type = MediaType(
       type: "Text", subtype: "PLAIN",
       parameters: [.init(name: "Charset", value: "ISO-8859-1"), .init(name: "CHARSET", value: "utf-8")])
@@ -61,7 +61,7 @@ import Testing
     ("utf-8", "a/b; x=utf-8"), ("", #"a/b; x="""#), ("a b", #"a/b; x="a b""#),
     (#"say "hi" \o/"#, #"a/b; x="say \"hi\" \\o/""#), ("é;,=", #"a/b; x="é;,=""#),
   ])
-  func `quotes what is no token`(value: String, text: String) {
+  func `quotes parameter values that are not tokens`(value: String, text: String) {
     let type = MediaType(type: "a", subtype: "b", parameters: [.init(name: "x", value: value)])
 
     #expect(type.description == text)
@@ -76,14 +76,14 @@ import Testing
     ("application/x-www-form-urlencoded", false, true), ("application/octet-stream", false, false),
     ("image/png", false, false), ("image/xml", false, false), ("APPLICATION/JSON; charset=utf-8", true, true),
   ])
-  func `tells JSON and text`(text: String, isJSON: Bool, isText: Bool) throws {
+  func `detects JSON and text types`(text: String, isJSON: Bool, isText: Bool) throws {
     let type = try #require(MediaType(text))
 
     #expect(type.isJSON == isJSON)
     #expect(type.isText == isText)
   }
 
-  @Test func `has the common types`() {
+  @Test func `has constants for common types`() {
     #expect(MediaType.json.description == "application/json")
     #expect(MediaType.form.description == "application/x-www-form-urlencoded")
     #expect(MediaType.text.description == "text/plain; charset=utf-8")
@@ -93,7 +93,7 @@ import Testing
     #expect(MediaType("text/html;charset=UTF-8") != .html)
   }
 
-  @Test func `reads back what it wrote, for random parameters`() throws {
+  @Test func `random parameters survive a round trip`() throws {
     var random = SeededGenerator(seed: 3)
     let alphabet = Array(#"aZ0;,="\ /()é日"#.unicodeScalars) + ["\t"]
 
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test func `never traps on noise`() {
+  @Test func `a damaged media type is rejected or survives a round trip`() {
     var random = SeededGenerator(seed: 4)
     let samples = [#"text/html; charset="utf-8"; a=b"#, #"a/b; x="a;b, \"c\" \\"; y=2"#, "text/plain"]
     var accepted = 0

@@ -14,7 +14,7 @@ import Testing
       await #expect(throws: HTTPError.self) { try await client.get("http://example.test/orders/7") })
   }
 
-  @Test func `reads the members of the standard, and others`() async throws {
+  @Test func `parses standard and extension members`() async throws {
     let error = try await Self.error(
       """
       {"type": "https://example.test/credit", "title": "No credit", "status": 403, "detail": "30 of 50",
@@ -47,7 +47,7 @@ import Testing
   }
 
   /// The decoder of Foundation would take minutes, and nobody could cancel it.
-  @Test func `a hostile body is no problem details`() async throws {
+  @Test func `is nil for a hostile body`() async throws {
     let nested = String(repeating: "[", count: 511) + String(repeating: "\"\",", count: 21_000)
 
     #expect(try await Self.error(nested).problemDetails == nil)

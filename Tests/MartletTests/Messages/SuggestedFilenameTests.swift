@@ -44,7 +44,7 @@ import Testing
       ("attachment; filename=\"a%20b.txt\"", "a%20b.txt"),
       ("filename=only.txt", "only.txt"),
       ("attachment;filename=\"caf\u{E9}.txt\";size=3", "caf\u{E9}.txt"),
-    ] as [(String, String)]) func `comes from the field`(disposition: String, name: String)
+    ] as [(String, String)]) func `comes from Content-Disposition`(disposition: String, name: String)
   {
     #expect(Self.suggested(disposition) == name)
   }
@@ -52,7 +52,7 @@ import Testing
   @Test(arguments: [
     "", "attachment", "inline; name=a", "attachment; filename", "attachment; filename=", "; ;", "filename*",
   ])
-  func `comes from the URL without one`(disposition: String) {
+  func `falls back to the URL without a filename parameter`(disposition: String) {
     #expect(Self.suggested(disposition, url: "http://h.test/a/b.txt?c=/d") == "b.txt")
   }
 
@@ -63,12 +63,12 @@ import Testing
       ("http://h.test/", nil),
       ("http://h.test", nil), ("http://h.test/a/", nil), ("http://h.test/a/%2e%2e%2f", nil), ("http://h.test/%00", nil),
       ("http://h.test/%2e%2e%5cx", "x"),
-    ] as [(RequestTarget, String?)]) func `of the URL is its last component`(url: RequestTarget, name: String?)
+    ] as [(RequestTarget, String?)]) func `uses the last path component of the URL`(url: RequestTarget, name: String?)
   {
     #expect(Self.suggested(nil, url: url) == name)
   }
 
-  @Test func `takes a field in Latin-1 for what it is`() {
+  @Test func `decodes a Content-Disposition in Latin-1`() {
     let octets = Array("Content-Dispositionattachment; filename=caf".utf8) + [0xE9]
     let place = ReceivedFields.Place(nameStart: 0, nameEnd: 19, valueStart: 19, valueEnd: Int32(octets.count))
     let response = HTTPResponse(status: .ok, headers: HTTPHeaders(ReceivedFields(octets, [place])))
@@ -91,12 +91,12 @@ import Testing
       ("console", "console"),
       ("CONIN$", "_CONIN$"), ("\u{202E}con", "_con"), (".con", "_con"), ("日本語.txt", "日本語.txt"),
       ("👩‍👩‍👧.png", "👩👩👧.png"),
-    ] as [(String, String?)]) func `is one harmless component`(name: String, safe: String?)
+    ] as [(String, String?)]) func `makes one safe path component of any name`(name: String, safe: String?)
   {
     #expect(SafeFilename.make(of: name) == safe)
   }
 
-  @Test func `is at most 255 bytes, cut between characters, with its extension`() throws {
+  @Test func `truncates to 255 bytes between characters and keeps the extension`() throws {
     let whole = String(repeating: "a", count: 251) + ".txt"
     #expect(SafeFilename.make(of: whole) == whole)
     #expect(SafeFilename.make(of: "a" + whole) == whole)
@@ -112,7 +112,7 @@ import Testing
     #expect(SafeFilename.make(of: String(repeating: "a", count: 254) + ". b") == String(repeating: "a", count: 254))
   }
 
-  @Test func `never leaves a folder`() async throws {
+  @Test func `random names never escape the folder`() async throws {
     var random = SeededGenerator(seed: 37)
     let folder = URL(filePath: "/srv/downloads", directoryHint: .isDirectory)
     let samples = [

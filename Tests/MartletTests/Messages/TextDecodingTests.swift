@@ -56,7 +56,7 @@ import Testing
       ("ks_c_5601-1987", [0xC7, 0xD1], "한", "EUC-KR"),
       ("iso-2022-jp", [0x1B, 0x24, 0x42, 0x46, 0x7C, 0x1B, 0x28, 0x42, 0x61], "日a", "ISO-2022-JP"),
     ] as [(String, [UInt8], String, String)])
-  func `decodes what is older than Unicode`(charset: String, octets: [UInt8], text: String, name: String) {
+  func `decodes legacy encodings`(charset: String, octets: [UInt8], text: String, name: String) {
     `follows the charset`(charset: charset, octets: octets, text: text, name: name)
   }
 
@@ -131,7 +131,7 @@ import Testing
       ("UTF-16BE", "unicodefffe utf-16be"),
       ("UTF-16LE", "csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16le"),
     ])
-  func `knows the labels of an encoding`(name: String, labels: String) {
+  func `accepts all labels of an encoding`(name: String, labels: String) {
     for label in labels.split(separator: " ") {
       let result = decode([], String(label))
 
@@ -142,14 +142,14 @@ import Testing
   @Test(arguments: [
     ([0xFE, 0xFF, 0, 0x68], "UTF-16BE"), ([0xFF, 0xFE, 0x68, 0], "UTF-16LE"), ([0x68, 0], "UTF-16LE"),
   ])
-  func `follows the mark where UTF-16 has the name of UCS-2`(octets: [UInt8], name: String) {
+  func `follows the byte order mark for the label ucs-2`(octets: [UInt8], name: String) {
     let result = decode(octets, "ucs-2")
 
     #expect(result.text == "h" && result.encodingName == name)
   }
 
   @Test(arguments: ["iso_8859-2:1986", "iso-8859-2:1987", "iso_8859-2:", "iso-8859-12", "iso_8859-2:1987:1987"])
-  func `takes no label that is only like one`(label: String) {
+  func `rejects labels that only resemble known ones`(label: String) {
     #expect(decode([], label).note?.hasPrefix("unknown charset") == true)
   }
 
@@ -159,7 +159,9 @@ import Testing
       ("euc-kr", [0xC7, 0x20], "EUC-KR"), ("windows-1255", [0xD9], "windows-1255"),
       ("windows-874", [0xDB], "windows-874"), ("iso-2022-jp", [0x41, 0xFF], "ISO-2022-JP"),
     ] as [(String, [UInt8], String)])
-  func `refuses octets that have no place in an encoding`(charset: String, octets: [UInt8], name: String) {
+  func `falls back to Latin-1 for octets that are invalid in the encoding`(
+    charset: String, octets: [UInt8], name: String
+  ) {
     let result = decode(octets, charset)
 
     #expect(result.note == "the body is not valid \(name); decoded as ISO-8859-1")
@@ -173,7 +175,7 @@ import Testing
       ([0xED, 0xA0, 0x80], "í\u{A0}\u{80}", "ISO-8859-1"), ([0xC0, 0x80], "À\u{80}", "ISO-8859-1"),
       ([0x00], "\0", "UTF-8"),
     ] as [([UInt8], String, String)])
-  func `without a charset looks for a mark, then UTF-8, then takes Latin-1`(octets: [UInt8], text: String, name: String)
+  func `without a charset, tries a byte order mark, UTF-8 and then Latin-1`(octets: [UInt8], text: String, name: String)
   {
     for result in [decode(octets), TextDecoding.decode(Data(octets), contentType: nil)] {
       #expect(Array(result.text.unicodeScalars) == Array(text.unicodeScalars))
@@ -196,7 +198,7 @@ import Testing
       ("gbk", [0x41, 0xFF], "Aÿ", "the body is not valid GBK; decoded as ISO-8859-1"),
       ("a b\u{1B}[2J", [0x41], "A", "unknown charset (unprintable); decoded as UTF-8"), ("", [0x41], "A", nil),
     ] as [(String, [UInt8], String, String?)])
-  func `says what it did when the charset could not be followed`(
+  func `explains the fallback if the charset cannot be used`(
     charset: String, octets: [UInt8], text: String, note: String?
   ) {
     let result = decode(octets, charset)
@@ -205,7 +207,7 @@ import Testing
     #expect(result.note == note ?? "unknown charset (unprintable); decoded as UTF-8")
   }
 
-  @Test func `a mark that lies is dropped and named`() {
+  @Test func `drops and reports a false byte order mark`() {
     let result = decode([0xEF, 0xBB, 0xBF, 0xE9])
     let odd = decode([0xFF, 0xFE, 0x41])
 
@@ -217,14 +219,14 @@ import Testing
     #expect(odd.encodingName == "ISO-8859-1")
   }
 
-  @Test func `reads a slice that does not start at 0`() {
+  @Test func `decodes a slice that does not start at index 0`() {
     let slice = Data([0x00, 0x00, 0x00, 0xFF, 0xFE, 0xE9, 0x00]).dropFirst(3)
 
     #expect(TextDecoding.decode(slice, contentType: nil).text == "é")
     #expect(TextDecoding.decode(Data([0x41, 0xE9]).dropFirst(), contentType: nil).text == "é")
   }
 
-  @Test func `every row and cell of EUC-JP is the one Shift_JIS has there`() {
+  @Test func `EUC-JP decodes kanji to the same characters as Shift_JIS`() {
     // The first and the last kanji of odd and even rows, below and above the gap in Shift_JIS.
     let samples: [([UInt8], [UInt8])] = [
       ([0xB0, 0xA1], [0x88, 0x9F]), ([0xB1, 0xA1], [0x89, 0x40]), ([0xB1, 0xDF], [0x89, 0x7E]),
@@ -239,13 +241,13 @@ import Testing
     }
   }
 
-  @Test func `Latin-1 gives each octet the scalar of its number`() {
+  @Test func `Latin-1 maps each octet to the scalar with the same value`() {
     let result = decode(Array(0...255), "latin1")
 
     #expect(result.text.unicodeScalars.map(\.value) == Array(0...255))
   }
 
-  @Test func `decodes anything somehow`() {
+  @Test func `decodes random octets without failing`() {
     var random = SeededGenerator(seed: 6)
     let charsets = ["utf-8", "utf-16", "utf-16le", "euc-jp", "shift_jis", "gbk", "us-ascii", "x", nil]
 

@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: [(100, true), (101, true), (99, false), (10, false), (0, false)])
-  func `reads a whole body up to its limit`(limit: Int, isRead: Bool) async throws {
+  func `collects a body only if it does not exceed the limit`(limit: Int, isRead: Bool) async throws {
     for response in [Self.response(200, pieces: 10), .status(200, body: Data(count: 100))] {
       let client = Self.client(response)
 
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func `says that a body is too large`() async throws {
+  @Test func `reports a body above the limit as bodyTooLarge`() async throws {
     for limit in [0, 99] {
       let error = try await #require(throws: HTTPError.self) {
         try await Self.client(Self.response(200, pieces: 10)).get(
@@ -46,14 +46,14 @@ import Testing
     }
   }
 
-  @Test func `takes an empty body where nothing is allowed`() async throws {
+  @Test func `accepts an empty body with a limit of zero`() async throws {
     let response = try await Self.client(.status(204)).get("http://example.test/", options: .maximumBodyBytes(0))
 
     #expect(response.body.isEmpty)
   }
 
   @Test(arguments: [(0, 0, 0), (1, 1, 1), (25, 25, 3), (100, 100, 11), (1000, 100, 11)])
-  func `keeps no more of an error's body than asked`(limit: Int, kept: Int, reads: Int) async throws {
+  func `keeps at most maximumErrorBodyBytes of an error's body`(limit: Int, kept: Int, reads: Int) async throws {
     let asked = Log<Int>()
     let client = Self.client(Self.response(500, pieces: 10, asked: asked))
 
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(arguments: [(1, true), (4, false), (0, true)])
-  func `tells whether the body of an error was cut`(limit: Int, isCut: Bool) async throws {
+  func `marks an error body as truncated only if bytes are missing`(limit: Int, isCut: Bool) async throws {
     let client = Self.client(.text("four", status: 404))
     let empty = Self.client(.status(404))
 
@@ -85,7 +85,7 @@ import Testing
   }
 
   /// Nothing is read, so nobody knows: of such a body not even an end is waited for.
-  @Test func `a body of unknown length counts as cut where nothing of it is kept, also an empty one`() async throws {
+  @Test func `with a limit of zero, an error body of unknown length counts as truncated`() async throws {
     for headers: HTTPHeaders in [["Transfer-Encoding": "chunked"], ["Content-Encoding": "gzip"]] {
       let asked = Log<Int>()
       for (limit, isCut) in [(0, true), (1, false)] {
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func `reads a little of a redirect's body only`() async throws {
+  @Test func `reads only the beginning of a redirect's body`() async throws {
     let asked = Log<Int>()
     let client = HTTPClient.onTestClock {
       $0.transport = .stub { request in
@@ -117,7 +117,7 @@ import Testing
     #expect(client.core.entryCount == 0)
   }
 
-  @Test func `leaves the body of a stream to its reader`() async throws {
+  @Test func `does not read the body of a streamed response`() async throws {
     let asked = Log<Int>()
     let client = Self.client(Self.response(200, pieces: 10, asked: asked))
 
@@ -130,7 +130,7 @@ import Testing
     #expect(client.core.entryCount == 0)
   }
 
-  @Test func `reads a streamed body where a closure judges it`() async throws {
+  @Test func `collects a streamed body for an accepts closure`() async throws {
     let client = Self.client(Self.response(200, pieces: 10))
     let options = RequestOptions.accepts(.when { $0.body.count == 100 })
 

@@ -19,7 +19,7 @@ import Testing
   @Test(arguments: [
     "Content-Length", "Transfer-Encoding", "Trailer", "Upgrade", "HTTP2-Settings", "Keep-Alive",
     "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Anything",
-  ]) func `the framing is the client's`(name: String) {
+  ]) func `rejects fields that only the client may set`(name: String) {
     for spelling in [name, name.lowercased(), name.uppercased()] {
       for value in ["", "0", "chunked", "close", "trailers"] {
         #expect(Self.problem([spelling: value])?.contains("is set by the client itself") == true)
@@ -41,7 +41,7 @@ import Testing
         "[::1", "127.1", "h.test\\x", "h.test?x", "h.test#x", ":80", "//h.test",
       ]
     ),
-  ]) func `some values are safe`(name: String, good: [String], bad: [String]) {
+  ]) func `accepts only safe values of Connection, TE, Expect and Host`(name: String, good: [String], bad: [String]) {
     for value in good { #expect(Self.problem([name: value]) == nil, "\(value)") }
     for value in bad { #expect(Self.problem([name: value])?.contains("'\(name)' must be") == true, "\(value)") }
   }
@@ -49,7 +49,7 @@ import Testing
   @Test(arguments: [
     ("Connection", "close"), ("Expect", "100-continue"), ("TE", "trailers"), ("Host", "h.test"),
     ("Content-Type", "a/b"), ("Referer", "/"),
-  ]) func `some fields are there once`(name: String, value: String) {
+  ]) func `rejects repeated singleton fields`(name: String, value: String) {
     var headers: HTTPHeaders = [name: value]
     #expect(Self.problem(headers) == nil)
     headers.append(value, for: name.uppercased())
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(arguments: ["Proxy-Authorization", "Proxy", "Accept-Encoding", "Range", "Cookie", "X-Proxy-Connection", "Via"])
-  func `the others are the caller's`(name: String) {
+  func `accepts other fields, even repeated ones`(name: String) {
     var headers: HTTPHeaders = [name: "a"]
     headers.append("b", for: name)
     #expect(Self.problem(headers) == nil)
@@ -70,12 +70,12 @@ import Testing
     (" Bearer\nt", "the value of the header 'Authorization' has the illegal octet 0xa"),
     ("\n", "the value of the header 'Authorization' has the illegal octet 0xa"),
     (" Bearer t ", nil),
-  ]) func `names white space that has to be trimmed`(value: String, problem: String?) {
+  ]) func `the error names white space that must be trimmed`(value: String, problem: String?) {
     #expect(Self.problem(["Authorization": value]) == problem)
   }
 
   @Test(arguments: [(" http://a.test/", nil), (" /x", nil), (" http://a.test/", "http://b/")] as [(String, String?)])
-  func `names a blank before a URL`(target: String, base: String?) {
+  func `the error names a blank before a URL`(target: String, base: String?) {
     let error = #expect(throws: InvalidInput.self) {
       try RequestTarget(target).resolve(against: base.map { RequestTarget($0) })
     }
@@ -83,7 +83,7 @@ import Testing
     #expect(error?.message == "the URL \"\(target)\" begins with a blank (0x20): trim it")
   }
 
-  @Test func `counts fields and bytes, and tells which were too many`() {
+  @Test func `limits the number and the total size of header fields`() {
     func fields(_ count: Int) -> HTTPHeaders {
       HTTPHeaders((0..<count).map { HTTPHeaders.Field(name: "A\($0)", value: "v") })
     }
@@ -97,7 +97,7 @@ import Testing
     #expect(problem == "the header fields of the request have 262145 bytes; at most 262144 are sent")
   }
 
-  @Test func `measures a URL with its query`() async throws {
+  @Test func `the limit for a URL includes its query`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock { $0.transport = transport }
     let start = "http://example.test/?a="
@@ -113,7 +113,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `knows what middleware has added`() async throws {
+  @Test func `the limit for fields includes those that middleware adds`() async throws {
     struct Adding: Middleware {
       func intercept(
         _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext

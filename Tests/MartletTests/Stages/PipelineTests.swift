@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `passes middleware once per call and attempt middleware once per exchange`() async throws {
+  @Test func `calls middleware once per call and attempt middleware once per exchange`() async throws {
     let log = Log<String>()
     let transport = StubTransport(script: [
       .failure(HTTPError(.connectionLost, "lost")), .redirect(to: "/b"), .text("x"),
@@ -54,7 +54,7 @@ import Testing
       ])
   }
 
-  @Test func `has its stages in this order`() throws {
+  @Test func `has its stages in a fixed order`() throws {
     let log = Log<String>()
     let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in .text("x") }
@@ -74,7 +74,7 @@ import Testing
       ])
   }
 
-  @Test func `leaves out what is off`() throws {
+  @Test func `omits stages that are off`() throws {
     let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in .text("x") }
       $0.cache = .off
@@ -88,7 +88,7 @@ import Testing
     #expect(names == ["RetryStage", "CollectStage", "ExchangeStage"])
   }
 
-  @Test func `what is set to off through an optional is off, and not inherited`() throws {
+  @Test func `an optional option set to off is disabled, not inherited`() throws {
     let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in .text("x") }
       $0.options = .redirects(.follow).retry(.standard).cookies(.automatic).cache(.standard)
@@ -152,7 +152,7 @@ import Testing
     #expect(response.status == 299)
   }
 
-  @Test func `lets middleware answer by itself`() async throws {
+  @Test func `lets middleware respond without sending`() async throws {
     let transport = StubTransport { _ in .text("x") }
     for isAttempt in [false, true] {
       let own = Custom { request, _, _ in
@@ -191,7 +191,7 @@ import Testing
     #expect(client.core.entryCount == 0)
   }
 
-  @Test func `passes the errors of middleware on unchanged`() async throws {
+  @Test func `passes on errors of middleware unchanged`() async throws {
     struct Own: Error, Equatable { var number: Int }
     for isAttempt in [false, true] {
       let failing = Custom { _, _, _ in throw Own(number: 7) }
@@ -206,7 +206,7 @@ import Testing
     }
   }
 
-  @Test func `tells middleware about the call`() async throws {
+  @Test func `gives middleware the ID and the options of the call`() async throws {
     let ids = Log<RequestID>()
     let tags = Log<String?>()
     let noting = Custom { request, context, next in
@@ -251,7 +251,7 @@ import Testing
 
   private static let crowd = Stress.count(500, full: 10_000)
 
-  @Test func `leaves nothing behind after many calls in a row`() async throws {
+  @Test func `retains no state after many sequential calls`() async throws {
     let client = Self.crowded()
 
     for number in 0..<Self.crowd { _ = try? await client.send(Self.request(number)) }
@@ -261,7 +261,7 @@ import Testing
     #expect(client.activity.current.totals.succeeded + client.activity.current.totals.failed == Self.crowd)
   }
 
-  @Test func `leaves nothing behind after many calls at the same time`() async throws {
+  @Test func `retains no state after many concurrent calls`() async throws {
     let client = Self.crowded()
 
     await withTaskGroup(of: Void.self) { group in

@@ -7,7 +7,7 @@ import Testing
 
 /// Where a request comes from is the caller's to tell, and never more than that.
 @Suite(.hangLimit) struct ReferrerTests {
-  @Test func `is never told unasked`() async throws {
+  @Test func `is not sent by default`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/b"), .redirect(to: "http://b.test/"), .text("x")])
 
     _ = try await HTTPClient.onTestClock { $0.transport = transport }.get("http://u:p@a.test/secret?token=1#f")
@@ -24,7 +24,7 @@ import Testing
       ("/relative#\u{301}secret", "/relative"), ("//a.test/x", "//a.test/x"),
       ("about:blank", "about:blank"), ("android-app://com.example/", "android-app://com.example/"), ("", ""),
       ("#f", nil),
-    ] as [(String, String?)]) func `loses userinfo and fragment`(value: String, sent: String?) async throws
+    ] as [(String, String?)]) func `is sent without userinfo and fragment`(value: String, sent: String?) async throws
   {
     let transport = StubTransport { _ in .text("x") }
 
@@ -37,7 +37,7 @@ import Testing
   @Test(arguments: [
     "http://", "https:/a.test", "http://u:p@a b/", "https://[::1", "//u:p@a.test/", "x://u:p@a/", "\\\\u@a\\",
   ])
-  func `is refused if it could hide something`(value: String) async throws {
+  func `is rejected if malformed, without revealing its userinfo`(value: String) async throws {
     let transport = StubTransport { _ in .text("x") }
 
     let error = try await #require(throws: HTTPError.self) {
@@ -49,7 +49,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `of https is not told to http`() async throws {
+  @Test func `of an https URL is not sent to an http URL`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -75,7 +75,9 @@ import Testing
       ("https://a.test/1", "http://a.test/", "http://r.test/p", nil),
       ("http://a.test/1", "http://b.test/", "http://r.test/p", "http://r.test/"),
     ] as [(String, String, String, String?)])
-  func `tells less after a redirect`(from: String, to: String, value: String, sent: String?) async throws {
+  func `is shortened to its origin or removed after a cross-origin redirect`(
+    from: String, to: String, value: String, sent: String?
+  ) async throws {
     let transport = StubTransport(script: [.redirect(to: to), .text("x")])
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -87,7 +89,7 @@ import Testing
     #expect(transport.requests.map { $0.headers["Referer"] } == [value, sent])
   }
 
-  @Test func `stays modest if the redirect is replaced, unless it is set anew`() async throws {
+  @Test func `is shortened if a redirect is replaced, unless the replacement sets it`() async throws {
     for anew in [nil, "https://r.test/new#f"] as [String?] {
       let transport = StubTransport(script: [.redirect(to: "/2"), .text("x")])
       let client = HTTPClient.onTestClock {

@@ -107,7 +107,7 @@ import Testing
     #expect(await !Self.passes(way) { $0.target = "http://example.test/a HTTP/1.1\r\nX-B: 2" })
   }
 
-  @Test func `sends nothing but printable ASCII in a target`() async throws {
+  @Test func `sends only printable ASCII in a target`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock { $0.transport = transport }
 
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test func `checks what the client's configuration and the body add`() async throws {
+  @Test func `checks the user agent, the base URL and the body's content type`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let agent = HTTPClient.onTestClock {
       $0.transport = transport
@@ -151,12 +151,12 @@ import Testing
     arguments: [
       "Content-Length", "content-length", "CONTENT-LENGTH", "Transfer-Encoding", "Connection", "TE", "te", "Trailer",
       "Upgrade", "Keep-Alive", "Proxy-Connection",
-    ], Way.allCases) func `refuses the fields of framing`(name: String, way: Way) async
+    ], Way.allCases) func `rejects framing and connection fields`(name: String, way: Way) async
   {
     #expect(await !Self.passes(way) { $0.headers[name] = "1" })
   }
 
-  @Test(arguments: Way.allCases) func `takes one Host and not two`(way: Way) async {
+  @Test(arguments: Way.allCases) func `accepts one Host field, but not two`(way: Way) async {
     #expect(await Self.passes(way) { $0.headers["Host"] = "virtual.test" })
     #expect(
       await !Self.passes(way) {
@@ -198,7 +198,7 @@ import Testing
     #expect(transport.requests.count == (way == .redirect ? 2 : 0))
   }
 
-  @Test func `refuses a file that is somewhere else`() async throws {
+  @Test func `rejects a body file with a remote URL`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let remote = try #require(URL(string: "http://example.test/file"))
 
@@ -210,7 +210,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `refuses a body that cannot be encoded`() async throws {
+  @Test func `rejects a body that cannot be encoded`() async throws {
     let transport = StubTransport { _ in .text("x") }
 
     let error = try await #require(throws: HTTPError.self) {
@@ -222,7 +222,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `follows a link to a body file`() async throws {
+  @Test func `follows a symbolic link to a body file`() async throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let file = try folder.write(Data("12345".utf8), to: "body")
@@ -240,14 +240,14 @@ import Testing
   // MARK: What the gate adds
 
   @Test(arguments: [Way.request, .middleware, .attemptMiddleware])
-  func `sends no HEAD with a body`(way: Way) async {
+  func `rejects a HEAD request with a body`(way: Way) async {
     #expect(await Self.passes(way) { $0.method = .head })
     #expect(await Self.passes(way) { ($0.method, $0.body) = (.post, .text("t")) })
     #expect(await !Self.passes(way) { ($0.method, $0.body) = (.head, .text("t")) })
     #expect(await !Self.passes(way) { ($0.method, $0.body) = (.head, .data(Data())) })
   }
 
-  @Test func `joins defaults, headers and the body's type`() async throws {
+  @Test func `combines default fields, request fields and the body's Content-Type`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -269,7 +269,9 @@ import Testing
   @Test(arguments: [
     ("/x", true), ("x", true), ("https://a.test/x", true), ("https://A.TEST:443/x", true), ("https://b.test/x", false),
     ("http://a.test/x", false), ("https://a.test:8443/x", false), ("https://a.test@b.test/x", false),
-  ]) func `keeps the client's credentials for its base`(target: String, isKept: Bool) async throws {
+  ]) func `sends default credential fields only to the origin of the base URL`(target: String, isKept: Bool)
+    async throws
+  {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -284,7 +286,7 @@ import Testing
   }
 
   @Test(arguments: ["//b.test/x", "\\\\b.test\\x", "/\\b.test", "b.test:80/x"])
-  func `does not send a reference that changes the host`(target: String) async {
+  func `does not let a relative reference change the host`(target: String) async {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -296,7 +298,7 @@ import Testing
     #expect(transport.requests.allSatisfy { $0.url?.host() == "a.test" })
   }
 
-  @Test func `resolves what middleware makes of the target`() async throws {
+  @Test func `resolves a target changed by middleware`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock {
       $0.transport = transport

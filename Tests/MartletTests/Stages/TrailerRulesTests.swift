@@ -22,26 +22,26 @@ import Testing
     "Content-Length", "transfer-encoding", "TE", "Trailer", "Connection", "Host", "Cache-Control", "Expect", "Range",
     "If-Match", "If-None-Match", "Authorization", "WWW-Authenticate", "Cookie", "Set-Cookie", "Content-Type",
     "Content-Encoding", "Content-Range", "Location", "Date",
-  ]) func `a field that is needed before the body is none`(name: String) {
+  ]) func `rejects fields that are needed before the body`(name: String) {
     #expect(Self.problem([name])?.contains("cannot be a trailer") == true)
     #expect(!TrailerRules.allows(name.uppercased().utf8))
   }
 
   @Test(arguments: ["Content-Digest", "ETag", "X-Checksum", "grpc-status", "Server-Timing", "Content-Lengths", "T"])
-  func `other fields are trailers`(name: String) {
+  func `accepts other fields as trailers`(name: String) {
     #expect(Self.problem([name], [name: "1"]) == nil)
     #expect(Self.problem([name.lowercased()], [name.uppercased(): "1"]) == nil)
     #expect(Self.problem([name], [:]) == nil)
   }
 
-  @Test func `names are tokens, and there is one`() {
+  @Test func `requires at least one name, and names must be tokens`() {
     #expect(Self.problem([])?.contains("no trailer names") == true)
     for name in ["", "a b", "a:", "é", "a\r\nb"] {
       #expect(Self.problem(["X-A", name])?.contains("is not a token") == true, "\(name)")
     }
   }
 
-  @Test func `fields are sound, announced, and not too large`() {
+  @Test func `rejects malformed, unannounced and too large fields`() {
     #expect(Self.problem(["X-A"], ["X-A": "a\r\nX-B: c"])?.contains("illegal octet") == true)
     #expect(Self.problem(["X-A"], ["X-A": "1", "X-B": "2"])?.contains("'X-B' was not announced") == true)
     let most = TrailerRules.maximumBytes - "X-A".utf8.count - 4
@@ -55,7 +55,7 @@ import Testing
     body.withTrailers(names) { ["X-Sum": "1"] }
   }
 
-  @Test func `a body with trailers announces no length, and stays what it is`() async throws {
+  @Test func `a body with trailers has no length and stays replayable`() async throws {
     let transport = StubTransport { _ in .text("ok") }
     let client = HTTPClient.stubbed(transport)
     let stream = HTTPBody.stream { AsyncStream { $0.finish() } as AsyncStream<Data> }
@@ -70,7 +70,7 @@ import Testing
     for request in transport.requests { #expect(try await request.bodyTrailers() == ["X-Sum": "1"]) }
   }
 
-  @Test func `a body with trailers is no piece of another one`() async throws {
+  @Test func `rejects a body with trailers inside another body`() async throws {
     let transport = StubTransport { _ in .text("ok") }
     let client = HTTPClient.stubbed(transport)
     let bodies = [
@@ -84,7 +84,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `a stub answers with trailers, and a cache stores none`() async throws {
+  @Test func `a stub can send trailers, and the cache does not store them`() async throws {
     let transport = StubTransport { _ in
       var response = StubResponse.status(.ok, headers: ["Cache-Control": "max-age=60"], body: Data("x".utf8))
       response.trailers = ["X-Sum": "1"]
@@ -99,7 +99,7 @@ import Testing
     #expect(second.source == .cache && second.trailers == [:])
   }
 
-  @Test func `a stub has the trailers made once, whatever the body`() async throws {
+  @Test func `a stub evaluates the trailers closure once`() async throws {
     let made = Log<Void>()
     let transport = StubTransport { _ in .text("ok") }
     let client = HTTPClient.stubbed(transport)
@@ -120,7 +120,7 @@ import Testing
     #expect(error?.kind == .invalidRequest)
   }
 
-  @Test func `a response put together of two has no trailers`() async throws {
+  @Test func `a response combined from two parts has no trailers`() async throws {
     let transport = StubTransport { request in
       var response = StubResponse.status(
         .partialContent,
@@ -140,7 +140,7 @@ import Testing
     #expect(whole.status == .ok && whole.text == "plainplain" && whole.trailers == [:])
   }
 
-  @Test func `no command of curl stands for a request with trailers`() {
+  @Test func `curlCommand rejects a request with trailers`() {
     let request = HTTPRequest.post("https://a.test/", body: Self.body())
     let error = #expect(throws: HTTPError.self) { try request.curlCommand() }
     #expect(error?.kind == .invalidRequest && error?.message.contains("trailers") == true)

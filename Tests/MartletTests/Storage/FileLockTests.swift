@@ -10,7 +10,7 @@ import Testing
     try body(folder.path("lock"))
   }
 
-  @Test func `one has it at a time, and the next one when it was given back`() throws {
+  @Test func `a lock is exclusive until it is released`() throws {
     try withPath { path in
       let first = try FileLock(path, patience: 0)
       let error = #expect(throws: HTTPError.self) {
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `what cannot be a lock is named`() throws {
+  @Test func `an invalid lock path throws a file error`() throws {
     try withPath { path in
       let error = #expect(throws: HTTPError.self) {
         let lock = try FileLock(path + "/missing/lock", patience: 0)

@@ -13,7 +13,7 @@ extension ParentFolder.Calls {
 }
 
 @Suite struct PrivateFileTests {
-  @Test(arguments: [EIO, ENOSPC, EDQUOT]) func `a disk that fails to note a name is an error`(code: Int32) throws {
+  @Test(arguments: [EIO, ENOSPC, EDQUOT]) func `a failed sync of the folder throws`(code: Int32) throws {
     let folder = try TemporaryFolder()
     let parent = try ParentFolder(of: folder.path("a"), by: .unsynced(code))
 
@@ -22,14 +22,14 @@ extension ParentFolder.Calls {
     #expect(error?.kind == .file && error?.message.contains("cannot be synced") == true)
   }
 
-  @Test(arguments: [0, EINVAL, ENOTSUP]) func `a file system that cannot sync folders is no error`(code: Int32) throws {
+  @Test(arguments: [0, EINVAL, ENOTSUP]) func `tolerates a file system that cannot sync folders`(code: Int32) throws {
     let folder = try TemporaryFolder()
 
     try ParentFolder(of: folder.path("a"), by: .unsynced(code)).sync()
   }
 
   @Test(arguments: [EMFILE, ENFILE, EIO, ENOMEM, EACCES])
-  func `a folder that cannot be opened is an error before a file is replaced or renamed`(code: Int32) throws {
+  func `a folder that cannot be opened throws before a file is replaced or renamed`(code: Int32) throws {
     let folder = try TemporaryFolder()
     try folder.write("old", to: "a")
     try folder.write("other", to: "b")
@@ -49,7 +49,7 @@ extension ParentFolder.Calls {
     #expect(try folder.contents("a") == Data("old".utf8))
   }
 
-  @Test func `a folder that may not be opened is no error where a sandbox says so, or the name was there`() throws {
+  @Test func `tolerates EPERM from a sandbox, and EACCES if the name already exists`() throws {
     let folder = try TemporaryFolder()
 
     try PrivateFile.replace(folder.path("a"), with: Data("new".utf8), calls: .unopened(EPERM))

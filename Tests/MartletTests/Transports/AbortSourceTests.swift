@@ -5,7 +5,7 @@ import Testing
 @Suite(.hangLimit) struct AbortSourceTests {
   struct Reason: Error, Equatable { var number = 0 }
 
-  @Test func `keeps the first reason and says which call ended it`() {
+  @Test func `keeps the first reason and reports which call aborted`() {
     let source = AbortSource()
 
     let first = source.abort(Reason(number: 1))
@@ -36,7 +36,7 @@ import Testing
     #expect(seen.elements == ["a7", "b7", "c7"])
   }
 
-  @Test func `runs a late handler at once`() {
+  @Test func `runs a handler added after the abort immediately`() {
     let source = AbortSource()
     let seen = Log<Int>()
     source.abort(Reason(number: 1))
@@ -46,7 +46,7 @@ import Testing
     #expect(seen.elements == [1])
   }
 
-  @Test func `forgets a handler that was removed`() {
+  @Test func `does not run a removed handler`() {
     let source = AbortSource()
     let seen = Log<Int>()
     source.onAbort { _ in seen.add(1) }
@@ -61,7 +61,7 @@ import Testing
     #expect(seen.elements == [1, 3])
   }
 
-  @Test func `a handler may come back to the source`() {
+  @Test func `a handler may call the source again`() {
     let source = AbortSource()
     let seen = Log<Int>()
     source.onAbort { [weak source] _ in
@@ -76,7 +76,7 @@ import Testing
     #expect(source.error as? Reason == Reason(number: 1))
   }
 
-  @Test func `releases what a removed handler owned after unlocking`() {
+  @Test func `releases the captures of a removed handler outside the lock`() {
     final class Owner: Sendable {
       let source: AbortSource
       let seen: Log<Bool>
@@ -94,7 +94,7 @@ import Testing
     #expect(seen.elements == [true])
   }
 
-  @Test func `of many aborts at once one wins, and no handler is lost or run twice`() async {
+  @Test func `one of many concurrent aborts wins, and each handler runs once`() async {
     for _ in 0..<Stress.count(100, full: 300) {
       let source = AbortSource()
       let wins = Log<Int>()
@@ -114,7 +114,7 @@ import Testing
 
   // MARK: withAbort
 
-  @Test func `hands on what the code returns or throws`() async throws {
+  @Test func `withAbort passes on the result or error of its operation`() async throws {
     let source = AbortSource()
 
     let value = try await withAbort(source) { 5 }
@@ -123,7 +123,7 @@ import Testing
     await #expect(throws: Reason(number: 3)) { try await withAbort(source) { throw Reason(number: 3) } }
   }
 
-  @Test func `returns at once although the code ignores cancellation`() async throws {
+  @Test func `withAbort throws the reason even if the operation ignores cancellation`() async throws {
     let source = AbortSource()
     let gate = Gate()
     let seen = Log<Bool>()
@@ -144,7 +144,7 @@ import Testing
     #expect(seen.elements == [true])
   }
 
-  @Test func `throws the reason when the source was aborted before`() async {
+  @Test func `withAbort throws the reason if the source is already aborted`() async {
     let source = AbortSource()
     let gate = Gate()
     source.abort(Reason(number: 5))
@@ -155,7 +155,7 @@ import Testing
 
   // MARK: OneShot
 
-  @Test func `keeps the first result for the one who waits`() async throws {
+  @Test func `OneShot keeps the first result for its waiter`() async throws {
     let early = OneShot<Int>()
     let first = early.resolve(.success(1))
     let second = early.resolve(.failure(Reason()))
@@ -167,7 +167,7 @@ import Testing
     #expect(value == 1)
   }
 
-  @Test func `wakes the one who waits, once`() async {
+  @Test func `OneShot resumes its waiter with the first result`() async {
     for _ in 0..<Stress.count(100, full: 500) {
       let late = OneShot<Int>()
       let waiting = Task { try await late.value() }
@@ -183,7 +183,7 @@ import Testing
     }
   }
 
-  @Test func `refuses a second wait`() async throws {
+  @Test func `OneShot rejects a second wait`() async throws {
     let shot = OneShot<Int>()
     shot.resolve(.success(1))
     _ = try await shot.value()

@@ -4,7 +4,7 @@
   import Testing
 
   @Suite struct AnswerPaceTests {
-    @Test func `expects a quick answer after many of them, and not before`() {
+    @Test func `expects a fast response only after many fast ones`() {
       var pace = AnswerPace()
       var expectations: [Bool] = []
 
@@ -16,7 +16,7 @@
       #expect(expectations == Array(repeating: false, count: AnswerPace.price) + [true])
     }
 
-    @Test func `forgives a slow answer that many quick ones have paid for`() {
+    @Test func `tolerates a few slow responses after many fast ones`() {
       var pace = AnswerPace()
       for _ in 0..<10_000 { pace.note(1) }
 
@@ -29,7 +29,7 @@
     }
 
     /// What is lost by waiting in vain stays below what a quick answer saves.
-    @Test(arguments: 1...16) func `waits in vain for one of seventeen answers at most`(_ quickOnes: Int) {
+    @Test(arguments: 1...16) func `waits in vain for at most one of seventeen responses`(_ quickOnes: Int) {
       var pace = AnswerPace()
       var waits = 0
       for number in 1...10_000 {
@@ -42,7 +42,7 @@
       if quickOnes < 15 { #expect(waits == 0) }
     }
 
-    @Test func `says now and then that others are to go on`() {
+    @Test func `yields on every sixteenth inline wait`() {
       let count = AwaitedCount()
 
       let turns = (1...64).filter { _ in count.hasToYield() }

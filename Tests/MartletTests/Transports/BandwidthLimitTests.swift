@@ -11,7 +11,7 @@ import Testing
   // MARK: Rates, on a clock that the test moves
 
   @Test(arguments: [1024, 10_000, 200_000, 50_000_000], [1, 1000, 16 << 10])
-  func `a bucket gives what its rate says, in pieces of any size`(_ rate: Int, _ piece: Int) {
+  func `a token bucket follows its rate for chunks of any size`(_ rate: Int, _ piece: Int) {
     var bucket = TokenBucket(rate: rate)
     var now: Int64 = 17
     var moved = 0
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [20_000, 200_000, 5_000_000])
-  func `no five seconds have more than 15 percent too much, on a machine that is late now and then`(_ rate: Int) {
+  func `no five seconds exceed the rate by more than 15 percent despite late wakeups`(_ rate: Int) {
     var random = SeededGenerator(seed: 7)
     let lane = BandwidthLane(rate: rate)
     let riders = (0..<4).map { _ in Rider() }
@@ -67,7 +67,7 @@ import Testing
     #expect(Double(most) >= Double(rate) * 5 * 0.85, "\(most)")
   }
 
-  @Test func `what nobody wants is not saved up, and what the machine is late with is not lost`() {
+  @Test func `unused tokens are not saved up, and tokens of late wakeups are not lost`() {
     func left(_ bucket: TokenBucket) -> Int {
       var (bucket, count) = (bucket, 0)
       while bucket.isOpen {
@@ -92,7 +92,7 @@ import Testing
     #expect(left(bucket) == 25_000)
   }
 
-  @Test func `bytes that moved beyond what was allowed are waited for`() {
+  @Test func `bytes beyond the allowance extend the wait`() {
     var bucket = TokenBucket(rate: 10_000)
     bucket.advance(to: 0, isAwaited: false)
     #expect(bucket.isOpen && bucket.wait == 0)
@@ -107,7 +107,7 @@ import Testing
 
   // MARK: Turns
 
-  @Test func `turns go round, whoever asks most often`() {
+  @Test func `turns are shared equally regardless of the number of claims`() {
     let lane = BandwidthLane(rate: 100_000)
     let riders = (0..<4).map { _ in Rider() }
     var counts = [0, 0, 0, 0]
@@ -122,7 +122,7 @@ import Testing
     #expect(counts.allSatisfy { (240_000...260_000).contains($0) }, "\(counts)")
   }
 
-  @Test func `one that leaves the queue does not hold up those behind it, and gives back what it has not used`() {
+  @Test func `leaving the queue unblocks later transfers and returns unused bytes`() {
     let lane = BandwidthLane(rate: 1024)
     let riders = (0..<3).map { _ in Rider() }
     let ids = riders.map { ObjectIdentifier($0) }
@@ -151,7 +151,7 @@ import Testing
 
   @Test(
     arguments: [(1023, nil, "down is 1023"), (nil, 0, "up is 0"), (-1, 1024, "down is -1")] as [(Int?, Int?, String)])
-  func `a limit below a kibibyte is refused by its name, before anything is sent`(
+  func `a limit below 1 KiB is rejected by name before a request is sent`(
     _ down: Int?, _ up: Int?, _ text: String
   ) async {
     let transport = StubTransport { _ in .text("x") }
@@ -167,7 +167,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `copies of a configuration share a limit until it is another one`() {
+  @Test func `copies of a configuration share a rate limiter until the limit changes`() {
     var configuration = HTTPClient.Configuration()
     #expect(configuration.bandwidthBudget == nil)
     configuration.bandwidth = .limit(down: 4096)
@@ -184,7 +184,7 @@ import Testing
     #expect(copy.bandwidthBudget == nil)
   }
 
-  @Test func `the system's loader says that it has no limit`() async {
+  @Test func `the system loader rejects bandwidth limits`() async {
     let client = HTTPClient.onTestClock {
       $0.transport = .urlSession(loader: .system)
       $0.bandwidth = .limit(up: 1024)

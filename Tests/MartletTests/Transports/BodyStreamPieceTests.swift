@@ -20,7 +20,7 @@ import Testing
     return stream
   }
 
-  @Test func `pieces are read in the order in which they came`() async throws {
+  @Test func `chunks are read in the order of arrival`() async throws {
     let stream = stream()
     stream.finish()
 
@@ -30,7 +30,7 @@ import Testing
     #expect(read == Self.pieces)
   }
 
-  @Test(arguments: [true, false]) func `a whole has all pieces, in order`(isOver: Bool) async throws {
+  @Test(arguments: [true, false]) func `a collected body contains all chunks in order`(isOver: Bool) async throws {
     let stream = stream()
     let rest = Data("rest".utf8)
     if isOver {
@@ -46,7 +46,7 @@ import Testing
     #expect(try await whole.data == Self.pieces.reduce(Data(), +) + rest)
   }
 
-  @Test(arguments: [0, 1]) func `who waits for a whole gets as many bytes as it may`(excess: Int) async throws {
+  @Test(arguments: [0, 1]) func `collecting returns no more bytes than its limit`(excess: Int) async throws {
     let stream = BodyStream(from: Source())
     let asked = Log<Void>()
     let collecting = Task { @MainActor in
@@ -65,7 +65,7 @@ import Testing
     #expect(isWhole == (excess == 0))
   }
 
-  @Test func `what has ended a stream lets go of its source`() {
+  @Test func `an ended stream releases its source`() {
     for isAborted in [true, false] {
       var source: Source? = Source()
       weak let weakSource = source

@@ -25,7 +25,7 @@ import Testing
 
   // MARK: Reading
 
-  @Test func `gives what is buffered in one piece, then the end`() async throws {
+  @Test func `returns buffered bytes in one chunk, then the end`() async throws {
     let stream = Self.stream("ab", "c")
 
     let first = try await stream.next()
@@ -40,7 +40,7 @@ import Testing
   private static let trailers = ReceivedFields(
     Array("X-Sum1".utf8), [ReceivedFields.Place(nameStart: 0, nameEnd: 5, valueStart: 5, valueEnd: 6)])
 
-  @Test func `shows trailers when it was read to its end`() async throws {
+  @Test func `trailers are available after the body is read to its end`() async throws {
     let stream = Self.stream("ab", ending: false)
     stream.trailers = Self.trailers
     #expect(stream.trailers == nil)
@@ -56,7 +56,7 @@ import Testing
     #expect(broken.trailers == nil)
   }
 
-  @Test func `gives what is buffered before the error that ended it`() async throws {
+  @Test func `returns buffered bytes before the error`() async throws {
     let stream = Self.stream("ab", ending: false)
     stream.finish(throwing: Broken())
 
@@ -67,7 +67,7 @@ import Testing
     await #expect(throws: Broken()) { try await stream.next() }
   }
 
-  @Test func `ignores empty pieces and what comes after the end`() async throws {
+  @Test func `ignores empty chunks and chunks after the end`() async throws {
     let stream = Self.stream("", "x", "")
     let late = stream.append(Data("y".utf8))
     stream.finish(throwing: Broken())
@@ -79,7 +79,7 @@ import Testing
     #expect(isWhole)
   }
 
-  @Test func `aborting drops what is buffered`() async {
+  @Test func `aborting discards buffered bytes`() async {
     let stream = Self.stream("ab", ending: false)
 
     stream.abort(Broken())
@@ -88,7 +88,7 @@ import Testing
     #expect(stream.append(Data("c".utf8)) == nil)
   }
 
-  @Test func `aborting after the end leaves the body whole`() async throws {
+  @Test func `aborting after the end keeps the buffered bytes`() async throws {
     let stream = Self.stream("ab")
 
     stream.abort(Broken())
@@ -96,7 +96,7 @@ import Testing
     #expect(try await stream.next() == Data("ab".utf8))
   }
 
-  @Test func `tells how much waits for the reader`() async throws {
+  @Test func `append returns the number of unread bytes`() async throws {
     let stream = BodyStream(from: ClosureSource())
 
     let first = stream.append(Data(count: 3))
@@ -107,7 +107,7 @@ import Testing
     #expect([first, second, third] == [3, 7, 5])
   }
 
-  @Test func `a second reader at the same time gets an error, and the first one everything`() async throws {
+  @Test func `a concurrent second reader gets an error, and the first gets all bytes`() async throws {
     let (stream, isCollecting) = Self.collected()
     let first = Task { try await stream.collect(upTo: 10) }
     await isCollecting.wait { $0 }
@@ -125,7 +125,7 @@ import Testing
   // MARK: Collecting
 
   @Test(arguments: [(0, 0), (0, 1), (5, 4), (5, 5), (5, 6)])
-  func `collects up to its limit and not a byte more`(count: Int, limit: Int) async throws {
+  func `collects no more bytes than its limit`(count: Int, limit: Int) async throws {
     let abandoned = Log<Int>()
     let stream = BodyStream(from: ClosureSource(onLeft: { abandoned.add(1) }))
     stream.append(Data(repeating: 1, count: count))
@@ -138,7 +138,7 @@ import Testing
     #expect(abandoned.elements.count == (isWhole ? 0 : 1))
   }
 
-  @Test func `ends a collection as soon as the limit is passed`() async throws {
+  @Test func `stops collecting as soon as the limit is exceeded`() async throws {
     let abandoned = Log<Int>()
     let (stream, isCollecting) = Self.collected(onLeft: { abandoned.add(1) })
     let collecting = Task { try await stream.collect(upTo: 4) }
@@ -155,7 +155,7 @@ import Testing
     #expect(stream.append(Data("x".utf8)) == nil)
   }
 
-  @Test func `after a collection that was cut, reading on is an error and not an end`() async throws {
+  @Test func `reading after a truncated collection is an error instead of the end`() async throws {
     let stream = Self.stream("abcdef", ending: false)
     _ = try await stream.collect(upTo: 3)
 
@@ -164,7 +164,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await stream.collect(upTo: 100) }
   }
 
-  @Test func `a promise of bytes takes no memory`() async throws {
+  @Test func `a huge announced length allocates no memory`() async throws {
     let isCollecting = Shared(false)
     let stream = BodyStream(
       expecting: .max, from: ClosureSource(onRoom: { isCollecting.withLock { $0 = true } }))
@@ -178,7 +178,7 @@ import Testing
     #expect(whole.count == 3 << 20 && isWhole)
   }
 
-  @Test func `a body that is announced as too large is not read`() async throws {
+  @Test func `a body whose announced length is too large is not read`() async throws {
     let left = Log<Int>()
     let stream = BodyStream(expecting: 11, from: ClosureSource(onLeft: { left.add(1) }))
 
@@ -188,7 +188,7 @@ import Testing
     #expect(left.count == 1)
   }
 
-  @Test func `a collection throws the error that ended it`() async {
+  @Test func `collecting throws the error of the body`() async {
     let stream = Self.stream("ab", ending: false)
     stream.finish(throwing: Broken())
 
@@ -197,7 +197,7 @@ import Testing
 
   // MARK: Draining and abandoning
 
-  @Test func `says that the buffer is empty after each piece read`() async throws {
+  @Test func `notifies the source of room after each chunk read`() async throws {
     let drains = Log<Int>()
     let stream = BodyStream(from: ClosureSource(onRoom: { drains.add(1) }))
     stream.append(Data("ab".utf8))
@@ -212,7 +212,7 @@ import Testing
     #expect(drains.elements.count == 2)
   }
 
-  @Test func `does not let a transport wait for a reader that collects`() async throws {
+  @Test func `a collecting reader causes no backpressure`() async throws {
     let drains = Log<Int>()
     let stream = BodyStream(from: ClosureSource(onRoom: { drains.add(1) }))
     let before = stream.append(Data(count: 1000))
@@ -227,7 +227,7 @@ import Testing
     #expect(try await collecting.value.data.count == 2000)
   }
 
-  @Test func `abandoning calls back once, and never after the end`() {
+  @Test func `abandoning notifies the source once, and never after the end`() {
     let abandoned = Log<String>()
     let open = BodyStream(from: ClosureSource(onLeft: { abandoned.add("open") }))
     let ended = BodyStream(from: ClosureSource(onLeft: { abandoned.add("ended") }))
@@ -242,7 +242,7 @@ import Testing
     #expect(open.append(Data("x".utf8)) == nil)
   }
 
-  @Test func `abandoning wakes a reader that waits`() async {
+  @Test func `abandoning resumes a waiting reader with an error`() async {
     let stream = BodyStream(from: ClosureSource())
     let reading = await startUntilFirstWait { try await stream.next() }
 
@@ -256,7 +256,7 @@ import Testing
   /// What is done to one stream, in random order and from several tasks.
   enum Ending: CaseIterable, Sendable { case finish, fail, abort, abandon }
 
-  @Test(arguments: 0..<10) func `random interleavings lose and repeat nothing`(block: Int) async {
+  @Test(arguments: 0..<10) func `random interleavings lose and repeat no bytes`(block: Int) async {
     for seed in (block * 1000)..<(block * 1000 + Stress.count(200, full: 1000)) {
       if let problem = await round(UInt64(seed)) {
         Issue.record("seed \(seed): \(problem)")

@@ -22,8 +22,7 @@
       "A;x\r\n0\r\n\r\n0\r\n\r\n\r\n0\r\nX: y\r\nZ:\r\n\r\n", "1;0\r\n0\r\n0;1\r\n\r\n",
       // The end of an extension is that of its line.
       "2;\"0\r\nab\r\n0\r\n\r\n",
-    ]) func `ends with the empty line after the last chunk and its trailers, wherever its bytes are split`(text: String)
-    {
+    ]) func `ends at the empty line after the trailers, wherever the bytes are split`(text: String) {
       for size in 1...text.utf8.count {
         #expect(Self.end(text, by: size).hasEnded)
         #expect(Self.end(text + "HTTP/1.1 200", by: size).hasEnded)
@@ -34,14 +33,14 @@
     @Test(arguments: [
       "FFFFFFFFFFFFFFFFFFFF", "8000000000000000", "7FFFFFFFFFFFFFFF", "FFFFFFFFFFFFFFFF", "10000000000000000",
       "ffffffff", "5;0", "1",
-    ]) func `never ends where the size leaves bytes missing, or is none`(size: String) {
+    ]) func `does not end if the chunk size is invalid or bytes are missing`(size: String) {
       for count in 1...7 {
         #expect(!Self.end("\(size)\r\n0\r\n\r", by: count).hasEnded)
         if size.count > 3 { #expect(!Self.end("\(size)\r\n0\r\n\r\n0\r\n\r\n0\r\n\r\n", by: count).hasEnded) }
       }
     }
 
-    @Test func `tells data and trailers from the coding, wherever bytes are split`() {
+    @Test func `separates data and trailers from the chunk framing, wherever bytes are split`() {
       let text = "A;x=y\r\n0\r\n\r\n0\r\n\r\n\r\n3\r\nabc\r\n0\r\nX: y\r\nZ:\r\n\r\nmore"
       for size in 1...text.utf8.count {
         var end = ChunkEnd()
@@ -61,7 +60,7 @@
       }
     }
 
-    @Test func `takes any bytes`() {
+    @Test func `accepts arbitrary bytes`() {
       var generator = SeededGenerator(seed: 14)
       let alphabet = Array("0019aFf;x \r\n\r\n\r\n\u{ff}".utf8)
       for _ in 0..<2000 {

@@ -17,7 +17,7 @@ import Testing
     return task
   }
 
-  @Test func `a slot of another origin is none for one that has as many as it may`() async throws {
+  @Test func `a slot freed by another origin does not raise an origin's own limit`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 2)
     let first = try #require(limiter.take(for: Self.a))
     let other = try #require(limiter.take(for: Self.b))
@@ -30,7 +30,7 @@ import Testing
     _ = try await waiting.value
   }
 
-  @Test func `who was served has a slot that nobody else gets`() async throws {
+  @Test func `a slot handed to a waiting request counts as taken`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 10)
     let first = try #require(limiter.take(for: Self.a))
     let waiting = await wait(for: Self.a, limiter)
@@ -43,7 +43,7 @@ import Testing
     #expect(limiter.take(for: Self.a) != nil)
   }
 
-  @Test func `one that is aborted does not hold up those behind it`() async throws {
+  @Test func `an aborted wait does not block later ones`() async throws {
     struct Ended: Error {}
     let limiter = ConnectionLimiter(perOrigin: 1, total: 10)
     let first = try #require(limiter.take(for: Self.a))

@@ -10,7 +10,7 @@ import Testing
   private static let a = Origin(scheme: "http", host: "a.test", port: 80)
   private static let b = Origin(scheme: "http", host: "b.test", port: 80)
 
-  @Test func `gives slots at once while there is room`() async throws {
+  @Test func `grants slots immediately while there is room`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 2, total: 3)
 
     let slots = [
@@ -47,7 +47,7 @@ import Testing
     #expect(limiter.counts == (0, 0))
   }
 
-  @Test func `lets one origin wait without holding up another`() async throws {
+  @Test func `a waiting origin does not block another origin`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 2)
     let held = try await limiter.acquire(for: Self.a, abort: AbortSource())
     let isWaiting = Shared(false)
@@ -64,7 +64,7 @@ import Testing
     other.release()
   }
 
-  @Test func `serves the longest wait of all origins when the total is reached`() async throws {
+  @Test func `serves the longest wait across all origins when the total is reached`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 5, total: 1)
     let order = Log<String>()
     let waiting = Log<Int>()
@@ -86,7 +86,7 @@ import Testing
     #expect(order.elements == ["0 a.test", "1 b.test", "2 b.test", "3 a.test", "4 b.test"])
   }
 
-  @Test func `ends a wait that is aborted, and serves the next`() async throws {
+  @Test func `ends an aborted wait and serves the next one`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 1)
     let held = try await limiter.acquire(for: Self.a, abort: AbortSource())
     let source = AbortSource()
@@ -106,7 +106,7 @@ import Testing
     #expect(limiter.counts == (0, 0))
   }
 
-  @Test func `refuses a wait that was aborted before it began`() async throws {
+  @Test func `rejects a wait that was aborted before it began`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 1)
     let held = try await limiter.acquire(for: Self.a, abort: AbortSource())
     let source = AbortSource()
@@ -118,7 +118,7 @@ import Testing
     #expect(limiter.counts == (0, 0))
   }
 
-  @Test func `takes a dropped slot back, and a released one only once`() async throws {
+  @Test func `reclaims a dropped slot, and a released slot only once`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 1)
 
     _ = try await limiter.acquire(for: Self.a, abort: AbortSource())

@@ -30,7 +30,7 @@ import Testing
     withExtendedLifetime((first, second)) {}
   }
 
-  @Test func `over HTTP/2 a hundred requests need one`() {
+  @Test func `over HTTP/2 a hundred requests need one connection`() {
     let limiter = ConnectionLimiter(perOrigin: 6, total: 8)
     let first = Self.takeAll(limiter)
 
@@ -45,7 +45,7 @@ import Testing
     withExtendedLifetime((first, more, others)) {}
   }
 
-  @Test func `who waits is served as soon as HTTP/2 is agreed on`() async throws {
+  @Test func `waiting requests are served as soon as HTTP/2 is negotiated`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 10)
     let first = try #require(limiter.take(for: Self.a))
     let waiting = Log<Void>()
@@ -64,7 +64,7 @@ import Testing
     #expect(limiter.counts == (0, 0))
   }
 
-  @Test func `what was agreed on is known to the next requests, until a server agrees on another version`() throws {
+  @Test func `the negotiated version applies to later requests until it changes`() throws {
     let limiter = ConnectionLimiter(perOrigin: 2, total: 10)
     let first = try #require(limiter.take(for: Self.a))
     first.noteVersion(isMultiplexed: true)
@@ -82,7 +82,7 @@ import Testing
     withExtendedLifetime(many) {}
   }
 
-  @Test func `one of many servers of a name that agrees on HTTP/1 changes nothing for the others`() throws {
+  @Test func `one server that negotiates HTTP/1 does not end HTTP/2 for its origin`() throws {
     let limiter = ConnectionLimiter(perOrigin: 3, total: 5)
     let first = try #require(limiter.take(for: Self.a))
     first.noteVersion(isMultiplexed: true)
@@ -98,7 +98,7 @@ import Testing
     #expect(Self.takeAll(limiter).count == 100)
   }
 
-  @Test func `what is told after the release counts for nothing`() throws {
+  @Test func `a version noted after the release is ignored`() throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 1)
     let slot = try #require(limiter.take(for: Self.a))
     slot.release()
@@ -108,7 +108,7 @@ import Testing
     #expect(Self.takeAll(limiter).count == 1)
   }
 
-  @Test func `a limit of requests counts in any version`() {
+  @Test func `the request limit applies to every HTTP version`() {
     let limiter = ConnectionLimiter(perOrigin: 6, total: 20, requests: 3)
     let serial = Self.takeAll(limiter)
     #expect(serial.count == 3)
@@ -121,7 +121,7 @@ import Testing
     withExtendedLifetime((serial, first)) {}
   }
 
-  @Test func `requests of other versions count for the limit of requests, too`() {
+  @Test func `prior-knowledge requests count toward the request limit`() {
     let limiter = ConnectionLimiter(perOrigin: 6, total: 20, requests: 5)
     let clear = Self.takeAll(limiter, Self.a, .multiplexed)
     #expect(clear.count == 5 && limiter.take(for: Self.a) == nil)
@@ -130,7 +130,7 @@ import Testing
     withExtendedLifetime(clear) {}
   }
 
-  @Test func `those that wait to have a connection for themselves wait on when HTTP/2 is agreed on`() async throws {
+  @Test func `exclusive requests keep waiting when HTTP/2 is negotiated`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 2, total: 20)
     let serial = try #require(limiter.take(for: Self.a, .exclusive))
     let first = try #require(limiter.take(for: Self.a))
@@ -148,7 +148,7 @@ import Testing
     withExtendedLifetime(first) {}
   }
 
-  @Test func `a slot that outlives its exchange has no connection that others could share`() throws {
+  @Test func `a slot that outlives its exchange does not share its connection`() throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 10)
     let slot = try #require(limiter.take(for: Self.a))
     slot.noteVersion(isMultiplexed: true)
@@ -160,7 +160,7 @@ import Testing
     #expect(limiter.counts == (0, 0))
   }
 
-  @Test func `a slot that outlives its exchange does not change what others share`() throws {
+  @Test func `a slot that outlives its exchange does not affect the shared connection`() throws {
     let limiter = ConnectionLimiter(perOrigin: 3, total: 4)
     let first = try #require(limiter.take(for: Self.a))
     first.noteVersion(isMultiplexed: true)
@@ -174,7 +174,7 @@ import Testing
     withExtendedLifetime((first, many)) {}
   }
 
-  @Test func `what shares no connection counts as one each`() throws {
+  @Test func `each exclusive request counts as one connection`() throws {
     let limiter = ConnectionLimiter(perOrigin: 3, total: 10)
     let first = try #require(limiter.take(for: Self.a))
     first.noteVersion(isMultiplexed: true)
@@ -191,7 +191,7 @@ import Testing
     withExtendedLifetime(exclusive) {}
   }
 
-  @Test func `over HTTP/1 what shares no connection is like everything else`() {
+  @Test func `over HTTP/1 exclusive requests count like all others`() {
     let limiter = ConnectionLimiter(perOrigin: 3, total: 10)
     let exclusive = limiter.take(for: Self.a, .exclusive)
 
@@ -199,7 +199,7 @@ import Testing
     #expect(limiter.counts.active == 1)
   }
 
-  @Test func `who needs no connection of its own passes those that wait for one`() async throws {
+  @Test func `shared requests overtake waiting exclusive requests`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 2, total: 10)
     let first = try #require(limiter.take(for: Self.a))
     first.noteVersion(isMultiplexed: true)
@@ -224,7 +224,7 @@ import Testing
     #expect(limiter.counts == (0, 0))
   }
 
-  @Test func `over HTTP/1 the longest wait is served first, whatever it is for`() async throws {
+  @Test func `over HTTP/1 the longest wait is served first, exclusive or shared`() async throws {
     let limiter = ConnectionLimiter(perOrigin: 1, total: 10)
     let first = try #require(limiter.take(for: Self.a))
     let waiting = Log<Void>()

@@ -44,7 +44,7 @@ import Testing
   ]
 
   @Test(arguments: mistakes)
-  func `refuses what cannot be right, by its name and value, before anything is sent`(_ mistake: Mistake) async {
+  func `rejects invalid settings by name and value before sending a request`(_ mistake: Mistake) async {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -61,7 +61,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `finds the addresses of a host, those of the port first`() {
+  @Test func `prefers the addresses of a host and port over those of the host`() {
     let overrides = AddressOverrides([
       "A.example": ["127.0.0.1", "::1"], "a.example:80": ["127.0.0.2"], "a.example:8443": ["[::2]"],
       "bücher.example": ["127.0.0.3"],
@@ -76,7 +76,7 @@ import Testing
     #expect(AddressOverrides([:]).isEmpty)
   }
 
-  @Test func `merges the version like every other option`() {
+  @Test func `merges the HTTP version like every other option`() {
     let merged = RequestOptions.httpVersion(.http1_1).over(.httpVersion(.http2))
 
     #expect(merged.httpVersion == .http1_1)

@@ -32,7 +32,7 @@
       return taken
     }
 
-    @Test func `takes no more than its reader has room for, and goes on when that has read`() async throws {
+    @Test func `pauses when the reader's buffer is full and resumes after it is read`() async throws {
       let loop = Loop()
       let body = CurlBody(expected: nil, decoder: nil, source: loop)
 
@@ -48,7 +48,7 @@
       #expect(try fill(body, most: 32 << 10) == 32 << 10)
     }
 
-    @Test func `decodes no more than its reader has room for, and the rest later`() async throws {
+    @Test func `decodes only as much as the reader has room for, and the rest later`() async throws {
       var random = SeededGenerator(seed: 1)
       // Small numbers: they shrink, and not so much that they would be taken for a bomb.
       let plain = Data((0..<(4 << 20)).map { _ in UInt8.random(in: 0..<4, using: &random) })
@@ -70,7 +70,7 @@
       try body.checkEnd(ResponseHeadReader())
     }
 
-    @Test func `gives a reader what was gathered, however little`() async throws {
+    @Test func `flush delivers the gathered bytes to the reader`() async throws {
       let loop = Loop()
       let body = CurlBody(expected: nil, decoder: nil, source: loop)
       #expect(try fill(body, most: 80 << 10) == 80 << 10)
@@ -88,7 +88,7 @@
       Data(repeating: octet, count: count).withUnsafeBytes { gatherer.add($0) }
     }
 
-    @Test func `a piece that somebody keeps stays what it is`() {
+    @Test func `a retained chunk is not overwritten`() {
       let gatherer = PieceGatherer()
       let pieces = (1...6).compactMap { add(PieceGatherer.pieceSize, of: $0, to: gatherer) }
 
@@ -96,7 +96,7 @@
       #expect(pieces.map(\.count) == [Int](repeating: PieceGatherer.pieceSize, count: 6))
     }
 
-    @Test func `what is too much for a piece comes after what was there`() {
+    @Test func `bytes beyond the chunk size follow the gathered bytes`() {
       let gatherer = PieceGatherer()
       #expect(add(1000, of: 1, to: gatherer) == nil)
 

@@ -63,7 +63,7 @@
       Row(code: 56, text: "Recv failure: Connection reset by peer", kind: .connectionLost, isStale: true),
       Row(code: 16, text: "", kind: .connectionLost, isStale: true),
     ])
-    func `a stream that was reset says whether the request might succeed later`(_ row: Row) {
+    func `maps a stream reset to an error kind and an HTTP/2 error code`(_ row: Row) {
       let error = Self.map(Self.ending(row.code, row.text))
 
       #expect(error.kind == row.kind)
@@ -88,7 +88,7 @@
         ("received GOAWAY", 0, 0, 0), ("Downgrades to HTTP/1.1\n", 6, 0, 0),
         ("[HTTP/2] [31] [user-agent: Downgrades to HTTP/1.1]", 0, 0, 0),
       ] as [(String, Int32, UInt32, UInt32)])
-    func `the log tells of streams and of nothing that a request carries`(
+    func `reads stream events from libcurl's log and ignores logged request fields`(
       line: String, kind: Int32, stream: UInt32, error: UInt32
     ) {
       guard martlet_curl_version() >= 0x075800 else { return }
@@ -103,7 +103,7 @@
       #expect(code == error)
     }
 
-    @Test(arguments: [true, false]) func `what is above the last stream of GOAWAY was not processed`(isReused: Bool) {
+    @Test(arguments: [true, false]) func `a request above the last stream of GOAWAY was not processed`(isReused: Bool) {
       var ending = Self.ending(isReused: isReused)
       ending.isUnprocessed = true
 
@@ -121,7 +121,7 @@
         (13, .unsupported, false), (14, .connectionLost, true), (.max, .connectionLost, true),
       ] as [(UInt32, HTTPError.Kind, Bool)],
       [(16, ""), (56, "Connection reset by peer"), (42, "")] as [(Int32, String)])
-    func `the error of GOAWAY says whether the request might succeed later`(
+    func `maps a GOAWAY error code to an error kind and retry properties`(
       row: (code: UInt32, kind: HTTPError.Kind, mayBeStale: Bool), end: (code: Int32, text: String)
     ) {
       var ending = Self.ending(end.code, end.text)
@@ -144,7 +144,7 @@
     @Test(
       arguments: [(28, "Operation timed out", .timedOut), (92, "(err 2)", .connectionLost), (60, "", .tls)]
         as [(Int32, String, HTTPError.Kind)])
-    func `GOAWAY does not explain what has another reason`(code: Int32, text: String, kind: HTTPError.Kind) {
+    func `a GOAWAY error code does not replace another cause`(code: Int32, text: String, kind: HTTPError.Kind) {
       var ending = Self.ending(code, text)
       ending.goAwayError = 1
 
@@ -153,7 +153,7 @@
       #expect(error.kind == kind && error.http2ErrorCode == (code == 92 ? 2 : nil))
     }
 
-    @Test func `libcurl's own connect limit is reported as the call's`() {
+    @Test func `libcurl's connect timeout is reported as the call's connect limit`() {
       let situation = CurlErrors.Situation(phase: .connecting, connectLimit: .milliseconds(100))
 
       let error = CurlErrors.map(CurlEnding(code: 28, text: "Failed to connect after 1001 ms"), situation)
@@ -162,7 +162,7 @@
       #expect(error.message == "the connect limit of 100.0 ms passed")
     }
 
-    @Test func `what is wanted by HTTP 1·1 was not processed`() {
+    @Test func `a request refused with HTTP_1_1_REQUIRED is reported as unsupported`() {
       var ending = Self.ending(42, isReused: false)
       ending.wasRepeated = true
       ending.wasRefused = true

@@ -17,7 +17,7 @@
       range.map { connections.take(for: users[$0], of: origin) }
     }
 
-    @Test mutating func `no two streams of an origin have a key at the same time`() {
+    @Test mutating func `fourteen concurrent streams of an origin get distinct keys`() {
       let keys = take(0..<14)
       let again = take(0..<14)
 
@@ -25,7 +25,7 @@
       #expect(again == keys)
     }
 
-    @Test mutating func `beyond fourteen each gets a new connection`() {
+    @Test mutating func `each stream beyond fourteen gets a new connection`() {
       let keys = take(0..<40)
       #expect(keys[14...].allSatisfy { $0 == ExclusiveConnections.fresh })
 
@@ -39,7 +39,7 @@
       #expect(third == [5])
     }
 
-    @Test mutating func `a key that is given back is used again, and first`() {
+    @Test mutating func `a returned key is reused first`() {
       let keys = take(0..<3)
       #expect(keys == [1, 2, 3])
 
@@ -53,7 +53,7 @@
       #expect(elsewhere == 1)
     }
 
-    @Test mutating func `connections of HTTP/1 are not kept apart`() {
+    @Test mutating func `HTTP/1 streams use shared connections`() {
       connections.note(origin, speaksHTTP1: true)
       let keys = take(0..<2)
       let elsewhere = connections.take(for: users[2], of: other)

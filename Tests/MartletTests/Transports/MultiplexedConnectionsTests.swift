@@ -12,7 +12,7 @@
 
     private mutating func use(_ count: Int = 3) { for user in users[..<count] { connections.use(7, by: user) } }
 
-    @Test mutating func `one that libcurl closes after its last transfer has broken`() {
+    @Test mutating func `a connection that libcurl closes after its last transfer is broken`() {
       use(1)
 
       connections.leave(7, by: users[0], .inDoubt, isKept: false)
@@ -22,7 +22,7 @@
       #expect(!connections.isBroken(7))
     }
 
-    @Test mutating func `one that libcurl keeps, or has been told the end of, has not broken`() {
+    @Test mutating func `a connection that libcurl keeps, or that received GOAWAY, is not broken`() {
       use(1)
       connections.leave(7, by: users[0], .inDoubt, isKept: true)
       #expect(!connections.isBroken(7))
@@ -34,7 +34,7 @@
       #expect(!connections.isBroken(7))
     }
 
-    @Test mutating func `asks the others one after the other until one goes on`() {
+    @Test mutating func `probes the other transfers one by one until one continues`() {
       use()
       connections.leave(7, by: users[0], .inDoubt, isKept: false)
 
@@ -48,7 +48,7 @@
       #expect(third == nil && !connections.isBroken(7))
     }
 
-    @Test mutating func `has broken when the last one that is asked ends`() {
+    @Test mutating func `a connection is broken when its last probed transfer ends`() {
       use(2)
       connections.leave(7, by: users[0], .inDoubt, isKept: false)
       _ = connections.nextToAsk { _ in true }
@@ -59,7 +59,7 @@
       #expect(next == nil && connections.isBroken(7))
     }
 
-    @Test mutating func `asks nobody after a certain end, after GOAWAY, or who does not receive`() {
+    @Test mutating func `probes no transfer after a certain end, after GOAWAY, or while it is paused`() {
       use()
       connections.leave(7, by: users[0], .surely, isKept: false)
       let afterCertainEnd = connections.nextToAsk { _ in true }
@@ -77,7 +77,7 @@
       #expect(afterGoaway == nil)
     }
 
-    @Test mutating func `one that libcurl gives up may be closed from the next turn on`() {
+    @Test mutating func `a connection that libcurl abandons may be closed from the next turn on`() {
       use(2)
       connections.leave(7, by: users[0], .givingUp, isKept: false)
       let next = connections.nextToAsk { _ in true }
@@ -89,7 +89,7 @@
       #expect(!connections.isBroken(7))
     }
 
-    @Test mutating func `tells who uses one that nobody else uses`() {
+    @Test mutating func `reports whether a transfer is alone on its connection`() {
       use(2)
       #expect(!connections.isAlone(users[0], on: 7) && connections.isUsed(7))
 
@@ -100,7 +100,7 @@
       #expect(!connections.isAlone(users[0], on: 7) && !connections.isUsed(7) && !connections.isUsed(8))
     }
 
-    @Test mutating func `who leaves twice, or was never there, changes nothing`() {
+    @Test mutating func `leaving a connection twice, or without having used it, changes nothing`() {
       use(2)
       connections.leave(7, by: users[0], .surely, isKept: false)
       connections.leave(7, by: users[0], .inDoubt, isKept: false)

@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: Setting.allCases, Meeting.allCases)
-  func `a stored response is served under the settings that it came under, and no others`(
+  func `a stored response is served only under the settings it was fetched with`(
     first: Setting, meeting: Meeting
   ) async throws {
     // In memory every pair; elsewhere the key is the same.
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: Setting.allCases)
-  func `a cookie goes to clients that would have trusted what set it, and no others`(first: Setting) async throws {
+  func `a cookie is sent only by clients that would have trusted its server`(first: Setting) async throws {
     for second in Self.others(of: first) {
       let transport = StubTransport { _ in .status(.ok, headers: ["Set-Cookie": "a=1"]) }
       let base = Self.client(transport)
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: Setting.allCases.filter { !$0.isCredential })
-  func `a Digest nonce is used where what sent it would have been trusted`(first: Setting) async throws {
+  func `a Digest nonce is reused only by clients that would have trusted its server`(first: Setting) async throws {
     for second in Self.others(of: first) where !second.isCredential {
       let transport = StubTransport { request in
         guard request.headers.contains("Authorization") else {
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test(arguments: Setting.allCases.filter { $0 != .nothing })
-  func `a request under way is waited for under the same settings only`(setting: Setting) async throws {
+  func `requests with different settings are not coalesced`(setting: Setting) async throws {
     let gate = Gate()
     let transport = StubTransport { request in
       await gate.pass()
@@ -130,14 +130,14 @@ import Testing
 
   // MARK: The digests
 
-  @Test func `a client that sets nothing has the empty one, in every process`() {
+  @Test func `default settings have the empty partition in every process`() {
     let partition = NetworkPartition(TransportSettings(), identity: 7)
 
     #expect(partition.name.isEmpty && partition.authority.isEmpty && partition.certificate == nil)
     #expect(partition.checksServers && partition.isLasting)
   }
 
-  @Test func `the way is no authority, and a closure means nothing in another process`() {
+  @Test func `a proxy does not change the authority, and a resolver partition does not last`() {
     var settings = TransportSettings()
     settings.proxy = .proxy("http://proxy.test")
     let fixed = NetworkPartition(settings, identity: 7)
@@ -160,7 +160,7 @@ import Testing
     return settings
   }
 
-  @Test func `the order of what has none does not count`() {
+  @Test func `the order of pins and address exceptions does not matter`() {
     func partition(_ pins: [String], _ exceptions: [String]) -> NetworkPartition {
       var settings = TransportSettings()
       settings.tls.pins = pins
@@ -174,7 +174,7 @@ import Testing
     #expect(partition(pins, ["127.0.0.1"]) != partition(pins, ["127.0.0.2"]))
   }
 
-  @Test func `what the environment names is a proxy like any other`() throws {
+  @Test func `the proxy of the environment has a partition without its password`() throws {
     let none = try ProxyEnvironment(["no_proxy": "*"])
     let some = try ProxyEnvironment(["http_proxy": "http://a:secret@proxy.test:1", "no_proxy": "b.test"])
     let other = try ProxyEnvironment(["http_proxy": "http://a:secret@proxy.test:1", "no_proxy": "c.test"])

@@ -63,7 +63,7 @@ import Testing
     Case(entry: "::", host: "[0:0:0:0:0:0:0:0]", isCovered: true),
   ]
 
-  @Test(arguments: cases) func `knows what an entry covers`(_ test: Case) {
+  @Test(arguments: cases) func `matches entries against hosts, addresses, networks and ports`(_ test: Case) {
     let list = NoProxy(["other.example", test.entry])
 
     #expect(list.problem == nil)
@@ -74,7 +74,7 @@ import Testing
     "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/a", "::1/129", "a.example/8", "a.example:0", "a.example:70000", "a:b", "a b",
     "a..b", "http://a.example", "*a", "a.*.b", "user@a.example", "1.2.3", "2.3", ".2.3", "[::1", ".",
   ])
-  func `names an entry that it cannot read, and covers nothing with it`(_ entry: String) {
+  func `reports an invalid entry, which covers nothing`(_ entry: String) {
     let list = NoProxy([entry])
 
     #expect(list.problem?.message.contains("\"\(entry)\"") == true, "\(list.problem?.message ?? "no problem")")

@@ -12,14 +12,14 @@ import Testing
     ("socks5://proxy.example:80", "socks5h://proxy.example:80"), ("socks5h://[::1]:443", "socks5h://[::1]:443"),
     ("http://u:p@10.0.0.1:8080", "http://10.0.0.1:8080"),
   ])
-  func `reads a URL`(url: String, address: String) {
+  func `parses a proxy URL`(url: String, address: String) {
     let proxy = Proxy(url)
 
     #expect(proxy.problem == nil)
     #expect(proxy.address == address)
   }
 
-  @Test func `takes credentials from the URL, or beside it`() {
+  @Test func `takes credentials from the URL or from separate arguments`() {
     let inURL = Proxy("http://us%65r:p%40ss%3Aw@proxy.example")
     let beside = Proxy("http://old:old@proxy.example", user: "new", password: "pä ss")
 
@@ -38,7 +38,7 @@ import Testing
     "http://user:sec/secret@proxy.example",
     "http://user:sec\u{7}secret@proxy.example",
   ])
-  func `says what is wrong with a URL, and never a password`(_ url: String) throws {
+  func `reports an invalid URL without its password`(_ url: String) throws {
     let problem = try #require(Proxy(url).problem).message
 
     #expect(problem.hasPrefix("the proxy \""))
@@ -57,7 +57,7 @@ import Testing
     #expect(Proxy("http://a.example", user: "a", password: long).problem == nil)
   }
 
-  @Test func `shows its credentials to nobody`() {
+  @Test func `descriptions omit the credentials`() {
     let proxy: Proxy = "http://user:secret@proxy.example:3128"
     var dumped = ""
     dump(ProxySettings.proxy(proxy), to: &dumped)
@@ -78,7 +78,7 @@ import Testing
     return (address("http"), address("https"))
   }
 
-  @Test func `reads the environment as others do`() throws {
+  @Test func `reads the usual proxy variables of the environment`() throws {
     #expect(try proxies([:]) == (nil, nil))
     #expect(try proxies(["http_proxy": "http://p:1", "https_proxy": "p:2"]) == ("http://p:1", "http://p:2"))
     #expect(try proxies(["HTTPS_PROXY": "p:2", "https_proxy": ""]) == (nil, "http://p:2"))
@@ -90,12 +90,12 @@ import Testing
     #expect(try proxies(["all_proxy": "p:1", "NO_PROXY": "1/2,b.example"]) == ("http://p:1", "http://p:1"))
   }
 
-  @Test func `lets nobody decide over the proxy of a CGI`() throws {
+  @Test func `ignores HTTP_PROXY, and proxy variables in a CGI process`() throws {
     #expect(try proxies(["HTTP_PROXY": "p:1"]) == (nil, nil))
     #expect(try proxies(["http_proxy": "p:1", "all_proxy": "p:1", "REQUEST_METHOD": "GET"]) == (nil, nil))
   }
 
-  @Test func `names the variable that is malformed, without its password`() throws {
+  @Test func `names the malformed variable without its password`() throws {
     let error = #expect(throws: InvalidInput.self) { try proxies(["https_proxy": "ftp://user:secret@p"]) }
 
     #expect(error?.message.contains("https_proxy") == true && error?.message.contains("secret") == false)

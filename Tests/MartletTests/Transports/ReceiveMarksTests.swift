@@ -32,7 +32,7 @@
       }
     }
 
-    @Test func `raises the mark after turns that follow each other closely`() {
+    @Test func `raises the mark after turns in quick succession`() {
       var marks = makeMarks()
 
       turn(&marks, body, times: turns - 1)
@@ -42,7 +42,7 @@
       #expect(sockets.mark(of: 7) == CInt(mark))
     }
 
-    @Test func `raises no mark where turns are apart, or the rest is not known, or short`() {
+    @Test func `raises no mark for slow turns or an unknown or short remaining length`() {
       var marks = makeMarks()
       let (slow, unknown, short) = (Body(), Body(), Body())
 
@@ -58,7 +58,7 @@
       #expect(sockets.marks.withLock { $0.isEmpty })
     }
 
-    @Test func `keeps the mark as long as much comes, and then lowers it`() {
+    @Test func `keeps the mark while many bytes arrive, then lowers it`() {
       var marks = makeMarks()
       turn(&marks, body, times: turns)
 
@@ -77,7 +77,7 @@
       #expect(marks.time == nil)
     }
 
-    @Test func `looks at nothing before it is time`() {
+    @Test func `checks no mark before its deadline`() {
       var marks = makeMarks()
       #expect(marks.time == nil)
 
@@ -89,7 +89,7 @@
       #expect(marks.look(at: .max).isEmpty)
     }
 
-    @Test func `lowers the mark before the end of the body could stay below it`() {
+    @Test func `lowers the mark before the end of the body`() {
       var marks = makeMarks()
       turn(&marks, body, times: turns)
 
@@ -99,7 +99,7 @@
       #expect(marks.time == nil)
     }
 
-    @Test func `lowers the mark of a body that is over, and of no other`() {
+    @Test func `lowers only the mark of a finished body`() {
       var marks = makeMarks()
       let other = Body()
       turn(&marks, body, times: turns)
@@ -113,7 +113,7 @@
     }
 
     /// The number may be another socket's by then.
-    @Test func `sets nothing on a socket that was closed`() {
+    @Test func `sets no mark on a closed socket`() {
       var marks = makeMarks()
       turn(&marks, body, times: turns)
 

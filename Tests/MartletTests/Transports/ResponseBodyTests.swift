@@ -22,12 +22,12 @@ import Testing
     return pieces
   }
 
-  @Test func `a body that is there comes in one piece`() async throws {
+  @Test func `a body in memory is delivered in one chunk`() async throws {
     #expect(try await Self.pieces(ResponseBody(Data("abc".utf8))) == ["abc"])
     #expect(try await Self.pieces(ResponseBody()).isEmpty)
   }
 
-  @Test func `asks for one piece after the other and leaves out empty ones`() async throws {
+  @Test func `pulls chunks one by one and skips empty ones`() async throws {
     let calls = Log<Int>()
 
     let pieces = try await Self.pieces(Self.pulling(["a", "", "bc"], calls))
@@ -36,7 +36,7 @@ import Testing
     #expect(calls.elements == [0, 1, 2, 3])
   }
 
-  @Test func `does not ask again after the end`() async throws {
+  @Test func `does not pull again after the end`() async throws {
     let calls = Log<Int>()
     var iterator = Self.pulling(["a"], calls).makeAsyncIterator()
 
@@ -98,7 +98,7 @@ import Testing
     #expect(!isWhole)
   }
 
-  @Test func `stops asking once the limit is passed`() async throws {
+  @Test func `stops pulling once the limit is exceeded`() async throws {
     let calls = Log<Int>()
 
     _ = try await Self.pulling(["ab", "cd", "ef", "gh"], calls).read(upTo: 3)
@@ -106,7 +106,7 @@ import Testing
     #expect(calls.elements.count == 2)
   }
 
-  @Test func `dropping the body gives up its stream`() {
+  @Test func `releasing the body abandons its stream`() {
     let abandoned = Log<Int>()
     var body: ResponseBody? = ResponseBody(BodyStream(from: ClosureSource(onLeft: { abandoned.add(1) })))
     var copy = body
@@ -120,7 +120,7 @@ import Testing
     #expect(copy == nil && body == nil)
   }
 
-  @Test func `leaving the loop gives up the stream`() async throws {
+  @Test func `leaving the loop abandons the stream`() async throws {
     let abandoned = Log<Int>()
     let stream = BodyStream(from: ClosureSource(onLeft: { abandoned.add(1) }))
     stream.append(Data("ab".utf8))
@@ -134,7 +134,7 @@ import Testing
     #expect(abandoned.elements == [1])
   }
 
-  @Test func `a body that was cut cannot be read on as if it ended there`() async throws {
+  @Test func `reading a body after it exceeded its limit is an error`() async throws {
     let stream = BodyStream(from: ClosureSource())
     stream.append(Data("abcdef".utf8))
     let body = ResponseBody(stream)

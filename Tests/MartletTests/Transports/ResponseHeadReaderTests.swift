@@ -44,7 +44,7 @@
       (["Transfer-Encoding: chunked", "Content-Length: 7"], true, .chunks),
       (["Transfer-Encoding: chunked"], false, .stream), ([], true, .connection), ([], false, .stream),
     ])
-    func `a head says what ends its body`(
+    func `derives the end of the body from the head`(
       _ row: (fields: [String], isHTTP1: Bool, end: TransferLife.BodyEnd)
     ) throws {
       let head = try #require(try Self.read(["HTTP/1.1 200 OK"] + row.fields + [""]))
@@ -54,7 +54,7 @@
 
     // MARK: Limits
 
-    @Test func `takes 1000 fields, trailers among them`() throws {
+    @Test func `accepts up to 1000 fields including trailers`() throws {
       let fields = Array(repeating: "A: b", count: 999)
 
       #expect(try Self.read(["HTTP/1.1 200 OK"] + fields + ["A: b", ""])?.fields.count == 1000)
@@ -65,7 +65,7 @@
       Self.expectProblem("more than 1000", ["HTTP/1.1 103 Early"] + fields + ["", "HTTP/1.1 200 OK", "A: b", " b"])
     }
 
-    @Test func `takes 256 KiB`() throws {
+    @Test func `accepts heads and trailers of up to 256 KiB`() throws {
       let line = "A: " + String(repeating: "b", count: 1019)
       let fields = Array(repeating: line, count: 255)
       let rest = 1024 - "HTTP/1.1 200 OK\r\n\r\n".utf8.count - "A: \r\n".utf8.count
@@ -78,7 +78,7 @@
       Self.expectProblem("more than 262144 bytes", ["HTTP/1.1 200 OK", ""] + fields + [line])
     }
 
-    @Test func `takes 20 interim responses, and none that changes the protocol`() throws {
+    @Test func `accepts up to 20 interim responses and rejects a 101`() throws {
       let interim = Array(repeating: ["HTTP/1.1 103 Early", ""], count: 20).flatMap { $0 }
 
       #expect(try Self.read(interim + ["HTTP/1.1 200 OK", ""])?.status == 200)
@@ -94,7 +94,7 @@
       return reader.trailers.map { HTTPHeaders($0) } ?? [:]
     }
 
-    @Test func `keeps trailers apart from the head`() throws {
+    @Test func `keeps trailers separate from the header fields`() throws {
       #expect(try Self.trailers() == [:])
       #expect(try Self.trailers("X-A: 1", "x-b:2 ", "X-A: 3", "") == ["X-A": "1", "x-b": "2", "X-A": "3"])
       #expect(try Self.trailers("X-A: 1", " 2", "\t3")["X-A"] == "1 2 3")
@@ -104,7 +104,7 @@
       #expect(reader.trailers == nil)
     }
 
-    @Test func `drops what cannot be a trailer, with the lines that continue it`() throws {
+    @Test func `drops disallowed trailers with their folded lines`() throws {
       let kept: HTTPHeaders = ["X-A": "1"]
 
       #expect(try Self.trailers(" 0", "X-A: 1") == kept)
@@ -118,11 +118,11 @@
     @Test(arguments: [
       "", "HTTP/1.1", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 099 X", "HTTP/1.1 2x0 OK", "A: b",
     ])
-    func `takes no other first line than a status line`(line: String) {
+    func `rejects a first line that is not a status line`(line: String) {
       #expect(throws: Problem.self) { try Self.read([line, ""]) }
     }
 
-    @Test func `takes no octet in a line that could end it`() throws {
+    @Test func `rejects NUL, CR and LF within a line`() throws {
       for octet in ["\0", "\r", "\n"] {
         for line in ["A: b\(octet)c", "A\(octet)B: c", "A: b\(octet) "] {
           Self.expectProblem("illegal octet", ["HTTP/1.1 200 OK", line])
@@ -132,11 +132,11 @@
     }
 
     @Test(arguments: ["no colon", ": b", "A B: c", "A : b", "\u{E4}: b", "A"])
-    func `takes no field without a name`(line: String) {
+    func `rejects a field without a valid name`(line: String) {
       Self.expectProblem("no name", ["HTTP/1.1 200 OK", line])
     }
 
-    @Test func `takes what is folded, but not as the first line`() throws {
+    @Test func `accepts folded lines except as the first field line`() throws {
       #expect(try Self.read(["HTTP/1.1 200 OK", "A: b", "  c ", ""])?.fields.values(of: "A") == ["b c"])
       Self.expectProblem("is folded", ["HTTP/1.1 200 OK", " b"])
       Self.expectProblem("is folded", ["HTTP/1.1 103 Early", "A: b", "", "HTTP/1.1 200 OK", "\tb"])
@@ -144,7 +144,7 @@
 
     // MARK: Lengths
 
-    @Test func `takes one length, said once or more`() throws {
+    @Test func `accepts one Content-Length value, even if repeated`() throws {
       #expect(try Self.bodyLength() == nil)
       #expect(try Self.bodyLength("Content-Length: 2") == 2)
       #expect(try Self.bodyLength("Content-Length: 2", "content-length:2, 2") == 2)
@@ -152,11 +152,11 @@
     }
 
     @Test(arguments: ["", "+2", "-1", "2 2", "0x2", "2,", ",2", "2;", "9223372036854775808", "1e3", "\u{0662}"])
-    func `takes no length that is none`(value: String) {
+    func `rejects an invalid Content-Length`(value: String) {
       #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: \(value)") }
     }
 
-    @Test func `takes no two lengths`() {
+    @Test func `rejects different Content-Length values`() {
       #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", "Content-Length: 3") }
       #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2, 3") }
       #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", "A: b", "CONTENT-LENGTH: 02, 3") }
@@ -165,7 +165,7 @@
       #expect(throws: Problem.self) { try Self.bodyLength("Content-Length: 2", " , 3") }
     }
 
-    @Test func `takes no transfer coding but chunked, once`() throws {
+    @Test func `accepts only a single chunked transfer coding`() throws {
       #expect(try Self.bodyLength("Transfer-Encoding: Chunked") == nil)
       #expect(try Self.bodyLength("Transfer-Encoding: chunked", "Content-Length: 2") == nil)
       for value in [

@@ -98,7 +98,7 @@ import Testing
   ]
 
   @Test(arguments: invalid)
-  func `refuses every request before it is sent`(_ tls: TLSSettings, _ words: String) async {
+  func `invalid settings reject every request before it is sent`(_ tls: TLSSettings, _ words: String) async {
     let transport = StubTransport(script: [.text("ok")])
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -116,7 +116,7 @@ import Testing
     #expect(await (try? client.get("https://a.example/"))?.status == 200)
   }
 
-  @Test func `accepts what is well-formed`() {
+  @Test func `accepts well-formed settings`() {
     let base64 = Data(repeating: 0xFB, count: 32).base64EncodedString()
     var settings = TLSSettings.customRoots(pem: Self.certificate + Self.pem("TRUSTED CERTIFICATE", "MAA=\r"))
     settings.pins = ["sha256/\(base64)", "sha256//\(base64)"]
@@ -130,7 +130,7 @@ import Testing
     #expect(TLSSettings.system.problem == nil && TLSSettings.insecureTrustAnything.problem == nil)
   }
 
-  @Test func `reads a file once, when it is named`() throws {
+  @Test func `reads a file once, when the settings are created`() throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let file = try folder.write(Self.certificate, to: "roots.pem")
@@ -142,7 +142,7 @@ import Testing
     #expect(TLSSettings.customRoots(pem: file).problem != nil)
   }
 
-  @Test func `makes a new transport of each change`() async {
+  @Test func `prepares a new transport for each change of the TLS settings`() async {
     let transport = Recorder()
     let client = HTTPClient.onTestClock { $0.transport = transport }
     #expect(transport.seen.withLock { $0 } == [.system])
@@ -160,7 +160,7 @@ import Testing
     #expect(seen[4].minimumVersion == .v1_3)
   }
 
-  @Test func `shows no password and no key`() {
+  @Test func `descriptions omit passwords and keys`() {
     var configuration = HTTPClient.Configuration()
     let secret = Data("-----BEGIN PRIVATE KEY-----\nMAA=\n-----END PRIVATE KEY-----\n".utf8)
     configuration.tls = .customRoots(pem: Self.certificate)

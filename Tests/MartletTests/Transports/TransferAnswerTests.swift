@@ -5,7 +5,7 @@
   @Suite struct TransferAnswerTests {
     private typealias Answer = TransferAnswer<String, Int, Character>
 
-    @Test func `an answer waits for its caller`() {
+    @Test func `an early result is kept for its caller`() {
       var answer = Answer()
 
       #expect(answer.give("first") == nil)
@@ -14,7 +14,7 @@
       #expect(answer.isAnswered)
     }
 
-    @Test func `a caller waits for its answer`() {
+    @Test func `a waiting caller gets the result`() {
       var answer = Answer()
 
       #expect(answer.ask(1) == nil)
@@ -23,7 +23,7 @@
       #expect(answer.isAnswered)
     }
 
-    @Test func `later answers are ignored`() {
+    @Test func `later results are ignored`() {
       var early = Answer()
       var late = Answer()
       _ = early.give("first")
@@ -37,7 +37,7 @@
       #expect(early.isAnswered && late.isAnswered)
     }
 
-    @Test func `the end comes once, and says how far it was`() {
+    @Test func `ends once and reports the stage that was reached`() {
       var unopened = Answer()
       var opened = Answer()
 

@@ -19,7 +19,7 @@
 
     // MARK: The request
 
-    @Test func `a request without a handshake is sent once`() {
+    @Test func `a request without connection-based authentication is sent once`() {
       var life = TransferLife()
 
       let first = life.willSend()
@@ -29,7 +29,7 @@
       #expect(second == (false, false))
     }
 
-    @Test func `a handshake goes on after each 401, four requests at most`() {
+    @Test func `connection-based authentication continues after each 401, for at most four requests`() {
       var life = TransferLife()
       var steps: [Bool] = []
 
@@ -41,7 +41,7 @@
       #expect(steps == [true, true, true, true, false, false])
     }
 
-    @Test func `a handshake does not go on without a 401`() {
+    @Test func `connection-based authentication does not continue without a 401`() {
       var life = TransferLife()
       _ = life.willSend()
 
@@ -50,7 +50,7 @@
       #expect(life.willSend() == (false, false))
     }
 
-    @Test func `each 401 is for one more request`() {
+    @Test func `each 401 allows one more request`() {
       var life = TransferLife()
       _ = life.willSend()
       _ = life.hasHead(.of(401), isInHandshake: true)
@@ -62,7 +62,7 @@
       #expect(life.willSend() == (false, false))
     }
 
-    @Test func `a hold is told of once, and its end`() {
+    @Test func `the start and the end of a hold are reported once`() {
       var life = TransferLife()
 
       let changes = [false, true, true, false, false].map { life.hold($0) }
@@ -76,7 +76,7 @@
       (302, true, true, true), (404, true, false, true), (200, true, false, false),
       (399, true, false, false), (400, true, false, true),
     ])
-    func `a status from 300 on stops the upload, unless libcurl needs all of it`(
+    func `a status of 300 or more stops the upload unless libcurl needs all of it`(
       _ row: (status: Int, needsAll: Bool, isAlone: Bool, stops: Bool)
     ) {
       var life = Self.opened(.length(0), isAlone: row.isAlone)
@@ -92,7 +92,7 @@
       (.bytes.union(.reader), false, true), (.reader, false, false), (.down, false, false),
       (CurlWaits(), false, false), (CurlWaits(), true, true),
     ])
-    func `bytes to send end the waits for them`(_ row: (waits: CurlWaits, isStopped: Bool, goesOn: Bool)) {
+    func `available bytes end the waits for upload data`(_ row: (waits: CurlWaits, isStopped: Bool, goesOn: Bool)) {
       var life = Self.opened(.length(1))
       if row.isStopped { _ = life.stopsUpload(404, needsAll: false) }
       life.wait(for: row.waits)
@@ -108,7 +108,9 @@
     @Test(arguments: [
       (status: 401, isInHandshake: true, isAnswer: false), (401, false, true), (200, true, true), (407, true, true),
     ])
-    func `only a 401 in a handshake is put aside`(_ row: (status: Int, isInHandshake: Bool, isAnswer: Bool)) {
+    func `only a 401 during connection-based authentication is held back`(
+      _ row: (status: Int, isInHandshake: Bool, isAnswer: Bool)
+    ) {
       var life = TransferLife()
       _ = life.willSend()
 
@@ -118,7 +120,7 @@
       #expect((life.undecided?.head.status == row.status) != row.isAnswer)
     }
 
-    @Test func `what was put aside is taken once`() {
+    @Test func `a held back 401 is taken once`() {
       var life = TransferLife()
       _ = life.willSend()
       _ = life.hasHead(.of(401), isInHandshake: true)
@@ -134,7 +136,7 @@
       (.bytes, false, true, true), (.up, false, true, true), (.room, false, true, false),
       (.room.union(.bytes), false, true, true),
     ])
-    func `a wait holds one direction, and only a full socket is the network's matter`(
+    func `each wait holds one direction, and only a wait for socket room is not at rest`(
       _ row: (wait: CurlWaits, isPaused: Bool, holdsUpload: Bool, isAtRest: Bool)
     ) {
       var life = Self.opened(.length(1))
@@ -148,7 +150,7 @@
       #expect(!life.isPaused && !life.holdsUpload && !life.isAtRest)
     }
 
-    @Test func `a reader without room keeps libcurl waiting`() {
+    @Test func `a reader without room keeps libcurl paused`() {
       var life = Self.opened(.length(1))
       life.wait(for: .reader)
 
@@ -159,7 +161,7 @@
       #expect("\(life.drained(.success(true)))" == "nothing")
     }
 
-    @Test func `a reader's room does not end the wait for a turn`() {
+    @Test func `room in the reader does not end the wait for bandwidth`() {
       var life = Self.opened(.length(1))
       life.wait(for: [.reader, .down])
 
@@ -167,7 +169,7 @@
       #expect(life.waits == .down)
     }
 
-    @Test func `what cannot be decoded fails at once while libcurl runs, and at the end after it`() {
+    @Test func `a decoding error fails at once while libcurl runs, and at the end afterwards`() {
       let violation = Swift.Result<Bool, ResponseHeadReader.Problem>.failure(.init(message: "no gzip"))
       var running = Self.opened(.length(1))
       var over = Self.opened(.length(1))
@@ -180,7 +182,7 @@
 
     // MARK: Responses before the end of their requests
 
-    @Test func `what was not sent, waits or is undecided has not ended`() {
+    @Test func `an unsent, paused or undecided transfer has not ended`() {
       let unsent = TransferLife()
       var paused = Self.opened(.length(1), received: 1)
       paused.wait(for: .reader)
@@ -191,7 +193,7 @@
       for life in [unsent, paused, undecided] { #expect(life.endOfResponse(.init(isReading: false)) == nil) }
     }
 
-    @Test func `a connection that ends without a response answers with nothing`() {
+    @Test func `a connection that ends without a response yields CURLE_GOT_NOTHING`() {
       var life = TransferLife()
       _ = life.willSend()
 
@@ -206,7 +208,7 @@
       (.chunks, 5, true, false, nil), (.chunks, 5, false, false, 18), (.chunks, 5, false, nil, nil),
       (.connection, 5, true, nil, nil), (.connection, 5, false, nil, 0),
     ])
-    func `the end of an HTTP/1 response is seen though libcurl still sends`(
+    func `detects the end of an HTTP/1 response while libcurl still sends`(
       _ row: (end: BodyEnd, received: Int, isReading: Bool, chunks: Bool?, code: CInt?)
     ) {
       let life = Self.opened(row.end, received: row.received)
@@ -219,7 +221,7 @@
       (5, true, true, true, nil), (5, true, nil, true, nil), (4, true, false, true, nil), (4, false, false, true, 18),
       (4, false, false, false, nil), (4, false, true, true, nil),
     ])
-    func `the end of an HTTP/2 response is seen though libcurl still sends`(
+    func `detects the end of an HTTP/2 response while libcurl still sends`(
       _ row: (received: Int, isReading: Bool, sent: Bool?, alone: Bool, code: CInt?)
     ) {
       let life = Self.opened(.length(5), isAlone: false, received: row.received)
@@ -229,7 +231,7 @@
       #expect(life.endOfResponse(sight) == row.code)
     }
 
-    @Test func `a refused HTTP/2 upload ends when libcurl has been told, or was reset`() {
+    @Test func `a rejected HTTP/2 upload ends only after libcurl is resumed`() {
       var life = Self.opened(.length(5), isAlone: false, received: 4)
       _ = life.stopsUpload(404, needsAll: false)
       let sight = TransferLife.Sight(isReading: false, hasSentAll: false, isAloneOnConnection: true)
@@ -240,7 +242,7 @@
       #expect(life.endOfResponse(sight) == 18)
     }
 
-    @Test func `a refused expectation ends with the connection, whatever its body`() {
+    @Test func `a rejected expectation ends with the connection regardless of its body`() {
       var life = Self.opened(.length(5), received: 5)
       life.refuseExpectation()
 
@@ -257,7 +259,7 @@
       (.length(5), 5, 55, "ends"), (.length(5), 4, 55, "fails(nil)"), (.chunks, 5, 55, "fails(nil)"),
       (.connection, 5, 55, "fails(nil)"), (.length(5), 5, 42, "fails(nil)"), (.length(5), 5, 7, "fails(nil)"),
     ])
-    func `libcurl's word counts, but for a body that is whole`(
+    func `libcurl's result decides, except for a send error after a complete body`(
       _ row: (end: BodyEnd, received: Int, code: CInt, completion: String)
     ) {
       var life = Self.opened(row.end, received: row.received)
@@ -268,7 +270,7 @@
       #expect(!life.isLingering)
     }
 
-    @Test func `a chunked body that has ended is whole though sending failed`() {
+    @Test func `a chunked body that has ended is complete despite a send error`() {
       var life = Self.opened(.chunks, received: 5)
 
       #expect("\(life.completed(55, .init(chunksHaveEnded: true)))" == "ends")
@@ -281,7 +283,7 @@
       #expect("\(life.completed(0, .init()))".contains("cutHead"))
     }
 
-    @Test func `bytes that are not decoded linger until the reader has room`() {
+    @Test func `undecoded bytes linger until the reader has room`() {
       var life = Self.opened(.length(5), received: 5)
 
       #expect("\(life.completed(0, .init(isPending: true)))" == "lingers")
@@ -304,7 +306,7 @@
     @Test(arguments: [
       (code: CInt(0), isChallenge: true), (42, true), (7, true), (56, false), (28, false), (55, false),
     ])
-    func `the last 401 of a handshake is the answer if libcurl ends in order, or lacks a connection`(
+    func `the last 401 is the response if libcurl ends cleanly or lacks a connection`(
       _ row: (code: CInt, isChallenge: Bool)
     ) {
       var life = TransferLife()
@@ -319,7 +321,7 @@
     }
 
     @Test(arguments: [(code: CInt(42), completion: "withoutRest"), (7, "withoutRest"), (0, "ends"), (56, "fails(nil)")])
-    func `a refused expectation is an answer though libcurl wants to send again`(
+    func `a rejected expectation is a response even if libcurl would send again`(
       _ row: (code: CInt, completion: String)
     ) {
       var life = Self.opened(.length(5), received: 0)
@@ -335,7 +337,7 @@
       (.stream, false, .init(), "ends"), (.connection, true, .init(isCutOff: true), "ends"),
       (.connection, true, .init(dropsWhilePaused: true), "ends"),
     ])
-    func `a body that libcurl takes for whole may have been cut off`(
+    func `detects truncated bodies that libcurl reports as complete`(
       _ row: (end: BodyEnd, isAlone: Bool, seen: TransferLife.Circumstances, words: String)
     ) {
       var life = Self.opened(row.end, isAlone: row.isAlone)
@@ -345,7 +347,7 @@
       #expect(completion.contains(row.words))
     }
 
-    @Test func `libcurl 8.5.0 has lost bytes if it ends while it waits for the reader`() {
+    @Test func `libcurl 8.5.0 has lost bytes if it ends while paused for the reader`() {
       for (wait, isAlone, isLost) in [
         (CurlWaits.reader, false, true), (.down, false, false), (.reader, true, false), ([], false, false),
       ] {
@@ -356,7 +358,7 @@
       }
     }
 
-    @Test func `what libcurl calls an error needs no second reason`() {
+    @Test func `an error of libcurl is not replaced by a truncation error`() {
       for seen in [TransferLife.Circumstances(isTLSCut: true), .init(isCutOff: true)] {
         var life = Self.opened(.stream, isAlone: false)
 
@@ -364,7 +366,7 @@
       }
     }
 
-    @Test func `a server that closes during the upload ends no response over HTTP/2, and none that waits`() {
+    @Test func `a send error fails HTTP/2 responses, paused ones and rejected expectations`() {
       var multiplexed = Self.opened(.length(5), isAlone: false, received: 5)
       var paused = Self.opened(.length(5), received: 5)
       paused.wait(for: .reader)
@@ -376,7 +378,7 @@
       }
     }
 
-    @Test func `a challenge and a refused expectation come before a problem`() {
+    @Test func `a challenge or a rejected expectation takes precedence over a problem`() {
       var challenged = TransferLife()
       _ = challenged.willSend()
       _ = challenged.hasHead(.of(401), isInHandshake: true)
@@ -389,7 +391,7 @@
       #expect("\(refused.completed(42, .init()))" == "withoutRest")
     }
 
-    @Test func `the first problem counts, whatever libcurl says`() {
+    @Test func `the first problem takes precedence over libcurl's result`() {
       for code in [CInt(0), 23, 55, 56] {
         var life = Self.opened(.length(5), received: 5)
         life.note(.violation("first", hasHead: true))

@@ -9,7 +9,7 @@
   @Suite struct TransferSequenceTests {
     private static let runs = 10_000
 
-    @Test func `a caller gets one answer, and a body one end, whatever comes when`() {
+    @Test func `a caller gets one result and a body one end in any order of events`() {
       var tally: [String: Int] = [:]
       for seed in 0..<UInt64(Self.runs) {
         var run = TransferRun(seed: seed, isCutShort: true)
@@ -23,7 +23,7 @@
       for word in TransferRun.allWords { #expect(tally[word, default: 0] > Self.runs / 200, "\(word): \(tally)") }
     }
 
-    @Test func `a reader gets all bytes of a response that nobody cuts short`() {
+    @Test func `a reader gets all bytes of an uninterrupted response`() {
       for seed in 0..<UInt64(Self.runs) {
         var run = TransferRun(seed: seed, isCutShort: false)
         run.play()

@@ -14,7 +14,7 @@
       return memory.withUnsafeMutableBytes { buffer.take(into: $0) }
     }
 
-    @Test func `a writer waits while the buffer is full, and goes on when half of it is taken`() async throws {
+    @Test func `a writer waits while the buffer is full and resumes when half of it is taken`() async throws {
       let buffer = UploadBuffer()
       _ = buffer.append(Self.room)
       let steps = Log<String>()
@@ -32,7 +32,7 @@
       #expect(steps.elements == ["nearly half", "room"])
     }
 
-    @Test func `a writer that waits hears that the buffer was stopped`() async throws {
+    @Test func `stopping the buffer cancels a waiting writer`() async throws {
       let buffer = UploadBuffer()
       _ = buffer.append(Self.room)
       let writer = Task.immediate { try await buffer.room() }
@@ -42,7 +42,7 @@
       await #expect(throws: CancellationError.self) { try await writer.value }
     }
 
-    @Test func `a writer that comes late hears of it too`() async throws {
+    @Test func `a stopped buffer rejects later writers`() async throws {
       let buffer = UploadBuffer()
       #expect(buffer.stop())
       #expect(!buffer.stop())
@@ -51,7 +51,7 @@
       #expect(!buffer.append(Self.room))
     }
 
-    @Test func `what is to be done at the stop is done once, early or late`() {
+    @Test func `stop handlers run once, whether added before or after the stop`() {
       let early = Log<Int>()
       let buffer = UploadBuffer()
       buffer.onStop { early.add(1) }
@@ -64,7 +64,7 @@
       #expect(early.elements == [1, 2])
     }
 
-    @Test func `neither a failure nor a stop looks like an end`() {
+    @Test func `a failure or a stop is not reported as the end`() {
       for isFailure in [true, false] {
         let buffer = UploadBuffer()
         _ = buffer.append(Data("half".utf8))
@@ -77,7 +77,7 @@
       }
     }
 
-    @Test func `an upload that was stopped does not look whole to the server`() throws {
+    @Test func `a stopped upload fails instead of ending as complete`() throws {
       let request = HTTPRequest.post("https://a.test/")
       let body = HTTPBody.stream(AsyncStream<Data> { _ in })
       let upload = try CurlUpload(body.content, length: nil, request: request)
@@ -96,7 +96,7 @@
       }
     }
 
-    @Test func `who waits is told of bytes, and of the end, once`() {
+    @Test func `a waiting consumer is notified once of bytes and once of the end`() {
       let buffer = UploadBuffer()
       #expect(!buffer.append(Data("a".utf8)))
       guard case .bytes(1) = take(10, from: buffer), case .none = take(10, from: buffer) else {

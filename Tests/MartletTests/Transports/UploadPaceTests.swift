@@ -6,7 +6,7 @@
   @testable import Martlet
 
   @Suite(.hangLimit) struct UploadPaceTests {
-    @Test func `moves with what libcurl writes, and then with what the peer acknowledges`() {
+    @Test func `written bytes and acknowledged bytes count as progress`() {
       var pace = UploadPace()
 
       let moves = [
@@ -19,7 +19,7 @@
       #expect(moves == [true, true, false, true])
     }
 
-    @Test func `does not move with what others send on its connection`() {
+    @Test func `bytes of other requests on a shared connection do not count as progress`() {
       var pace = UploadPace()
 
       let moves = [
@@ -31,7 +31,7 @@
       #expect(moves == [true, true, false])
     }
 
-    @Test func `does not move with what keeps a connection alive`() {
+    @Test func `keep-alive traffic does not count as progress`() {
       var pace = UploadPace()
       // Ten bytes of a body, and then the answer to a PING at each look.
       let moves = (0..<40).map { look in
@@ -41,7 +41,7 @@
       #expect(moves.count { $0 } < 10)
     }
 
-    @Test func `moves with the queue where nothing is known of acknowledgements`() {
+    @Test func `a shrinking queue counts as progress if acknowledgements are unknown`() {
       var pace = UploadPace()
 
       let moves = [
@@ -55,7 +55,7 @@
       #expect(moves == [true, true, false, true, false])
     }
 
-    @Test func `has not moved before the first byte of a shared connection`() {
+    @Test func `nothing counts as progress before the first byte on a shared connection`() {
       var pace = UploadPace()
 
       let moves = [

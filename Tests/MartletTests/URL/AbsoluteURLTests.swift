@@ -49,7 +49,7 @@ import Testing
     ("http://1.2.3.4.example/", "http://1.2.3.4.example/"),
     ("http://0x.example/", "http://0x.example/"),
   ])
-  func `reads and normalises`(_ text: String, _ expected: String) throws {
+  func `parses and normalises URLs`(_ text: String, _ expected: String) throws {
     let url = try AbsoluteURL.parse(text)
 
     #expect(url.string == expected)
@@ -77,7 +77,7 @@ import Testing
     "http://%zz@h/", "http://%@h/", "http://a%0d%0ab@h/", "http://a%00@h/", "http://%ff@h/", "http://a:b[@h/",
     "http://h/\r\nX: y", "http://h/\0", "http://h/?\t", "http://h/#\u{7F}", "ht\ntp://h/", "http://h\n/",
   ])
-  func `refuses`(_ text: String) {
+  func `rejects invalid URLs`(_ text: String) {
     #expect(throws: InvalidInput.self) { try AbsoluteURL.parse(text) }
   }
 
@@ -95,7 +95,7 @@ import Testing
     ("http://h/\0", "control character 0x00 in the URL \"http://h/\\u{0}\""),
     ("http://h/\0\n", "control character 0x00 in the URL \"http://h/\\u{0}\\n\""),
   ])
-  func `says what is wrong`(_ text: String, _ message: String) {
+  func `the error explains the problem`(_ text: String, _ message: String) {
     let error = #expect(throws: InvalidInput.self) { try AbsoluteURL.parse(text) }
 
     #expect(error?.message == message)
@@ -113,7 +113,7 @@ import Testing
     #expect(!RequestTarget(text).description.contains("secret"))
   }
 
-  @Test func `tells its parts`() throws {
+  @Test func `exposes its components`() throws {
     let url = try AbsoluteURL.parse("https://us%40er:p%3Aw@Api.test:8443/a%2Fb?x=1&token=t#frag")
 
     #expect(url.scheme == "https" && url.isSecure)
@@ -133,14 +133,14 @@ import Testing
       ("http://@h/", nil, nil), ("http://u@h/", "u", nil), ("http://u:@h/", "u", ""), ("http://:p@h/", "", "p"),
       ("http://u:p:q@h/", "u", "p:q"), ("http://%C3%BC:%25@h/", "ü", "%"),
     ] as [(String, String?, String?)])
-  func `takes the userinfo out`(_ text: String, _ user: String?, _ password: String?) throws {
+  func `extracts the userinfo from the URL`(_ text: String, _ user: String?, _ password: String?) throws {
     let url = try AbsoluteURL.parse(text)
 
     #expect(url.user == user && url.password == password)
     #expect(url.string == "http://h/")
   }
 
-  @Test func `tells origins apart by scheme, host and effective port`() throws {
+  @Test func `distinguishes origins by scheme, host and effective port`() throws {
     let origins = try ["http://a/x", "HTTP://A:80/y?z", "https://a/", "http://a:81/", "http://b/", "http://a./"]
       .map { try AbsoluteURL.parse($0).origin }
 
@@ -148,7 +148,7 @@ import Testing
     #expect(Set(origins).count == 5)
   }
 
-  @Test func `takes every byte in every position or refuses it`() throws {
+  @Test func `every byte in every position is rejected or parsed safely`() throws {
     let forms: [(String) -> String] = [
       { "\($0)http://h.test/" }, { "http\($0)://h.test/" }, { "http:\($0)//h.test/" }, { "http:/\($0)/h.test/" },
       { "http://\($0)h.test/" }, { "http://u\($0)@h.test/" }, { "http://u:p\($0)@h.test/" }, { "http://h\($0)test/" },
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test func `parses its own string to itself`() throws {
+  @Test func `random URLs survive a round trip`() throws {
     var generator = SeededGenerator(seed: 3986)
     var accepted = 0
     for _ in 0..<10_000 {
@@ -198,7 +198,7 @@ import Testing
     #expect(accepted > 1_000)
   }
 
-  @Test func `survives random bytes in a host`() throws {
+  @Test func `random bytes in a host are rejected or survive a round trip`() throws {
     var generator = SeededGenerator(seed: 5891)
     for _ in 0..<5_000 {
       let bytes = (0..<Int.random(in: 1...12, using: &generator)).map { _ in

@@ -5,7 +5,7 @@ import Testing
 @testable import Martlet
 
 @Suite struct FormEncoderTests {
-  @Test func `writes fields as browsers do`() {
+  @Test func `encodes fields as browsers do`() {
     var query: Query = ["a b": "c+d*-._~", "é": "&=%\r\n'()!", "": "x", "tag": ["1", "2"]]
     query.append("bare")
 
@@ -14,11 +14,11 @@ import Testing
     #expect(text == "a+b=c%2Bd*-._%7E&%C3%A9=%26%3D%25%0D%0A%27%28%29%21&=x&tag=1&tag=2&bare=")
   }
 
-  @Test func `writes nothing for no fields`() {
+  @Test func `encodes an empty query as no bytes`() {
     #expect(FormEncoder.encode([:]).isEmpty)
   }
 
-  @Test func `writes what Query reads back`() {
+  @Test func `Query parses encoded forms back to the original`() {
     var generator = SeededGenerator(seed: 9)
     for _ in 0..<2_000 {
       let query = Query(items: [

@@ -3,7 +3,7 @@ import Testing
 @testable import Martlet
 
 @Suite struct ParsedTargetsTests {
-  @Test func `parses what is asked for again once`() throws {
+  @Test func `parses a repeated target only once`() throws {
     let targets = ParsedTargets(base: "https://a.test/api")
 
     let first = try targets.url(of: "/users", adding: [:])
@@ -14,7 +14,7 @@ import Testing
     #expect(try targets.url(of: "/other", adding: [:]).string == "https://a.test/api/other")
   }
 
-  @Test func `is right however many there are`() throws {
+  @Test func `returns correct URLs for hundreds of targets`() throws {
     let targets = ParsedTargets(base: nil)
     for round in 0..<3 {
       for number in 0..<500 {
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func `keeps no credentials and no long texts`() throws {
+  @Test func `does not cache credentials or long targets`() throws {
     let targets = ParsedTargets(base: nil)
     for text in ["http://user:secret@a.test/", "http://a.test/" + String(repeating: "x", count: 600)] {
       let first = try targets.url(of: RequestTarget(text), adding: [:])
@@ -32,14 +32,14 @@ import Testing
     }
   }
 
-  @Test func `throws for what is wrong each time`() {
+  @Test func `throws for an invalid target every time`() {
     let targets = ParsedTargets(base: nil)
     for _ in 0..<2 { #expect(throws: InvalidInput.self) { try targets.url(of: "no scheme", adding: [:]) } }
   }
 }
 
 @Suite struct BoxedTests {
-  @Test func `a copy does not see a change`() {
+  @Test func `changing a copy leaves the original unchanged`() {
     let first = Boxed([1])
     var second = first
     second.value.append(2)

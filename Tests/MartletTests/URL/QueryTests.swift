@@ -9,7 +9,7 @@ private enum Sort: String, QueryValue {
 }
 
 @Suite struct QueryTests {
-  @Test func `takes a dictionary literal of many types, in order`() throws {
+  @Test func `a dictionary literal accepts many types and keeps their order`() throws {
     let text = "a b"
     let none: String? = nil
     let some: Int? = 3
@@ -38,7 +38,7 @@ private enum Sort: String, QueryValue {
       ("a=%FF", [("a", "\u{FFFD}")]),
       ("a=1&a=2&b", [("a", "1"), ("a", "2"), ("b", nil)]), ("a;b=1", [("a;b", "1")]), ("?a=1", [("?a", "1")]),
     ] as [(String, [(String, String?)])])
-  func `reads an encoded query`(_ text: String, _ items: [(String, String?)]) {
+  func `parses an encoded query`(_ text: String, _ items: [(String, String?)]) {
     #expect(Query(parsing: text).items == items.map { Query.Item(name: $0.0, value: $0.1) })
   }
 
@@ -67,7 +67,7 @@ private enum Sort: String, QueryValue {
     #expect(!dumped.contains("canary") && !String(reflecting: query.items).contains("canary"))
   }
 
-  @Test func `reads back what it encodes`() {
+  @Test func `random queries survive a round trip`() {
     var generator = SeededGenerator(seed: 7)
     for _ in 0..<5_000 {
       let items = (0..<Int.random(in: 0...4, using: &generator)).map { _ in
@@ -82,7 +82,7 @@ private enum Sort: String, QueryValue {
     }
   }
 
-  @Test func `reads any bytes`() {
+  @Test func `random text parses to a query that survives a round trip`() {
     var generator = SeededGenerator(seed: 8)
     for _ in 0..<5_000 {
       let query = Query(parsing: HostileText.random(upTo: 20, using: &generator))

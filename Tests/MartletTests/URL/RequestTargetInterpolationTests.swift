@@ -16,7 +16,7 @@ import Testing
     (try? target.resolve(against: Self.base)) == nil
   }
 
-  @Test func `escapes a value for its place`() throws {
+  @Test func `escapes values in the path, the query and the fragment`() throws {
     let text = "a/b?c#d%e;f=g&h+i\r\n é"
     let escaped = "a%2Fb%3Fc%23d%25e%3Bf%3Dg%26h%2Bi%0D%0A%20%C3%A9"
 
@@ -25,7 +25,7 @@ import Testing
     #expect(url.string == "https://a.test:8443/api/users/\(escaped)?q=\(escaped)#\(escaped)")
   }
 
-  @Test func `takes values of many types`() throws {
+  @Test func `accepts values of many types`() throws {
     let id = try #require(UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"))
     let word = "a b".dropFirst(2)
 
@@ -35,7 +35,7 @@ import Testing
     #expect(try path(RequestTarget("/\("a/b")")) == "/api/a%2Fb")
   }
 
-  @Test func `takes raw text and paths`() throws {
+  @Test func `accepts raw text and paths`() throws {
     #expect(try path("/x\(raw: "/y?z=1&w")=\("a&b")") == "/api/x/y?z=1&w=a%26b")
     #expect(try path("/f/\(path: "a b/c?d/e%")") == "/api/f/a%20b/c%3Fd/e%25")
     #expect(try path("\(path: "a:b/c")") == "/api/a%3Ab/c")
@@ -43,13 +43,13 @@ import Testing
   }
 
   @Test(arguments: ["", "/", "/a", "a/", "a//b", ".", "..", "a/..", "../a", "a/./b"])
-  func `refuses a path that climbs or has holes`(_ path: String) {
+  func `rejects a path with dot segments or empty segments`(_ path: String) {
     #expect(isRefused("/f/\(path: path)"))
     #expect(isRefused("/f/\(path: path)/x"))
   }
 
   @Test(arguments: ["", ".", ".."])
-  func `refuses a value that makes a segment vanish`(_ id: String) {
+  func `rejects a value that makes a segment empty or a dot segment`(_ id: String) {
     #expect(isRefused("/users/\(id)"))
     #expect(isRefused("/users/\(id)/x"))
     #expect(isRefused("/\(id)/x"))
@@ -61,7 +61,7 @@ import Testing
     #expect(isRefused("/a/\("")\(id)\("")/x"))
   }
 
-  @Test func `looks at whole segments, once they are together`() throws {
+  @Test func `checks segments after literals and values are joined`() throws {
     #expect(isRefused("/a/.\(".")"))
     #expect(isRefused("/a/\(".")\(".")/b"))
     #expect(isRefused("/a/.\("")/b"))
@@ -74,7 +74,7 @@ import Testing
     #expect(try path("/a/x\("")/\("...")") == "/api/a/x/...")
   }
 
-  @Test func `names the segment that vanished`() {
+  @Test func `the error shows the path with the empty segment`() {
     let id = ""
 
     let error = #expect(throws: InvalidInput.self) {
@@ -87,7 +87,7 @@ import Testing
   @Test(arguments: [
     "//evil.test", "\\\\evil.test", "evil.test:80", "javascript:x", "@evil.test", "\u{0}",
   ])
-  func `takes a value at the start for a segment`(_ text: String) throws {
+  func `treats a value at the start as a path segment`(_ text: String) throws {
     for target in ["\(text)", "\(text)/x", "/\(text)", "/\(text)/x"] as [RequestTarget] {
       let url = try target.resolve(against: Self.base)
 
@@ -101,7 +101,7 @@ import Testing
     "http://evil.test", "https://user:secret@a.test/?key=secret", "HTTPS://a.test", "ftp://a.test", " https://a.test",
     "\n\thttp://a.test",
   ])
-  func `refuses a string at the start that is a URL`(_ text: String) throws {
+  func `rejects a URL string at the start and suggests raw`(_ text: String) throws {
     let targets = ["\(text)", "\(text)/x", "\(path: text)", RequestTarget("\(text)/x")] as [RequestTarget]
 
     for target in targets {
@@ -115,7 +115,7 @@ import Testing
     #expect(try path("?to=\(text)").hasPrefix("/api?to="))
   }
 
-  @Test func `takes a string as a whole without escaping`() throws {
+  @Test func `text and raw use a string without escaping`() throws {
     let (port, rest, base) = (8080, "/x?a=b", "https://b.test/v1")
 
     #expect(try RequestTarget(text: "http://127.0.0.1:\(port)\(rest)").resolve(against: nil).pathAndQuery == "/x?a=b")
@@ -123,7 +123,7 @@ import Testing
     #expect(try ("\(raw: base)/users" as RequestTarget).resolve(against: nil).string == "https://b.test/v1/users")
   }
 
-  @Test func `names the way to begin a path after a host`() {
+  @Test func `the error explains how to begin a path after a host`() {
     let (port, rest) = (8080, "/x?key=secret")
 
     let error = #expect(throws: InvalidInput.self) {
@@ -134,7 +134,7 @@ import Testing
     #expect(error?.message.contains("secret") == false)
   }
 
-  @Test func `takes an international host as plain text does`() throws {
+  @Test func `treats an interpolated international host like a literal one`() throws {
     let (host, label) = ("Bücher.test", "bücher")
     let plain = try RequestTarget("https://Bücher.test/").resolve(against: nil)
 
@@ -144,7 +144,7 @@ import Testing
     #expect(isRefused("https://b\("ü")cher.test/"))
   }
 
-  @Test func `takes a scheme at the start`() throws {
+  @Test func `accepts an interpolated scheme at the start`() throws {
     #expect(try ("\("https")://b.test/x" as RequestTarget).resolve(against: nil).string == "https://b.test/x")
     #expect(try ("\("HTTP")://\("b.test")/\("c")" as RequestTarget).resolve(against: nil).string == "http://b.test/c")
     #expect(isRefused("\("ftp")://b.test/"))
@@ -153,7 +153,7 @@ import Testing
     #expect(try path("\("https:")//b.test/") == "/api/https%3A//b.test/")
   }
 
-  @Test func `takes a URL at the start as it is`() throws {
+  @Test func `uses a Foundation URL at the start unchanged`() throws {
     let url = try #require(URL(string: "https://b.test/v1?q=1"))
     let root = try #require(URL(string: "https://b.test/"))
 
@@ -171,13 +171,13 @@ import Testing
     ("127.0.0.1", 1, "http://127.0.0.1:1/"),
     ("::1", 80, "http://[::1]/"), ("[::1]", 81, "http://[::1]:81/"),
   ])
-  func `takes a plain host and port`(_ host: String, _ port: Int, _ expected: String) throws {
+  func `accepts an interpolated host and port`(_ host: String, _ port: Int, _ expected: String) throws {
     #expect(try ("http://\(host):\(port)/" as RequestTarget).resolve(against: nil).string == expected)
     #expect(try ("http://\(host):\(port)" as RequestTarget).resolve(against: nil).string == expected)
     #expect(try ("http://u@\(host):\(port)?" as RequestTarget).resolve(against: nil).string == expected + "?")
   }
 
-  @Test func `takes an address between brackets`() throws {
+  @Test func `accepts an IPv6 address between brackets`() throws {
     #expect(try ("http://[\("::1")]/" as RequestTarget).resolve(against: nil).string == "http://[::1]/")
     #expect(isRefused("http://[\("[::1]")]/"))
     #expect(isRefused("http://[\("b.test")]/"))
@@ -188,7 +188,7 @@ import Testing
     "bücher.test/x", "bücher.test@evil.test", "b\u{FC}%2f", "bü\u{2044}c／d", "\u{AD}", "xn--ü",
     "[::1", "::1]", "[::1]:80", "::1%25eth0", "[", "]", "127.1", "..", "a..b", "／",
   ])
-  func `refuses anything else for a host`(_ host: String) {
+  func `rejects invalid values for a host`(_ host: String) {
     #expect(isRefused("http://\(host)/"))
     #expect(isRefused("http://\(host)"))
     #expect(isRefused("http://\(host):80/"))
@@ -196,24 +196,24 @@ import Testing
   }
 
   @Test(arguments: ["", "0", "65536", "x", "-1", "80/x", "80@evil.test", "80.1", "8 0"])
-  func `refuses anything else for a port`(_ port: String) {
+  func `rejects invalid values for a port`(_ port: String) {
     #expect(isRefused("http://b.test:\(port)/"))
   }
 
   @Test(arguments: [".evil.test", "-x.evil.test", "@evil.test", ":80@evil.test", "/x", "\\x"])
-  func `does not let a value move a host that is written out`(_ text: String) {
+  func `rejects values that would extend or replace a literal host`(_ text: String) {
     #expect(isRefused("https://api.test\(text)"))
     #expect(isRefused("https://api.test\(text)/x"))
     #expect(isRefused("https://\("api")\(text)/x"))
   }
 
-  @Test func `takes part of a host`() throws {
+  @Test func `accepts a value as part of a host`() throws {
     #expect(try ("https://\("eu").api.test/" as RequestTarget).resolve(against: nil).host == "eu.api.test")
     #expect(try ("https://api-\("eu").test/" as RequestTarget).resolve(against: nil).host == "api-eu.test")
     #expect(try ("https://api.\("b.test")/" as RequestTarget).resolve(against: nil).host == "api.b.test")
   }
 
-  @Test func `keeps random text in its place`() throws {
+  @Test func `random text stays in its component`() throws {
     var generator = SeededGenerator(seed: 20_000)
     let usual = try ("/users/\("x")/y?q=\("x")&r=1#f\("x")" as RequestTarget).resolve(against: Self.base)
     let rounds = Stress.count(2_000, full: 20_000)
@@ -240,7 +240,7 @@ import Testing
     #expect(resolved > rounds * 3 / 4)
   }
 
-  @Test func `keeps random text in its place at the start, in a host and after a percent sign`() throws {
+  @Test func `random text stays in its component at the start, in a host and after a percent sign`() throws {
     var generator = SeededGenerator(seed: 20_001)
     for _ in 0..<Stress.count(2_000, full: 20_000) {
       let text = HostileText.random(upTo: 4, using: &generator)

@@ -34,7 +34,7 @@ import Testing
     ("https://a.test", "@evil.test", "https://a.test/@evil.test"),
     ("https://a.test", ".evil.test", "https://a.test/.evil.test"),
   ])
-  func `joins to a base`(_ base: String, _ target: String, _ expected: String) throws {
+  func `joins a target to a base URL`(_ base: String, _ target: String, _ expected: String) throws {
     let url = try RequestTarget(target).resolve(against: RequestTarget(base))
 
     #expect(url.string == expected)
@@ -45,12 +45,12 @@ import Testing
     "http:/x",
     "1:2/x", "/x\r\n", "x\0",
   ])
-  func `refuses to join`(_ target: String) {
+  func `rejects targets that cannot be joined to a base URL`(_ target: String) {
     #expect(throws: InvalidInput.self) { try RequestTarget(target).resolve(against: "https://a.test/api") }
   }
 
   @Test(arguments: [" /users", "  users", " ?q=1", " //b.test/x", " users:search", " https://b.test/"])
-  func `names a blank at the start`(_ target: String) {
+  func `the error names a leading blank`(_ target: String) {
     for base in ["https://a.test/api", nil] as [RequestTarget?] {
       let error = #expect(throws: InvalidInput.self) { try RequestTarget(target).resolve(against: base) }
 
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `says what to do about a missing scheme`() {
+  @Test func `the error explains how to add a missing scheme`() {
     let bare = #expect(throws: InvalidInput.self) { try RequestTarget("google.com").resolve(against: nil) }
     let other = #expect(throws: InvalidInput.self) { try RequestTarget("//b.test/x").resolve(against: nil) }
     let base = #expect(throws: InvalidInput.self) { try RequestTarget("/x").resolve(against: "/api") }
@@ -78,7 +78,7 @@ import Testing
     #expect(full.string == "https://b.test/?b=2&c=3")
   }
 
-  @Test func `keeps the userinfo of the base for its own targets only`() throws {
+  @Test func `applies the userinfo of the base only to relative targets`() throws {
     let own = try RequestTarget("/x").resolve(against: "https://u:p@a.test")
     let other = try RequestTarget("https://b.test/x").resolve(against: "https://u:p@a.test")
 
@@ -94,7 +94,7 @@ import Testing
     #expect(try RequestTarget("/w").resolve(against: RequestTarget(url)).string == "https://a.test/x/w?y=1")
   }
 
-  @Test func `takes a Foundation URL`() throws {
+  @Test func `accepts a Foundation URL`() throws {
     let url = try #require(URL(string: "https://a.test/x y?q=ü"))
     let relative = try #require(URL(string: "users/1"))
 

@@ -26,7 +26,7 @@ import Testing
     ("/x\\evil.test", "http://a/x%5Cevil.test"), ("?", "http://a/b/c/d;p?"), ("/%2e%2e/x", "http://a/x"),
     ("1:2", "http://a/b/c/1:2"),
   ])
-  func `follows a reference`(_ reference: String, _ expected: String) throws {
+  func `resolves references`(_ reference: String, _ expected: String) throws {
     let base = try AbsoluteURL.parse("http://a/b/c/d;p?q")
 
     #expect(try base.resolving(reference).string == expected)
@@ -38,14 +38,14 @@ import Testing
     "\\\\evil.test\\x", "/\\evil.test", "/\\/evil.test", "\\/evil.test", "\\x", "\\", "//h:0/", "//a b/", "//u ser@h/",
     "x\r\nSet-Cookie: a", "/\0", "//127.1/",
   ])
-  func `refuses a reference`(_ reference: String) throws {
+  func `rejects invalid references`(_ reference: String) throws {
     let base = try AbsoluteURL.parse("http://a/b")
 
     #expect(throws: InvalidInput.self) { try base.resolving(reference) }
   }
 
   @Test(arguments: ["\\\\x\\hello", "\\hello", "/\\x/hello", "x\\hello", "/x?\\\\y", "#\\\\y"])
-  func `reads a backslash in a reference as it does in a target`(_ text: String) throws {
+  func `treats a backslash in a reference as in a request target`(_ text: String) throws {
     let base = try AbsoluteURL.parse("http://a.test/")
 
     let followed = try? base.resolving(text)
@@ -55,7 +55,7 @@ import Testing
     #expect((followed == nil) == (text.hasPrefix("\\") || text.hasPrefix("/\\")))
   }
 
-  @Test func `names the scheme it does not speak`() throws {
+  @Test func `the error names an unsupported scheme`() throws {
     let base = try AbsoluteURL.parse("http://a/b")
 
     let error = #expect(throws: InvalidInput.self) { try base.resolving("gopher://x/") }
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: ["", "/x", "?q", "#f", "//a/x", "//b/x", "http://b/", "https://a/"])
-  func `never hands on the userinfo of the base`(_ reference: String) throws {
+  func `never inherits the userinfo of the base`(_ reference: String) throws {
     let url = try AbsoluteURL.parse("http://user:secret@a/b").resolving(reference)
 
     #expect(url.user == nil && url.password == nil)
@@ -80,7 +80,7 @@ import Testing
     #expect(try base.resolving("/x", inheritingFragment: false).string == "http://a/x")
   }
 
-  @Test func `survives random references`() throws {
+  @Test func `random relative references never change the origin`() throws {
     let base = try AbsoluteURL.parse("https://a.test:8443/b/c?d")
     var generator = SeededGenerator(seed: 54)
     for _ in 0..<Stress.count(3_000, full: 10_000) {

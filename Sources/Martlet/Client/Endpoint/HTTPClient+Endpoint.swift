@@ -64,7 +64,7 @@ extension HTTPClient {
     _ endpoints: [E], limit: Int = 16
   ) -> AsyncStream<(index: Int, result: Result<E.Output, any Error>)> {
     AsyncStream { continuation in
-      // A stream has no structure to be a child of; ending it cancels the task.
+      // A stream cannot own child tasks, so the task is unstructured; the end of the stream cancels it.
       let task = Task {
         await withTaskGroup(of: (Int, Result<E.Output, any Error>).self) { group in
           var waiting = endpoints.enumerated().makeIterator()
@@ -97,7 +97,7 @@ extension HTTPClient {
 
   /// The outcomes of all later requests of an endpoint type.
   ///
-  /// Each listener receives every event. A slow listener loses the oldest events and is told how many.
+  /// Each listener receives every event. A slow listener loses the oldest events and receives their number.
   ///
   /// - Parameters:
   ///   - type: The endpoint type.
@@ -110,7 +110,7 @@ extension HTTPClient {
   }
 }
 
-/// The pages that are still to come.
+/// The remaining pages of an endpoint.
 private actor Pages<E: PagedEndpoint> {
   private let core: ClientCore
   private var following: E?
@@ -130,7 +130,9 @@ private actor Pages<E: PagedEndpoint> {
 }
 
 extension ClientCore {
-  /// Sends an endpoint's request for a task that waits for it; there is no response if the output came from an error.
+  /// Sends an endpoint's request for a task that awaits it.
+  ///
+  /// The response is `nil` if the endpoint recovered from an error.
   @concurrent func send<E: Endpoint>(
     _ endpoint: E, options: RequestOptions
   ) async throws -> (output: E.Output, response: HTTPResponse?) {
@@ -147,7 +149,7 @@ extension ClientCore {
     }
   }
 
-  /// Starts an endpoint's request that lives by itself.
+  /// Starts an endpoint's managed request.
   func start<E: Endpoint>(
     _ endpoint: E, above: RequestOptions = RequestOptions(), below: RequestOptions = RequestOptions()
   ) -> RequestHandle<E.Output> {
@@ -165,7 +167,7 @@ extension ClientCore {
       })
   }
 
-  /// Gives the endpoint its chance to recover, and tells listeners of the failure that remains.
+  /// Lets the endpoint recover from an error, and publishes the remaining failure.
   private func mapped<E: Endpoint>(_ endpoint: E, _ work: () throws -> E.Output) throws -> E.Output {
     do {
       do { return try work() } catch let error as HTTPError { return try endpoint.recover(from: error) }
@@ -182,7 +184,7 @@ extension Endpoint {
     do {
       return try decode(response)
     } catch let error as DecodingError {
-      // What a decoder of the endpoint's own throws is the same failure as that of the default one.
+      // A `DecodingError` of the endpoint's own decoder is reported like one of the default decoder.
       throw HTTPError(
         .decoding, "the body is not the JSON of \(Output.self): \(DecodingProblem.describe(error))",
         request: response.finalRequest, response: response, underlying: error)

@@ -1,11 +1,11 @@
 extension ActivityMonitor {
-  /// A snapshot of what a client is doing.
+  /// A snapshot of a client's activity.
   public struct Snapshot: Sendable {
-    /// A request that waits, and why.
+    /// A waiting request and the reason.
     public struct Waiting: Sendable {
       /// The request.
       public var request: RequestInfo
-      /// Why it waits.
+      /// The reason for waiting.
       public var reason: RequestEvent.WaitReason
     }
 
@@ -86,7 +86,7 @@ extension ActivityMonitor {
       redactedURL = call.settings.configuration.redaction.url(of: request)
       endpoint = call.endpoint
       tag = call.tag
-      // An attempt without a pause after it is the last one, whose response is being read.
+      // An attempt without a following delay is the last one, whose response is being read.
       attempt = call.attempts.last.map { $0.delay == nil ? $0.number : $0.number + 1 } ?? 1
       state = call.stage
       progress = call.progress

@@ -1,6 +1,6 @@
-/// Observes what a client is doing.
+/// Observes the activity of a client.
 ///
-/// Nothing is collected for it while nobody looks: a snapshot is made when it is asked for.
+/// Snapshots are created on request; without an observer, only counters are updated.
 ///
 /// ```swift
 /// for await now in client.activity.snapshots { print(now.running.count, now.bytesPerSecond.received) }
@@ -10,7 +10,7 @@ public actor ActivityMonitor {
 
   init(_ core: ClientCore) { self.core = core }
 
-  /// The state at this moment.
+  /// The current snapshot.
   public nonisolated var current: ActivityMonitor.Snapshot { core.snapshot() }
 
   /// The current snapshot, then one after each change, at most ten per second.
@@ -33,10 +33,12 @@ public actor ActivityMonitor {
     }
   }
 
-  /// Whether the network is in use, as an indicator would show it: on at once, off when nothing was used for a while.
+  /// Whether the network is in use, for an activity indicator.
   ///
-  /// - Parameter hideAfter: How long it stays on after the last use, so that it does not flicker.
-  /// - Returns: The state now, and then each change.
+  /// The indicator turns on immediately, and turns off after a time without network use.
+  ///
+  /// - Parameter hideAfter: How long the indicator stays on after the last use, so that it does not flicker.
+  /// - Returns: The current state, then each change.
   public nonisolated func indicator(hideAfter: Duration) -> AsyncStream<Bool> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
       let shown = Shown()
@@ -47,10 +49,10 @@ public actor ActivityMonitor {
         if isInUse {
           if shown.change(to: true) { continuation.yield(true) }
           await core.changes.wait(after: version)
-          // A call that begins to pause stops using the network without ending.
+          // A call whose retry delay begins stops using the network without ending.
           shown.lastUse = core.timeline.now()
         } else if shown.isOn && rest > .zero {
-          // Another use in the meantime moves `lastUse`, and the rest is waited for again.
+          // Another use in the meantime moves `lastUse`; the next step waits again.
           try await core.timeline.watch(rest)
         } else {
           if shown.change(to: false) { continuation.yield(false) }
@@ -91,10 +93,10 @@ public actor ActivityMonitor {
   /// Tracks work outside the client as network use.
   ///
   /// - Parameters:
-  ///   - name: What the snapshot shows.
-  ///   - work: The work; it runs here and now.
-  /// - Returns: What the work returns.
-  /// - Throws: What the work throws.
+  ///   - name: The name in snapshots.
+  ///   - work: The work; it runs immediately, in the calling task.
+  /// - Returns: The result of the work.
+  /// - Throws: The error thrown by the work.
   public nonisolated func adopt<R>(_ name: String, _ work: () async throws -> R) async rethrows -> R {
     let id = core.enterForeign(name)
     defer { core.leaveForeign(id) }
@@ -108,7 +110,7 @@ public actor ActivityMonitor {
     core.calls.filter(matches).sorted { $0.id < $1.id }.map { ActivityMonitor.RequestInfo($0) }
   }
 
-  /// Runs `step` again and again for one stream, until its reader or the client's core is gone.
+  /// Runs `step` repeatedly for one stream, until the stream ends.
   private nonisolated func watch<Element>(
     _ continuation: AsyncStream<Element>.Continuation,
     _ step: @escaping @Sendable (ClientCore) async throws -> Void

@@ -1,6 +1,6 @@
 import MartletBase
 
-/// Counts bytes into one-second buckets and gives their mean over the last five.
+/// Counts bytes in one-second buckets and averages the last five.
 final class BandwidthMeter: Sendable {
   private struct Bucket {
     var second: Int64 = -1
@@ -14,7 +14,7 @@ final class BandwidthMeter: Sendable {
     var sent: Int64 = 0
   }
 
-  /// The seconds that a rate is the mean of.
+  /// The number of seconds that a rate averages.
   static let window = 5
   private let state = Locked(State())
 

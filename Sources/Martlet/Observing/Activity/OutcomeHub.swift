@@ -7,11 +7,11 @@ public enum EndpointEvent<Output: Sendable>: Sendable {
   case succeeded(Output)
   /// Its error; cancelled requests are not reported.
   case failed(any Error)
-  /// The listener was too slow: so many of the oldest events were dropped since it was last told.
+  /// The number of oldest events dropped since the last report, because the listener was too slow.
   case missed(Int)
 }
 
-/// Carries outcomes of endpoints to listeners of their types.
+/// Delivers the outcomes of endpoints to the listeners of their types.
 final class OutcomeHub: Sendable {
   private struct State {
     var listeners: [ObjectIdentifier: [Int: any Sendable]] = [:]
@@ -21,14 +21,14 @@ final class OutcomeHub: Sendable {
   private let count = Atomic<Int>(0)
   private let state = Locked(State())
 
-  /// Tells the listeners of a type; costs one atomic read while there are none.
+  /// Notifies the listeners of a type; costs one atomic read without listeners.
   func publish<E: Endpoint>(_ type: E.Type, _ event: EndpointEvent<E.Output>) {
     guard count.load(ordering: .relaxed) > 0 else { return }
     let listeners = state.withLock { $0.listeners[ObjectIdentifier(type)] }
     for case let listener as Listener<E.Output> in listeners?.values ?? [:].values { listener.tell(event) }
   }
 
-  /// Makes a stream of the outcomes of a type.
+  /// Creates a stream of the outcomes of a type.
   func stream<E: Endpoint>(of type: E.Type, keeping limit: Int) -> AsyncStream<EndpointEvent<E.Output>> {
     let (events, end) = AsyncStream.makeStream(
       of: EndpointEvent<E.Output>.self, bufferingPolicy: .bufferingNewest(max(1, limit)))
@@ -53,9 +53,9 @@ final class OutcomeHub: Sendable {
   }
 }
 
-/// Where one listener is told, and how many events its full buffer has dropped since that was said.
+/// A listener, and the number of unreported events that its full buffer has dropped.
 ///
-/// It does not hold the stream, whose end is the end of the subscription.
+/// It does not retain the stream, whose end is the end of the subscription.
 private final class Listener<Output: Sendable>: Sendable {
   private let end: AsyncStream<EndpointEvent<Output>>.Continuation
   let missed = Atomic<Int>(0)

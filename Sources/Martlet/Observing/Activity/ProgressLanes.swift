@@ -1,11 +1,10 @@
 import MartletBase
 import Dispatch
 
-/// Threads for closures of users that hear of progress, which may block.
+/// Threads for progress closures of users, which may block.
 ///
-/// At most ``width`` of them run at a time, each on the thread of a queue of its own: the queues of the system, which
-/// tasks and files use, lose no thread to a closure that blocks. What comes when all lanes are taken waits for one, in
-/// order.
+/// At most `width` closures run at a time, each on the thread of a separate queue. The system's queues, which tasks and
+/// files use, therefore lose no thread to a blocking closure. When all lanes are busy, further work waits in order.
 final class ProgressLanes: Sendable {
   typealias Work = @Sendable () -> Void
 
@@ -19,11 +18,11 @@ final class ProgressLanes: Sendable {
   private let state: Locked<State>
 
   init(width: Int) {
-    // A serial queue gets a thread of its own as long as it has work.
+    // A serial queue has its own thread as long as it has work.
     state = Locked(State(idle: (0..<width).map { DispatchQueue(label: "Martlet.Progress.\($0)") }))
   }
 
-  /// Does something on a lane, now or when one is free.
+  /// Runs work on a lane, as soon as one is free.
   func run(_ work: @escaping Work) {
     let lane: DispatchQueue? = state.withLock {
       if let lane = $0.idle.popLast() { return lane }

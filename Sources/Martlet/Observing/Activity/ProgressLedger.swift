@@ -1,20 +1,20 @@
-/// What one exchange has moved.
+/// The bytes that one exchange has transferred.
 struct ExchangeBytes: Sendable {
   var sent: Int64 = 0
   var received: Int64 = 0
   var expectedToSend: Int64?
   var expectedToReceive: Int64?
-  /// Whether what is received is part of what the caller asked for.
+  /// Whether the received bytes belong to the response that the caller waits for.
   var isCounted = true
 }
 
-/// The progress of one call over all its exchanges: what there is to tell of it, and when.
+/// The progress of one call across all its exchanges, and when to report it.
 ///
-/// Adding is a few additions; a rate is kept, in memory of its own, only for a call that somebody watches.
+/// Adding bytes takes a few additions. A rate is measured, in a separate object, only for an observed call.
 struct ProgressLedger: Sendable {
-  /// What is told 20 times a second at most.
+  /// The minimum time between two reports: at most 20 per second.
   static let pause = Duration.milliseconds(50)
-  /// A rate of less time than that says nothing.
+  /// The minimum time for a meaningful rate, in seconds.
   private static let leastSpan = 0.25
 
   private(set) var progress = TransferProgress()
@@ -28,7 +28,7 @@ struct ProgressLedger: Sendable {
 
   mutating func begin() {
     exchanges += 1
-    // The next one may expect more than this one did.
+    // The next exchange may expect more bytes than this one.
     if exchanges > 1 { progress.keepFractions() }
     progress.attempt = exchanges
   }
@@ -47,13 +47,13 @@ struct ProgressLedger: Sendable {
     isUntold = true
   }
 
-  /// What is to be told now to somebody who watches; nothing if the last was told just before.
+  /// The progress to report to observers now; `nil` soon after the last report.
   mutating func due(sent: Int, received: Int, now: Duration) -> TransferProgress? {
     guard !progress.isFinished else { return nil }
     if let meter {
       meter.record(sent: sent, received: received, at: now)
     } else {
-      // How long the first bytes took is not known.
+      // The duration of the first bytes is unknown.
       meter = BandwidthMeter()
       meteredFrom = now
     }
@@ -61,7 +61,7 @@ struct ProgressLedger: Sendable {
     return tell(now)
   }
 
-  /// The last that is to be told; `nil` if the call failed and nothing moved since.
+  /// The last progress to report; `nil` if the call failed and nothing has moved since the last report.
   mutating func last(succeeded: Bool, now: Duration) -> TransferProgress? {
     guard succeeded || isUntold, !progress.isFinished else { return nil }
     progress.isFinished = succeeded
@@ -77,7 +77,7 @@ struct ProgressLedger: Sendable {
     return progress
   }
 
-  /// The mean of the time that the meter looks back on, or of the time since it began if that is shorter.
+  /// The mean rate over the window of the meter, or since the first bytes if that is shorter.
   private func rate(_ now: Duration) -> ActivityMonitor.Bandwidth {
     guard let meter else { return ActivityMonitor.Bandwidth() }
     let window = Double(BandwidthMeter.window)
@@ -99,7 +99,7 @@ struct ProgressLedger: Sendable {
 
   private static func time(for count: Int64, at rate: Double) -> Duration? {
     guard rate > 0 else { return nil }
-    // No more than a century: a rate may be as small as it likes.
+    // At most a century: the rate may be arbitrarily small.
     return .seconds(min(max(0, Double(count)) / rate, 3.2e9))
   }
 }

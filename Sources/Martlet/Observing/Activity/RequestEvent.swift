@@ -10,11 +10,11 @@ public enum RequestEvent: Sendable {
   case head(HTTPStatus)
   /// A challenge is answered, with the scheme and the realm that the server named.
   case authenticating(AuthenticationChallenge.Scheme, realm: String?)
-  /// The URL of a request was made an https one, because its host wants that (RFC 6797 §8.3).
+  /// The URL was upgraded to https, as the HSTS policy of its host requires (RFC 6797 §8.3).
   case upgraded(host: String)
-  /// A response that could be kept for later requests was not, and why.
+  /// A response that could be stored was not stored, with the reason.
   case notCached(String)
-  /// A credential that was accepted, or a new token, could not be put into the ``CredentialStore``, and why.
+  /// An accepted credential or a new token could not be stored in the ``CredentialStore``, with the reason.
   case credentialNotStored(String)
   /// A redirect is followed.
   case redirected(HTTPResponse.Redirect)
@@ -25,11 +25,11 @@ public enum RequestEvent: Sendable {
 }
 
 extension RequestEvent {
-  /// Why a call waits.
+  /// The reason why a call waits.
   public enum WaitReason: Sendable, Hashable {
     /// Its turn in a ``RequestQueue``.
     case queue
-    /// A connection: the client's limit is reached, in all or for the host.
+    /// A connection: the limit of the client or of the host is reached.
     case connectionSlot
     /// A credential, from an authenticator.
     case credential
@@ -37,7 +37,7 @@ extension RequestEvent {
     case retryDelay(Duration)
   }
 
-  /// How a call ended.
+  /// The outcome of a call.
   public enum End: Sendable {
     /// With an accepted response.
     case succeeded(HTTPStatus)

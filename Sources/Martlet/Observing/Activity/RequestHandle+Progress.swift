@@ -1,19 +1,19 @@
 public import Foundation
 
 extension RequestHandle {
-  /// The progress as Foundation knows it: in thousandths of ``TransferProgress/fraction``, indeterminate while that is
-  /// `nil`.
+  /// The progress as a `Progress` of Foundation.
   ///
-  /// Each call makes a new object, without a parent. Its `cancel()` cancels the request. On Apple platforms it changes
-  /// as bytes move, on a thread of a queue. Elsewhere a `Progress` has no lock: it changes on the main queue, which has
-  /// to run, and is to be used there only.
+  /// It counts in thousandths of ``TransferProgress/fraction``, and is indeterminate while that is `nil`. Each access
+  /// creates a new object, without a parent. Its `cancel()` cancels the request. On Apple platforms it changes as bytes
+  /// move, on a thread of a queue. Elsewhere a `Progress` has no lock: it changes on the main queue, which must run,
+  /// and must be used only there.
   public var foundationProgress: Progress {
     let progress = Progress(parent: nil, userInfo: nil)
     progress.totalUnitCount = -1
     progress.isCancellable = true
     progress.cancellationHandler = { self.cancel() }
     guard let call else { return progress }
-    // What has been told before is set here, while nobody else has the object.
+    // The past progress is set here, while no other code has the object.
     progress.show(call.progress)
     call.watchProgress { [weak progress] now in
       #if canImport(Darwin)

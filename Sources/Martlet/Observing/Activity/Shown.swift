@@ -1,6 +1,6 @@
 import MartletBase
 
-/// What an indicator showed last, and when it last saw the network in use.
+/// The last state of an indicator, and the last observed use of the network.
 final class Shown: Sendable {
   private struct State {
     var isOn: Bool?
@@ -16,7 +16,9 @@ final class Shown: Sendable {
     set { state.withLock { $0.lastUse = newValue } }
   }
 
-  /// Whether this is a change.
+  /// Sets the state.
+  ///
+  /// Returns whether it has changed.
   func change(to isOn: Bool) -> Bool {
     state.withLock { state in
       defer { state.isOn = isOn }

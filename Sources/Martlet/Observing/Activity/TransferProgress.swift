@@ -1,17 +1,17 @@
 /// The progress of a request and its response, in body bytes.
 ///
-/// A request may be sent several times before it succeeds: after a lost connection, a redirect, a 401. What is told of
-/// it never falls: ``sent`` and ``received`` are what one exchange has moved at most, and what moved beside that is in
-/// ``resent`` and ``rereceived``.
+/// A request may be sent several times before it succeeds: after a lost connection, a redirect, a 401. The progress
+/// never decreases: ``sent`` and ``received`` are the most that one exchange has transferred, and all other bytes are
+/// counted in ``resent`` and ``rereceived``.
 public struct TransferProgress: Sendable, Hashable {
-  /// How much of an upload with a response the upload is.
+  /// The upload's share in the progress of an upload with a response.
   private static let uploadShare = 0.9
 
-  /// The body bytes sent, handed to the system if not beyond; never less than before.
+  /// The body bytes sent, or at least passed to the system; never decreases.
   public var sent: Int64 = 0
-  /// The body bytes received, before they are decoded; never less than before.
+  /// The body bytes received, before decoding; never decreases.
   ///
-  /// With the system's loader of URLSession they are counted after decoding.
+  /// The system's `URLSession` loader counts them after decoding.
   public var received: Int64 = 0
   /// The length of the request body, or `nil` if unknown.
   public var expectedToSend: Int64?
@@ -19,20 +19,20 @@ public struct TransferProgress: Sendable, Hashable {
   public var expectedToReceive: Int64?
   /// Wasted body bytes sent: those of exchanges that were repeated.
   public var resent: Int64 = 0
-  /// Wasted body bytes received: those of redirects, of statuses that are not accepted, and of what was repeated.
+  /// Wasted body bytes received: those of redirects, of unaccepted statuses and of repeated exchanges.
   public var rereceived: Int64 = 0
-  /// The number of the exchange that moves bytes now, from 1.
+  /// The number of the current exchange, from 1.
   ///
-  /// Each retry, each redirect and each request that is repeated with credentials is one more.
+  /// Each retry, each redirect and each repetition with credentials increases it.
   public var attempt = 1
   /// The mean rate of the last five seconds; zero in the first quarter of a second.
   public var bytesPerSecond = ActivityMonitor.Bandwidth()
-  /// The time until the direction that is under way is done at that rate, or `nil` if that is not known.
+  /// The remaining time of the current direction at that rate, or `nil` if unknown.
   public var timeLeft: Duration?
   /// Whether the request has succeeded; this is the last progress.
   public var isFinished = false
 
-  /// What was told before.
+  /// The fractions reported so far, which later fractions are never below.
   private var leastSent: Double?
   private var leastReceived: Double?
   private var least: Double?
@@ -59,8 +59,9 @@ public struct TransferProgress: Sendable, Hashable {
 
   /// The fraction of both bodies, from 0 to 1, or `nil` if a length is unknown; 1 after success.
   ///
-  /// Without a request body it is ``fractionReceived``. With one the upload is nine tenths of it and the response the
-  /// last tenth, so that a bar of an upload does not jump when a response of whatever size begins. It never falls.
+  /// Without a request body it equals ``fractionReceived``. With one, the upload is the first nine tenths and the
+  /// response the last tenth, so that the progress bar of an upload does not jump when a response of any size begins.
+  /// It never decreases.
   public var fraction: Double? {
     guard !isFinished else { return 1 }
     guard expectedToSend ?? sent > 0 else { return Self.larger(fractionReceived, least) }
@@ -68,7 +69,7 @@ public struct TransferProgress: Sendable, Hashable {
     return Self.larger(whole, least)
   }
 
-  /// Makes sure that what is told from now on is no less than what can be told now.
+  /// Ensures that later fractions are not below the current ones.
   mutating func keepFractions() { (leastSent, leastReceived, least) = (fractionSent, fractionReceived, fraction) }
 
   private static func fraction(_ count: Int64, of expected: Int64?) -> Double? {

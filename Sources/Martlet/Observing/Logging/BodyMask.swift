@@ -1,18 +1,18 @@
 import MartletBase
 import Foundation
 
-/// Hides the secrets of bodies that name them: forms and JSON.
+/// Masks secrets in bodies with named values: forms and JSON.
 ///
-/// Works on the beginning of a body as well: nothing that was cut off can undo a mask. Whatever stands there, no octet is
-/// looked at more than a few times.
+/// Also works on the beginning of a body: a truncation cannot undo a mask. Whatever the input is, each octet is
+/// examined only a few times.
 struct BodyMask {
   private let redaction: Redaction
   private let bytes: [UInt8]
   private var index = 0
   private var result: [UInt8] = []
-  /// The name that was looked at last, folded.
+  /// The last examined name, folded.
   private var name: [UInt8] = []
-  /// How many octets were looked at.
+  /// The number of examined octets.
   private(set) var steps = 0
 
   init(_ bytes: some Sequence<UInt8>, _ redaction: Redaction) {
@@ -23,12 +23,12 @@ struct BodyMask {
   /// The bytes with secrets masked.
   static func masked(_ data: Data, contentType: String?, _ redaction: Redaction) -> [UInt8] {
     var mask = BodyMask(data, redaction)
-    // Text of another type may hold JSON too; in what does not, there is hardly anything that looks like a member.
+    // Text of another type may contain JSON too; if it does not, hardly any of it looks like a member.
     let isForm = contentType.flatMap { MediaType($0) }?.essence == "application/x-www-form-urlencoded"
     return isForm ? mask.maskForm() : mask.maskMembers()
   }
 
-  /// Whether a body of this type is text that can be shown, and looked through for secrets.
+  /// Whether a body is text that can be displayed and searched for secrets.
   static func isText(_ data: Data, contentType: String?, coding: String?) -> Bool {
     if let coding, !FieldSyntax.trimmed(coding).isEmpty,
       !FieldSyntax.isSameName(FieldSyntax.trimmed(coding), "identity")
@@ -36,11 +36,11 @@ struct BodyMask {
       return false
     }
     guard let type = contentType.flatMap({ MediaType($0) }) else {
-      // The last character may have been cut.
+      // The last character may be truncated.
       let isUTF8 = (0...3).contains { String(validating: data.dropLast($0), as: UTF8.self) != nil }
       return isUTF8 && !data.contains(0)
     }
-    // In other character sets names and quotes are other bytes.
+    // In other character sets, names and quotes are other bytes.
     if let charset = type.charset, !["utf-8", "utf8", "us-ascii", "iso-8859-1"].contains(charset) { return false }
     return type.isText || type.subtype.hasSuffix("ndjson")
   }
@@ -59,7 +59,7 @@ struct BodyMask {
     return result
   }
 
-  /// The bytes as JSON.
+  /// Masks the members of JSON objects.
   mutating func maskMembers() -> [UInt8] {
     while index < bytes.count {
       copy(to: place(of: UInt8(ascii: "\""), before: bytes.count))
@@ -68,7 +68,7 @@ struct BodyMask {
       copy(to: FieldSyntax.endOfQuotedString(in: bytes, from: index))
       let colon = skipBlanks(from: index)
       guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else { continue }
-      // The closing quote, if there is one, is no part of what names are compared by.
+      // The slice may include the closing quote, which the comparison of names ignores.
       guard hides(bytes[(start + 1)..<index], .json) else { continue }
       let value = skipBlanks(from: colon + 1)
       let end = endOfValue(from: value)
@@ -107,7 +107,7 @@ struct BodyMask {
     return place
   }
 
-  /// Whether a value says nothing: a literal, or how many tokens there are.
+  /// Whether a value reveals nothing: a literal, or a number of tokens.
   private func isHarmless(_ value: ArraySlice<UInt8>) -> Bool {
     if Self.literals.contains(where: { value.elementsEqual($0) }) { return true }
     return name.suffix(6).elementsEqual("tokens".utf8) && value.first.map { 0x30...0x39 ~= $0 } == true
@@ -131,7 +131,7 @@ struct BodyMask {
     }
   }
 
-  /// The index after the value that begins at `start`: a string, all of an object or an array, or a word.
+  /// The index after the value at `start`: a string, a whole object or array, or a word.
   private mutating func endOfValue(from start: Int) -> Int {
     var index = start
     var depth = 0

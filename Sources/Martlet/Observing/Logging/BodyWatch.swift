@@ -1,7 +1,9 @@
 import MartletBase
 import Foundation
 
-/// Sees the body of a response go by: keeps its beginning, counts the rest, and tells once how it ended.
+/// Records the beginning and the length of a response body as it is read.
+///
+/// The end is logged once.
 final class BodyWatch: Sendable {
   private struct State {
     var kept = Data()
@@ -22,7 +24,7 @@ final class BodyWatch: Sendable {
     keptBytes = log.detail.contains(.body) ? log.maximumBodyBytes : 0
   }
 
-  /// Its reader has gone away before the end, or knew the length and asked for no more.
+  /// Released before the end: the reader stopped early, or knew the length and read no further.
   deinit { end(isWhole: false) }
 
   func took(_ piece: Data) {

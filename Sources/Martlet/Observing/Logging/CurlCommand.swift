@@ -1,24 +1,26 @@
 import MartletBase
 import Foundation
 
-/// A request as a command line of curl.
+/// A request as a curl command line.
 struct CurlCommand {
-  /// A body up to here is part of the command; the system takes 128 KiB for one argument.
+  /// The maximum size of a body in the command; the system allows 128 KiB for one argument.
   static let maximumInlineBytes = 16 << 10
 
   let request: HTTPRequest
   let url: AbsoluteURL
   let redaction: Redaction
-  /// Whether the request has every field that is to be sent, so that curl must not add its own.
+  /// Whether the request has every field to be sent, so that curl must not add its own.
   var isComplete = false
-  /// Whether a coded body is asked for and decoded.
+  /// Whether an encoded body is requested and decoded.
   var isDecoding = false
 
-  /// The command, in one line; throws for what no command can hold, or curl would not send.
+  /// The command on one line.
+  ///
+  /// Throws if no command can contain the request, or curl would not send it.
   func text() throws(InvalidInput) -> String {
     try check()
     var words = ["curl"]
-    // Brackets and braces would be patterns of URLs.
+    // curl would read brackets and braces as URL patterns.
     if url.requestString.utf8.contains(where: { [UInt8]("[]{}".utf8).contains($0) }) { words.append("--globoff") }
     if isDecoding { words.append("--compressed") }
     switch (request.method, request.body) {
@@ -48,24 +50,26 @@ struct CurlCommand {
     if request.body?.trailers != nil { throw InvalidInput("curl cannot send trailers") }
   }
 
-  /// The field as curl wants it: one without a value ends in a semicolon, or it would be taken out.
+  /// Formats a field for curl.
+  ///
+  /// A field without a value ends in a semicolon, because curl would otherwise remove it.
   private func line(of field: HTTPHeaders.Field) -> String {
     let value = redaction.value(of: field)
     return FieldSyntax.trimmed(value).isEmpty ? "\(field.name);" : "\(field.name): \(value)"
   }
 
-  /// The fields that curl would add although the request has none.
+  /// The fields that curl would add, but the request does not have.
   private var absentFields: [String] {
     var names = isComplete ? ["Accept", "User-Agent"] : []
     if let body = request.body {
       if body.contentType == nil { names.append("Content-Type") }
-      // Of large bodies curl would ask first, and wait for a second.
+      // For large bodies curl would send `Expect: 100-continue` and wait for a second.
       if body.length.map({ $0 > Self.maximumInlineBytes }) ?? true { names.append("Expect") }
     }
     return names.filter { !request.headers.contains($0) }
   }
 
-  /// What the body comes from: a command before curl, and the options of curl.
+  /// The source of the body: a command before curl, and options of curl.
   private func bodyWords() throws(InvalidInput) -> (input: String?, words: [String]) {
     guard let body = request.body else { return (nil, []) }
     let type = request.headers["Content-Type"] ?? body.contentType
@@ -79,11 +83,11 @@ struct CurlCommand {
       return (nil, words + ["--data-binary", try ShellText.word("@\(file.path(percentEncoded: false))")])
     case .data(let data) where !redaction.hidesBodies && data.count <= Self.maximumInlineBytes:
       let isText = BodyMask.isText(data, contentType: type, coding: request.headers["Content-Encoding"])
-      // What cannot be looked through for secrets is not shown.
+      // Data that cannot be searched for secrets is not shown.
       guard isText || redaction.revealsSecrets else { return (nil, words + ["--data-binary", "@-"]) }
       let bytes = isText ? BodyMask.masked(data, contentType: type, redaction) : [UInt8](data)
       if let text = String(validating: bytes, as: UTF8.self), text.unicodeScalars.allSatisfy(InvalidInput.isPrintable) {
-        // Not --data-binary: it reads a file if the text begins with an @.
+        // Not --data-binary, which reads a file if the text begins with an @.
         return (nil, words + ["--data-raw", try ShellText.word(text)])
       }
       return (ShellText.printf(bytes), words + ["--data-binary", "@-"])
@@ -122,7 +126,7 @@ extension HTTPRequest {
     }
   }
 
-  /// Puts in the credential that goes with a first request.
+  /// Adds a credential that is sent preemptively.
   fileprivate mutating func add(_ credential: Credential?, _ url: AbsoluteURL) {
     guard let credential, credential.isSentUnasked, !headers.contains("Authorization") else { return }
     headers["Authorization"] = try? Answer(unasked: credential).field(method: method, url: url)
@@ -150,7 +154,7 @@ extension HTTPClient {
     let resolved = ResolvedOptions(options.over(settings.configuration.options))
     var (sent, _, credential) = try RequestGate.admit(
       request, settings: settings, options: resolved, credential: options.credential)
-    // As the client would send it to a host that wants https.
+    // As the client would send it to an HSTS host.
     sent = settings.upgraded(sent)
     do throws(InvalidInput) {
       let url = try sent.target.resolve(against: nil)

@@ -1,6 +1,6 @@
 import Foundation
 
-// What a program prints by accident: lines and dumps that show no secret. They know no client, so that they are strict.
+// Descriptions and dumps without secrets, for accidental printing. They have no client, so their redaction is strict.
 
 extension HTTPRequest: CustomStringConvertible, CustomReflectable {
   /// The method and the URL, with query values masked.

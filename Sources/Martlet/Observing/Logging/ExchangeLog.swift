@@ -1,7 +1,7 @@
 import MartletBase
 import Foundation
 
-/// The lines of one exchange.
+/// The log lines of one exchange.
 struct ExchangeLog: Sendable {
   let detail: LoggingMiddleware.Detail
   let redaction: Redaction
@@ -11,7 +11,7 @@ struct ExchangeLog: Sendable {
   private let timeline: Timeline
   private let start: Duration
   private let throttledTime: ThrottledTime?
-  /// What of it belongs to exchanges before this one.
+  /// The throttled time of earlier exchanges of the call.
   private let throttledBefore: Duration
 
   init(_ logging: LoggingMiddleware, _ context: RequestContext) {
@@ -65,7 +65,7 @@ struct ExchangeLog: Sendable {
     write("! \(text(of: error)) after \(elapsed)")
   }
 
-  /// The body is at its end, or nobody reads on.
+  /// Logs the end of the body, or that its reader has stopped.
   func ended(_ kept: Data, count: Int, contentType: String?, coding: String?, isWhole: Bool) {
     wasThrottled()
     if detail.contains(.body), count > 0 { write(kept, of: count, contentType, coding, "<|") }
@@ -119,7 +119,7 @@ struct ExchangeLog: Sendable {
 
   private func text(of error: any Error) -> String {
     guard let error = error as? HTTPError else {
-      // Its words are somebody else's and may have anything in them.
+      // The text of foreign errors may contain anything.
       let text = redaction.revealsSecrets ? "\(error)" : "\(type(of: error))"
       return InvalidInput.printable(text, limit: LogText.maximumFieldScalars)
     }
@@ -141,7 +141,7 @@ struct ExchangeLog: Sendable {
     }
   }
 
-  /// The scheme of a credential; what is no known scheme may be the credential itself.
+  /// The scheme of a credential; an unknown word may be the credential itself.
   private static func scheme(of value: String) -> String {
     let word = FieldSyntax.lowercased(value.prefix { $0 != " " })
     let known = ["basic", "bearer", "digest", "negotiate", "ntlm", "hawk", "aws4-hmac-sha256"]

@@ -31,11 +31,11 @@ public struct LogSink: Sendable {
   public func flush() async { await queue.flush() }
 }
 
-/// Lines on their way to a sink.
+/// Lines that wait for a sink.
 private final class LogQueue: Sendable {
   private struct State {
     var lines: [String] = []
-    /// How many bytes they have.
+    /// The size of the lines in bytes.
     var size = 0
     var leftOut = 0
     var isWriting = false
@@ -46,7 +46,7 @@ private final class LogQueue: Sendable {
   private static let maximumBytes = 8 << 20
 
   private let state = Locked(State())
-  /// A queue and no task: what writes may block, which a thread of tasks must not.
+  /// A queue instead of a task, because writing may block, and a task's thread must not.
   private let queue = DispatchQueue(label: "Martlet.LogSink")
   private let output: @Sendable (String) -> Void
 
@@ -87,7 +87,7 @@ private final class LogQueue: Sendable {
       }
       for line in lines { output(line) }
       if leftOut > 0 { output("(\(leftOut) more lines were left out: the log is too slow)") }
-      // What came meanwhile is for those who came meanwhile.
+      // Waiters that were added in the meantime wait for the lines that were added in the meantime.
       for waiter in waiters { waiter.resume() }
       if lines.isEmpty { return }
     }

@@ -1,23 +1,25 @@
 import Foundation
 
-/// Makes one line of whatever was received.
+/// Formats received data as one line.
 enum LogText {
-  /// The most Unicode scalars shown of one header field.
+  /// The maximum number of Unicode scalars shown of one header field.
   static let maximumFieldScalars = 1024
 
-  /// `Name: value`, cut, masked and escaped.
+  /// `Name: value`, truncated, masked and escaped.
   static func field(_ field: HTTPHeaders.Field, _ redaction: Redaction) -> String {
     "\(InvalidInput.printable(field.name)): "
       + InvalidInput.printable(redaction.value(of: field, limit: maximumFieldScalars), limit: maximumFieldScalars)
   }
 
-  /// The text of bytes; what is not UTF-8 becomes `\xNN`, what is not fit for a line is escaped.
+  /// Decodes bytes as text for one line.
+  ///
+  /// Bytes that are not UTF-8 become `\xNN`; characters that are unsafe in a line are escaped.
   static func line(_ bytes: some Sequence<UInt8>) -> String {
     let bytes = Array(bytes)
     var result = ""
     var index = 0
     while index < bytes.count {
-      // Most of it is printable ASCII, which is copied as it is, and ends whatever is before it.
+      // Most bytes are printable ASCII. They are copied unchanged, and end any sequence before them.
       let start = bytes[index...].firstIndex(where: isPlain) ?? bytes.count
       append(bytes[index..<start], to: &result)
       index = bytes[start...].firstIndex { !isPlain($0) } ?? bytes.count

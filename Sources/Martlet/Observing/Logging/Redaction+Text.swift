@@ -1,9 +1,9 @@
 import MartletBase
 
 extension Redaction {
-  /// The URL of a request, with what it hides masked, on one line.
+  /// The URL of a request on one line, with hidden parts masked.
   func url(of request: HTTPRequest) -> String {
-    // What cannot be resolved is text of any kind.
+    // A target that cannot be resolved may be any text.
     guard let url = try? request.target.resolve(against: nil, adding: request.query) else {
       return request.target.description
     }
@@ -14,20 +14,20 @@ extension Redaction {
     InvalidInput.printable(URLRedaction.redact(url.requestString, hiding: hides(encodedItem:)), limit: .max)
   }
 
-  /// The value of a header field, masked or with what is secret in it masked; not yet fit for a line.
+  /// The value of a header field, masked as a whole or in part; not yet escaped.
   ///
-  /// At most `limit` Unicode scalars are looked at and shown; a value that was cut ends in an ellipsis, unless it is
-  /// masked up to there.
+  /// Only the first `limit` Unicode scalars are examined, unless a later `@` could make them part of a password. A
+  /// truncated value ends in an ellipsis, unless it is masked up to its end.
   func value(of field: HTTPHeaders.Field, limit: Int = .max) -> String {
     if hides(field: field.name) { return "***" }
     let value = Self.beginning(of: field.value, limit: limit)
-    // These are URLs as a whole, so that their fragments can be told.
+    // The value of these fields is a URL as a whole, so that its fragment can be recognised.
     let isURL = ["Location", "Content-Location", "Referer"].contains { FieldSyntax.isSameName($0, field.name) }
     guard isURL, !revealsSecrets else { return text(value) }
     return URLRedaction.redact(value, hiding: hides(encodedItem:))
   }
 
-  /// The beginning of text, or all of it if something behind makes a password of what is in the beginning.
+  /// The beginning of text, or the whole text if a later `@` could make the beginning part of a password.
   static func beginning(of text: String, limit: Int) -> String {
     guard text.utf8.count > limit else { return text }
     let beginning = text.unicodeScalars.prefix(limit)
@@ -35,7 +35,7 @@ extension Redaction {
     return rest.isEmpty || rest.contains(UInt8(ascii: "@")) ? text : "\(Substring(beginning))…"
   }
 
-  /// Text with the URLs and `name=value` pairs in it masked.
+  /// Masks URLs and `name=value` pairs in text.
   func text(_ text: String) -> String {
     guard text.utf8.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "@") }) else { return text }
     var masker = TextMasker(text.utf8, self)
@@ -43,16 +43,16 @@ extension Redaction {
   }
 }
 
-/// Walks over text that is no URL but may have some in it; no octet is looked at more than a few times.
+/// Masks secrets in text that may contain URLs; examines each octet only a few times.
 struct TextMasker {
   private let bytes: [UInt8]
   private let redaction: Redaction
   private var index = 0
   private var result: [UInt8] = []
-  /// The last octets that could be a name, with nothing but blanks behind them.
+  /// The last octets that could be a name, followed only by blanks.
   private var name = 0..<0
   private var folded: [UInt8] = []
-  /// How many octets were looked at.
+  /// The number of examined octets.
   private(set) var steps = 0
 
   private static let nameOctets = ASCIISet(
@@ -87,7 +87,9 @@ struct TextMasker {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// Masks what stands after a `=` whose name is a secret's; blanks may stand around the sign (RFC 9110 §11.2).
+  /// Masks the value after a `=` if its name is secret.
+  ///
+  /// Blanks may surround the sign (RFC 9110 §11.2).
   private mutating func maskValue() {
     let isHidden = hidesName()
     name = index..<index
@@ -100,7 +102,7 @@ struct TextMasker {
       index = bytes[index...].firstIndex { $0 <= 0x20 || Self.valueEnds.contains($0) } ?? bytes.count
     }
     result += Self.mask
-    // The end of what is taken for a value may be a name.
+    // The end of the masked value may be a name.
     let mark = bytes[start..<index].lastIndex { !Self.nameOctets.contains($0) }
     steps += index - name.lowerBound + index - (mark ?? start)
     name = (mark.map { $0 + 1 } ?? start)..<index
@@ -114,7 +116,7 @@ struct TextMasker {
     return redaction.hides(foldedItem: folded)
   }
 
-  /// Drops what stands before the `@` of an authority.
+  /// Drops the userinfo of an authority.
   private mutating func dropUserinfo() {
     guard !redaction.revealsSecrets else { return }
     let end = bytes[index...].firstIndex { $0 <= 0x20 || Self.authorityEnds.contains($0) } ?? bytes.count

@@ -70,7 +70,7 @@ public struct Redaction: Sendable, Hashable {
 
   var hidesBodies: Bool { rule == .everything }
 
-  /// Whether nothing is hidden but what was named.
+  /// Whether only explicitly added names are hidden.
   var revealsSecrets: Bool { rule == .nothing }
 
   /// Whether the values of header fields with this name are masked.
@@ -93,14 +93,14 @@ public struct Redaction: Sendable, Hashable {
   /// - Returns: Whether they are masked.
   public func hides(item name: String) -> Bool { hides(foldedItem: SecretNames.folded(name)) }
 
-  /// The same for a name as it stands in a URL or a form.
+  /// Whether values with this name are masked, given as in a URL or a form.
   func hides(encodedItem name: ArraySlice<UInt8>) -> Bool {
     var folded: [UInt8] = []
     SecretNames.fold(name, .percent, into: &folded)
     return hides(foldedItem: folded)
   }
 
-  /// The same for a name as names are compared.
+  /// Whether values with this folded name are masked.
   func hides(foldedItem name: [UInt8]) -> Bool {
     if hiddenItems.contains(name) { return true }
     if shownItems.contains(name) { return false }

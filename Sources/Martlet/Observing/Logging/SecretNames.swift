@@ -1,23 +1,23 @@
-/// Names that usually have a secret as their value.
+/// Names whose values are usually secret.
 ///
-/// Names are compared without regard to case and to the marks between their words: `X-Api-Key`, `api_key` and `apiKey`
-/// are the same.
+/// Names are compared ignoring case and the marks between their words: `X-Api-Key`, `api_key` and `apiKey` are the
+/// same.
 enum SecretNames {
-  /// What makes a name suspect wherever it stands in it.
+  /// Words that make every name that contains them suspect.
   private static let words = WordFinder([
     "authoriz", "authentication", "cookie", "token", "secret", "password", "passwd", "passphrase", "credential",
     "apikey", "accesskey", "privatekey", "authkey", "subscriptionkey", "signature", "session", "jwt", "bearer",
     "assertion", "csrf", "xsrf",
   ])
 
-  /// What is suspect as the whole name of a query item, of a form's field or of a member of a JSON object.
+  /// Suspect whole names of query items, form fields and members of JSON objects.
   private static let items = Set(
     [
       "auth", "key", "sig", "pass", "pwd", "pw", "pin", "code", "otp", "totp", "sid", "hmac", "ticket", "samlresponse",
       "samlrequest", "oauthverifier", "codeverifier",
     ].map { Array($0.utf8) })
 
-  /// A field of CORS that only speaks of credentials.
+  /// A CORS field that only mentions credentials.
   private static let harmless = Array("accesscontrolallowcredentials".utf8)
 
   static func isSecret(field name: String) -> Bool { isSecret(foldedField: folded(name)) }
@@ -25,11 +25,11 @@ enum SecretNames {
   static func isSecret(foldedField name: [UInt8]) -> Bool { words.finds(in: name) && name != harmless }
 
   static func isSecret(foldedItem name: [UInt8]) -> Bool {
-    // None is shorter or longer.
+    // All items have 2 to 13 octets.
     2...13 ~= name.count && items.contains(name) || words.finds(in: name)
   }
 
-  /// The ASCII letters and digits of a name, in lower case, and everything that is not ASCII.
+  /// The ASCII letters and digits of a name in lower case, and all non-ASCII octets.
   static func folded(_ name: some StringProtocol) -> [UInt8] { name.utf8.compactMap(foldedOctet) }
 
   private static func foldedOctet(_ octet: UInt8) -> UInt8? {
@@ -42,15 +42,15 @@ enum SecretNames {
 }
 
 extension SecretNames {
-  /// How a name is written.
+  /// The encoding of a name.
   enum Coding {
-    /// As in a URL and in a form, where a `+`, too, is no part of what names are compared by.
+    /// As in a URL and in a form, where the comparison also ignores a `+`.
     case percent
     /// As in a string of JSON (RFC 8259 §7).
     case json
   }
 
-  /// Puts the folded form of a name into memory that is used again.
+  /// Writes the folded form of a name into a reused buffer.
   static func fold(_ name: ArraySlice<UInt8>, _ coding: Coding, into result: inout [UInt8]) {
     result.removeAll(keepingCapacity: true)
     var index = name.startIndex
@@ -72,7 +72,7 @@ extension SecretNames {
 
   private static let controls = ASCIISet("bfnrt")
 
-  /// The character behind a backslash, or `nil` for one that names are not compared by.
+  /// The character after a backslash, or `nil` for one that the comparison ignores.
   private static func escaped(_ text: ArraySlice<UInt8>, _ index: inout Int) -> Unicode.Scalar? {
     guard index < text.endIndex else { return nil }
     if let unit = unit(text, index) {
@@ -84,12 +84,12 @@ extension SecretNames {
       index += 6
       return Unicode.Scalar(0x10000 + UInt32(unit & 0x3FF) << 10 + UInt32(second & 0x3FF))
     }
-    // These stand for controls; whatever else stands there means itself.
+    // These stand for control characters; any other character stands for itself.
     if controls.contains(text[index]) { index += 1 }
     return nil
   }
 
-  /// The UTF-16 unit of a `u` with four digits.
+  /// Parses a `u` and four hexadecimal digits as a UTF-16 unit.
   private static func unit(_ text: ArraySlice<UInt8>, _ start: Int) -> UInt16? {
     guard text.endIndex - start > 4, text[start] == UInt8(ascii: "u") else { return nil }
     var unit: UInt16 = 0

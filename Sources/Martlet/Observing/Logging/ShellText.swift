@@ -1,14 +1,14 @@
-/// Text as a POSIX shell reads it back (POSIX.1-2024, Shell Command Language, §2.2).
+/// Quotes text for a POSIX shell (POSIX.1-2024, Shell Command Language, §2.2).
 enum ShellText {
-  /// One word of a command, whatever is in it.
+  /// Quotes any text as one word of a command.
   ///
-  /// Between single quotes everything but a single quote means itself. What could not be seen in a terminal, or would
-  /// command it, is spelled in octal and made by `printf`, so that the command is one line that shows all it does. A
-  /// NUL throws: no argument of a program can hold one.
+  /// Between single quotes, every character but a single quote is literal. Characters that are invisible in a terminal,
+  /// or control it, are written in octal and printed by `printf`, so that the command is one line that shows all it
+  /// does. A NUL throws: no argument of a program can contain one.
   static func word(_ text: String) throws(InvalidInput) -> String {
     guard !text.utf8.contains(0) else { throw InvalidInput("a NUL cannot be part of a command") }
     guard text.unicodeScalars.allSatisfy(InvalidInput.isPrintable) else {
-      // The shell drops ends of lines at the end of what a command prints.
+      // Command substitution drops line ends at the end of the output.
       guard text.utf8.last != UInt8(ascii: "\n") else {
         throw InvalidInput("an argument that ends with a line break cannot be part of a command")
       }
@@ -32,7 +32,7 @@ enum ShellText {
     return "printf '\(format)'"
   }
 
-  /// Whether an octet means itself anywhere in a command and in a format of `printf`.
+  /// Whether an octet is literal everywhere in a command and in a format of `printf`.
   private static func isPlain(_ octet: UInt8) -> Bool {
     switch octet {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

@@ -1,9 +1,9 @@
-/// Takes the secrets out of text that is, or was meant to be, a URL.
+/// Removes secrets from text that is, or was meant to be, a URL.
 enum URLRedaction {
-  /// Drops userinfo and fragment and masks query values; the result is not yet fit for a line.
+  /// Drops userinfo and fragment and masks query values; the result is not yet escaped.
   ///
-  /// Text that is not a URL is treated with suspicion: what stands before an `@` where userinfo could have been meant
-  /// is dropped too. By default every value is masked; `hides` is asked with names as they are written.
+  /// Text that is not a URL is treated with suspicion: text before an `@` that could be meant as userinfo is dropped
+  /// too. By default every value is masked; `hides` receives names as they are written.
   static func redact(_ text: String, hiding hides: (ArraySlice<UInt8>) -> Bool = { _ in true }) -> String {
     let bytes = Array(text.utf8)[...]
     let parts = URLParts(bytes)
@@ -11,7 +11,7 @@ enum URLRedaction {
     if let scheme = parts.scheme { result += "\(string(scheme)):" }
     if let authority = parts.authority {
       if hasDoubtfulPort(authority), bytes.contains(UInt8(ascii: "@")) { return "\(result)//***" }
-      // One slash too many makes a path of what was meant as the authority.
+      // An extra slash turns the intended authority into a path.
       let path = authority.isEmpty ? afterLastAt(parts.path) : parts.path
       result += "//" + string(afterLastAt(authority)) + string(path)
     } else if parts.scheme != nil || parts.hasColonInFirstSegment {
@@ -24,16 +24,16 @@ enum URLRedaction {
     return result
   }
 
-  /// The redacted text, escaped and cut for a message.
+  /// The redacted text, escaped and truncated for a message.
   static func printable(_ text: String) -> String {
     InvalidInput.printable(redact(text))
   }
 
-  /// Keeps the names of a query and hides values.
+  /// Masks the values of a query and keeps its names.
   static func mask(_ query: ArraySlice<UInt8>, _ hides: (ArraySlice<UInt8>) -> Bool) -> String {
     pieces(of: query, at: "&").map { piece in
       if let masked = masked(piece, hides) { return masked }
-      // Some servers take a semicolon for an ampersand; what is hidden anyway has its own in it.
+      // Some servers treat a semicolon as an ampersand. A masked value includes its semicolons.
       return pieces(of: piece, at: ";").map { masked($0, hides) ?? string($0) }.joined(separator: ";")
     }
     .joined(separator: "&")
@@ -43,7 +43,7 @@ enum URLRedaction {
     text.split(separator: mark.asciiValue ?? 0, omittingEmptySubsequences: false)
   }
 
-  /// The item with its value hidden, if it has to be.
+  /// The item with its value masked, or `nil` if nothing is hidden.
   private static func masked(_ item: ArraySlice<UInt8>, _ hides: (ArraySlice<UInt8>) -> Bool) -> String? {
     guard let equals = item.firstIndex(of: UInt8(ascii: "=")), hides(item[..<equals]) else { return nil }
     return string(item[...equals]) + "***"
@@ -54,7 +54,7 @@ enum URLRedaction {
     return bytes[(at + 1)...]
   }
 
-  /// Whether a password with a bare `/`, `?` or `#` may have been cut in two, its first half taken for a port.
+  /// Whether the port may be the first half of a password with a bare `/`, `?` or `#`.
   private static func hasDoubtfulPort(_ authority: ArraySlice<UInt8>) -> Bool {
     guard !authority.contains(UInt8(ascii: "@")), authority.first != UInt8(ascii: "["),
       let colon = authority.firstIndex(of: UInt8(ascii: ":"))

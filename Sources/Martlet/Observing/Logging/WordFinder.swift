@@ -1,9 +1,9 @@
-/// Finds words of small letters in text, in one step for each octet (Aho and Corasick, 1975).
+/// Finds lower-case words in text, in one step per octet (Aho and Corasick, 1975).
 ///
-/// The states are the beginnings of the words. In each, an octet leads to the longest beginning that the octets up to it
-/// end with.
+/// The states are the prefixes of the words. In each state, an octet leads to the longest prefix with which the octets
+/// up to it end.
 struct WordFinder: Sendable {
-  /// The small letters, and everything else.
+  /// The lower-case letters, and one symbol for all other octets.
   private static let letters = 27
 
   /// The next state, by state and letter.
@@ -28,7 +28,7 @@ struct WordFinder: Sendable {
       }
       isEnd[state] = true
     }
-    // Where a word does not go on, the longest other beginning does; shorter ones come first.
+    // Where a word does not continue, the longest other prefix does; shorter prefixes are processed first.
     var other = [Int](repeating: 0, count: tree.count)
     var queue = tree[0].filter { $0 != 0 }
     var head = 0
@@ -50,7 +50,7 @@ struct WordFinder: Sendable {
     self.isEnd = isEnd
   }
 
-  /// Whether text has one of the words in it.
+  /// Whether text contains one of the words.
   func finds(in octets: [UInt8]) -> Bool {
     var state = 0
     for octet in octets {

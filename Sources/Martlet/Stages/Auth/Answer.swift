@@ -1,6 +1,6 @@
 import Foundation
 
-/// The challenge that is answered: the strongest one that can be.
+/// The strongest challenge that can be answered.
 struct Offer: Sendable {
   let challenge: Challenge
   let digest: DigestChallenge?
@@ -9,7 +9,9 @@ struct Offer: Sendable {
   var strength: Int { Answer.strength(scheme, digest) }
   var realm: String? { challenge.realm }
 
-  /// The strongest of the challenges that one of the schemes answers; of equals the first.
+  /// The strongest challenge that one of the schemes can answer.
+  ///
+  /// Of equally strong challenges, it is the first one.
   static func strongest(of challenges: [Challenge], among schemes: [AuthenticationChallenge.Scheme]) -> Offer? {
     var best: Offer?
     for challenge in challenges where schemes.contains(challenge.scheme) {
@@ -26,14 +28,14 @@ struct Offer: Sendable {
   }
 }
 
-/// A credential together with how it is sent.
+/// A credential and the scheme to send it with.
 final class Answer: Sendable {
   let credential: Credential
   let scheme: AuthenticationChallenge.Scheme
-  /// The realm that it was made for; `nil` if nobody had asked.
+  /// The challenge's realm; `nil` if the credential is sent preemptively.
   let realm: String?
   let digest: DigestSession?
-  /// Whether it came from the store, where one that is refused must not stay.
+  /// Whether the credential came from the store, which must remove it if it is rejected.
   let isStored: Bool
 
   var strength: Int { Self.strength(scheme, digest?.challenge) }
@@ -49,13 +51,13 @@ final class Answer: Sendable {
     self.isStored = isStored
   }
 
-  /// What is sent before anybody asked.
+  /// Creates an answer that is sent before a challenge.
   convenience init(unasked credential: Credential, isStored: Bool = false) {
     self.init(
       credential, credential.token == nil ? .basic : .bearer, realm: nil, digest: nil, isStored: isStored)
   }
 
-  /// The answer to a challenge; `nil` if the credential is of another kind.
+  /// Creates the answer to a challenge; `nil` if the credential does not support its scheme.
   convenience init?(_ credential: Credential, to offer: Offer, isStored: Bool = false) {
     guard credential.schemes.contains(offer.scheme) else { return nil }
     var session: DigestSession?
@@ -76,18 +78,20 @@ final class Answer: Sendable {
     }
   }
 
-  /// Whether both put the same into a request.
+  /// Whether both answers put the same credentials into a request.
   func isSame(as other: Answer?) -> Bool {
     guard let other else { return false }
     return self === other || (digest == nil && scheme == other.scheme && credential == other.credential)
   }
 
-  /// The value of `Authorization`; throws `invalidRequest` if the credential cannot be sent like that.
+  /// The value of `Authorization` for a URL.
+  ///
+  /// Throws `invalidRequest` if the scheme cannot send the credential.
   func field(method: HTTPMethod, url: AbsoluteURL) throws -> String {
     try field(method: method.rawValue, uri: url.pathAndQuery)
   }
 
-  /// The same, also for `Proxy-Authorization`, for a method and a target as they are sent.
+  /// The value of `Authorization` or `Proxy-Authorization` for a request line's method and target.
   func field(method: String, uri: String) throws -> String {
     if let token = credential.token {
       guard !token.isEmpty, token.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {

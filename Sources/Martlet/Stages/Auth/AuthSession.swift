@@ -1,16 +1,18 @@
 import MartletBase
 
-/// One authenticator: what its servers are known to accept, and the one question to it that may be under way.
+/// One authenticator's accepted credentials, and its pending question.
 ///
-/// ``AuthState`` decides; this asks, waits and tells the store.
+/// ``AuthState`` decides. This class calls the authenticator, waits for it, and updates the store.
 final class AuthSession: Sendable {
-  /// The sessions whose question runs in this task: what is sent there must not wait for itself.
+  /// The sessions whose authenticator runs in this task.
+  ///
+  /// Requests that the task sends must not wait for their own session.
   @TaskLocal static var answering: [ObjectIdentifier] = []
 
   typealias Sent = AuthState.Sent
   typealias Flight = AuthState.Flight
 
-  /// What the stage knows of the request.
+  /// The origin and the call of a request.
   struct Visit: Sendable {
     let origin: Origin
     let call: Call
@@ -19,10 +21,12 @@ final class AuthSession: Sendable {
   }
 
   let authenticator: any Authenticator
-  /// The pattern of the hosts that share a token, which is kept under it.
+  /// The host pattern for which a token is shared; the token is stored under it.
   private let sharedName: String?
   private let isToken: Bool
-  /// Whether it answers proxies: what servers accept is kept apart from that, also at the same address.
+  /// Whether the session is for proxies.
+  ///
+  /// Credentials of proxies and of servers are kept separately, even at the same address.
   private let isProxy: Bool
   private let state: Locked<AuthState>
 
@@ -34,14 +38,14 @@ final class AuthSession: Sendable {
     state = Locked(AuthState(isToken: isToken))
   }
 
-  /// Whether it is asked by what it waits for.
+  /// Whether the current task runs this session's authenticator.
   var isAnswering: Bool { Self.answering.contains(ObjectIdentifier(self)) }
 
-  /// What the program has said itself is not written to disk.
+  /// Whether to store accepted credentials; those set in code are not stored.
   private var isWorthStoring: Bool { (authenticator as? CredentialAuthenticator)?.isFixed != true }
 
   private func key(_ visit: Visit, _ realm: String?) -> AuthState.Key {
-    // A token comes from the program, not from who asks for it: one renewal serves all.
+    // A token comes from the program and is independent of the partition: one renewal serves all requests.
     let authority = isToken ? "" : visit.call.settings.partition.authority
     let place = AuthState.Place(origin: sharedName == nil ? visit.origin : nil, authority: authority)
     return AuthState.Key(place: place, realm: isToken ? nil : realm)
@@ -55,7 +59,9 @@ final class AuthSession: Sendable {
 
   // MARK: Before a request
 
-  /// What a request is sent with at first; throws `authenticationFailed` if a token could not be replaced.
+  /// Returns the credential that a request is first sent with.
+  ///
+  /// Throws `authenticationFailed` if an expired token could not be replaced.
   func first(_ visit: Visit) async throws -> Sent {
     try await askStoreForToken(visit)
     let key = key(visit, nil)
@@ -80,7 +86,7 @@ final class AuthSession: Sendable {
     return Answer(unasked: credential)
   }
 
-  /// A token that was kept is used before the one that the program began with: that may be an older one.
+  /// Loads a stored token, which takes precedence over the initial one, because that may be older.
   private func askStoreForToken(_ visit: Visit) async throws {
     guard isToken, let store = visit.store, !state.withLock({ $0.hasAskedStore }) else { return }
     let space = storedSpace(visit.origin, nil)
@@ -107,7 +113,9 @@ final class AuthSession: Sendable {
     await keep(answer.credential, for: storedSpace(visit.origin, answer.realm), in: store, visit.call)
   }
 
-  /// Stores a credential; one that cannot be stored costs a question the next time, not this response.
+  /// Stores a credential.
+  ///
+  /// A failure does not fail this response; it only means that the authenticator is called again next time.
   @inline(never) private func keep(
     _ credential: Credential, for space: ProtectionSpace, in store: any CredentialStore, _ call: Call
   ) async {
@@ -118,9 +126,10 @@ final class AuthSession: Sendable {
     }
   }
 
-  /// Decides what follows from a 401, or from a proxy's 407; a question has begun if there has to be one.
+  /// Decides how to continue after a 401, or a proxy's 407.
   ///
-  /// `sent` is what the request had, and `uses` how often each scheme was sent for it.
+  /// Calls the authenticator if necessary. `sent` is the credential that the request had, and `uses` counts the
+  /// requests by scheme.
   func step(
     after headers: HTTPHeaders, _ sent: Sent, uses: [AuthenticationChallenge.Scheme: Int], _ visit: Visit
   ) -> AuthState.Step {
@@ -140,7 +149,7 @@ final class AuthSession: Sendable {
   private func step(toward offer: Offer, after request: Sent, _ visit: Visit) -> AuthState.Step {
     let key = key(visit, offer.realm)
     let sent = request.answer
-    // What was meant for another realm is not refused in this one.
+    // A credential for another realm does not count as rejected in this one.
     let isRefused =
       sent.map { $0.scheme == offer.scheme && (isToken || $0.realm == nil || $0.realm == offer.realm) } ?? false
     let step = state.withLock { $0.step(key, toward: offer, after: request, isRefused: isRefused) }
@@ -164,7 +173,7 @@ final class AuthSession: Sendable {
     let (store, timeline, limit) = (visit.store, visit.call.core.timeline, authenticator.answerLimit)
     let space = storedSpace(visit.origin, challenge.realm)
     let onLoss: @Sendable (String) -> Void = { [weak call = visit.call] in call?.emit(.credentialNotStored($0)) }
-    // A task of nobody's: the request that came first may be cancelled, and the others still wait.
+    // An unstructured task: if the first request is cancelled, the others still wait for the credential.
     Task {
       let killer = Task {
         guard (try? await timeline.watch(limit)) != nil else { return }
@@ -206,14 +215,14 @@ final class AuthSession: Sendable {
     guard let answer = Answer(credential, to: offer) else {
       throw HTTPError(.authenticationFailed, "\(credential) cannot answer \(offer.scheme)")
     }
-    // The old refresh token may be worth nothing any more, so the new one is kept before it is used.
+    // Store the new token before its first use: the old refresh token may be invalid already.
     if isToken, let store {
       do { try await store.set(credential, for: space) } catch { onLoss(Self.text(error)) }
     }
     return answer
   }
 
-  /// Waits for the answer, as long as the call lives.
+  /// Waits for the credential until the call ends.
   func wait(for flight: Flight, _ visit: Visit) async throws -> Sent {
     visit.call.report(.waiting(.credential))
     defer { visit.call.report(.running) }
@@ -224,10 +233,12 @@ final class AuthSession: Sendable {
     HTTPError(.authenticationFailed, "\(message): \(text(error))", underlying: error)
   }
 
-  /// Of an error that is not ours only the type: its text may quote what it was about.
+  /// A description of an error without credentials.
+  ///
+  /// Of a foreign error it is only the type, because the text may quote credentials.
   private static func text(_ error: any Error) -> String { (error as? HTTPError)?.description ?? "\(type(of: error))" }
 
-  /// Forgets everything and ends the questions under way.
+  /// Forgets all credentials and ends the pending questions.
   func signOut() async {
     let flights = state.withLock { $0.signOut() }
     for flight in flights {

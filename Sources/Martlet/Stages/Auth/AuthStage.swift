@@ -1,21 +1,23 @@
 import MartletBase
 import Foundation
 
-/// Puts in the credentials of the origin, and answers its 401 (RFC 9110 §11.6).
+/// Adds the origin's credentials, and answers its 401 responses (RFC 9110 §11.6).
 struct AuthStage: Stage {
-  /// The most exchanges for one request.
+  /// The maximum number of exchanges for one request.
   private static let maximumExchanges = 4
-  /// What is read of the body of a 401, so that its connection can be used again.
+  /// The maximum number of body bytes to read of a 401.
+  ///
+  /// The connection can be reused if the body is read to its end.
   private static let refusalBodyBytes = 64 << 10
 
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
-    // What the caller has set is neither replaced nor answered for.
+    // An `Authorization` field that the caller has set is not replaced, and a 401 to it is not answered.
     guard let (url, session) = place(of: request, call) else { return try await next(request, context) }
     return try await answer(request, url, session, context, next)
   }
 
-  /// What answers for the place that a request goes to, if anything does.
+  /// The URL of a request and the session that answers its challenges, if there is one.
   @inline(never) private func place(of request: HTTPRequest, _ call: Call) -> (AbsoluteURL, AuthSession)? {
     guard !request.headers.contains("Authorization"),
       let url = try? request.target.resolve(against: call.settings.configuration.baseURL, adding: request.query),
@@ -50,16 +52,16 @@ struct AuthStage: Stage {
     }
   }
 
-  // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+  // The functions below are not inlined: an async function reserves memory for its inlined callees while it waits.
 
-  /// Notes whether the server had answered before.
+  /// Marks an error that follows an earlier response of the server.
   @inline(never) static func marked(_ error: any Error, _ exchanges: Int) -> any Error {
     guard exchanges > 1, var error = error as? HTTPError else { return error }
     error.followsAnswer = true
     return error
   }
 
-  /// Puts in what answers for the request.
+  /// Adds the credential to the request or, for connection-based authentication, to the context.
   @inline(never) private func fill(
     _ request: HTTPRequest, _ url: AbsoluteURL, _ context: inout RequestContext, _ sent: AuthSession.Sent,
     _ uses: inout [AuthenticationChallenge.Scheme: Int]
@@ -77,7 +79,7 @@ struct AuthStage: Stage {
     return filled
   }
 
-  /// What to send after a 401; `nil` if that is the response.
+  /// The credential to send after a 401; `nil` to deliver the 401.
   @inline(never) private func following(
     _ response: inout StreamedResponse, _ sent: AuthSession.Sent, _ uses: [AuthenticationChallenge.Scheme: Int],
     _ session: AuthSession, _ visit: AuthSession.Visit
@@ -90,7 +92,7 @@ struct AuthStage: Stage {
       try await Self.drain(&response, visit.call)
       return newer
     case .wait(let flight), .ask(let flight, _):
-      // Before the wait: what is asked may need the connection.
+      // Drain before waiting: the authenticator may need the connection.
       try await Self.drain(&response, visit.call)
       do {
         let newer = try await session.wait(for: flight, visit)
@@ -101,7 +103,7 @@ struct AuthStage: Stage {
     }
   }
 
-  /// Says that the request is sent once more, if it can be.
+  /// Reports that the request is sent again; throws `bodyNotReplayable` if it cannot be.
   @inline(never) private func goOn(
     with sent: AuthSession.Sent, _ request: HTTPRequest, _ response: inout StreamedResponse, _ call: Call
   ) async throws {
@@ -114,7 +116,9 @@ struct AuthStage: Stage {
     if let answer = sent.answer { call.emit(.authenticating(answer.scheme, realm: answer.realm)) }
   }
 
-  /// Whether a status says that a credential was good: a proxy and a failing server say nothing about it.
+  /// Whether a status shows that the credential was accepted.
+  ///
+  /// A 407 comes from a proxy, and a 5xx from a failing server; neither says anything about the credential.
   private static func isProof(_ status: HTTPStatus) -> Bool { status.rawValue < 500 && status.rawValue != 407 }
 
   static func isWorthSending(
@@ -124,16 +128,16 @@ struct AuthStage: Stage {
     return uses[answer.scheme, default: 0] < 2 && !answer.isSame(as: old.answer)
   }
 
-  /// Reads the body, up to a limit, and keeps it in case that this is the response after all.
+  /// Reads the body up to a limit, and keeps it in case the response is delivered.
   @inline(never) static func drain(_ response: inout StreamedResponse, _ call: Call) async throws {
-    // A body that breaks off does not change what the head said.
+    // A truncated body does not change the meaning of the head.
     let read = try? await response.body.read(upTo: refusalBodyBytes)
     response.body = ResponseBody(read?.data ?? .init())
     if read?.isWhole != true { response.isBodyTruncated = true }
     try call.abortSource.check()
   }
 
-  /// The error with the 401 that led to it.
+  /// Adds the 401 that led to the error.
   @inline(never) static func completed(
     _ error: HTTPError, _ response: inout StreamedResponse, _ call: Call
   ) async throws -> HTTPError {
@@ -147,14 +151,14 @@ struct AuthStage: Stage {
   }
 }
 
-/// A credential that was given with one call, in its URL or its options, for the origin that the call was made to.
+/// A credential from a call's URL or options, for the origin of the call.
 struct CallCredential: Sendable, Hashable {
   let credential: Credential
   let origin: Origin
 }
 
 extension Call {
-  /// Who answers for a place: what came with the call, else what the client was configured with.
+  /// The session for an origin: that of the call's credential, otherwise a configured one.
   func authSession(at origin: Origin) -> AuthSession? {
     let settings = settings
     if let credential, settings.upgraded(credential.origin) == origin, !hasLeft(origin) {
@@ -164,7 +168,9 @@ extension Call {
     return settings.configuration.authenticators.session(for: origin, base: base.map { settings.upgraded($0) })
   }
 
-  /// Whether a redirect has led away: who sends a request back does not get what was meant for the one before.
+  /// Whether a redirect has left the origin.
+  ///
+  /// A redirect back to the origin must not restore the call's credential.
   private func hasLeft(_ origin: Origin) -> Bool {
     redirects.contains { hop in
       [hop.from, hop.to].contains { (try? AbsoluteURL.parse($0.absoluteString).origin) != origin }
@@ -172,7 +178,9 @@ extension Call {
   }
 }
 
-/// The sessions of credentials that came with calls, so that the second call knows what the first one learned.
+/// The sessions of the credentials that came with calls.
+///
+/// Later calls with the same credential reuse what was accepted before.
 final class CallSessions: Sendable {
   private struct Key: Hashable {
     let credential: CallCredential
@@ -194,6 +202,6 @@ final class CallSessions: Sendable {
     }
   }
 
-  /// Forgets all of them; calls under way keep theirs.
+  /// Forgets all sessions; running calls keep theirs.
   func forget() { sessions.withLock { $0 = Table(limit: Self.limit) } }
 }

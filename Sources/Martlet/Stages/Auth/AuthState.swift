@@ -1,51 +1,51 @@
 import MartletBase
 
-/// What one ``AuthSession`` knows: a plain value, whose functions say what to do.
+/// The state of one ``AuthSession``, as a value that decides what to do.
 ///
 /// ```
-/// 401 ──▶ step ─┬─ an outcome newer than the request ─▶ replay with it, or share its failure
-///               ├─ a question is under way            ─▶ wait for it
-///               └─ else                               ─▶ ask
-///                                 finish ─▶ outcome, with the next stamp; all waiters go on
+/// 401 ──▶ step ─┬─ an outcome newer than the request ─▶ send with its credential, or share its failure
+///               ├─ a question is pending              ─▶ wait for it
+///               └─ otherwise                          ─▶ ask the authenticator
+///                                 finish ─▶ outcome, with the next stamp; all waiters continue
 /// ```
 ///
-/// The stamp counts outcomes. A request notes it when it is sent, so that its 401 can be told from one that says
-/// something about the newest credential.
+/// The stamp counts outcomes. A request records the stamp when it is sent. Comparing stamps tells whether its 401 is about
+/// the newest credential.
 struct AuthState {
-  /// An origin, as far as something vouches for what answers there; `nil` is all of them.
+  /// An origin and the authority that vouches for it; `nil` means all origins.
   struct Place: Hashable {
     let origin: Origin?
-    /// What vouches for it (``NetworkPartition/authority``).
+    /// See ``NetworkPartition/authority``.
     let authority: String
   }
 
-  /// A protection space; a part that is `nil` is all of them.
+  /// A protection space; `nil` means all origins or all realms.
   struct Key: Hashable {
     let place: Place
     let realm: String?
   }
 
-  /// An answer, and the stamp that tells whether something newer is known.
+  /// An answer, and the stamp when the request was sent.
   struct Sent: Sendable {
     var answer: Answer?
     var stamp: Int
   }
 
-  /// One question, and who waits for what comes of it.
+  /// A pending call of the authenticator, and the result that requests wait for.
   final class Flight: Sendable {
     let result = SharedResult<Sent>()
     let abortSource = AbortSource()
   }
 
   enum Step {
-    /// It is the answer.
+    /// Deliver the response.
     case deliver
     case fail(HTTPError)
-    /// The request goes out again with this.
+    /// Send the request again with this answer.
     case send(Sent)
-    /// Whoever is asked will say.
+    /// Wait for a pending question.
     case wait(Flight)
-    /// The same, and this one has to ask.
+    /// Ask the authenticator, and wait for the result.
     case ask(Flight, failures: Int)
   }
 
@@ -54,45 +54,47 @@ struct AuthState {
     var failures = 0
   }
 
-  /// A nonce that took the place of an older one.
+  /// A nonce that replaced an older one.
   private struct Renewal: Hashable {
     let key: Key
     let nonce: String
   }
 
-  /// Whether there is one token, whatever the realm.
+  /// Whether one token serves all realms.
   let isToken: Bool
 
   private var stamp = 0
-  /// What was sent before is nobody's any more.
+  /// The stamp of the last sign-out; answers from before it are discarded.
   private var signedOutAt = 0
   private var flights: [Key: Flight] = [:]
   private var spaces = RecentTable<Key, Space>(limit: 64)
-  /// What is sent at once, by origin.
+  /// The answers to send preemptively, by origin.
   private var current = RecentTable<Place, (answer: Answer, stamp: Int)>(limit: 256)
-  /// The strength of the best scheme that was ever accepted, by origin.
+  /// The strength of the strongest scheme that was accepted, by origin.
   private var strongest = RecentTable<Place, Int>(limit: 256)
-  /// The answers with newer nonces: many requests may be told of one at the same time.
+  /// The answers with renewed nonces.
+  ///
+  /// Several requests may receive the same new nonce, and then share the answer.
   private var renewals = RecentTable<Renewal, Answer>(limit: 64)
-  /// Whether the store was asked for a token.
+  /// Whether the store has been queried for a token.
   var hasAskedStore = false
 
   init(isToken: Bool) { self.isToken = isToken }
 
-  /// What a request to a place is sent with, and the question about that, if there is one.
+  /// The answer to send with a request, and the pending question about it, if any.
   func first(_ key: Key) -> (Sent, Flight?) {
-    // A token that is being replaced was refused, or has expired: sending it would be in vain.
+    // A token with a pending question was rejected or has expired, so sending it is useless.
     (Sent(answer: current[key.place]?.answer, stamp: stamp), isToken ? flights[key] : nil)
   }
 
-  /// Takes a token from the store, unless there is a newer one.
+  /// Adopts a token from the store, unless there is a newer one.
   mutating func found(_ answer: Answer?, _ key: Key) {
     guard !hasAskedStore else { return }
     hasAskedStore = true
     if let answer, current[key.place] == nil { current[key.place] = (answer, stamp) }
   }
 
-  /// Takes note of an answer that was not refused; `true` if that is news.
+  /// Records an accepted answer; returns `true` if it is new.
   mutating func accept(_ answer: Answer, _ key: Key, stamp: Int) -> Bool {
     guard stamp >= signedOutAt else { return false }
     if let known = current[key.place], known.answer === answer || known.stamp > stamp { return false }
@@ -102,7 +104,7 @@ struct AuthState {
     return true
   }
 
-  /// Decides what follows from a 401 that offers something.
+  /// Decides how to continue after a 401 with a challenge that can be answered.
   mutating func step(_ key: Key, toward offer: Offer, after request: Sent, isRefused: Bool) -> Step {
     let isCurrent = request.answer != nil && current[key.place]?.answer === request.answer
     if let best = strongest[key.place], best > offer.strength {
@@ -119,7 +121,7 @@ struct AuthState {
       }
     }
     if let sent = request.answer, let renewed = renewed(sent, offer, key, isCurrent: isCurrent) {
-      // It is current again when it is accepted.
+      // It becomes current again when it is accepted.
       if isCurrent { current[key.place] = nil }
       return .send(Sent(answer: renewed, stamp: stamp))
     }
@@ -133,9 +135,10 @@ struct AuthState {
     return .ask(flight, failures: space.failures)
   }
 
-  /// The same password with a new nonce: the old one was too old, or was good before and may be by now (RFC 7616 §3.3).
+  /// An answer with the same credential and a new nonce (RFC 7616 §3.3).
   ///
-  /// Its uses are counted for all requests together (RFC 7616 §3.4), or the server takes the second for a replay.
+  /// The old nonce was stale, or was accepted before and may have expired since. All requests share one count of the
+  /// new nonce's uses (RFC 7616 §3.4): otherwise the server takes the second use for a replay.
   private mutating func renewed(_ sent: Answer, _ offer: Offer, _ key: Key, isCurrent: Bool) -> Answer? {
     guard let old = sent.digest, let new = offer.digest, old.challenge.realm == new.realm, old.nonce != new.nonce,
       new.isStale || isCurrent
@@ -151,9 +154,9 @@ struct AuthState {
     return answer
   }
 
-  /// Ends a question; returns the stamp of its outcome.
+  /// Ends a question, and returns the stamp of its outcome.
   mutating func finish(_ flight: Flight, _ key: Key, _ result: Result<Answer?, HTTPError>) -> Int {
-    // Not after a sign-out, which has forgotten it.
+    // A sign-out has removed the question.
     guard flights[key] === flight else { return stamp }
     flights[key] = nil
     stamp += 1
@@ -164,7 +167,7 @@ struct AuthState {
     return stamp
   }
 
-  /// Forgets everything; returns the questions that were under way.
+  /// Forgets all state, and returns the pending questions.
   mutating func signOut() -> [Flight] {
     let ended = Array(flights.values)
     let next = stamp + 1

@@ -15,7 +15,7 @@ public struct Authenticators: Sendable {
   private struct Entry: Sendable {
     let place: OriginPattern
     let session: AuthSession
-    /// What proxies are known to accept, at places that mean proxies.
+    /// The session for the proxies that the pattern matches.
     let proxySession: AuthSession
   }
 
@@ -23,7 +23,7 @@ public struct Authenticators: Sendable {
   private var storeSession: AuthSession?
   private var storeProxySession: AuthSession?
 
-  /// Where accepted credentials are kept, and asked for where nothing else is set.
+  /// The store for accepted credentials; also answers for origins without an authenticator.
   var store: (any CredentialStore)? {
     didSet {
       let nobody = CredentialAuthenticator(answerLimit: .seconds(30)) { _ in nil }
@@ -66,7 +66,7 @@ public struct Authenticators: Sendable {
     return best?.session ?? storeSession
   }
 
-  /// Who answers for a proxy: its own authenticator, else the one that looks at who asks.
+  /// The session for a proxy: its own authenticator's, otherwise that of `.everywhere`.
   func proxySession(for proxy: Origin) -> AuthSession? {
     let own = entries.first { $0.place.proxy == proxy } ?? entries.first { $0.place == .everywhere }
     return own?.proxySession ?? storeProxySession
@@ -178,12 +178,12 @@ public struct OriginPattern: Sendable, Hashable {
 
   var proxy: Origin? { if case .proxy(let proxy) = place { proxy } else { nil } }
 
-  /// The pattern, if it is one of several hosts.
+  /// The pattern, if it matches several hosts.
   var hostPattern: String? { if case .subdomains(let name) = place { "*.\(name)" } else { nil } }
 
   var problem: InvalidInput? { if case .invalid(let problem) = place { problem } else { nil } }
 
-  /// How exactly it means an origin; 0 if not at all.
+  /// The specificity of the match with an origin; 0 for no match.
   func exactness(for origin: Origin, base: Origin?) -> Int {
     switch place {
     case .baseURL: base == origin ? 3 : 0

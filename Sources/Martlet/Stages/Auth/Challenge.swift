@@ -1,32 +1,32 @@
 import MartletBase
 
-/// One challenge of a `WWW-Authenticate` field, as it was read (RFC 9110 §11.6.1).
+/// A challenge of a `WWW-Authenticate` field (RFC 9110 §11.6.1).
 struct Challenge: Sendable, Hashable {
   var scheme: AuthenticationChallenge.Scheme
-  /// The parameters by their names in lower case, unquoted.
+  /// The unquoted parameters by lower-case name.
   var parameters: [String: String] = [:]
-  /// What stands after the scheme in place of parameters.
+  /// The token68 that follows the scheme in place of parameters.
   var token68: String?
 
   var realm: String? { parameters["realm"] }
 
-  /// The most octets of all fields together that are looked at; what is beyond is as if it were not there.
+  /// The maximum size of all fields together; the rest is ignored.
   private static let maximumBytes = 16 << 10
-  /// The most challenges of one response.
+  /// The maximum number of challenges in one response.
   private static let maximumChallenges = 16
-  /// The most parameters of one challenge.
+  /// The maximum number of parameters in one challenge.
   private static let maximumParameters = 32
 
-  /// Reads all challenges of a response, in order.
+  /// Parses all challenges of a response, in order.
   ///
-  /// Several may stand in one field, separated by the same commas as their parameters (RFC 9110 §11.6.1). A challenge
-  /// that is malformed, or names a parameter twice, is left out, and the others are still read: a server cannot be
-  /// asked to repeat itself, and half a challenge is not to be answered.
+  /// One field may contain several challenges, separated by the same commas as their parameters (RFC 9110 §11.6.1). A
+  /// challenge that is malformed, or repeats a parameter, is skipped, because a partial challenge must not be answered.
+  /// The others are still parsed.
   static func parse(_ values: [String]) -> [Challenge] {
     var reader = Reader()
     var rest = maximumBytes
     for value in values {
-      // Cut in the middle it would say something else.
+      // A truncated value could mean something else.
       guard value.utf8.count <= rest else { break }
       rest -= value.utf8.count
       for member in FieldSyntax.split(Substring(value).utf8, at: UInt8(ascii: ",")) { reader.take(member) }
@@ -35,10 +35,10 @@ struct Challenge: Sendable, Hashable {
     return Array(reader.challenges.prefix(maximumChallenges))
   }
 
-  /// Puts the members of the list together to challenges.
+  /// Assembles list members into challenges.
   private struct Reader {
     var challenges: [Challenge] = []
-    /// The challenge that parameters belong to now.
+    /// The challenge that receives the next parameters.
     var current: Challenge?
 
     mutating func endChallenge() {
@@ -51,7 +51,7 @@ struct Challenge: Sendable, Hashable {
       let word = member[..<end]
       let after = FieldSyntax.trimmed(member[end...])
       guard !word.isEmpty, after.first != UInt8(ascii: "=") else {
-        // `name=value`, or nothing that makes sense: both concern the challenge at hand.
+        // `name=value` or malformed; both belong to the current challenge.
         takeParameter(member)
         return
       }

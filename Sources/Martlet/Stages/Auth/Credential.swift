@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// `description` and `dump` do not reveal its secrets.
 public struct Credential: Sendable, Hashable {
-  /// In a box, because options are copied for every request and hardly ever have one.
+  /// Indirect, because options are copied for every request and rarely have a credential.
   private indirect enum Secret: Sendable, Hashable {
     case password(user: String, String)
     case token(String, refresh: String?, expires: Date?)
@@ -122,7 +122,7 @@ public struct Credential: Sendable, Hashable {
     }
   }
 
-  /// Whether it is a token that has ended, or is about to: a request takes its time.
+  /// Whether the token has expired or expires within 10 s, which leaves time for the request.
   func isExpired(at now: Date) -> Bool { expires.map { $0.timeIntervalSince(now) <= 10 } ?? false }
 }
 

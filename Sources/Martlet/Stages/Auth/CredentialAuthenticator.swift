@@ -33,13 +33,13 @@ public final class CredentialAuthenticator: Authenticator {
     self.ask = ask
   }
 
-  /// Whether it answers everybody with the same.
+  /// Whether the credential is fixed.
   var isFixed: Bool { ask == nil }
 
   /// The credential to send preemptively, or `nil`.
   public func unaskedCredential(for space: ProtectionSpace) -> Credential? {
     guard let credential = credential.withLock({ $0 }), credential.isSentUnasked else { return nil }
-    // Digest has nothing to send before it knows the server's nonce, and must not become Basic.
+    // Digest needs the server's nonce first, and must not become Basic.
     return schemes.contains(credential.token == nil ? .basic : .bearer) ? credential : nil
   }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A credential and its space as they stand in a file or a keychain.
+/// The stored form of a credential and its protection space.
 struct CredentialRecord: Codable {
   var scheme: String
   var host: String

@@ -1,6 +1,6 @@
 import MartletBase
 
-/// The hash of a Digest challenge (RFC 7616 §3.3), the better ones higher.
+/// The hash of a Digest challenge (RFC 7616 §3.3), ordered by strength.
 enum DigestAlgorithm: Int, Sendable, Comparable {
   case md5, sha256, sha512t256
 
@@ -32,26 +32,28 @@ enum DigestAlgorithm: Int, Sendable, Comparable {
   }
 }
 
-/// What a Digest challenge asks for, if it can be answered (RFC 7616 §3.3).
+/// A Digest challenge that can be answered (RFC 7616 §3.3).
 struct DigestChallenge: Sendable, Hashable {
   var realm: String
   var nonce: String
   var opaque: String?
   var algorithm = DigestAlgorithm.md5
-  /// The name as the server wrote it, which is sent back; `nil` if it named none.
+  /// The name in the server's spelling, which is echoed; `nil` without one.
   var algorithmName: String?
-  /// Whether the first nonces go into the key (`-sess`).
+  /// Whether the key includes the first nonces (`-sess`).
   var isSession = false
-  /// Whether `qop=auth` was offered; if not, the server is one of RFC 2069.
+  /// Whether the server offers `qop=auth`; if not, it follows RFC 2069.
   var hasQuality = false
-  /// Whether only the nonce was too old.
+  /// Whether the server rejected only the nonce, as stale.
   var isStale = false
-  /// Whether the name is to be hashed, too (§3.4.4).
+  /// Whether to hash the user name (§3.4.4).
   var hashesUser = false
-  /// Whether the server said that it reads UTF-8.
+  /// Whether the server accepts UTF-8.
   var isUTF8 = false
 
-  /// Reads a challenge; `nil` if it lacks something, or asks for a hash or a quality that is not known here.
+  /// Parses a challenge.
+  ///
+  /// `nil` if a required parameter is missing, or the algorithm or the quality of protection is unsupported.
   init?(_ challenge: Challenge) {
     guard challenge.scheme == .digest, let realm = challenge.realm, let nonce = challenge.parameters["nonce"] else {
       return nil
@@ -73,27 +75,27 @@ struct DigestChallenge: Sendable, Hashable {
       algorithmName = name
     }
     if let qualities = challenge.parameters["qop"] {
-      // `auth-int` would need the hash of a body that may be a stream.
+      // `auth-int` is unsupported: it needs the hash of a body that may be a stream.
       guard FieldSyntax.listMembers(of: qualities).contains(where: { FieldSyntax.isSameName($0, "auth") }) else {
         return nil
       }
       hasQuality = true
     }
-    // A key of the first nonces needs a nonce of ours.
+    // The key of a `-sess` algorithm needs a client nonce, which only `qop` provides.
     if isSession && !hasQuality { return nil }
     isStale = challenge.parameters["stale"].map { FieldSyntax.isSameName($0, "true") } ?? false
     hashesUser = challenge.parameters["userhash"].map { FieldSyntax.isSameName($0, "true") } ?? false
     isUTF8 = challenge.parameters["charset"].map { FieldSyntax.isSameName($0, "utf-8") } ?? false
   }
 
-  /// Why none of the challenges can be answered, if one of them asks for a kind of Digest that is unsupported.
+  /// The reason why no challenge can be answered, if one uses an unsupported variant of Digest.
   static func problem(of challenges: [Challenge], among schemes: [AuthenticationChallenge.Scheme]) -> String? {
     guard Offer.strongest(of: challenges, among: schemes) == nil else { return nil }
     let problems = challenges.lazy.compactMap { $0.scheme == .digest ? problem(of: $0) : nil }
     return problems.first.map { "offers Digest \($0)" }
   }
 
-  /// Why a challenge cannot be answered, if its hash or its quality of protection is unsupported.
+  /// The reason why a challenge is unsupported: its algorithm or its quality of protection.
   private static func problem(of challenge: Challenge) -> String? {
     guard DigestChallenge(challenge) == nil else { return nil }
     var other = challenge

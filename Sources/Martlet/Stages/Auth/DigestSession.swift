@@ -1,7 +1,7 @@
 import MartletBase
 import Foundation
 
-/// The answers to one Digest challenge: each use of its nonce is counted (RFC 7616 §3.4).
+/// The answers to one Digest challenge; counts the uses of its nonce (RFC 7616 §3.4).
 final class DigestSession: Sendable {
   let challenge: DigestChallenge
   private let user: String
@@ -10,13 +10,13 @@ final class DigestSession: Sendable {
   private struct State {
     var nonce: String
     var count: UInt32 = 0
-    /// The nonce of ours that is in the key of a `-sess` algorithm.
+    /// The client nonce in the key of a `-sess` algorithm.
     let sessionNonce: String
   }
 
   private let state: Locked<State>
 
-  /// Takes the text as NFC, which is what the other side compares with (RFC 7616 §4).
+  /// Normalizes the credentials to NFC, with which the server compares (RFC 7616 §4).
   init(_ challenge: DigestChallenge, user: String, password: String, clientNonce: String = newClientNonce()) {
     self.challenge = challenge
     self.user = user.precomposedStringWithCanonicalMapping
@@ -24,7 +24,7 @@ final class DigestSession: Sendable {
     state = Locked(State(nonce: challenge.nonce, sessionNonce: clientNonce))
   }
 
-  /// The nonce of the server that the next request will use.
+  /// The server nonce for the next request.
   var nonce: String { state.withLock { $0.nonce } }
 
   /// 128 random bits.
@@ -33,12 +33,12 @@ final class DigestSession: Sendable {
     return DigestAlgorithm.hexadecimal((0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) })
   }
 
-  /// The value of `Authorization` for one request; asked again, it has the next count.
+  /// Creates the `Authorization` value for one request, and increments the nonce count.
   ///
-  /// `uri` is path and query as they are sent.
+  /// `uri` is the path and query as sent.
   func field(method: String, uri: String) -> String {
     let (nonce, number, sessionNonce) = state.withLock {
-      // A server has said `stale` long before it begins again.
+      // Servers send `stale` long before the count overflows.
       $0.count &+= 1
       return ($0.nonce, $0.count, $0.sessionNonce)
     }
@@ -62,14 +62,17 @@ final class DigestSession: Sendable {
     return "Digest " + parts.joined(separator: ", ")
   }
 
-  /// The name: hashed if the server wants that, else escaped as a parameter that can be UTF-8 (RFC 7616 §3.4, §3.4.4).
+  /// The `username` or `username*` parameter.
+  ///
+  /// The name is hashed if the server requests that. Otherwise a name that is not ASCII is encoded as UTF-8 if the
+  /// server accepts that (RFC 7616 §3.4, §3.4.4).
   private var name: String {
     if challenge.hashesUser { return "username=\"\(challenge.algorithm.hash("\(user):\(challenge.realm)"))\"" }
     guard challenge.isUTF8, !user.utf8.allSatisfy({ $0 < 0x80 }) else { return "username=\(FieldSyntax.quoted(user))" }
     return "username*=UTF-8''\(Self.extended(user))"
   }
 
-  /// The octets of RFC 8187 §3.2.1 as they are, the others as triplets.
+  /// Percent-encodes all octets but those of RFC 8187 §3.2.1.
   private static func extended(_ text: String) -> String {
     var result = ""
     for octet in text.utf8 {
@@ -84,9 +87,9 @@ final class DigestSession: Sendable {
     return result
   }
 
-  /// Takes the nonce for the next request, if the server sends one along (RFC 7616 §3.5).
+  /// Adopts the nonce for the next request, if the response has one (RFC 7616 §3.5).
   func takeNext(from headers: HTTPHeaders, isProxy: Bool = false) {
-    // The key of a session stays that of its first nonce; a server that wants another one can say so with a challenge.
+    // The key of a `-sess` session keeps its first nonce. To change it, the server sends a challenge.
     guard !challenge.isSession, let value = headers[isProxy ? "Proxy-Authentication-Info" : "Authentication-Info"]
     else { return }
     let next = Challenge.parse(["Digest \(value)"]).first?.parameters["nextnonce"]

@@ -2,19 +2,20 @@ public import Foundation
 
 /// Credentials in a file that only its owner can read (mode 0600).
 ///
-/// The file is JSON and not encrypted: whoever is the user, or root, can read it. It is replaced as a whole, so that it
-/// is always the old one or the new one. It is read for each question, so that one process sees what another has
-/// written.
+/// The file is JSON and not encrypted: the user and root can read it. It is replaced atomically, and read for each
+/// request for a credential, so that one process sees the changes of another.
 ///
 /// Processes can share the file. A change waits up to 10 seconds for the lock, a file with the same name and `.lock`,
-/// which stays. Changes take effect in the order of the calls.
+/// which is not removed. Changes take effect in the order of the calls.
 public actor FileCredentialStore: CredentialStore {
   private static let maximumBytes = 4 << 20
 
   private let url: URL
-  /// How many milliseconds to wait for another process.
+  /// How many milliseconds to wait for the lock.
   private let patience: Int
-  /// Files and locks block, which the threads of tasks must not; and a serial queue keeps the order of the calls.
+  /// The serial queue for the file, which keeps the order of the calls.
+  ///
+  /// Files and locks block, so they must not use the threads of tasks.
   private let executor = FileExecutor(label: "Martlet.FileCredentialStore")
 
   /// The executor of the actor: a serial queue, whose thread may wait for the file.
@@ -75,10 +76,10 @@ public actor FileCredentialStore: CredentialStore {
 
   private var path: String { url.path(percentEncoded: false) }
 
-  /// The name of the file while it is written: always the same one, which only the holder of the lock uses.
+  /// The temporary name of the file; only the holder of the lock uses it.
   private var newPath: String { path + ".new" }
 
-  /// Removes what a process has left that was killed while it wrote.
+  /// Removes the unfinished file of a process that was killed.
   private func removeUnfinished() throws { try PrivateFile.remove(newPath) }
 
   private func records() throws -> [CredentialRecord] {
@@ -86,7 +87,7 @@ public actor FileCredentialStore: CredentialStore {
     do {
       return try JSONDecoder().decode([CredentialRecord].self, from: data)
     } catch {
-      // Without the decoder's words: they may quote what is in the file.
+      // The decoder's message may quote the file's contents.
       throw HTTPError(.file, "the credential file '\(InvalidInput.printable(url.path))' is damaged")
     }
   }

@@ -1,13 +1,15 @@
 import MartletBase
 import Foundation
 
-/// What a transport needs in order to prove who the client is to the end of a connection (NTLM, Negotiate).
+/// The input of connection-based authentication (NTLM, Negotiate).
 ///
-/// It is for one exchange, on a connection that nothing has used before and nothing uses after.
+/// It applies to one exchange, on a new connection that is not reused.
 final class Handshake: Sendable {
   let scheme: AuthenticationChallenge.Scheme
   let origin: Origin
-  /// The user as libcurl takes it: what stands before the first backslash is the domain, also if that is nothing.
+  /// The user name in libcurl's format.
+  ///
+  /// The text before the first backslash is the domain, which may be empty.
   let user: String
   let password: String
 
@@ -20,27 +22,29 @@ final class Handshake: Sendable {
 }
 
 extension Handshake: CustomStringConvertible, CustomReflectable {
-  /// The scheme, and nothing of the account.
+  /// The scheme, without the account.
   var description: String { "\(scheme)" }
 
-  /// A mirror that shows nothing: a context with it may be dumped.
+  /// A mirror that shows nothing, because contexts may be dumped.
   var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A transport that does such handshakes.
+/// A transport that supports connection-based authentication.
 protocol HandshakeTransport: Transport {
-  /// Why it cannot do one, or `nil`.
+  /// The reason why a scheme is unsupported, or `nil`.
   func handshakeProblem(_ scheme: AuthenticationChallenge.Scheme) -> String?
 }
 
 extension AuthenticationChallenge.Scheme {
-  /// Whether what it proves holds for a connection and not for a request.
+  /// Whether the scheme authenticates connections instead of requests.
   var bindsConnection: Bool { self == .ntlm || self == .negotiate }
 }
 
 extension Call {
-  /// Prepares the handshake for an answer; throws `unsupported` if the transport cannot do it, `authenticationFailed`
-  /// if it would have to be done in the open, `invalidRequest` for an account that cannot be sent.
+  /// Prepares connection-based authentication for an answer.
+  ///
+  /// Throws `unsupported` if the transport does not support it, `authenticationFailed` for http without permission, and
+  /// `invalidRequest` for an account that cannot be sent.
   func handshake(for answer: Answer, to origin: Origin, _ request: HTTPRequest) throws -> Handshake {
     let (scheme, credential) = (answer.scheme, answer.credential)
     guard origin.scheme == "https" || credential.isAllowedWithoutTLS else {
@@ -59,7 +63,7 @@ extension Call {
     }
     guard scheme == .ntlm else { return Handshake(scheme: scheme, origin: origin, user: "", password: "") }
     let composed = password.precomposedStringWithCanonicalMapping
-    // A proof that cannot be right would count as a wrong password, and some of those lock the account.
+    // libcurl would send a wrong proof, which counts as a failed attempt and may lock the account.
     guard (domain + user).utf8.allSatisfy({ $0 < 0x80 }), composed.unicodeScalars.allSatisfy({ $0.value <= 0xFF })
     else {
       let message = "libcurl's NTLM takes names in ASCII only, and passwords in ISO 8859-1 (Western Europe)"

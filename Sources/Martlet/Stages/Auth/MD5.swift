@@ -1,12 +1,12 @@
 import Foundation
 
-/// The hash of RFC 1321, for Digest challenges that offer nothing better.
+/// MD5 (RFC 1321), for Digest challenges without a stronger hash.
 ///
-/// It protects nothing by itself any more; RFC 7616 §3.3 keeps it for servers that know no other.
+/// MD5 is no longer secure. RFC 7616 §3.3 keeps it for servers that support no other hash.
 enum MD5 {
   private static let shifts: [UInt32] = [7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21]
 
-  /// RFC 1321 §3.4: the whole part of 2³² times the sine of 1 to 64.
+  /// The integer parts of 2³² × |sin(i)| for i = 1 to 64 (RFC 1321 §3.4).
   private static let sines: [UInt32] = (1...64).map { UInt32(abs(sin(Double($0))) * 4_294_967_296) }
 
   /// The 16 octets of the hash.
@@ -40,18 +40,19 @@ enum MD5 {
   }
 }
 
-/// What the hashes of this folder do with the end of a message.
+/// The padding of MD5 and SHA-2.
 enum HashPadding {
-  /// The message in whole blocks: with a one bit, zeros, and its length in bits in the last eight octets.
+  /// Pads a message to whole blocks.
   ///
-  /// `whole` is the number of octets of the whole message, if `message` is only the end of it.
+  /// The padding is a one bit, zeros, and the length in bits in the last eight octets. `whole` is the number of octets
+  /// of the whole message if `message` is only its end.
   static func pad(
     _ message: some Collection<UInt8>, block: Int, isBigEndian: Bool, of whole: UInt64? = nil
   ) -> [UInt8] {
     var octets = Array(message)
     let bits = (whole ?? UInt64(octets.count)) &* 8
     octets.append(0x80)
-    // SHA-512 counts in sixteen octets, of which a message in memory uses eight.
+    // The length field of SHA-512 has 16 octets; a message in memory needs eight of them.
     let lengthOctets = block / 8
     while octets.count % block != block - lengthOctets { octets.append(0) }
     octets += [UInt8](repeating: 0, count: lengthOctets - 8)

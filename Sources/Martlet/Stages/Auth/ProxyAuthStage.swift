@@ -1,21 +1,21 @@
 import MartletBase
 import Foundation
 
-/// Answers the 407 of a proxy (RFC 9110 §11.7.1): in its answer to CONNECT, or in place of a response.
+/// Answers a proxy's 407 (RFC 9110 §11.7.1), to CONNECT or to a request.
 ///
-/// A 407 of anybody else is a response like others, and gets no credentials.
+/// A 407 from a server is an ordinary response, and receives no credentials.
 struct ProxyAuthStage: Stage {
   private static let maximumExchanges = 4
 
-  /// A proxy's no: as an error while connecting, or as a response.
+  /// A proxy's rejection: an error while connecting, or a response.
   private enum Refusal {
     case error(HTTPError)
     case response(StreamedResponse)
   }
 
-  /// What is known of a proxy's no.
+  /// A proxy's rejection with its context.
   ///
-  /// An object: nothing else keeps the response, with which its connection becomes free.
+  /// A class, so that it has the only reference to the response; releasing the response frees the connection.
   private final class Refused {
     var refusal: Refusal
     let use: ProxyExchange.Use
@@ -34,7 +34,7 @@ struct ProxyAuthStage: Stage {
   }
 
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
-    // What the caller has set is neither replaced nor answered for.
+    // A `Proxy-Authorization` field that the caller has set is not replaced, and a 407 to it is not answered.
     guard !request.headers.contains("Proxy-Authorization") else { return try await next(request, context) }
     let call = context.call
     let exchange = ProxyExchange(call)
@@ -60,9 +60,9 @@ struct ProxyAuthStage: Stage {
     }
   }
 
-  // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+  // The functions below are not inlined: an async function reserves memory for its inlined callees while it waits.
 
-  /// Sends a request, and tells a proxy's no from all that is something else.
+  /// Sends a request, and separates a proxy's 407 from other outcomes.
   @inline(never) private static func send(
     _ request: HTTPRequest, _ context: RequestContext, _ next: Next, _ exchange: ProxyExchange, _ exchanges: Int
   ) async throws -> Outcome {
@@ -78,7 +78,7 @@ struct ProxyAuthStage: Stage {
     }
   }
 
-  /// Finds other credentials for the next try; throws what the proxy's no means, if there are none.
+  /// Chooses credentials for the next attempt; throws the proxy's rejection if there are none.
   @inline(never) private static func goOn(
     with request: HTTPRequest, after refused: Refused, _ uses: [AuthenticationChallenge.Scheme: Int], isLast: Bool,
     _ exchange: ProxyExchange
@@ -91,7 +91,7 @@ struct ProxyAuthStage: Stage {
     case .fail(let error): throw named(error, use.proxy)
     case .send(let sent): newer = sent
     case .wait(let flight), .ask(let flight, _):
-      // Before the wait, which may need its connection.
+      // Drain before waiting: the authenticator may need the connection.
       try await drain(refused, call)
       do {
         newer = try await session.wait(for: flight, exchange.visit(use.proxy))
@@ -113,22 +113,24 @@ struct ProxyAuthStage: Stage {
     call.emit(.authenticating(answer.scheme, realm: answer.realm))
   }
 
-  /// Remembers credentials that the proxy let pass.
+  /// Records credentials that the proxy accepted.
   @inline(never) private static func takeNote(of response: StreamedResponse, _ exchange: ProxyExchange) async {
     guard let use = exchange.use, let session = use.session, use.sent.answer != nil else { return }
     if !use.isTunnel {
-      // Of a proxy's own errors nothing follows; nor of a 401 that no server has sent like that, which some proxies say
-      // to a wrong password.
+      // A 5xx may be the proxy's own error. A 401 without a challenge is not from a server: some proxies send it to
+      // reject a password.
       guard response.status.rawValue < 500,
         response.status != .unauthorized || response.headers.contains("WWW-Authenticate")
       else { return }
     }
     use.onOutcome(true)
-    // The fields that come out of a tunnel are the server's.
+    // The header fields from a tunnel are the server's.
     await session.accepted(use.sent, use.isTunnel ? [:] : response.headers, exchange.visit(use.proxy))
   }
 
-  /// The fields of an answer to CONNECT, in which 401 without a challenge stands for the one that was answered.
+  /// The header fields of a response to CONNECT.
+  ///
+  /// Some proxies reject Basic credentials with a 401; it counts as a 407 that repeats the challenge.
   @inline(never) private static func headers(_ refusal: ProxyExchange.Refusal, _ sent: AuthSession.Sent) -> HTTPHeaders
   {
     if refusal.status == 407 { return refusal.headers }

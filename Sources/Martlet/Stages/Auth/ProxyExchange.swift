@@ -1,23 +1,23 @@
 import MartletBase
 
-/// What the stage for proxies and the transport tell each other about one request.
+/// The state that ``ProxyAuthStage`` and a transport share for one request.
 ///
-/// Only the transport knows which proxy a request goes to, and only the stage may ask somebody and send it again.
+/// Only the transport knows the request's proxy. Only the stage may call an authenticator and send the request again.
 final class ProxyExchange: Sendable {
   typealias Sent = AuthSession.Sent
 
-  /// What the request was sent with, and to whom.
+  /// The credentials that the request was sent with, and the proxy.
   struct Use: Sendable {
     let proxy: Proxy
-    /// Whether the proxy only passes bytes on, so that what comes back is the server's.
+    /// Whether the proxy is a tunnel, so that responses come from the server.
     let isTunnel: Bool
     let session: AuthSession?
     let sent: Sent
-    /// Hears whether the credentials were accepted.
+    /// Called when the credentials are accepted or rejected.
     var onOutcome: @Sendable (_ isAccepted: Bool) -> Void = { _ in }
   }
 
-  /// A proxy's answer to CONNECT, if that was no.
+  /// A proxy's rejection of a CONNECT request.
   struct Refusal: Sendable {
     let status: Int
     let headers: HTTPHeaders
@@ -26,7 +26,7 @@ final class ProxyExchange: Sendable {
   private struct State {
     var use: Use?
     var refusal: Refusal?
-    /// What to send next, and to which proxy: another one would be told what is not for it.
+    /// The next credentials and their proxy; no other proxy may receive them.
     var next: (proxy: Proxy, sent: Sent)?
   }
 
@@ -39,12 +39,13 @@ final class ProxyExchange: Sendable {
 
   // MARK: The transport's side
 
-  /// Says what an http or https proxy is sent; returns the credential and the value of `Proxy-Authorization`.
+  /// Begins a request to an http or https proxy.
   ///
-  /// `method` and `target` are those that the proxy sees: `CONNECT` for a tunnel.
+  /// Returns the credential and the value of `Proxy-Authorization`. `method` and `target` are those that the proxy
+  /// receives: `CONNECT` for a tunnel.
   func begin(_ proxy: Proxy, method: String, target: String) async throws -> (Credential, field: String)? {
     var session = call.proxySession(for: proxy)
-    // What an authenticator sends itself, in order to answer, goes without.
+    // Requests that the proxy's authenticator sends have no proxy credentials.
     if session?.isAnswering == true { session = nil }
     let next = state.withLock { state in
       defer { (state.next, state.refusal) = (nil, nil) }
@@ -58,42 +59,42 @@ final class ProxyExchange: Sendable {
     return (answer.credential, try answer.field(method: method, uri: target))
   }
 
-  /// Says whom to tell what became of the credentials.
+  /// Sets the closure to call when the credentials are accepted or rejected.
   func onOutcome(_ action: @escaping @Sendable (_ isAccepted: Bool) -> Void) {
     state.withLock { $0.use?.onOutcome = action }
   }
 
-  /// There is a connection: a proxy that has opened a tunnel has accepted what it was sent.
+  /// Reports a connection: a proxy that opens a tunnel has accepted the credentials.
   func connected() {
     guard let use, use.isTunnel else { return }
     use.onOutcome(true)
   }
 
-  /// Takes what a proxy said to CONNECT.
+  /// Records the proxy's rejection of a CONNECT request.
   func refused(_ status: Int, _ headers: HTTPHeaders) {
     state.withLock { $0.refusal = Refusal(status: status, headers: headers) }
   }
 
   // MARK: The stage's side
 
-  /// What the request was sent with; `nil` without a proxy that could ask.
+  /// The credentials that the request was sent with; `nil` without an http or https proxy.
   var use: Use? { state.withLock { $0.use } }
 
   var refusal: Refusal? { state.withLock { $0.refusal } }
 
-  /// Forgets the last try, and sends the next one with something newer.
+  /// Resets the state, and sets the credentials for the next attempt.
   func sendNext(_ sent: Sent, to proxy: Proxy) {
     state.withLock { $0 = State(next: (proxy, sent)) }
   }
 }
 
 extension Proxy {
-  /// Where it is, as the place of its credentials.
+  /// The origin under which the proxy's credentials are kept.
   var origin: Origin { Origin(scheme: scheme.rawValue, host: host, port: port) }
 }
 
 extension Call {
-  /// Who answers for a proxy: what its URL says, else what the client was configured with.
+  /// The session for a proxy: that of the credentials in its URL, otherwise a configured one.
   func proxySession(for proxy: Proxy) -> AuthSession? {
     guard proxy.user == nil && proxy.password == nil else {
       let credential = Credential.user(proxy.user ?? "", password: proxy.password ?? "", isSentUnasked: true)

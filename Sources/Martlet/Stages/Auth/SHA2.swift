@@ -1,14 +1,16 @@
-/// SHA-256 and SHA-512/256 (FIPS 180-4), for Digest: no library of the system has them on every platform.
+/// SHA-256 and SHA-512/256 (FIPS 180-4), for Digest.
+///
+/// No system library provides both on every platform.
 enum SHA2 {
   /// The 32 octets of SHA-256.
   static func sha256(_ message: some Collection<UInt8>) -> [UInt8] { narrow.hash(message, from: narrowStart) }
 
-  /// §5.3.3.
+  /// The initial state (§5.3.3).
   private static let narrowStart: [UInt32] = [
     0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
   ]
 
-  /// SHA-256 of what comes piece by piece.
+  /// An incremental SHA-256.
   struct Running256 {
     private var state = SHA2.narrowStart
     private var rest: [UInt8] = []
@@ -32,7 +34,9 @@ enum SHA2 {
     }
   }
 
-  /// The 32 octets of SHA-512/256, which is not a SHA-512 cut short: it starts elsewhere (§5.3.6.2).
+  /// The 32 octets of SHA-512/256.
+  ///
+  /// It is not a truncated SHA-512: its initial state differs (§5.3.6.2).
   static func sha512t256(_ message: some Collection<UInt8>) -> [UInt8] {
     let start: [UInt64] = [
       0x2231_2194_FC2B_F72C, 0x9F55_5FA3_C84C_64C2, 0x2393_B86B_6F53_B151, 0x9638_7719_5940_EABD,
@@ -41,16 +45,18 @@ enum SHA2 {
     return Array(wide.hash(message, from: start).prefix(32))
   }
 
-  /// SHA-256; its constants are the first halves of those of SHA-512 (§4.2.2, §4.2.3).
+  /// The parameters of SHA-256.
+  ///
+  /// Its constants are the first halves of those of SHA-512 (§4.2.2, §4.2.3).
   private static let narrow = Shape<UInt32>(
     block: 64, constants: constants.prefix(64).map { UInt32(truncatingIfNeeded: $0 >> 32) },
     big: ((2, 13, 22), (6, 11, 25)), small: ((7, 18, 3), (17, 19, 10)))
 
-  /// SHA-512.
+  /// The parameters of SHA-512.
   private static let wide = Shape<UInt64>(
     block: 128, constants: constants, big: ((28, 34, 39), (14, 18, 41)), small: ((1, 8, 7), (19, 61, 6)))
 
-  /// The one algorithm of the family, for one size of words (§6.2, §6.4).
+  /// The algorithm of the family for one word size (§6.2, §6.4).
   private struct Shape<Word: FixedWidthInteger & UnsignedInteger & Sendable>: Sendable {
     let block: Int
     let constants: [Word]
@@ -65,10 +71,10 @@ enum SHA2 {
       return octets(of: state)
     }
 
-    /// Takes in whole blocks.
+    /// Hashes whole blocks.
     func absorb(_ blocks: [UInt8], into state: inout [Word]) {
       let size = Word.bitWidth / 8
-      // One buffer for all blocks: keys of a cache are made for every request.
+      // One buffer for all blocks, because every request hashes a cache key.
       var words = [Word](repeating: 0, count: constants.count)
       for offset in stride(from: 0, to: blocks.count - block + 1, by: block) {
         for index in 0..<16 {

@@ -1,13 +1,13 @@
 import MartletBase
 
-/// What a request wants of a representation: one range of bytes (RFC 9110 §14.1.2).
+/// The single byte range of a request (RFC 9110 §14.1.2).
 enum ByteRange: Sendable, Equatable {
-  /// From a place on, up to and with another one or to the end.
+  /// From a position to an inclusive end, or to the end of the body.
   case from(Int64, through: Int64?)
   /// The last bytes.
   case last(Int64)
 
-  /// Reads `Range`; `nil` if it asks for anything but one range of bytes.
+  /// Parses `Range`; `nil` for anything but one range of bytes.
   init?(_ values: [String]) {
     guard values.count == 1 else { return nil }
     let value = FieldSyntax.trimmed(values[0])
@@ -32,7 +32,7 @@ enum ByteRange: Sendable, Equatable {
     }
   }
 
-  /// The bytes of a representation of a known size; `nil` if none are meant.
+  /// The bytes of a representation of a known size; `nil` if the range is not satisfiable.
   func bytes(of size: Int64) -> ClosedRange<Int64>? {
     switch self {
     case .from(let start, let end): start < size ? start...min(end ?? .max, size - 1) : nil
@@ -42,16 +42,16 @@ enum ByteRange: Sendable, Equatable {
 }
 
 extension CacheEntry {
-  /// What is stored, as places in the whole; `nil` if that is nothing.
+  /// The stored bytes, as positions in the representation; `nil` if there are none.
   var held: ClosedRange<Int64>? {
     if let part { return 0 <= part.first && part.first <= part.last ? part.first...part.last : nil }
     return bodyLength > 0 ? 0...(bodyLength - 1) : nil
   }
 
-  /// The size of the whole, if it is known.
+  /// The size of the representation, if it is known.
   var size: Int64? { part == nil ? bodyLength : part?.complete }
 
-  /// The bytes that a range means, if all of them are stored.
+  /// The bytes of a range, if all of them are stored.
   func bytes(for range: ByteRange) -> ClosedRange<Int64>? {
     guard let held else { return nil }
     let wanted: ClosedRange<Int64>?

@@ -2,20 +2,20 @@ import MartletBase
 
 /// The directives of the `Cache-Control` fields of one message (RFC 9111 §5.2).
 ///
-/// Names are compared without regard to case; what is unknown is kept and means nothing. A directive that limits, such
-/// as `no-store`, counts however it is spelled behind its name; one that allows counts only if it is well-formed.
+/// Names are compared ignoring case. Unknown directives have no effect. A restricting directive, such as `no-store`,
+/// applies even if its argument is malformed. A permitting directive applies only if it is well-formed.
 struct CacheControl: Sendable, Equatable {
-  /// The arguments by the names in lower case: `nil` for none, `""` for one that is malformed.
+  /// The arguments by lower-case name: `nil` for none, `""` for a malformed one.
   private var arguments: [String: [String?]] = [:]
 
-  /// The most octets of all fields together that are looked at.
+  /// The maximum size of all fields together.
   private static let maximumBytes = 8 << 10
 
-  /// Reads all fields of a message, in order.
+  /// Parses all fields of a message, in order.
   init(_ values: [String]) {
     var rest = Self.maximumBytes
     for value in values {
-      // What is not looked at could be a limit, so then nothing is allowed.
+      // The skipped fields could contain a restriction, so nothing may be stored.
       guard value.utf8.count <= rest else {
         arguments["no-store", default: []].append(nil)
         return
@@ -34,7 +34,9 @@ struct CacheControl: Sendable, Equatable {
     arguments[name, default: []].append(Self.argument(member[end...]))
   }
 
-  /// What stands behind a name: `=` and a token or a quoted string, both of which stand for the same (RFC 9111 §5.2).
+  /// The argument after a name.
+  ///
+  /// It is `=` and a token or a quoted string, which are equivalent (RFC 9111 §5.2).
   private static func argument(_ rest: Substring.UTF8View) -> String? {
     guard !rest.isEmpty else { return nil }
     guard rest.first == UInt8(ascii: "=") else { return "" }
@@ -48,16 +50,17 @@ struct CacheControl: Sendable, Equatable {
 
   var isEmpty: Bool { arguments.isEmpty }
 
-  /// Whether a directive is there, with an argument or without.
+  /// Whether the directive is present, with or without an argument.
   func has(_ name: String) -> Bool { arguments[name] != nil }
 
-  /// Whether a directive is there without an argument, or with one that makes no sense: then it is for all of the
-  /// response.
+  /// Whether the directive applies to the whole response.
+  ///
+  /// It does without an argument, or with a malformed one.
   func isUnqualified(_ name: String) -> Bool {
     arguments[name]?.contains { $0 == nil || $0?.isEmpty == true || !Self.areNames($0) } ?? false
   }
 
-  /// The fields that a directive with a list is about, in lower case.
+  /// The lower-case field names in the directive's argument.
   func fields(_ name: String) -> [String] {
     arguments[name]?.compactMap { $0 }.flatMap { FieldSyntax.listMembers(of: $0).map { FieldSyntax.lowercased($0) } }
       ?? []
@@ -67,16 +70,16 @@ struct CacheControl: Sendable, Equatable {
     FieldSyntax.listMembers(of: list ?? "").allSatisfy { FieldSyntax.isToken($0) }
   }
 
-  /// A number of seconds, at most 2³¹; `nil` if the directive is not there.
+  /// The directive's number of seconds, at most 2³¹; `nil` if it is absent.
   ///
-  /// Malformed, or said twice with different numbers, it is 0: such a response counts as stale (RFC 9111 §4.2.1).
+  /// A malformed or contradictory directive is 0, which makes the response stale (RFC 9111 §4.2.1).
   func seconds(_ name: String) -> Int? {
     guard let values = arguments[name] else { return nil }
     let numbers = Set(values.map { $0.flatMap { FieldSyntax.deltaSeconds($0) } ?? 0 })
     return numbers.count == 1 ? numbers.first : 0
   }
 
-  /// `max-stale` of a request: without an argument any number of seconds (RFC 9111 §5.2.1.2).
+  /// The `max-stale` of a request; unlimited without an argument (RFC 9111 §5.2.1.2).
   var maximumStaleness: Int? {
     guard let values = arguments["max-stale"] else { return nil }
     return values == [nil] ? .max : seconds("max-stale")

@@ -1,22 +1,24 @@
 import MartletBase
 import Foundation
 
-/// What to do with a request, given what is stored for its URL: a pure function of both and of the time (RFC 9111 §4).
+/// How to serve a request, given the stored responses for its URL (RFC 9111 §4).
+///
+/// A pure function of the request, the stored responses and the time.
 enum CacheDecision: Sendable, Equatable {
-  /// Answer with the entry at this place of the candidates.
+  /// Use the candidate with this index.
   case use(Int, Reason)
-  /// The same, and ask the server meanwhile.
+  /// Use the candidate with this index, and revalidate it in the background.
   case useAndRefresh(Int, Reason)
-  /// Ask the server whether this entry still holds.
+  /// Revalidate the candidate.
   case revalidate(Int, Reason)
-  /// Ask the server for what is missing of this entry.
+  /// Request the missing part of the candidate.
   case complete(Int, Reason)
-  /// Ask the server as if nothing were stored; the entry is what would do if nobody answers.
+  /// Send the request unconditionally; the candidate, if any, is the fallback if the server fails.
   case fetch(Int?, Reason)
-  /// End without asking.
+  /// Fail without a request.
   case fail(Reason)
 
-  /// Why, fit to be printed.
+  /// The reason for a decision, as text for logs.
   enum Reason: String, Sendable {
     case fresh = "what is stored is fresh"
     case preferred = "what is stored is preferred, however old"
@@ -40,7 +42,7 @@ enum CacheDecision: Sendable, Equatable {
     case notStored = "only what is stored was wanted, and nothing of that can be used"
   }
 
-  /// What decides of a request.
+  /// The input of a decision besides the stored responses.
   struct Question: Sendable {
     var method: HTTPMethod
     var headers: HTTPHeaders
@@ -48,8 +50,9 @@ enum CacheDecision: Sendable, Equatable {
     var now: Date
   }
 
-  /// Decides on a `GET` or `HEAD`, whose policy has no contradictions, by what is stored for its URL and who asks, in
-  /// any order.
+  /// Decides on a `GET` or `HEAD` with a policy without contradictions.
+  ///
+  /// `entries` are the responses stored for its URL and owner, in any order.
   static func make(_ question: Question, _ entries: [CacheEntry]) -> CacheDecision {
     let (headers, policy) = (question.headers, question.policy)
     let asked = CacheControl(headers)
@@ -80,13 +83,13 @@ enum CacheDecision: Sendable, Equatable {
     case .ask(let reason):
       if isOnly { return .fail(.notStored) }
       let isOwn = headers.contains("If-None-Match") || headers.contains("If-Modified-Since")
-      // Of a part it cannot be asked whether it is the right one of something newer.
+      // A 304 to a partial response could not be matched to a newer representation.
       let isAskable = entry.hasValidator && !isOwn && !headers.contains("Range") && entry.part == nil
       return isAskable ? .revalidate(index, reason) : .fetch(index, reason)
     }
   }
 
-  /// Whether an entry is what `If-Range` asks a part of, if it asks (RFC 9110 §13.1.5: by a strong comparison).
+  /// Whether an entry matches the request's `If-Range`, if there is one (RFC 9110 §13.1.5: strong comparison).
   private static func holds(_ asked: HTTPHeaders, for entry: CacheEntry) -> Bool {
     guard asked.contains("If-Range") else { return true }
     let values = asked[all: "If-Range"].map { String(FieldSyntax.trimmed($0)) }
@@ -94,7 +97,7 @@ enum CacheDecision: Sendable, Equatable {
     return [Validators.strongTag(entry.headers), Validators.strongDate(entry.headers)].contains(values[0])
   }
 
-  /// Why an entry cannot be the answer, however fresh it is.
+  /// The reason why an entry cannot be the response, even if it is fresh.
   private static func lack(_ entry: CacheEntry, _ question: Question) -> Reason? {
     let isRanged = question.method == .get && question.headers.contains("Range")
     if isRanged, entry.status == 200 || entry.status == 206 {
@@ -117,7 +120,7 @@ enum CacheDecision: Sendable, Equatable {
     let control = entry.control
     let obeysServer = !policy.contains(.ignoreServerDirectives)
     if policy.contains(.alwaysRevalidate) { return .ask(.alwaysRevalidate) }
-    // Without Cache-Control the old field means the same (RFC 9111 §5.4).
+    // Without Cache-Control, `Pragma: no-cache` has the same meaning (RFC 9111 §5.4).
     let isPragma =
       asked.isEmpty
       && headers.values(of: "Pragma").contains { FieldSyntax.isSameName(FieldSyntax.trimmed($0), "no-cache") }
@@ -130,7 +133,7 @@ enum CacheDecision: Sendable, Equatable {
       return freshness.lifetime - freshness.age >= margin ? .use(.fresh) : .ask(.notFreshEnough)
     }
     guard margin == 0 else { return .ask(.notFreshEnough) }
-    // Nobody but the program may say otherwise (RFC 9111 §5.2.2.2).
+    // Only the program can override this (RFC 9111 §5.2.2.2).
     if obeysServer, control.has("must-revalidate") { return .ask(.stale) }
     if let allowed = asked.maximumStaleness, freshness.staleness <= TimeInterval(allowed) {
       return .use(.staleAllowed)
@@ -143,8 +146,9 @@ enum CacheDecision: Sendable, Equatable {
     return .ask(.stale)
   }
 
-  /// The newest of the entries that the request selects (RFC 9111 §4.1), by `Date`; the one that came last, if that is
-  /// the same.
+  /// The newest entry that the request selects (RFC 9111 §4.1).
+  ///
+  /// Entries are compared by `Date`, then by the time of receipt.
   private static func selected(_ entries: [CacheEntry], _ headers: HTTPHeaders) -> Int? {
     var best: Int?
     for index in entries.indices where Selection.matches(entries[index], headers) {
@@ -162,12 +166,14 @@ enum CacheDecision: Sendable, Equatable {
 }
 
 extension CacheDecision {
-  /// Whether an entry may answer in place of a server that failed; the question has the time of the failure.
+  /// Whether an entry may replace the response of a server that failed.
+  ///
+  /// The question has the time of the failure.
   static func mayStandIn(_ entry: CacheEntry, _ question: Question) -> Bool {
     guard lack(entry, question) == nil else { return false }
     if question.policy.contains(.fallbackOnError) { return true }
     let control = entry.control
-    // RFC 5861 §4, unless the server forbids it (RFC 9111 §4.2.4).
+    // `stale-if-error` (RFC 5861 §4), unless the server forbids stale responses (RFC 9111 §4.2.4).
     guard !control.has("must-revalidate"), !control.has("no-cache") else { return false }
     let asked = CacheControl(question.headers)
     guard !asked.has("no-cache"), !asked.has("no-store") else { return false }
@@ -177,7 +183,7 @@ extension CacheDecision {
 }
 
 extension CacheEntry {
-  /// Whether what is missing of a part can be asked for, and put behind it (RFC 9111 §3.4).
+  /// Whether the rest of a partial response can be requested and appended (RFC 9111 §3.4).
   var isExtensible: Bool {
     guard let part, part.first == 0, let tag = entityTag, !tag.hasPrefix("W/") else { return false }
     return part.complete.map { part.last < $0 - 1 } ?? true

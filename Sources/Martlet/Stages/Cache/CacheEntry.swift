@@ -1,30 +1,30 @@
 import MartletBase
 import Foundation
 
-/// One stored response without its body: what is known of it, in the words of RFC 9111.
+/// A stored response without its body, in the terms of RFC 9111.
 struct CacheEntry: Sendable, Equatable {
-  /// The part of a representation that is stored, if it is not the whole.
+  /// The stored part of a partial response.
   struct Part: Sendable, Equatable {
     var first: Int64
     var last: Int64
-    /// The length of the whole, if it is known.
+    /// The length of the whole representation, if it is known.
     var complete: Int64?
   }
 
-  /// The URL that it was asked for, for those who look through a cache.
+  /// The URL of the request, for listings of a cache.
   var url: String
   var status: Int
   var reasonPhrase: String
   var headers: HTTPHeaders
-  /// The request's fields that `Vary` names, as they are compared; those that were not there have no value.
+  /// The normalized request fields that `Vary` names; absent fields have no value.
   var selectors: [String: String]
-  /// The ``CacheQuery/owner``: who asked, and what vouches for the response; `nil` for nothing in particular.
+  /// The ``CacheQuery/owner`` of the response; `nil` if it has none.
   var identity: String?
   var requestTime: Date
   var responseTime: Date
   var bodyLength: Int64
   var part: Part?
-  /// The lifetime that the program said.
+  /// The lifetime that the program set.
   var programLifetime: TimeInterval?
 
   var control: CacheControl { CacheControl(headers) }
@@ -38,7 +38,7 @@ struct CacheEntry: Sendable, Equatable {
       ?? 0
   }
 
-  /// What a request can ask with whether it still holds (RFC 9110 §8.8).
+  /// The validators of a conditional request (RFC 9110 §8.8).
   var entityTag: String? { headers["ETag"] }
   var lastModified: String? { headers["Last-Modified"].flatMap { HTTPDate($0) == nil ? nil : $0 } }
   var hasValidator: Bool { entityTag != nil || lastModified != nil }

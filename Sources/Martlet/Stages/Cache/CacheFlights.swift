@@ -1,15 +1,15 @@
 import MartletBase
 
-/// The requests under way that others may wait for, because they ask for the same.
+/// The running requests that equal requests may wait for (coalescing).
 ///
 /// ```
-///   join ─▶ lead ─▶ the response is stored: all others look again, and find it
-///      │         ├▶ it cannot be stored, or failed: all others ask for themselves
-///      │         └▶ the caller left: one of the others leads
-///      └──▶ wait, for a bounded time
+///   join ─▶ lead ─▶ the response is stored: the others look it up again
+///      │         ├▶ it cannot be stored, or the request fails: the others send their own requests
+///      │         └▶ the caller cancels: one of the others leads
+///      └──▶ wait, for a limited time
 /// ```
 final class CacheFlights: Sendable {
-  /// How long to wait for somebody else's response.
+  /// The longest wait for another request's response.
   static let patience = Duration.seconds(10)
 
   struct Key: Hashable {
@@ -36,11 +36,11 @@ final class CacheFlights: Sendable {
   enum Place {
     case lead(Lease)
     case wait(Flight)
-    /// What came for this the last time could not be shared.
+    /// The last response for this key could not be shared.
     case alone
   }
 
-  /// How a flight ended for those who wait.
+  /// The result of the leading request, for those that wait.
   enum End: Sendable {
     case stored
     case notStored
@@ -50,7 +50,7 @@ final class CacheFlights: Sendable {
   final class Flight: Sendable {
     fileprivate let result = SharedResult<End>()
 
-    /// Waits for the end; `nil` if it took too long.
+    /// Waits for the end of the leading request; `nil` after ``CacheFlights/patience``.
     func wait(_ call: Call) async throws -> End? {
       let once = OneShot<End?>()
       let waiter = Task { [result] in once.resolve(.success(try? await result.value())) }
@@ -67,7 +67,9 @@ final class CacheFlights: Sendable {
     }
   }
 
-  /// The duty to end a flight; dropped, it ends as one that was left.
+  /// The duty to end a flight.
+  ///
+  /// A released lease ends it as `left`.
   final class Lease: Sendable {
     private let flights: CacheFlights
     private let key: Key
@@ -89,7 +91,7 @@ final class CacheFlights: Sendable {
 
   private struct State {
     var flights: [Key: Flight] = [:]
-    /// The hashes of what could not be shared, each at its place.
+    /// The hashes of keys whose responses could not be shared, each in its slot.
     var lonely = [Int](repeating: 0, count: 256)
   }
 

@@ -1,11 +1,11 @@
-/// What a stored response is found by.
+/// The key of a stored response.
 ///
-/// One URL has one key without a detail, under which stands what else is stored for it. Everything else has a detail:
-/// who asked, and the request's fields that the response was chosen by.
+/// Each URL has one key with an empty detail; its record lists the other keys of the URL. The detail of the others has
+/// the owner and the request fields that selected the response.
 struct CacheKey: Sendable, Hashable {
-  /// The URL without userinfo and fragment, normalised.
+  /// The normalized URL, without userinfo and fragment.
   let url: String
-  /// What sets it apart from the others of the same URL; empty for the first.
+  /// The part that distinguishes keys of the same URL; empty for the first.
   let detail: String
 
   init(url: String, detail: String = "") {
@@ -13,7 +13,7 @@ struct CacheKey: Sendable, Hashable {
     self.detail = detail
   }
 
-  /// A name that tells nothing of the URL: 40 hexadecimal digits of a SHA-256.
+  /// A name that does not reveal the URL: 40 hexadecimal digits of a SHA-256.
   var digest: String {
     let hash = SHA2.sha256(Array("\(url)\n\(detail)".utf8)).prefix(20)
     let digits = Array("0123456789abcdef".utf8)

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What a request asks a cache for.
+/// A request's query to a cache.
 struct CacheQuery: Sendable {
   let url: String
   let headers: HTTPHeaders
-  /// Who asks; `nil` for nobody in particular.
+  /// The identity of the request's user; `nil` if there is none.
   let identity: CacheIdentity?
-  /// What sets its responses apart from others of the URL: who asks, and what vouches for them; `nil` for nothing.
+  /// The partition and the identity that the responses belong to; `nil` for neither.
   let owner: String?
 
   init(url: String, headers: HTTPHeaders, identity: CacheIdentity?, partition: String = "") {
@@ -17,15 +17,17 @@ struct CacheQuery: Sendable {
   }
 }
 
-/// Who a response is for: it is not shown to others.
+/// The identity whose requests may use a response.
 struct CacheIdentity: Sendable, Hashable {
-  /// A name that the program gave, or a digest of the credentials that only this process can make.
+  /// The name of the identity.
+  ///
+  /// It is set by the program, or is a digest of the credentials that only this process can make.
   let name: String
-  /// Whether what is for it may be kept after the process.
+  /// Whether its responses may outlive the process.
   let isLasting: Bool
 }
 
-/// A stored response that may be an answer.
+/// A stored response that may serve a request.
 struct CacheCandidate: Sendable {
   private struct Parts {
     var record: CacheRecord
@@ -54,12 +56,12 @@ struct CacheCandidate: Sendable {
 }
 
 extension CacheKey {
-  /// The key of a response that was chosen by header fields, or has an owner.
+  /// The key of a response that depends on header fields or has an owner.
   init(_ query: CacheQuery, _ names: [String], generation: UInt64) {
     let values = Selection.selectors(names, of: query.headers)
     var detail = "\(generation)\n\(query.owner ?? "")"
     for name in names {
-      // With its length, so that no two lists look the same.
+      // Lengths make the encoding unambiguous.
       detail += "\n\(name):\(values[name].map { "\($0.utf8.count):\($0)" } ?? "-")"
     }
     self.init(url: query.url, detail: detail)
@@ -67,7 +69,7 @@ extension CacheKey {
 }
 
 extension CacheShelf {
-  /// What is stored for a URL and an owner.
+  /// The stored responses for a query's URL and owner.
   func candidates(_ query: CacheQuery) async throws -> [CacheCandidate] {
     guard !isSurelyEmpty else { return [] }
     let first = CacheKey(url: query.url)
@@ -80,14 +82,14 @@ extension CacheShelf {
     for names in index.selections {
       let key = CacheKey(query, names, generation: index.generation)
       guard let record = try await self.record(key), let entry = record.entry else { continue }
-      // The key says so already; a store of somebody else's may be wrong.
+      // The key implies this, but a custom store may return a wrong record.
       guard entry.identity == query.owner else { continue }
       found.append(CacheCandidate(shelf: self, key: key, record: record, entry: entry))
     }
     return found
   }
 
-  /// Puts a response in its place, and says in the record of its URL where that is.
+  /// Stores a response, and adds its key to the record of its URL.
   func put(_ entry: CacheEntry, _ body: CachedBody, _ query: CacheQuery) async throws {
     let names = Selection.names(entry.headers) ?? []
     let first = CacheKey(url: query.url)

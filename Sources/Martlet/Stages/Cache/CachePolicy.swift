@@ -15,8 +15,9 @@ public struct CachePolicy: OptionSet, Sendable, Hashable {
   public static let neverWrite = CachePolicy(rawValue: 2)
   /// Uses a stored response while it is fresh, and asks the server whether it still holds when it is not (RFC 9111 §4).
   public static let revalidateWhenStale = CachePolicy(rawValue: 4)
-  /// Asks the server each time whether a stored response still holds, and caches on the way to ask it too
-  /// (`Cache-Control: max-age=0`, unless the request has a `Cache-Control` field).
+  /// Revalidates a stored response each time, also in caches on the way.
+  ///
+  /// The request has `Cache-Control: max-age=0`, unless it already has a `Cache-Control` field.
   public static let alwaysRevalidate = CachePolicy(rawValue: 8)
   /// Uses a stored response however old it is, and asks the server only if there is none.
   public static let preferCached = CachePolicy(rawValue: 16)
@@ -35,7 +36,7 @@ public struct CachePolicy: OptionSet, Sendable, Hashable {
   /// Does not use the cache.
   public static let off: CachePolicy = [.neverRead, .neverWrite]
 
-  /// What contradicts itself in the set, in words, or `nil`.
+  /// The description of a contradiction in the policy, or `nil`.
   var problem: String? {
     let modes: [(CachePolicy, String)] = [
       (.revalidateWhenStale, "revalidateWhenStale"), (.alwaysRevalidate, "alwaysRevalidate"),

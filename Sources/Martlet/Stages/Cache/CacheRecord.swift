@@ -1,27 +1,29 @@
 import Foundation
 
-/// What is stored under one key.
+/// The record stored under one key.
 struct CacheRecord: Sendable {
-  /// What else is stored for the URL; in the record of the URL itself only.
+  /// The other records of the URL; only in the record with an empty detail.
   var index: CacheIndex?
-  /// The response; `nil` if there is only an index.
+  /// The response; `nil` if the record has only an index.
   var entry: CacheEntry?
-  /// The body of the response, or of the part of it.
+  /// The body of the response or of its stored part.
   var body = CachedBody.data(Data())
 }
 
-/// Which other records there may be for a URL.
+/// The index of the other records of a URL.
 struct CacheIndex: Sendable, Equatable {
-  /// The most sets of names that are kept; the oldest goes.
+  /// The maximum number of name sets; adding another one removes the oldest.
   static let maximumSelections = 8
 
-  /// A random number in the keys of the other records: with a new one none of them is found any more.
+  /// A random number in the keys of the other records; changing it invalidates all of them.
   var generation: UInt64
-  /// The names of request fields that responses were chosen by, sorted, in lower case, the newest set last.
+  /// The sets of request field names that select responses, newest last.
+  ///
+  /// Names are sorted and in lower case.
   var selections: [[String]] = []
 }
 
-/// Where the bytes of a stored body are.
+/// The location of a stored body.
 enum CachedBody: Sendable {
   case data(Data)
   case file(DiskFile)
@@ -34,32 +36,32 @@ enum CachedBody: Sendable {
   }
 }
 
-/// What keeps records: storage only, no rules.
+/// A storage backend of a cache, without caching rules.
 protocol CacheShelf: AnyObject, Sendable {
-  /// The most bytes that a body may have.
+  /// The maximum size of a body.
   var maximumBodyBytes: Int64 { get }
 
-  /// Whether surely nothing is stored, so that no key need be made.
+  /// Whether the storage is known to be empty, which saves making a key.
   var isSurelyEmpty: Bool { get }
 
-  /// What is stored under a key; `nil` also for what is damaged.
+  /// The record stored under a key; `nil` also if it is damaged.
   func record(_ key: CacheKey) async throws -> CacheRecord?
 
-  /// Puts a record in place of what was there.
+  /// Stores a record, replacing the previous one.
   ///
-  /// A body in a file is one that a sink of this shelf made, or one that came with a record of this key.
+  /// A body in a file comes from a sink of this shelf, or from a record with this key.
   func store(_ record: CacheRecord, _ key: CacheKey) async throws
 
   func remove(_ key: CacheKey) async throws
 
   func removeAll() async throws
 
-  /// What takes a body before it can be stored; `nil` if it has to be in memory.
+  /// Creates a sink for a body; `nil` if the body must stay in memory.
   func makeSink() throws -> DiskSink?
 
-  /// All that is stored, without bodies; `nil` if that cannot be told.
+  /// All records without bodies; `nil` if the storage cannot list them.
   func contents() async throws -> [(key: CacheKey, record: CacheRecord)]?
 
-  /// How many bytes are in use, and by how many records.
+  /// The number of bytes and records in use.
   func usage() async throws -> (bytes: Int64, records: Int)
 }

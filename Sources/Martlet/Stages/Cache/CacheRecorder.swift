@@ -1,7 +1,9 @@
 import MartletBase
 import Foundation
 
-/// Takes a body as it is read, and stores it with its head once it is whole; one that is not read to its end is forgotten.
+/// Records a body while it is read, and stores the complete response.
+///
+/// A body that is not read to its end is discarded.
 final class CacheRecorder: Sendable {
   private struct State {
     var pieces: [Data] = []
@@ -20,10 +22,12 @@ final class CacheRecorder: Sendable {
   private let lease: CacheFlights.Lease?
   private let state = Locked(State())
 
-  /// Bodies up to this stay in memory until they are stored.
+  /// The maximum size of a body that stays in memory until it is stored.
   private static let memoryBytes: Int64 = 1 << 20
 
-  /// `lease` is ended with the recording; `report` hears why something is not stored.
+  /// Creates a recorder.
+  ///
+  /// The end of the recording ends `lease`. `report` receives the reason if the response is not stored.
   init(
     _ shelf: any CacheShelf, expected: Int64?, _ lease: CacheFlights.Lease?,
     commit: @escaping @Sendable (CachedBody) async throws -> Void, report: @escaping @Sendable (String) -> Void
@@ -38,9 +42,9 @@ final class CacheRecorder: Sendable {
 
   deinit { giveUp(nil) }
 
-  /// Takes the next piece; of one reader, one after the other.
+  /// Takes the next chunk; called by one reader, sequentially.
   func take(_ piece: Data) {
-    // Files are written without the lock.
+    // Files are written outside the lock.
     let step: (pieces: [Data], sink: DiskSink?)? = state.withLock { state in
       guard !state.isOver else { return nil }
       state.count += Int64(piece.count)
@@ -65,7 +69,7 @@ final class CacheRecorder: Sendable {
     }
   }
 
-  /// Stores what was taken: the body is at its end.
+  /// Stores the response at the end of its body.
   func finish() async {
     let state: State? = state.withLock { state in
       guard !state.isOver else { return nil }
@@ -85,7 +89,7 @@ final class CacheRecorder: Sendable {
       } else if state.pieces.count == 1 {
         body = .data(state.pieces[0])
       } else {
-        // A sequence that is joined would be copied byte by byte.
+        // Joining the sequence would copy it byte by byte.
         var data = Data(capacity: Int(clamping: state.count))
         for piece in state.pieces { data.append(piece) }
         body = .data(data)
@@ -122,7 +126,7 @@ final class CacheRecorder: Sendable {
 }
 
 extension ResponseBody {
-  /// The same body, of which a recorder takes what is read.
+  /// The same body, recorded while it is read.
   func recorded(by recorder: CacheRecorder) async -> ResponseBody {
     if let data = immediate {
       recorder.take(data)

@@ -1,20 +1,20 @@
 import MartletBase
 import Foundation
 
-/// What may be stored, and what may be done with what is stored: pure functions of RFC 9111.
+/// The rules for storing and updating responses (RFC 9111), as pure functions.
 enum CacheRules {
-  /// The statuses whose lifetime may be guessed (RFC 9110 §15.1).
+  /// Whether the lifetime of a status may be heuristic (RFC 9110 §15.1).
   static func isHeuristicallyCacheable(_ status: Int) -> Bool {
     [200, 203, 204, 206, 300, 301, 308, 404, 405, 410, 414, 501].contains(status)
   }
 
-  /// The statuses whose rules for caches are known here (RFC 9111 §3, `must-understand`).
+  /// Whether this cache implements the caching rules of a status (RFC 9111 §3, `must-understand`).
   static func isUnderstood(_ status: Int) -> Bool {
     isHeuristicallyCacheable(status)
       || [302, 303, 307, 400, 401, 403, 406, 409, 429, 500, 502, 503, 504].contains(status)
   }
 
-  /// Why a response is not stored.
+  /// The reason why a response is not stored.
   enum Refusal: String, Sendable {
     case status = "its status is not final, or not understood"
     case requestForbids = "the request said no-store"
@@ -23,7 +23,7 @@ enum CacheRules {
     case saysNothing = "nothing says that it may be stored"
   }
 
-  /// Whether a response may be stored by a private cache (RFC 9111 §3); `nil` if it may.
+  /// The reason why a private cache must not store a response, or `nil` (RFC 9111 §3).
   static func refusal(
     toStore status: Int, _ headers: HTTPHeaders, of request: HTTPHeaders, ignoresServer: Bool
   ) -> Refusal? {
@@ -32,7 +32,7 @@ enum CacheRules {
     let control = CacheControl(headers)
     if !ignoresServer {
       if control.has("must-understand") {
-        // With it, no-store is for caches that do not know it (RFC 9111 §5.2.2.3).
+        // With must-understand, no-store is for caches that do not implement it (RFC 9111 §5.2.2.3).
         guard isUnderstood(status) else { return .status }
       } else if control.has("no-store") {
         return .responseForbids
@@ -45,7 +45,9 @@ enum CacheRules {
     return nil
   }
 
-  /// The fields that are not stored: those of the connection, and what it names (RFC 9111 §3.1).
+  /// Removes the fields that are not stored.
+  ///
+  /// These are connection-specific fields, and those that `Connection` names (RFC 9111 §3.1).
   static func storable(_ headers: HTTPHeaders, ignoresServer: Bool = false) -> HTTPHeaders {
     var dropped: Set = [
       "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade", "proxy-authenticate",
@@ -54,16 +56,18 @@ enum CacheRules {
     for value in headers[all: "Connection"] {
       dropped.formUnion(FieldSyntax.listMembers(of: value).map { FieldSyntax.lowercased($0) })
     }
-    // Named by these, a field is not to be used without asking, or not stored (RFC 9111 §5.2.2.4, §5.2.2.7).
+    // Fields that these directives name must not be reused without revalidation, or not be stored (RFC 9111 §5.2.2.4,
+    // §5.2.2.7).
     let control = CacheControl(headers)
     if !ignoresServer { dropped.formUnion(control.fields("no-cache")) }
-    // What says how it may be used stays all the same.
+    // The fields that control caching are kept in any case.
     dropped.subtract(["cache-control", "vary", "date", "age", "expires"])
     return HTTPHeaders(headers.filter { !dropped.contains(FieldSyntax.lowercased($0.name)) })
   }
 
-  /// The fields after a 304 or a HEAD: those of the new response in place of the stored ones of the same name
-  /// (RFC 9111 §3.2), but for those that describe what the body is made of.
+  /// The stored fields, updated by those of a 304 or a HEAD response (RFC 9111 §3.2).
+  ///
+  /// Fields that describe the body are not updated.
   static func updated(_ stored: HTTPHeaders, by new: HTTPHeaders) -> HTTPHeaders {
     let fixed: Set = ["content-length", "content-encoding", "content-type", "content-range"]
     let fields = storable(new).filter { !fixed.contains(FieldSyntax.lowercased($0.name)) }
@@ -71,8 +75,10 @@ enum CacheRules {
     return HTTPHeaders(stored.filter { !names.contains(FieldSyntax.lowercased($0.name)) } + fields)
   }
 
-  /// Which entries a 304 is about (RFC 9111 §4.3.4): those with its strong validator, else with its weak one, else the
-  /// one that was asked about.
+  /// The entries that a 304 confirms (RFC 9111 §4.3.4).
+  ///
+  /// With an entity tag, these are the entries with the same tag, by strong comparison if it is strong. Otherwise it is
+  /// the entry that was revalidated, unless its `Last-Modified` differs.
   static func confirmed(by headers: HTTPHeaders, _ entries: [CacheEntry], asked: Int) -> [Int] {
     if let tag = headers["ETag"] {
       let isStrong = EntityTag.isStrong(tag)

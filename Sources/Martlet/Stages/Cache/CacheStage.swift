@@ -1,8 +1,8 @@
 import Foundation
 
-/// Answers from what is stored, asks whether it still holds, and stores what comes (RFC 9111).
+/// Serves stored responses, revalidates them, and stores new ones (RFC 9111).
 ///
-/// What to do is decided by ``CacheDecision``, what may be stored by ``CacheRules``: here it is only done.
+/// ``CacheDecision`` decides how to serve a request, and ``CacheRules`` what may be stored. The stage carries that out.
 struct CacheStage: Stage {
   let cache: ResponseCache
 
@@ -18,7 +18,7 @@ struct CacheStage: Stage {
     return try await visit.run()
   }
 
-  /// Sends what may change something, and forgets what that makes worthless (RFC 9111 §4.4).
+  /// Sends an unsafe request, and invalidates the stored responses that it affects (RFC 9111 §4.4).
   private func change(
     _ request: HTTPRequest, _ url: AbsoluteURL, _ context: RequestContext, _ next: Next
   ) async throws -> StreamedResponse {
@@ -26,7 +26,7 @@ struct CacheStage: Stage {
     var response = try await next(request, context)
     guard !request.method.isSafe, 200..<400 ~= response.status.rawValue, !cache.isOff else { return response }
     if !cache.isSurelyEmpty {
-      // What the request changed, what it made, and what it was about; only of the same origin.
+      // Invalidate the request's URL and, on the same origin, those of `Location` and `Content-Location`.
       var others: [AbsoluteURL] = [url]
       for name in ["Location", "Content-Location"] {
         guard let value = response.headers[name], let other = try? url.resolving(value),
@@ -36,14 +36,14 @@ struct CacheStage: Stage {
       }
       for other in Set(others.map(\.requestString)) { try? await cache.invalidate(other) }
     }
-    // The response may be one to a later GET, if it says so (RFC 9110 §9.3.3).
+    // A POST response with explicit freshness and a matching Content-Location may serve a later GET (RFC 9110 §9.3.3).
     guard request.method == .post, response.status == .ok, Self.describes(url, response) else { return response }
     let visit = CacheVisit(cache: cache, request: request, url: url.requestString, context: context, next: next)
     response = await visit.stored(response, askedAt: sentAt, previous: nil, lease: nil)
     return response
   }
 
-  /// Whether a response says that it is what a `GET` of the URL would have got, and for how long.
+  /// Whether a response represents a `GET` of the URL, with explicit freshness.
   private static func describes(_ url: AbsoluteURL, _ response: StreamedResponse) -> Bool {
     guard let value = response.headers["Content-Location"],
       let place = try? url.resolving(value), place.requestString == url.requestString

@@ -2,7 +2,7 @@ import MartletBase
 import Foundation
 
 extension CacheVisit {
-  /// Asks for what is missing of a part, and puts both together (RFC 9111 §3.4).
+  /// Requests the rest of a partial response, and combines both (RFC 9111 §3.4).
   @inline(never) func complete(
     _ candidate: CacheCandidate, _ lease: CacheFlights.Lease?
   ) async throws -> StreamedResponse {
@@ -16,7 +16,7 @@ extension CacheVisit {
     var response = try await send(asking, lease)
     response.cacheReason = .incomplete
     response.request = request
-    // Nothing is missing, or there is something else by now.
+    // Nothing is missing, or the representation has changed.
     if response.status.rawValue == 416 { return try await fetch(.incomplete, previous: nil, lease) }
     guard response.status == .partialContent else {
       return await received(response, askedAt: askedAt, previous: nil, lease: lease)
@@ -34,13 +34,15 @@ extension CacheVisit {
     response.headers[all: "Set-Cookie"] = set
     response.headers.remove("Content-Range")
     response.headers["Content-Length"] = "\(size)"
-    // They are those of the part.
+    // The trailers belong to the part.
     response.trailers = [:]
     response.body = response.body.preceded(by: candidate.record.body.responseBody(nil, context))
     return await stored(response, askedAt: askedAt, previous: nil, lease: lease)
   }
 
-  /// The bytes that a part is put behind, if that makes a larger part; the entry becomes that of both.
+  /// The stored bytes that precede a new part, if both can be combined.
+  ///
+  /// The entry becomes that of the combination.
   func joined(_ previous: CacheCandidate, _ entry: inout CacheEntry) -> CachedBody? {
     guard let part = entry.part, let old = previous.entry.part, previous.entry.status == 206,
       let tag = entry.entityTag, EntityTag.isStrong(tag), tag == previous.entry.entityTag,
@@ -52,13 +54,13 @@ extension CacheVisit {
     return previous.record.body
   }
 
-  /// Whether what is stored is more than what came.
+  /// Whether to keep the stored response, because it is complete and the new one is not.
   func isKept(_ previous: CacheCandidate?, insteadOf entry: CacheEntry) -> Bool {
     guard let previous, entry.part != nil, previous.entry.part == nil, let tag = entry.entityTag else { return false }
     return EntityTag.isStrong(tag) && tag == previous.entry.entityTag
   }
 
-  /// What a `HEAD` says of what is stored for `GET` (RFC 9111 §4.3.5).
+  /// Updates or invalidates the stored responses to `GET` after a `HEAD` (RFC 9111 §4.3.5).
   func receivedHead(_ response: StreamedResponse, askedAt: Date, previous: CacheCandidate?) async {
     guard var candidate = previous, response.status.rawValue < 500, !policy.contains(.neverWrite) else { return }
     let (new, old) = (response.headers, candidate.entry)
@@ -70,7 +72,7 @@ extension CacheVisit {
       update(&candidate, new, askedAt: askedAt)
       await save(candidate)
     } else {
-      // What was stored is no more, whoever it was for.
+      // The representation has changed for all identities.
       do { try await cache.invalidate(url) } catch { report("\(error)") }
     }
   }
@@ -79,9 +81,9 @@ extension CacheVisit {
 extension CachedBody {
   private static let pieceBytes = 256 << 10
 
-  /// The bytes as the body of a response: those of a range, or all.
+  /// The response body with the bytes of a range, or all bytes.
   func responseBody(_ range: ClosedRange<Int64>?, _ context: RequestContext) -> ResponseBody {
-    // A record of somebody else's store may lie about its length.
+    // A record from a custom store may have a wrong length.
     let end = range.map { max(0, min($0.upperBound, count - 1) + 1) } ?? count
     let start = min(max(0, range?.lowerBound ?? 0), end)
     switch self {
@@ -93,7 +95,7 @@ extension CachedBody {
       let place = Locked(start)
       return ResponseBody {
         try context.call.abortSource.check()
-        // Asked by one reader at a time.
+        // The closure has one reader at a time.
         let position = place.withLock { $0 }
         guard position < end else { return nil }
         let piece = try file.read(from: position, count: Int(min(Int64(Self.pieceBytes), end - position)))
@@ -106,7 +108,7 @@ extension CachedBody {
     }
   }
 
-  /// Both, one behind the other; in memory only.
+  /// The concatenation of both bodies; only in memory.
   func appending(_ other: CachedBody) throws -> CachedBody {
     guard case .data(let first) = self, case .data(let second) = other else {
       throw HTTPError(.file, "the stored parts are too large to be combined")
@@ -116,7 +118,7 @@ extension CachedBody {
 }
 
 extension ResponseBody {
-  /// Another body, and then this one.
+  /// The concatenation of another body and this one.
   func preceded(by other: ResponseBody) -> ResponseBody {
     if let first = other.immediate, let second = immediate { return ResponseBody(first + second) }
     let first = other.makePull()

@@ -1,7 +1,7 @@
 import MartletBase
 
 extension CacheVisit {
-  /// Has the response renewed by a request of its own, which nobody waits for and everybody can see.
+  /// Revalidates the response with a separate, visible request that no caller awaits.
   func refresh() {
     let (key, cache, call) = (CacheFlights.Key(query), cache, context.call)
     guard cache.refreshing.withLock({ $0.insert(key).inserted }) else { return }
@@ -9,7 +9,7 @@ extension CacheVisit {
     options.cache = policy.subtracting([.revalidateWhenStale, .preferCached, .staleWhileRevalidate, .fallbackOnError])
       .union(.alwaysRevalidate)
     options.onProgress = nil
-    // It may have come with the URL.
+    // The credential may come from the URL.
     options.credential = options.credential ?? call.credential?.credential
     if call.timeouts.total == nil { options = options.timeout(.seconds(120)) }
     _ = call.core.start(
@@ -22,16 +22,18 @@ extension CacheVisit {
 }
 
 extension RequestContext {
-  /// What vouches for the response to a request, and what of it is asked for: nothing is served across.
+  /// The partition of a request's responses, which are not shared with other partitions.
   func cachePartition(_ request: HTTPRequest) -> String {
     var partition = call.settings.partition.name
-    // The resource is that of this name, whatever the URL says (RFC 9110 §7.1).
+    // The Host field identifies the resource, whatever the URL says (RFC 9110 §7.1).
     if let host = request.headers["Host"] { partition += "\nhost \(FieldSyntax.lowercased(host))" }
     if call.options.decompression == .off { partition += "\ncoded" }
     return partition
   }
 
-  /// Who a request is from, as far as it says; what is stored for one is not served to another.
+  /// The identity of a request's sender, whose responses are not served to others.
+  ///
+  /// It derives from the partition key or from the request's secrets; `nil` without either.
   func cacheIdentity(_ request: HTTPRequest, _ cache: ResponseCache) -> CacheIdentity? {
     if let name = call.options.cachePartition { return CacheIdentity(name: "p:\(name)", isLasting: true) }
     var secrets: [String] = []

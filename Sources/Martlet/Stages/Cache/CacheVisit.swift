@@ -1,6 +1,6 @@
 import Foundation
 
-/// The way of one `GET` or `HEAD` through the cache.
+/// A cache transaction for one `GET` or `HEAD`.
 final class CacheVisit: Sendable {
   let cache: ResponseCache
   let request: HTTPRequest
@@ -26,7 +26,7 @@ final class CacheVisit: Sendable {
     CacheDecision.Question(method: request.method, headers: request.headers, policy: policy, now: now)
   }
 
-  /// What is to be done with what is stored.
+  /// The next step of the transaction.
   private enum Step {
     case answer(StreamedResponse)
     case wait(CacheFlights.Flight)
@@ -42,7 +42,7 @@ final class CacheVisit: Sendable {
       let candidates = policy.contains(.neverRead) ? [] : await cache.candidates(query)
       switch try step(candidates, &mayWait) {
       case .answer(let response): return response
-      // Stored or not: look again; what is not there then is asked for.
+      // In either case look again; what is still missing is requested.
       case .wait(let flight): mayWait = try await wait(for: flight, until: deadline)
       case .revalidate(let index, let lease): return try await revalidate(candidates, index, lease)
       case .complete(let index, let lease): return try await complete(candidates[index], lease)
@@ -52,7 +52,7 @@ final class CacheVisit: Sendable {
     }
   }
 
-  // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+  // The functions below are not inlined: an async function reserves memory for its inlined callees while it waits.
 
   @inline(never) private func step(_ candidates: [CacheCandidate], _ mayWait: inout Bool) throws -> Step {
     let decision = CacheDecision.make(question, candidates.map(\.entry))
@@ -83,12 +83,14 @@ final class CacheVisit: Sendable {
     }
   }
 
-  /// Waits for the same request of somebody else, and tells whether to wait for another one after that.
+  /// Waits for the leading request; returns whether to wait for another one.
   @inline(never) private func wait(for flight: CacheFlights.Flight, until deadline: Duration) async throws -> Bool {
     try await flight.wait(context.call) == .left && context.call.core.timeline.now() < deadline
   }
 
-  /// Whether others may wait for the response to this request: a plain `GET` that nobody's credentials are in.
+  /// Whether other requests may wait for this response.
+  ///
+  /// True for a plain `GET` without credentials.
   private var isShareable: Bool {
     let headers = request.headers
     return request.method == .get && context.hop == 0 && !policy.contains(.neverWrite)
@@ -97,7 +99,7 @@ final class CacheVisit: Sendable {
       && !headers.contains("Cookie") && !headers.contains("Cache-Control") && !headers.contains("Pragma")
   }
 
-  /// Without asking anybody: the caller's policy is an error of its own, the field is answered as a cache does.
+  /// Fails without a request: with an error for the policy, with a 504 for the request's field.
   private func refusal(_ reason: CacheDecision.Reason) throws -> StreamedResponse {
     guard !policy.contains(.onlyCached) else { throw HTTPError(.notCached, reason.rawValue, request: request) }
     // RFC 9111 §5.2.1.7
@@ -109,7 +111,7 @@ final class CacheVisit: Sendable {
 
   // MARK: Stored responses
 
-  /// A stored response as the answer to the request.
+  /// The response to the request from a stored response.
   func answer(
     _ candidate: CacheCandidate, _ source: HTTPResponse.Source, _ reason: CacheDecision.Reason
   ) -> StreamedResponse {
@@ -144,7 +146,7 @@ final class CacheVisit: Sendable {
     return StreamedResponse(head, candidate.record.body.responseBody(bytes, context))
   }
 
-  /// Whether the caller has what is stored already, and asked for something newer (RFC 9111 §4.3.2).
+  /// Whether a conditional request already has the stored response (RFC 9111 §4.3.2).
   private func isUnchanged(_ entry: CacheEntry) -> Bool {
     guard entry.status == 200 else { return false }
     let tags = request.headers.values(of: "If-None-Match")
@@ -158,13 +160,13 @@ final class CacheVisit: Sendable {
     return modified <= since
   }
 
-  /// Leaves word of what may be used if the server does not answer.
+  /// Offers a stored response as the fallback if the server fails.
   private func offer(_ candidate: CacheCandidate?) {
     guard let candidate, let box = context.fallback else { return }
     box.offer(self, candidate)
   }
 
-  /// Whether a stored response may stand in for a server that failed now.
+  /// Whether a stored response may replace that of a server that just failed.
   func mayStandIn(_ candidate: CacheCandidate) -> Bool { CacheDecision.mayStandIn(candidate.entry, question) }
 
   // MARK: Asking the server
@@ -179,7 +181,7 @@ final class CacheVisit: Sendable {
   }
 
   func send(_ request: HTTPRequest, _ lease: CacheFlights.Lease?) async throws -> StreamedResponse {
-    // No cache on the way is to answer either (RFC 9111 §5.2.1.1); Fetch has the same.
+    // Intermediate caches must revalidate, too (RFC 9111 §5.2.1.1); the Fetch standard does the same.
     let isForced = policy.contains(.alwaysRevalidate) && !request.headers.contains("Cache-Control")
     var asking = request
     if isForced { asking.headers["Cache-Control"] = "max-age=0" }
@@ -193,7 +195,7 @@ final class CacheVisit: Sendable {
     }
   }
 
-  /// Asks whether what is stored still holds (RFC 9111 §4.3).
+  /// Revalidates the stored responses (RFC 9111 §4.3).
   @inline(never) private func revalidate(
     _ candidates: [CacheCandidate], _ index: Int, _ lease: CacheFlights.Lease?
   ) async throws -> StreamedResponse {
@@ -209,7 +211,7 @@ final class CacheVisit: Sendable {
       response.request = request
       return await received(response, askedAt: askedAt, previous: candidates[index], lease: lease)
     }
-    // A 304 has no body; what there is goes with its connection.
+    // A 304 has no body; anything received is discarded with its connection.
     response.body = ResponseBody()
     let confirmed = CacheRules.confirmed(by: response.headers, candidates.map(\.entry), asked: index)
     guard !confirmed.isEmpty else { return try await fetch(.stale, previous: nil, lease) }
@@ -223,7 +225,7 @@ final class CacheVisit: Sendable {
     lease?.end(.stored)
     guard let best else { return try await fetch(.stale, previous: nil, lease) }
     var answer = answer(best, .revalidated, .confirmed)
-    // What is stored was set when it came; only what the server says now is set now.
+    // Cookies of the stored response were set when it arrived; only those of the 304 are new.
     answer.headers[all: "Set-Cookie"] = response.headers[all: "Set-Cookie"]
     answer.timing = response.timing
     answer.connection = response.connection
@@ -257,7 +259,7 @@ final class CacheVisit: Sendable {
 
   // MARK: Storing
 
-  /// Stores a response, as it is read, if that is allowed.
+  /// Stores a response while it is read, if that is allowed.
   @inline(never) func received(
     _ response: StreamedResponse, askedAt: Date, previous: CacheCandidate?, lease: CacheFlights.Lease?
   ) async -> StreamedResponse {
@@ -278,7 +280,7 @@ final class CacheVisit: Sendable {
     }
     let shelf = mayLast(entry) ? cache.permanent : cache.session
     let expected = entry.part.map { $0.last - $0.first + 1 } ?? response.headers.contentLength
-    // Who only wants it shared does not wait for what is not fresh.
+    // A response that is not fresh cannot serve the waiting requests, so they stop waiting now.
     let isUseful = Freshness(entry, at: now).isFresh
     if !isUseful { lease?.end(.notStored) }
     entry.bodyLength = expected ?? 0
@@ -297,7 +299,7 @@ final class CacheVisit: Sendable {
     return response
   }
 
-  /// Whether a response may be kept after the process: nothing is written that has somebody's secrets in it.
+  /// Whether a response may outlive the process; responses with secrets are never written to disk.
   private func mayLast(_ entry: CacheEntry) -> Bool {
     guard context.call.options.cacheStorage != .session, query.identity?.isLasting ?? true,
       context.call.settings.partition.isLasting
@@ -306,7 +308,7 @@ final class CacheVisit: Sendable {
       && !entry.selectors.keys.contains { SecretNames.isSecret(field: $0) }
   }
 
-  /// What would be stored of a response; `nil` if it must not be, or is of no use.
+  /// The entry to store for a response; `nil` if it is not storable, or useless.
   private func entry(of response: StreamedResponse, askedAt: Date) -> CacheEntry? {
     guard !cache.isOff, !policy.contains(.neverWrite), mayBeOfUse(response.headers) else { return nil }
     let options = context.call.options
@@ -321,7 +323,7 @@ final class CacheVisit: Sendable {
     if status == 206 {
       guard let range = ContentRange(response.headers["Content-Range"] ?? ""), let bytes = range.range,
         response.headers[all: "Content-Range"].count == 1,
-        // A part of a coded whole cannot be decoded, and one day it would be taken for a part of the decoded one.
+        // A part of a coded representation cannot be decoded, and could be mistaken for a part of the decoded one.
         options.decompression == .off || !response.headers.contains("Content-Encoding")
       else { return nil }
       part = CacheEntry.Part(first: bytes.lowerBound, last: bytes.upperBound, complete: range.size)
@@ -336,18 +338,20 @@ final class CacheVisit: Sendable {
     return isOfUse(entry) ? entry : nil
   }
 
-  /// Whether the policy wants responses that say nothing of how long they hold.
+  /// Whether the policy stores responses without freshness information.
   private var wantsAll: Bool {
     !policy.isDisjoint(with: [.preferCached, .onlyCached, .fallbackOnError, .ignoreServerDirectives])
   }
 
-  /// Whether it is worth looking closer: most responses of programs say nothing to a cache.
+  /// Whether the response may be useful.
+  ///
+  /// This is a quick check, because most API responses have no caching fields.
   private func mayBeOfUse(_ headers: HTTPHeaders) -> Bool {
     wantsAll || context.call.options.cacheFor != nil
       || ["Cache-Control", "ETag", "Last-Modified", "Expires"].contains(where: headers.contains)
   }
 
-  /// Whether anything could ever be done with a stored response.
+  /// Whether a stored response could ever be used.
   private func isOfUse(_ entry: CacheEntry) -> Bool {
     if entry.hasValidator || wantsAll { return true }
     let control = entry.control

@@ -2,12 +2,12 @@ import MartletBase
 
 /// Entity tags, `"x"` and `W/"x"` (RFC 9110 §8.8.3).
 enum EntityTag {
-  /// Whether two are the same, weak or not (RFC 9110 §8.8.3.2, weak comparison).
+  /// Whether two tags match by weak comparison (RFC 9110 §8.8.3.2).
   static func isSame(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
     opaque(left).elementsEqual(opaque(right))
   }
 
-  /// Whether it says that the bytes are the same, not only what they mean.
+  /// Whether the tag is strong: it then identifies the exact bytes.
   static func isStrong(_ tag: String) -> Bool { !tag.utf8.starts(with: "W/".utf8) }
 
   private static func opaque(_ tag: some StringProtocol) -> Substring.UTF8View {
@@ -17,7 +17,7 @@ enum EntityTag {
 }
 
 extension HTTPHeaders {
-  /// The length that the fields say, if they say one that makes sense.
+  /// The value of `Content-Length`, if it is valid and unambiguous.
   var contentLength: Int64? {
     let values = Set(self[all: "Content-Length"].map { String(FieldSyntax.trimmed($0)) })
     guard values.count == 1, let value = values.first else { return nil }

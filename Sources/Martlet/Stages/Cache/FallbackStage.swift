@@ -1,8 +1,9 @@
 import MartletBase
 
-/// Uses what is stored when all attempts have failed: without a connection, in time, or with 5xx (RFC 5861 §4).
+/// Serves a stored response when all attempts have failed (RFC 5861 §4).
 ///
-/// It stands above the retries. What may be used the stage of the cache has found on the way down.
+/// A failure is a missing connection, a timeout or a 5xx. The stage is above ``RetryStage``; ``CacheStage`` offers the
+/// stored response during an attempt.
 struct FallbackStage: Stage {
   let cache: ResponseCache
 
@@ -13,7 +14,7 @@ struct FallbackStage: Stage {
     let box = Fallback()
     var context = context
     context.fallback = box
-    // What it was offered knows it, too.
+    // Breaks a reference cycle: the context of the offered transaction refers to the box.
     defer { box.forget() }
     var result: Result<StreamedResponse, any Error>
     do { result = .success(try await next(request, context)) } catch { result = .failure(error) }
@@ -21,9 +22,9 @@ struct FallbackStage: Stage {
     return try result.get()
   }
 
-  /// Puts what is stored in the place of a failure, if it may be used.
+  /// Replaces a failure with the stored response, if that is allowed.
   ///
-  /// Not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+  /// Not inlined: an async function reserves memory for its inlined callees while it waits.
   @inline(never) private func standIn(
     for result: inout Result<StreamedResponse, any Error>, _ box: Fallback, _ call: Call
   ) throws {
@@ -34,7 +35,7 @@ struct FallbackStage: Stage {
       reason = HTTPError(
         .status, "\(response.status.rawValue) \(response.status.reasonPhrase)", request: response.request)
     case .failure(let error as HTTPError) where error.isConnectivity || error.isTimeout:
-      // A call that was ended, by its total limit too, has its end already.
+      // An aborted call, for example by its total limit, has its error already.
       try call.abortSource.check()
       guard box.mayStandIn else { return }
       reason = error
@@ -46,7 +47,7 @@ struct FallbackStage: Stage {
   }
 }
 
-/// Where the cache leaves word of what may be used if the server does not answer.
+/// The stored response that the cache offers as a fallback if the server fails.
 final class Fallback: Sendable {
   private let offered = Locked<(visit: CacheVisit, candidate: CacheCandidate)?>(nil)
 

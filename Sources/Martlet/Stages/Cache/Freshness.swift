@@ -1,23 +1,23 @@
 import MartletBase
 import Foundation
 
-/// How old a stored response is, and how long it may be used (RFC 9111 §4.2); all in seconds.
+/// The age and the lifetime of a stored response (RFC 9111 §4.2), in seconds.
 struct Freshness: Sendable, Equatable {
-  /// Where the lifetime comes from.
+  /// The source of the lifetime.
   enum Basis: Sendable, Equatable {
-    /// What the program said.
+    /// Set by the program.
     case program
     /// `max-age`.
     case maximumAge
-    /// `Expires`, less `Date`.
+    /// `Expires` minus `Date`.
     case expires
-    /// A tenth of the time since `Last-Modified`.
+    /// A tenth of the time from `Last-Modified` to `Date`.
     case heuristic
-    /// Nothing says that it may be used without asking.
+    /// No lifetime: the response must be revalidated.
     case none
   }
 
-  /// The longest lifetime that is guessed: a week.
+  /// The maximum heuristic lifetime: a week.
   static let maximumGuess: TimeInterval = 7 * 86_400
 
   let lifetime: TimeInterval
@@ -25,7 +25,7 @@ struct Freshness: Sendable, Equatable {
   let age: TimeInterval
 
   var isFresh: Bool { lifetime > age }
-  /// How long it has been stale; negative while it is fresh.
+  /// The time since the response became stale; negative while it is fresh.
   var staleness: TimeInterval { age - lifetime }
 
   init(_ entry: CacheEntry, at now: Date) {
@@ -37,9 +37,9 @@ struct Freshness: Sendable, Equatable {
     }
   }
 
-  /// The age, RFC 9111 §4.2.3.
+  /// Calculates the age (RFC 9111 §4.2.3).
   ///
-  /// A clock that was set back behind the arrival of the response tells nothing of its age: then it is as old as can be.
+  /// If the clock was set back to before the response's arrival, the age is unknown and counts as infinite.
   private static func age(of entry: CacheEntry, at now: Date) -> TimeInterval {
     let resident = now.timeIntervalSince(entry.responseTime)
     guard resident > -tolerance else { return .greatestFiniteMagnitude }
@@ -48,7 +48,7 @@ struct Freshness: Sendable, Equatable {
     return max(apparent, TimeInterval(entry.ageValue) + delay) + max(0, resident)
   }
 
-  /// Reads a date whose letters may be in any case (RFC 9111 §4.2).
+  /// Parses a date, ignoring the case of letters (RFC 9111 §4.2).
   private static func date(_ text: String) -> Date? {
     if let date = HTTPDate(text) { return date.date }
     var isInWord = false
@@ -61,15 +61,15 @@ struct Freshness: Sendable, Equatable {
     return HTTPDate(words.hasSuffix("Gmt") ? "\(words.dropLast(3))GMT" : words)?.date
   }
 
-  /// How far a clock may go back without suspicion, in seconds.
+  /// The clock adjustment that is ignored, in seconds.
   private static let tolerance: TimeInterval = 5
 
-  /// The lifetime, RFC 9111 §4.2.1; `s-maxage` is for shared caches.
+  /// Calculates the lifetime (RFC 9111 §4.2.1); `s-maxage` applies only to shared caches.
   private static func lifetime(of entry: CacheEntry) -> (TimeInterval, Basis) {
     if let seconds = entry.control.seconds("max-age") { return (TimeInterval(seconds), .maximumAge) }
     let expires = entry.headers[all: "Expires"]
     if !expires.isEmpty {
-      // Invalid dates, "0" above all, are in the past (§5.3); two that differ are no date.
+      // Invalid dates, especially "0", are in the past (§5.3); two different dates count as invalid.
       guard Set(expires).count == 1, let end = Self.date(expires[0]) else { return (0, .expires) }
       return (max(0, end.timeIntervalSince(entry.date ?? entry.responseTime)), .expires)
     }

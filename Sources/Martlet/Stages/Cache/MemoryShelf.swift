@@ -1,7 +1,7 @@
 import MartletBase
 import Foundation
 
-/// Records in memory; the one that was not used for longest goes first.
+/// Records in memory, with eviction of the least recently used.
 final class MemoryShelf: CacheShelf {
   fileprivate struct State {
     var items: [CacheKey: Int] = [:]
@@ -13,7 +13,7 @@ final class MemoryShelf: CacheShelf {
     var bytes: Int64 = 0
   }
 
-  /// One record, in a list in order of use.
+  /// A record in the list in order of use.
   fileprivate struct Slot {
     var key: CacheKey
     var record: CacheRecord
@@ -25,10 +25,10 @@ final class MemoryShelf: CacheShelf {
   let limit: Int64
   private let state = Locked(State())
 
-  /// Makes an empty shelf for so many bytes, heads included.
+  /// Creates an empty shelf; the limit in bytes includes heads.
   init(limit: Int64) { self.limit = max(0, limit) }
 
-  /// A quarter of everything, so that one large body does not empty the shelf.
+  /// A quarter of the limit, so that one large body does not evict everything else.
   var maximumBodyBytes: Int64 { limit / 4 }
 
   var isSurelyEmpty: Bool { state.withLock { $0.items.isEmpty } }
@@ -76,7 +76,7 @@ final class MemoryShelf: CacheShelf {
 
   func usage() -> (bytes: Int64, records: Int) { state.withLock { ($0.bytes, $0.items.count) } }
 
-  /// What a record takes, about: its body, its fields, and the tables.
+  /// The approximate memory use of a record: body, fields and tables.
   private static func cost(_ record: CacheRecord, _ key: CacheKey) -> Int64 {
     var cost = record.body.count + 512 + Int64(key.url.utf8.count + key.detail.utf8.count) * 2
     for field in record.entry?.headers ?? [:] { cost += Int64(field.name.utf8.count + field.value.utf8.count + 64) }

@@ -3,24 +3,24 @@ public import Foundation
 
 /// A private HTTP cache (RFC 9111).
 ///
-/// A client has one of its own, in memory; set `Configuration.cache` for another. The same one can be given to several
-/// clients, and a directory to several processes: what came under other settings of TLS, addresses or proxies is not
-/// served to them.
+/// By default, each client has its own cache in memory; `Configuration.cache` sets another one. Several clients can
+/// share a cache, and several processes a directory. Responses are not shared between clients with different settings
+/// for TLS, addresses or proxies.
 ///
 /// ```swift
 /// let client = HTTPClient { $0.cache = .disk(folder, bytes: 500_000_000) }
 /// try await client.cache.remove("https://api.example.com/news")
 /// ```
 public final class ResponseCache: Sendable {
-  /// Where what is to last is kept.
+  /// The backend for responses that may outlive the process.
   let permanent: any CacheShelf
-  /// Where what ends with the process is kept; the same one if nothing lasts.
+  /// The backend for responses that end with the process; the same one if none outlives it.
   let session: any CacheShelf
   let isOff: Bool
   let flights = CacheFlights()
-  /// The keys of what is being renewed in the background.
+  /// The keys of responses that are being revalidated in the background.
   let refreshing = Locked<Set<CacheFlights.Key>>([])
-  /// Makes digests of credentials that mean nothing to others.
+  /// The key of ``digest(_:)``, which makes digests useless to other processes.
   private let salt = (UInt64.random(in: 0...UInt64.max), UInt64.random(in: 0...UInt64.max))
 
   init(permanent: any CacheShelf, session: any CacheShelf, isOff: Bool = false) {
@@ -31,9 +31,9 @@ public final class ResponseCache: Sendable {
 
   /// A cache in memory.
   ///
-  /// - Parameter bytes: The most memory that it uses; what was not used for longest goes first. 8 MiB by default. One
-  ///   response may have a quarter of it.
-  /// - Returns: The cache, empty.
+  /// - Parameter bytes: The maximum memory use; 8 MiB by default. The least recently used responses are evicted first. One
+  ///   response may use a quarter of it.
+  /// - Returns: An empty cache.
   public static func memory(bytes: Int = 8 << 20) -> ResponseCache {
     let shelf = MemoryShelf(limit: Int64(bytes))
     return ResponseCache(permanent: shelf, session: shelf)
@@ -41,17 +41,18 @@ public final class ResponseCache: Sendable {
 
   /// A cache on disk, in a directory.
   ///
-  /// Programs that share the directory share what is in it, at the same time too. It and its files are for their owner
-  /// only (0700, 0600); names in it tell nothing of URLs. A file is whole or not there, whatever happens to the
-  /// program; one that was damaged counts as not there. What cannot be written is not stored, and the request goes on.
+  /// Processes that share the directory share its responses, also at the same time. Only the owner has access to the
+  /// directory and its files (modes 0700 and 0600), and file names do not reveal URLs. Files are written atomically, even if
+  /// the process is killed; a damaged file counts as absent. A response that cannot be written is not stored, and its request
+  /// proceeds.
   ///
-  /// What was stored for a credential is not written: it is kept in 8 MiB of memory, with what is stored for the
-  /// session (``ResponseCache/Storage/session``).
+  /// Responses to requests with credentials are not written to disk. They are kept in 8 MiB of memory, together with those
+  /// stored for the session (``ResponseCache/Storage/session``).
   ///
   /// - Parameters:
-  ///   - directory: The directory; it is made when something is stored. Nothing else should be in it.
-  ///   - bytes: The most that its files take together; what was not used for longest goes first. 256 MiB by default.
-  ///     One response may have a quarter of it.
+  ///   - directory: The directory; it is created when a response is stored. It must not contain other files.
+  ///   - bytes: The maximum size of all files; 256 MiB by default. The least recently used responses are evicted first. One
+  ///     response may use a quarter of it.
   /// - Returns: The cache.
   public static func disk(_ directory: URL, bytes: Int = 256 << 20) -> ResponseCache {
     ResponseCache(
@@ -61,11 +62,12 @@ public final class ResponseCache: Sendable {
 
   /// A cache in a custom storage backend.
   ///
-  /// What was stored for a credential or for the session is not given to it: it is kept in 8 MiB of memory.
+  /// Responses to requests with credentials, and those stored for the session, are not passed to the store. They are kept in
+  /// 8 MiB of memory.
   ///
   /// - Parameters:
   ///   - store: The store.
-  ///   - maximumBodyBytes: The most bytes of a body; 1 MiB by default.
+  ///   - maximumBodyBytes: The maximum size of a body; 1 MiB by default.
   /// - Returns: The cache.
   public static func store(_ store: any ResponseCache.Store, maximumBodyBytes: Int = 1 << 20) -> ResponseCache {
     ResponseCache(
@@ -75,7 +77,9 @@ public final class ResponseCache: Sendable {
 
   private static let sessionBytes: Int64 = 8 << 20
 
-  /// A ``memory(bytes:)`` of 8 MiB for each client that is made with it; in itself it is as ``off``.
+  /// A separate ``memory(bytes:)`` cache of 8 MiB for each client.
+  ///
+  /// The value itself behaves like ``off``.
   public static let automatic = ResponseCache(permanent: off.permanent, session: off.session, isOff: true)
 
   /// No cache: nothing is stored or served.
@@ -84,31 +88,31 @@ public final class ResponseCache: Sendable {
     return ResponseCache(permanent: shelf, session: shelf, isOff: true)
   }()
 
-  /// The shelves, each once.
+  /// The distinct storage backends; none if the cache is off.
   var shelves: [any CacheShelf] { isOff ? [] : lasts ? [session, permanent] : [session] }
 
-  /// Whether anything lasts longer than the process.
+  /// Whether stored responses may outlive the process.
   var lasts: Bool { permanent !== session }
 
   var isSurelyEmpty: Bool { isOff || session.isSurelyEmpty && permanent.isSurelyEmpty }
 
-  /// A digest of secrets that tells nothing of them, and is another one in each process.
+  /// A digest that does not reveal the secrets, and differs between processes.
   func digest(_ secrets: [String]) -> String {
     let text = "\(salt.0),\(salt.1)" + secrets.map { "\n\($0.utf8.count):\($0)" }.joined()
     return SHA2.sha256(Array(text.utf8)).map { String($0, radix: 16) }.joined(separator: ".")
   }
 
-  /// What may answer a request.
+  /// The stored responses that may serve a request.
   func candidates(_ query: CacheQuery) async -> [CacheCandidate] {
     var found: [CacheCandidate] = []
     for shelf in shelves {
-      // What cannot be read is not there; the request goes on.
+      // A read error counts as a miss.
       if let more = try? await shelf.candidates(query) { found += more }
     }
     return found
   }
 
-  /// Forgets what is stored for a URL, whoever it is for.
+  /// Removes the stored responses for a URL, of all identities.
   func invalidate(_ url: String) async throws {
     for shelf in shelves where !shelf.isSurelyEmpty { try await shelf.remove(CacheKey(url: url)) }
   }
@@ -125,7 +129,7 @@ extension ResponseCache {
     public let headers: HTTPHeaders
     /// When the response was received or last revalidated.
     public let date: Date
-    /// The length of the body, in bytes; of the part that is stored, if it is a part.
+    /// The length of the stored body, or of its stored part, in bytes.
     public let bodyBytes: Int64
     /// The date until which the response is fresh, or `nil` if unknown.
     public let expires: Date?
@@ -141,8 +145,8 @@ extension ResponseCache {
 
   /// Removes all variants of the response for a URL, in all partitions.
   ///
-  /// - Parameter url: The whole URL.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if it is none, or what the store throws.
+  /// - Parameter url: The complete URL.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` for a malformed URL, or the error of the store.
   public func remove(_ url: String) async throws {
     do {
       try await invalidate(try AbsoluteURL.parse(url).requestString)
@@ -153,16 +157,16 @@ extension ResponseCache {
 
   /// Removes all variants of the response for a URL, in all partitions.
   ///
-  /// - Parameter url: The whole URL.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` if it is none, or what the store throws.
+  /// - Parameter url: The complete URL.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/invalidRequest`` for a malformed URL, or the error of the store.
   public func remove(_ url: URL) async throws { try await remove(url.absoluteString) }
 
   /// Removes all responses, or only those of one storage.
   ///
-  /// - Parameter storage: ``ResponseCache/Storage/session`` for what ends with the process: all of a cache in memory,
-  ///   and of others what was stored as such and what is for a credential. `nil`, the default, or
-  ///   ``ResponseCache/Storage/permanent`` for the rest.
-  /// - Throws: What the store throws.
+  /// - Parameter storage: ``ResponseCache/Storage/session`` removes responses that end with the process: those stored for the
+  ///   session or for a credential. ``ResponseCache/Storage/permanent`` removes the others. `nil`, the default, removes both.
+  ///   In a cache in memory, each value removes all responses.
+  /// - Throws: The error of the store.
   public func removeAll(_ storage: Storage? = nil) async throws {
     guard !isOff else { return }
     if storage != .permanent || !lasts { try await session.removeAll() }
@@ -171,15 +175,15 @@ extension ResponseCache {
 
   /// Removes the responses for which a closure returns `true`.
   ///
-  /// - Parameter matches: Gets each stored response.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``ResponseCache/Store``, which cannot list
-  ///   what it has, or what the store throws.
+  /// - Parameter matches: Receives each stored response.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``ResponseCache/Store``, which cannot list its
+  ///   contents, or the error of the storage.
   public func remove(where matches: (StoredResponse) -> Bool) async throws {
     for shelf in shelves {
       for (key, record) in try await Self.contents(of: shelf) {
         guard let entry = record.entry, let response = StoredResponse(entry), matches(response) else { continue }
         if let index = record.index {
-          // The others of its URL stay.
+          // Keep the other responses for the URL.
           try await shelf.store(CacheRecord(index: index), key)
         } else {
           try await shelf.remove(key)
@@ -190,8 +194,8 @@ extension ResponseCache {
 
   /// The stored responses, in no particular order.
   ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``ResponseCache/Store``, which cannot list
-  ///   what it has, or what the store throws.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``ResponseCache/Store``, which cannot list its
+  ///   contents, or the error of the storage.
   public var responses: [StoredResponse] {
     get async throws {
       var all: [StoredResponse] = []
@@ -204,7 +208,8 @@ extension ResponseCache {
 
   /// The amount of stored data.
   ///
-  /// - Throws: What the store throws.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/unsupported`` for a ``ResponseCache/Store``, which cannot list its
+  ///   contents, or the error of the storage.
   public var usage: Usage {
     get async throws {
       var usage = (bytes: Int64(0), records: 0)

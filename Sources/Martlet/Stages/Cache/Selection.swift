@@ -1,11 +1,11 @@
 import MartletBase
 
-/// The request's fields that a response was chosen by (RFC 9111 §4.1).
+/// The request fields that select a stored response (RFC 9111 §4.1).
 enum Selection {
-  /// The most fields that a response may vary by.
+  /// The maximum number of fields in `Vary`.
   private static let maximumNames = 32
 
-  /// The names in `Vary` in lower case and in order; `nil` for everything.
+  /// The sorted, lower-case names in `Vary`; `nil` if no other request can match.
   static func names(_ headers: HTTPHeaders) -> [String]? {
     let members = headers[all: "Vary"].flatMap { FieldSyntax.listMembers(of: $0).map { FieldSyntax.lowercased($0) } }
     guard !members.contains("*"), members.allSatisfy({ FieldSyntax.isToken($0) }) else { return nil }
@@ -13,7 +13,7 @@ enum Selection {
     return names.count <= maximumNames ? names.sorted() : nil
   }
 
-  /// The values of the named fields in a request, as they are compared.
+  /// The normalized values of the named fields in a request.
   static func selectors(_ names: [String], of request: HTTPHeaders) -> [String: String] {
     var values: [String: String] = [:]
     for name in names {
@@ -23,14 +23,16 @@ enum Selection {
     return values
   }
 
-  /// Whether an entry answers a request.
+  /// Whether an entry's selecting fields match a request.
   static func matches(_ entry: CacheEntry, _ request: HTTPHeaders) -> Bool {
     guard let names = names(entry.headers) else { return false }
     return selectors(names, of: request) == entry.selectors
   }
 
-  /// What may be done with a list without changing its meaning: lines are one list, blanks at commas do not count
-  /// (RFC 9110 §5.3, §5.6.1); of languages, codings and character sets neither case nor order does, other than by weight.
+  /// Normalizes a field without changing its meaning.
+  ///
+  /// Lines become one list, and blanks around commas are ignored (RFC 9110 §5.3, §5.6.1). For languages, codings and
+  /// character sets, case and order are ignored, too, because weights express the preference.
   private static func normalized(_ values: [String], of name: String) -> String {
     let members = values.flatMap { FieldSyntax.listMembers(of: $0) }
     guard ["accept-language", "accept-encoding", "accept-charset"].contains(name) else {

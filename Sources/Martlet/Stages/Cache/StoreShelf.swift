@@ -1,20 +1,20 @@
 import MartletBase
 import Foundation
 
-/// A custom storage backend as a shelf.
+/// The adapter for a custom storage backend.
 final class StoreShelf: CacheShelf {
-  /// How long a request waits for the store.
+  /// The longest wait of a request for the store.
   private static let patience = Duration.seconds(2)
-  /// How long who wants something removed waits.
+  /// The longest wait for a removal.
   private static let longPatience = Duration.seconds(30)
-  /// How long a store that did not answer is left alone.
+  /// How long requests do not use the store after a timeout.
   private static let restLength = Duration.seconds(5)
 
   let maximumBodyBytes: Int64
   private let store: any ResponseCache.Store
-  /// Time as the client has it that was made last with it.
+  /// The timeline of the last client that was created with the cache.
   private let timeline = Locked(Timeline(ContinuousClock()))
-  /// Until when it is left alone, and by which time.
+  /// The end of the pause after a timeout, and its timeline.
   private let rest = Locked<(end: Duration, timeline: Timeline)?>(nil)
 
   init(_ store: any ResponseCache.Store, maximumBodyBytes: Int64) {
@@ -24,7 +24,7 @@ final class StoreShelf: CacheShelf {
 
   var isSurelyEmpty: Bool { false }
 
-  /// Takes the time from a client's clock.
+  /// Sets the clock to that of a client.
   func keepTime(by clock: any Clock<Duration>) { timeline.withLock { $0 = Timeline(clock) } }
 
   private var isResting: Bool { rest.withLock { $0 }.map { $0.timeline.now() < $0.end } ?? false }
@@ -33,7 +33,7 @@ final class StoreShelf: CacheShelf {
     let name = key.digest
     guard let data = try await bounded({ try await $0.data(for: name) }) else { return nil }
     guard let found = CacheRecordCoding.decode(data), found.key == key else {
-      // Damaged, or another's.
+      // The data is damaged, or belongs to another key.
       try? await bounded({ try await $0.remove(name) })
       return nil
     }
@@ -63,7 +63,7 @@ final class StoreShelf: CacheShelf {
     throw HTTPError(.unsupported, "the store of the cache cannot list what it has")
   }
 
-  /// Calls the store, and waits no longer than that is worth.
+  /// Calls the store with a time limit.
   private func bounded<R: Sendable>(
     for patience: Duration = patience, _ work: @escaping @Sendable (any ResponseCache.Store) async throws -> R
   ) async throws -> R {

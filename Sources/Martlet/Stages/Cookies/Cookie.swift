@@ -2,15 +2,15 @@ public import Foundation
 
 /// A cookie (RFC 6265bis).
 ///
-/// The description and `dump` show the name and where it belongs, never the value; what is encoded has it.
+/// The description and `dump` show the name and the scope, but not the value. The encoded form contains the value.
 public struct Cookie: Sendable, Hashable, Codable {
-  /// When a cookie goes along with a request that another site caused (RFC 6265bis §5.6.7).
+  /// When a cookie is sent with cross-site requests (RFC 6265bis §5.6.7).
   ///
-  /// The only such requests here are redirects from another site.
+  /// The only cross-site requests of a client are redirects from another site.
   public enum SameSite: String, Sendable, Hashable, Codable {
-    /// Always; only together with ``Cookie/isSecure``.
+    /// Always; requires ``Cookie/isSecure``.
     case unrestricted = "none"
-    /// With safe methods only (RFC 9110 §9.2.1); also what a cookie has that says nothing.
+    /// With safe methods only (RFC 9110 §9.2.1); also applies to cookies without the attribute.
     case lax
     /// Never.
     case strict
@@ -22,47 +22,47 @@ public struct Cookie: Sendable, Hashable, Codable {
   /// The value, with quotes if the server sent quotes.
   public var value: String
 
-  /// The host that it belongs to, in lower case and ASCII, without a dot before it.
+  /// The host, in lower case and ASCII, without a leading dot.
   ///
-  /// Empty in a cookie made for ``CookiePolicy/only(_:)``, which then goes to the origin of the call.
+  /// A cookie for ``CookiePolicy/only(_:)`` may have an empty domain, and is then sent to the origin of the call.
   public var domain: String
 
-  /// Whether it goes to that host only, and not to the names below it.
+  /// Whether the cookie is sent only to the host itself, and not to subdomains.
   public var isHostOnly: Bool
 
-  /// The path that a URL must have or begin with.
+  /// The path that URLs must equal or be below.
   public var path: String
 
-  /// When it ends, or `nil` for the end of the session.
+  /// The expiration date, or `nil` for the end of the session.
   public var expires: Date?
 
-  /// Whether it goes over https only.
+  /// Whether the cookie is sent only over https.
   public var isSecure: Bool
 
-  /// Whether the server wanted it hidden from scripts; only stored.
+  /// Whether the server hides the cookie from scripts; stored without effect.
   public var isHTTPOnly: Bool
 
-  /// What it said of other sites, if anything.
+  /// The `SameSite` attribute, if there is one.
   public var sameSite: SameSite?
 
-  /// When a jar got it first; the distant past if none did.
+  /// When a jar first received the cookie; otherwise the distant past.
   public internal(set) var created = Date.distantPast
 
-  /// When a jar last sent it, or got it; the distant past if none did.
+  /// When a jar last sent or received the cookie; otherwise the distant past.
   public internal(set) var lastAccess = Date.distantPast
 
-  /// Makes a cookie; it is checked when it is stored or sent.
+  /// Creates a cookie, which is validated when it is stored or sent.
   ///
   /// - Parameters:
   ///   - name: The name.
   ///   - value: The value.
-  ///   - domain: The host that it belongs to.
-  ///   - isHostOnly: Whether it goes to that host only.
-  ///   - path: The path that URLs must begin with.
-  ///   - expires: When it ends; `nil` for the end of the session.
-  ///   - isSecure: Whether it goes over https only.
-  ///   - isHTTPOnly: Whether it is hidden from scripts.
-  ///   - sameSite: What holds for redirects from another site.
+  ///   - domain: The host.
+  ///   - isHostOnly: Whether the cookie is sent only to the host itself.
+  ///   - path: The path that URLs must equal or be below.
+  ///   - expires: The expiration date; `nil` for the end of the session.
+  ///   - isSecure: Whether the cookie is sent only over https.
+  ///   - isHTTPOnly: Whether the cookie is hidden from scripts.
+  ///   - sameSite: When the cookie is sent after redirects from another site.
   public init(
     _ name: String, _ value: String, domain: String = "", isHostOnly: Bool = true, path: String = "/",
     expires: Date? = nil, isSecure: Bool = false, isHTTPOnly: Bool = false, sameSite: SameSite? = nil
@@ -78,13 +78,15 @@ public struct Cookie: Sendable, Hashable, Codable {
     self.sameSite = sameSite
   }
 
-  /// Whether it ends with the session, having no date.
+  /// Whether the cookie has no expiration date, and ends with the session.
   public var isSessionCookie: Bool { expires == nil }
 
-  /// What vouches for it (``NetworkPartition/authority``); `nil` for the program, whose cookies every client sends.
+  /// The authority that vouches for the cookie (``NetworkPartition/authority``).
+  ///
+  /// `nil` for a cookie from the program, which all clients send.
   var partition: String?
 
-  /// What makes two cookies the same one in a jar.
+  /// The identity of a cookie in a jar.
   struct Key: Hashable, Sendable {
     let name: String
     let domain: String
@@ -92,10 +94,10 @@ public struct Cookie: Sendable, Hashable, Codable {
     let path: String
     let partition: String?
 
-    /// The same without what vouches for the cookie.
+    /// The key without the partition.
     var anywhere: Key { Key(name: name, domain: domain, isHostOnly: isHostOnly, path: path, partition: nil) }
 
-    /// Whether no client sends both, so that one takes the place of the other.
+    /// Whether no client sends both cookies, so that one replaces the other.
     func excludes(_ other: Key) -> Bool {
       anywhere == other.anywhere && (partition == other.partition || partition == nil || other.partition == nil)
     }
@@ -103,7 +105,7 @@ public struct Cookie: Sendable, Hashable, Codable {
 
   var key: Key { Key(name: name, domain: domain, isHostOnly: isHostOnly, path: path, partition: partition) }
 
-  /// Whether a client with this partition sends it; `nil` asks for any client.
+  /// Whether a client with this partition sends the cookie; `nil` means any client.
   func isVisible(in partition: String?) -> Bool {
     partition == nil || self.partition == nil || self.partition == partition
   }
@@ -112,13 +114,13 @@ public struct Cookie: Sendable, Hashable, Codable {
 }
 
 extension Cookie: CustomStringConvertible, CustomReflectable {
-  /// The name and where it belongs, on one line and with the value masked.
+  /// The name and the scope, on one line, with a masked value.
   public var description: String {
     let place = InvalidInput.printable("\(isHostOnly ? "" : ".")\(domain)\(path)")
     return "\(InvalidInput.printable(name))=… (\(place))"
   }
 
-  /// A mirror that shows no value.
+  /// A mirror without the value.
   public var customMirror: Mirror {
     Mirror(self, children: ["name": name, "domain": domain, "path": path], displayStyle: .struct)
   }

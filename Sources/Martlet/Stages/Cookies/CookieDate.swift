@@ -1,11 +1,11 @@
 import MartletBase
 import Foundation
 
-/// The date of an `Expires` attribute, read by an algorithm of its own (RFC 6265bis §5.1.1).
+/// The parser of the `Expires` attribute (RFC 6265bis §5.1.1).
 ///
-/// Servers have written every form there is: the parts may come in any order, with anything between them.
+/// Servers use many formats, so the parts may be in any order, with anything between them.
 enum CookieDate {
-  /// Reads a date; `nil` if a part is missing or there is no such day.
+  /// Parses a date; `nil` if a part is missing or the date is invalid.
   static func parse(_ octets: some Collection<UInt8>) -> Date? {
     var time: (hour: Int, minute: Int, second: Int)?
     var day: Int?
@@ -38,7 +38,7 @@ enum CookieDate {
     }
   }
 
-  /// `1*2DIGIT ":" 1*2DIGIT ":" 1*2DIGIT`, and then nothing or anything but a digit.
+  /// Parses `1*2DIGIT ":" 1*2DIGIT ":" 1*2DIGIT`; a nondigit and more text may follow.
   private static func readTime(_ token: ArraySlice<UInt8>) -> (hour: Int, minute: Int, second: Int)? {
     let fields = token.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
     guard fields.count == 3, fields[0].allSatisfy(isDigit), fields[1].allSatisfy(isDigit),
@@ -48,7 +48,7 @@ enum CookieDate {
     return (hour, minute, second)
   }
 
-  /// A number of so many digits, and then nothing or anything but a digit.
+  /// Parses a number with this many digits; a nondigit and more text may follow.
   private static func readNumber(_ token: ArraySlice<UInt8>, digits: ClosedRange<Int>) -> Int? {
     let number = token.prefix(while: isDigit)
     guard digits.contains(number.count) else { return nil }

@@ -2,23 +2,23 @@ import MartletBase
 import Dispatch
 import Foundation
 
-/// The file of a jar: JSON, readable by its owner only, replaced as a whole.
+/// The file of a jar: JSON, readable only by its owner, replaced atomically.
 ///
 /// ```
-///   lock "name.lock" ─▶ read "name" ─▶ add own changes ─▶ write and sync "name.new" ─▶ rename to "name" ─▶ unlock
+///   lock "name.lock" ─▶ read "name" ─▶ apply own changes ─▶ write and sync "name.new" ─▶ rename to "name" ─▶ unlock
 /// ```
 ///
-/// At every instant "name" is one whole state, the old or the new one. The lock is the system's, so that it ends with
-/// its process. Because what is written is what others have written with own changes on top, several processes can share
-/// a file.
+/// "name" always has one complete state, the old or the new one. The operating system releases the lock when the process
+/// ends. Several processes can share a file, because each applies its own changes to the file's current state before it
+/// writes.
 final class CookieFile: Sendable {
-  /// How long another process may hold the lock, in milliseconds.
+  /// The longest wait for the lock, in milliseconds.
   private static let patience = 2_000
 
   let path: String
-  /// Which changes belong into the file.
+  /// The kind of changes to save in the file.
   let journal: CookieTable.Journal
-  /// Files block the thread that asks for them, and so must not be read and written on those of tasks.
+  /// File access blocks, so it must not use the threads of tasks.
   private let queue = DispatchQueue(label: "Martlet.CookieFile")
   private let failures = Locked(Failures())
 
@@ -32,9 +32,9 @@ final class CookieFile: Sendable {
     journal = keepsSessionCookies ? .everything : .persistent
   }
 
-  /// Reads the cookies, as far as a server could have set them; none if there is no file.
+  /// Reads the cookies that a server could have set; none without a file.
   ///
-  /// One that is not what this class writes is an error.
+  /// Throws an error for a file that this class cannot have written.
   func read() throws(HTTPError) -> [Cookie] {
     guard let data = try PrivateFile.read(path) else { return [] }
     guard let archive = try? JSONDecoder().decode(Archive.self, from: data), archive.version == Archive.current else {
@@ -45,7 +45,8 @@ final class CookieFile: Sendable {
 
   /// Merges the changes of a shelf with the file, in both directions.
   ///
-  /// Who waits while a merge fails has failed with it, and does not wait for another one that takes as long.
+  /// If a merge fails, waiting calls fail with the same error, because each new attempt could take as long. With
+  /// `isAsked`, a call always makes its own attempt.
   func synchronise(_ shelf: CookieShelf, isAsked: Bool) async throws {
     let seen = failures.withLock { $0.count }
     try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -53,7 +54,7 @@ final class CookieFile: Sendable {
         let failed = failures.withLock { $0.count == seen ? nil : $0.last }
         if let failed, !isAsked { return continuation.resume(throwing: failed) }
         let changes = shelf.takeChanges()
-        // Somebody before has saved it already.
+        // An earlier call has already saved the changes.
         guard isAsked || !changes.isEmpty else { return continuation.resume() }
         do throws(HTTPError) {
           try merge(changes, with: shelf)
@@ -80,7 +81,7 @@ final class CookieFile: Sendable {
     shelf.adopt(merged)
   }
 
-  /// Reads the file; one that cannot be understood is renamed before another takes its place, so that it is not lost.
+  /// Reads the file; before a write, an unreadable file is renamed, so that it is not lost.
   private func readOrSetAside(isWriting: Bool) throws(HTTPError) -> [Cookie] {
     do {
       return try read()

@@ -1,87 +1,91 @@
 public import Foundation
 import Synchronization
 
-/// Keeps cookies by the rules of the standard (RFC 6265bis): what servers set, and what a program adds itself.
+/// Stores cookies by RFC 6265bis: those that servers set, and those that a program adds.
 ///
-/// A client has one (``HTTPClient/cookies``) and asks it for every exchange, so for each hop of a redirect. One jar may
-/// serve several clients; what a response has set goes with requests of clients that would have trusted it, too: those
-/// with the same ``HTTPClient/Configuration/tls``, ``HTTPClient/Configuration/resolve``,
-/// ``HTTPClient/Configuration/unixSocket`` and ``RequestGuard/publicAddressesOnly``. Nothing that a server sends makes it fail: what breaks a rule is not kept.
+/// A client has one jar (``HTTPClient/cookies``), and uses it for every exchange, including each hop of a redirect
+/// chain. Several clients can share a jar. A cookie from a response is sent only by clients that would have trusted the
+/// response: those with the same ``HTTPClient/Configuration/tls``, ``HTTPClient/Configuration/resolve``,
+/// ``HTTPClient/Configuration/unixSocket`` and ``RequestGuard/publicAddressesOnly``. Invalid cookies from servers are
+/// ignored, and never cause an error.
 ///
 /// | Limit | |
 /// |---|---|
 /// | name and value | 4,096 bytes together |
 /// | one attribute | 1,024 bytes |
 /// | lifetime | 400 days |
-/// | `Set-Cookie` fields looked at in a response | 50 |
-/// | cookies of a domain | 50, of each such group of clients |
-/// | cookies in all | 3,000 |
+/// | `Set-Cookie` fields processed in a response | 50 |
+/// | cookies of a domain | 50 for each such group of clients |
+/// | all cookies | 3,000 |
 /// | `Cookie` field of a request | 8,190 bytes |
 ///
-/// When there are too many, what has ended goes first, then in a crowded domain what is not `Secure`, then what was not
-/// used for longest.
+/// When a limit is exceeded, expired cookies are evicted first. Then follow, in a domain with too many cookies, those
+/// without `Secure`, and then the least recently used.
 public actor CookieJar {
   nonisolated let shelf: CookieShelf
-  /// Its number, unique in the process.
+  /// The number of the jar, unique in the process.
   nonisolated let number = CookieJar.numbers.add(1, ordering: .relaxed).newValue
 
   private static let numbers = Atomic<Int>(0)
 
   init(_ shelf: CookieShelf) { self.shelf = shelf }
 
-  /// Makes an empty jar in memory.
+  /// Creates an empty jar in memory.
   ///
-  /// - Parameter now: The date, for tests.
+  /// - Parameter now: Returns the current date; for tests.
   public init(now: @escaping @Sendable () -> Date = { Date() }) { shelf = CookieShelf(.memory, now) }
 
-  /// Makes a jar that is kept in a file.
+  /// Creates a jar that is stored in a file.
   ///
-  /// The file is read at once. Each function that changes something saves it before it returns, and so does a request
-  /// before its response is delivered. The file is for its owner only (0600), is replaced as a whole, and is never half
-  /// written, even if the process is killed. Processes that share it keep what others have saved; each sees it when it
-  /// saves itself. Beside the file there is one with `.lock` after its name, which stays.
+  /// The file is read immediately. Each function that changes the jar saves the file before it returns, and each request
+  /// before it delivers its response. Only the owner has access to the file (mode 0600). It is replaced atomically, even if
+  /// the process is killed. Processes that share the file keep each other's changes; each receives them when it saves. A file
+  /// with the suffix `.lock` is created beside it, and stays.
   ///
-  /// A file that cannot be read leaves the jar empty, and ``problem`` tells why. One that is no file of cookies is
-  /// renamed, with `.broken` after its name, at the first change.
+  /// If the file cannot be read, the jar is empty, and ``problem`` is the error. A file with other contents is renamed, with
+  /// the suffix `.broken`, at the first change.
   ///
-  /// A cookie of the file is judged as one of a program (``set(_:)``): the response that has set it is not known.
+  /// Cookies in the file are validated like those of a program (``set(_:)``), because the responses that set them are
+  /// unknown.
   ///
   /// - Parameters:
-  ///   - file: The file; it is made if it is not there, its folder is not.
-  ///   - keepsSessionCookies: Whether cookies without a date, which end with the session, are saved too.
-  ///   - now: The date, for tests.
+  ///   - file: The file; it is created if necessary, but its folder is not.
+  ///   - keepsSessionCookies: Whether to save cookies without an expiration date, which end with the session.
+  ///   - now: Returns the current date; for tests.
   public init(file: URL, keepsSessionCookies: Bool = false, now: @escaping @Sendable () -> Date = { Date() }) {
     shelf = CookieShelf(.file(CookieFile(file, keepsSessionCookies: keepsSessionCookies)), now)
   }
 
-  /// All cookies that have not ended, by domain.
+  /// All unexpired cookies, by domain.
   public var all: [Cookie] {
     let now = shelf.now()
     return shelf.withTable { $0.all(now) }
   }
 
-  /// The cookies that a request would send, in their order (RFC 6265bis §5.8).
+  /// The cookies that a request would send, in order (RFC 6265bis §5.8).
   ///
-  /// Those of all clients, if clients that trust different servers share the jar.
+  /// If clients that trust different servers share the jar, the result includes the cookies of all of them.
   ///
-  /// - Parameter target: A whole URL.
-  /// - Returns: The cookies; none for a URL that is not one of http or https.
+  /// - Parameter target: A complete URL.
+  /// - Returns: The cookies; none for a URL other than http or https.
   public func cookies(for target: RequestTarget) -> [Cookie] {
     guard let url = try? target.resolve(against: nil) else { return [] }
     let now = shelf.now()
     return shelf.withTable { $0.select(for: url, .same, now: now) }
   }
 
-  /// Adds a cookie for all clients of the jar, or replaces the one of the same name, domain and path.
+  /// Adds a cookie for all clients of the jar, or replaces one.
   ///
-  /// What no server could set is refused: an illegal name, value, path or host, no host, a public suffix or an address
-  /// that is not host-only, a name that begins with `__Host-` or `__Secure-` without what that promises.
+  /// The cookie replaces those with the same name, domain and path. A cookie that no server could set is rejected: one with an
+  /// illegal name, value, path or host; without a host; for a public suffix or an address without `isHostOnly`; or with the
+  /// prefix `__Host-` or `__Secure-`, but without the attributes that it requires.
   ///
-  /// A response may only set a cookie for its own host, or for a domain above it up to the registrable domain. Which host
-  /// a program means is not known, so that any domain is accepted that is no public suffix: also one that lies above the
-  /// public suffix of some hosts, such as `sch.uk` (of `abc.sch.uk` names can be registered), whose names then all get it.
+  /// A response may only set cookies for its own host, or for a parent domain up to the registrable domain. For a program's
+  /// cookie the host is unknown, so every domain is accepted that is not a public suffix. This includes domains above the
+  /// public suffixes of some hosts: `sch.uk` is accepted, although names are registered below `abc.sch.uk`. All names below
+  /// the domain then receive the cookie.
   ///
-  /// - Parameter cookie: The cookie; one that has ended removes the one that it would replace.
+  /// - Parameter cookie: The cookie; an expired one removes the cookies that it would replace.
   /// - Returns: Whether it was accepted.
   @discardableResult
   public func set(_ cookie: Cookie) async -> Bool {
@@ -96,11 +100,11 @@ public actor CookieJar {
     return true
   }
 
-  /// Adds what the value of a `Set-Cookie` field says, as if a response had come with it.
+  /// Adds a cookie from the value of a `Set-Cookie` field, like a response.
   ///
   /// - Parameters:
   ///   - line: The value of the field (RFC 6265bis §5.6).
-  ///   - target: The whole URL that it came from.
+  ///   - target: The complete URL of the response.
   /// - Returns: Whether it was accepted.
   @discardableResult
   public func set(line: String, from target: RequestTarget) async -> Bool {
@@ -112,12 +116,12 @@ public actor CookieJar {
     return isAccepted
   }
 
-  /// Removes the cookie of the same name, domain and path.
+  /// Removes the cookie with the same name, domain and path.
   ///
-  /// One that a jar has given out is removed for the clients that it goes with, one that was made for all.
+  /// A cookie that a jar returned is removed for the clients that send it; a cookie that the program created, for all clients.
   ///
   /// - Parameter cookie: The cookie.
-  /// - Returns: Whether it was there.
+  /// - Returns: Whether the jar contained it.
   @discardableResult
   public func remove(_ cookie: Cookie) async -> Bool {
     let isRemoved = shelf.withTable { $0.remove(cookie.key) }
@@ -125,11 +129,11 @@ public actor CookieJar {
     return isRemoved
   }
 
-  /// Removes the cookies that a closure picks.
+  /// Removes the cookies for which a closure returns `true`.
   ///
-  /// - Parameter matches: Gets each cookie.
+  /// - Parameter matches: Receives each cookie.
   public func removeAll(where matches: @Sendable (Cookie) -> Bool) async {
-    // User code does not run under the lock.
+    // User code must not run under the lock.
     let now = shelf.now()
     let picked = shelf.withTable { $0.all(now) }.filter(matches).map(\.key)
     shelf.withTable { table in
@@ -140,7 +144,7 @@ public actor CookieJar {
 
   /// Removes all cookies.
   ///
-  /// - Parameter sessionOnly: Whether those with a date stay.
+  /// - Parameter sessionOnly: Whether to keep cookies with an expiration date.
   public func removeAll(sessionOnly: Bool = false) async {
     shelf.withTable { $0.removeAll { !sessionOnly || $0.isSessionCookie } }
     await saveQuietly()
@@ -148,28 +152,29 @@ public actor CookieJar {
 
   // MARK: The file
 
-  /// Saves what is not saved yet, and takes over what other processes have saved.
+  /// Saves pending changes, and loads the changes of other processes.
   ///
-  /// Not needed for own changes, unless saving them has failed. Does nothing in a jar that is not kept in a file.
+  /// Changes are saved automatically; the call is only needed after a failure. A jar without a file does nothing.
   ///
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``, also when another process holds the file's lock for more
-  ///   than two seconds; what was not saved stays in memory and is tried again with the next change.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``, also if another process holds the file's lock for more than two
+  ///   seconds. Unsaved changes stay in memory, and are saved with the next change.
   public func save() async throws { try await shelf.save(isAsked: true) }
 
-  /// What kept the file from being read or saved the last time; `nil` if nothing did.
+  /// The error of the last attempt to read or save the file; `nil` after a success.
   public var problem: HTTPError? { shelf.lastProblem }
 
   private func saveQuietly() async { try? await shelf.save(isAsked: false) }
 
   // MARK: cookies.txt
 
-  /// Takes the cookies of a `cookies.txt`, the file of Netscape, curl, wget and many browsers' extensions.
+  /// Adds the cookies of a `cookies.txt` file.
   ///
-  /// What is not a line of seven fields, has ended, or could not be ``set(_:)`` is left out. The hosts that have set the
-  /// cookies are not known: their domains are judged as ``set(_:)`` judges them, and not as those of a response.
+  /// The format is that of Netscape, curl, wget and many browser extensions. Malformed lines, expired cookies and cookies that
+  /// ``set(_:)`` rejects are skipped. The hosts that set the cookies are unknown, so their domains are validated as by
+  /// ``set(_:)``, and not like those of a response.
   ///
-  /// - Parameter text: The text of the file; `#HttpOnly_` before a domain is understood as curl does.
-  /// - Returns: How many cookies were accepted.
+  /// - Parameter text: The contents of the file. The prefix `#HttpOnly_` of a domain has the same meaning as in curl.
+  /// - Returns: The number of accepted cookies.
   @discardableResult
   public func add(netscape text: String) async -> Int {
     let now = shelf.now()
@@ -182,9 +187,9 @@ public actor CookieJar {
     return cookies.count
   }
 
-  /// The cookies as a `cookies.txt`, which curl and others read.
+  /// The cookies as a `cookies.txt` file, which curl and others read.
   ///
-  /// The format has no `SameSite`; cookies without a name, or with a tab in a field, cannot be written in it and are left
-  /// out. It holds secrets: write it to a file that nobody else can read.
+  /// The format has no `SameSite`. Cookies without a name, or with a tab in a field, are left out. The text contains secrets:
+  /// restrict access to a file with it.
   public var netscape: String { NetscapeCookies.text(all) }
 }

@@ -9,7 +9,7 @@ public struct CookiePolicy: Sendable {
 
   let kind: Kind
 
-  /// The client's jar: what it holds for each URL is sent, and what responses set is kept.
+  /// Uses the client's jar.
   public static let automatic = CookiePolicy(kind: .automatic)
 
   /// Sends no cookies and stores none.
@@ -20,8 +20,8 @@ public struct CookiePolicy: Sendable {
 
   /// Sends only these cookies and stores none.
   ///
-  /// A cookie without a domain goes to the origin of the call only; one with a domain goes where it belongs. Name and
-  /// value must be fit for a header field, or the request is refused.
+  /// A cookie without a domain is sent only to the origin of the call; one with a domain, to matching URLs. A name or
+  /// value that is not valid in a header field makes the request fail.
   public static func only(_ cookies: [Cookie]) -> CookiePolicy { CookiePolicy(kind: .only(cookies)) }
 
   var problem: String? {

@@ -1,21 +1,23 @@
 import MartletBase
 import Foundation
 
-/// What a cookie may claim, and where it goes: pure functions of the standard (RFC 6265bis §5.1.3, §5.1.4, §5.7, §5.8).
+/// The rules for accepting and sending cookies (RFC 6265bis §5.1.3, §5.1.4, §5.7, §5.8).
 extension Cookie {
-  /// The most octets of one `Cookie` field; what would follow is left out.
+  /// The maximum size of a `Cookie` field; further cookies are left out.
   static let maximumHeaderBytes = 8190
 
-  /// Makes the cookie that a response sets, or refuses it by all rules that do not need to know a jar (RFC 6265bis §5.7).
+  /// Creates the cookie that a response sets (RFC 6265bis §5.7).
+  ///
+  /// `nil` if the cookie violates a rule that does not depend on the jar's contents.
   init?(_ line: SetCookie, from url: AbsoluteURL, now: Date) {
     var domain = line.domain ?? ""
     guard domain.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
     if !domain.isEmpty, Self.isAddress(url.host) || PublicSuffix.isSuffix(domain) {
-      // A host may be a public suffix itself: then the cookie is for it alone.
+      // A host that is a public suffix or an address may set a cookie for itself alone.
       guard domain == url.host else { return nil }
       domain = ""
     }
-    // Strangers can register names below what is above the registrable domain (RFC 6265bis §5.7, 9).
+    // Others can register names below a domain above the registrable one (RFC 6265bis §5.7, 9).
     let isOwn =
       Self.domainMatches(url.host, domain)
       && Self.domainMatches(URLHost.withoutRoot(domain), PublicSuffix.registrable(url.host))
@@ -25,16 +27,16 @@ extension Cookie {
       line.name, line.value, domain: domain.isEmpty ? url.host : domain, isHostOnly: domain.isEmpty,
       path: line.path.flatMap { $0.utf8.first == UInt8(ascii: "/") ? $0 : nil } ?? Self.defaultPath(url.path),
       expires: line.expires, isSecure: line.isSecure, isHTTPOnly: line.isHTTPOnly, sameSite: line.sameSite)
-    // `__Host-` wants one attribute to be there and the other one not, whatever their effect.
+    // `__Host-` requires a Path attribute and forbids a Domain attribute, whatever their effect.
     let isPlain = line.path != nil && line.domain == nil
     guard keepsPromises, isPlain || !Self.hasPrefix("__host-", line.name) else { return nil }
     created = now
     lastAccess = now
   }
 
-  /// The cookie as a jar keeps it, or `nil` for one that no server could have set.
+  /// The normalized cookie; `nil` if no server could have set it.
   ///
-  /// For what comes from programs and files.
+  /// Validates cookies from programs and files.
   func checked() -> Cookie? {
     var cookie = self
     let name = domain.utf8.first == UInt8(ascii: ".") ? domain.dropFirst() : domain[...]
@@ -44,7 +46,7 @@ extension Cookie {
     return cookie.keepsPromises ? cookie : nil
   }
 
-  /// Whether name, value and path can stand in a field.
+  /// Whether name, value and path are valid in a field.
   var isWellFormed: Bool {
     func isPlain(_ text: String) -> Bool {
       !text.utf8.contains { SetCookie.isControl($0) || $0 == UInt8(ascii: ";") }
@@ -54,7 +56,9 @@ extension Cookie {
       && name.utf8.count + value.utf8.count <= SetCookie.maximumBytes && !(name.isEmpty && value.isEmpty)
   }
 
-  /// Whether it has what its name's prefix promises, and `Secure` with `SameSite=None` (RFC 6265bis §5.7, 19 to 22).
+  /// Whether the cookie meets the requirements of its prefix and `SameSite`.
+  ///
+  /// See RFC 6265bis §5.7, 19 to 22.
   private var keepsPromises: Bool {
     if sameSite == SameSite.unrestricted && !isSecure { return false }
     if name.isEmpty { return !Self.hasPrefix("__secure-", value) && !Self.hasPrefix("__host-", value) }
@@ -67,12 +71,12 @@ extension Cookie {
     text.utf8.prefix(prefix.utf8.count).map(FieldSyntax.lowercased).elementsEqual(prefix.utf8)
   }
 
-  /// Whether a host of a URL is an address, which has no names below it.
+  /// Whether the host of a URL is an address, which has no subdomains.
   static func isAddress(_ host: String) -> Bool {
     host.utf8.first == UInt8(ascii: "[") || IPAddress.four(Array(host.utf8)[...]) != nil
   }
 
-  /// Whether a host is a domain or a name below it (RFC 6265bis §5.1.3).
+  /// Whether a host equals a domain or is below it (RFC 6265bis §5.1.3).
   static func domainMatches(_ host: String, _ domain: String) -> Bool {
     let (name, end) = (host.utf8, domain.utf8)
     guard name.count >= end.count, name.suffix(end.count).elementsEqual(end) else { return false }
@@ -80,20 +84,20 @@ extension Cookie {
     return name.dropLast(end.count).last == UInt8(ascii: ".") && !isAddress(host)
   }
 
-  /// Whether a path is a cookie's path or below it (RFC 6265bis §5.1.4).
+  /// Whether a path equals a cookie's path or is below it (RFC 6265bis §5.1.4).
   static func pathMatches(_ path: String, _ cookiePath: String) -> Bool {
     let (path, own) = (path.utf8, cookiePath.utf8)
     guard path.starts(with: own) else { return false }
     return path.count == own.count || own.last == UInt8(ascii: "/") || path.dropFirst(own.count).first == 0x2F
   }
 
-  /// The path of a cookie that does not name one: that of the URL up to its last slash (RFC 6265bis §5.1.4).
+  /// The default path: the URL's path before its last slash (RFC 6265bis §5.1.4).
   static func defaultPath(_ path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.utf8.startIndex else { return "/" }
     return String(path[..<slash])
   }
 
-  /// Whether it goes with a request to a host that it belongs to (RFC 6265bis §5.8).
+  /// Whether the cookie is sent with a request to a matching host (RFC 6265bis §5.8).
   func goes(to url: AbsoluteURL, _ relation: SiteRelation, now: Date) -> Bool {
     guard !isExpired(now), url.isSecure || !isSecure, Self.pathMatches(url.path, path) else { return false }
     switch (relation, sameSite) {
@@ -104,7 +108,7 @@ extension Cookie {
     }
   }
 
-  /// The value of the `Cookie` field, or `nil` for no cookie (RFC 6265bis §5.8).
+  /// The value of the `Cookie` field; `nil` without cookies (RFC 6265bis §5.8).
   static func field(_ cookies: some Sequence<Cookie>) -> String? {
     var field = ""
     for cookie in cookies {
@@ -116,16 +120,16 @@ extension Cookie {
   }
 }
 
-/// What the sites of a chain of redirects have to do with each other (RFC 6265bis §5.2).
+/// The relation between the sites of a redirect chain (RFC 6265bis §5.2).
 enum SiteRelation: Sendable {
-  /// The program asked for this site, or this site redirected.
+  /// All URLs of the chain are of the same site.
   case same
-  /// Another site had a hand in it, and the method is safe.
+  /// The chain includes another site, and the method is safe.
   case crossReading
-  /// Another site had a hand in it, and the method is not safe.
+  /// The chain includes another site, and the method is unsafe.
   case crossWriting
 
-  /// The URLs before are those that were asked in the same call.
+  /// Compares a URL with the call's previous URLs.
   init(_ url: AbsoluteURL, _ method: HTTPMethod, before: [AbsoluteURL]) {
     let isSame = before.allSatisfy {
       $0.scheme == url.scheme

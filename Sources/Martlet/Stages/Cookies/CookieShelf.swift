@@ -2,9 +2,9 @@ import MartletBase
 import Foundation
 import Synchronization
 
-/// What a jar is made of: the cookies behind one lock, and the file that they are kept in.
+/// The state of a jar: its cookies behind one lock, and their file.
 ///
-/// A class with a lock, not an actor: a request asks it without waiting.
+/// A class with a lock instead of an actor, so that a request need not await it.
 final class CookieShelf: Sendable {
   enum Keeping: Sendable {
     case nowhere
@@ -16,7 +16,9 @@ final class CookieShelf: Sendable {
   let keeping: Keeping
   let now: @Sendable () -> Date
   private let table: Locked<CookieTable>
-  /// So that an empty jar costs no lock; a request that reads it late is one that was sent before.
+  /// Whether there are cookies, so that an empty jar needs no lock.
+  ///
+  /// The order is relaxed: a request that misses a change counts as sent before it.
   private let isFilled = Atomic(false)
   private let problem = Locked<HTTPError?>(nil)
 
@@ -39,7 +41,7 @@ final class CookieShelf: Sendable {
     }
   }
 
-  /// Whether there is surely nothing to send.
+  /// Whether there are certainly no cookies to send.
   var isEmpty: Bool {
     switch keeping {
     case .nowhere: true
@@ -53,10 +55,10 @@ final class CookieShelf: Sendable {
     return false
   }
 
-  /// What last kept the file from being read or written; `nil` after a success.
+  /// The last error of reading or writing the file; `nil` after a success.
   var lastProblem: HTTPError? { problem.withLock { $0 } }
 
-  /// Works on the cookies, alone.
+  /// Runs a closure with exclusive access to the cookies.
   func withTable<Result: Sendable>(_ body: @Sendable (inout CookieTable) -> Result) -> Result {
     #if canImport(Darwin)
       if case .system = keeping { return SystemCookies.withTable(now(), body) }
@@ -72,12 +74,12 @@ final class CookieShelf: Sendable {
     }
   }
 
-  /// The value of the `Cookie` field of a request, or `nil` for none.
+  /// The value of a request's `Cookie` field; `nil` without cookies.
   func field(for url: AbsoluteURL, _ relation: SiteRelation, in partition: String, now: Date) -> String? {
     isEmpty ? nil : Cookie.field(withTable { $0.select(for: url, relation, in: partition, now: now) })
   }
 
-  /// Stores what a response sets, and tells whether there is something to save.
+  /// Stores the cookies that a response sets; returns whether there are unsaved changes.
   func receive(_ lines: [String], from url: AbsoluteURL, in partition: String, now: Date) -> Bool {
     let parsed = lines.prefix(SetCookie.maximumLines).compactMap { SetCookie($0, now: now) }
     guard !parsed.isEmpty else { return false }
@@ -89,9 +91,9 @@ final class CookieShelf: Sendable {
 
   // MARK: The file
 
-  /// Writes what has changed to the file, and takes over what others have written.
+  /// Saves changes to the file, and loads those of other processes.
   ///
-  /// Unless somebody has asked for it, nothing is done if nothing has changed.
+  /// Without changes to save, does so only with `isAsked`, for ``CookieJar/save()``.
   func save(isAsked: Bool) async throws {
     guard case .file(let file) = keeping else { return }
     do {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Sends the cookies that belong to a URL and keeps those that its response sets (RFC 6265bis §5.4, §5.8).
+/// Sends a URL's cookies and stores those of its response (RFC 6265bis §5.4, §5.8).
 ///
-/// It stands where every exchange passes, each hop of a redirect and each retry: what it adds is in the request below it
-/// only, so that nothing can be carried on to another origin. A `Cookie` field that the caller has set is sent as it is.
+/// The stage handles every exchange, including each hop and retry. It adds cookies only to the request that it passes
+/// down, so they cannot reach another origin. A `Cookie` field that the caller has set is sent unchanged.
 struct CookieStage: Stage {
-  /// The client's.
+  /// The client's jar.
   let jar: CookieJar
 
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
@@ -26,18 +26,19 @@ struct CookieStage: Stage {
       sent.headers["Cookie"] = field
     }
     let response = try await next(sent, context)
-    // What a cache answers was set when it came from the server.
+    // Cookies of a cached response were stored when it came from the server.
     guard response.source != .cache, response.source != .fallback else { return response }
     let lines = response.headers[all: "Set-Cookie"]
     guard !lines.isEmpty, let url = url(of: request, context) else { return response }
     if shelf.receive(lines, from: url, in: partition, now: call.settings.configuration.now()) {
-      // A file that cannot be written is the jar's problem, not the request's; and the wait for it can be ended.
+      // A file that cannot be written does not fail the request; ``CookieJar/problem`` has the error. The wait ends
+      // with the call.
       try await withAbort(call.abortSource) { try? await shelf.save(isAsked: false) }
     }
     return response
   }
 
-  /// The request with the cookies that a caller chose for it.
+  /// Adds the cookies of ``CookiePolicy/only(_:)`` to a request.
   private func adding(_ cookies: [Cookie], to request: HTTPRequest, _ context: RequestContext) -> HTTPRequest {
     guard !request.headers.contains("Cookie"), let url = url(of: request, context) else {
       return request
@@ -56,7 +57,7 @@ struct CookieStage: Stage {
     return request
   }
 
-  /// The URL as the last stage will have it; middleware above may have put in a relative target.
+  /// The URL as the last stage resolves it; middleware may have set a relative target.
   private func url(of request: HTTPRequest, _ context: RequestContext) -> AbsoluteURL? {
     try? request.target.resolve(against: context.call.settings.configuration.baseURL)
   }

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// Where a client stores cookies.
+/// The storage for a client's cookies.
 ///
-/// A description: the jar itself is made with the client, which has it as ``HTTPClient/cookies``. Clients that are
-/// ``HTTPClient/derived(_:)`` from one share its jar until they are given another store.
+/// The value describes the storage. The jar itself is created with the client, as ``HTTPClient/cookies``. A
+/// ``HTTPClient/derived(_:)`` client shares the jar unless its configuration sets another store.
 public struct CookieStore: Sendable {
   enum Kind: Sendable {
     case none
@@ -20,16 +20,16 @@ public struct CookieStore: Sendable {
   /// Sends no cookies and stores none.
   public static let off = CookieStore(kind: .none)
 
-  /// A jar in memory, empty with each new client.
+  /// A jar in memory, empty for each new client.
   public static let memory = CookieStore(kind: .memory)
 
-  /// A jar in a file, which other processes may share.
+  /// A jar in a file that other processes may share.
   ///
-  /// The file is read once, when the client is made. See ``CookieJar/init(file:keepsSessionCookies:now:)``.
+  /// The file is read once, when the client is created. See ``CookieJar/init(file:keepsSessionCookies:now:)``.
   ///
   /// - Parameters:
-  ///   - url: The file; it is made if it is not there, its folder is not.
-  ///   - keepsSessionCookies: Whether cookies without a date are saved too.
+  ///   - url: The file; it is created if necessary, but its folder is not.
+  ///   - keepsSessionCookies: Whether to save cookies without an expiration date.
   /// - Returns: The store.
   public static func file(_ url: URL, keepsSessionCookies: Bool = false) -> CookieStore {
     CookieStore(kind: .file(url, keepsSessionCookies: keepsSessionCookies))
@@ -39,9 +39,9 @@ public struct CookieStore: Sendable {
   public static func jar(_ jar: CookieJar) -> CookieStore { CookieStore(kind: .jar(jar)) }
 
   #if canImport(Darwin)
-    /// `HTTPCookieStorage.shared`, with whatever other parts of the program put into it.
+    /// `HTTPCookieStorage.shared`, including the cookies of other parts of the program.
     ///
-    /// What is stored and sent is decided by the rules of ``CookieJar``; the system only keeps it.
+    /// The rules of ``CookieJar`` decide which cookies are stored and sent; the system only stores them.
     public static let system = CookieStore(kind: .system)
   #endif
 

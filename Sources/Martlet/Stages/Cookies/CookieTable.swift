@@ -1,25 +1,27 @@
 import Foundation
 
-/// The cookies of a jar: a value without a clock, a lock or a file (RFC 6265bis §5.7, §5.8).
+/// The cookies of a jar (RFC 6265bis §5.7, §5.8).
+///
+/// A value without a clock, a lock or a file.
 struct CookieTable: Sendable {
   static let maximumPerDomain = 50
   static let maximumCount = 3_000
 
-  /// What has to be told to the keeper of the cookies.
+  /// A change to save in the jar's storage.
   struct Change: Sendable {
     let key: Cookie.Key
-    /// The cookie as it is now, or `nil` if it is gone.
+    /// The current cookie; `nil` if it was removed.
     let cookie: Cookie?
   }
 
-  /// Which changes are noted.
+  /// The kind of changes to record.
   enum Journal: Sendable {
     case off
-    /// Those of cookies that outlive the session.
+    /// Changes of cookies that outlive the session.
     case persistent
     case everything
 
-    /// Whether the keeper of the cookies keeps this one.
+    /// Whether the storage keeps a cookie.
     func keeps(_ cookie: Cookie) -> Bool {
       switch self {
       case .off: false
@@ -31,11 +33,13 @@ struct CookieTable: Sendable {
 
   let journal: Journal
   private(set) var count = 0
-  /// What was noted, one change a cookie, each with its place in their order: servers see in which order cookies are.
+  /// The recorded change of each cookie, with its position.
+  ///
+  /// The order is kept, because servers can observe the order of cookies.
   private var noted: [Cookie.Key: (place: Int, change: Change)] = [:]
   private var nextPlace = 0
   private var byDomain: [String: [Cookie]] = [:]
-  /// Which cookie came first: those of one response have one time.
+  /// The order of insertion; cookies of one response have the same creation date.
   private var numbers: [Cookie.Key: Int] = [:]
   private var nextNumber = 0
 
@@ -43,12 +47,12 @@ struct CookieTable: Sendable {
 
   // MARK: Reading
 
-  /// All cookies that have not ended, by domain.
+  /// All unexpired cookies, by domain.
   func all(_ now: Date) -> [Cookie] {
     byDomain.sorted { $0.key < $1.key }.flatMap { $0.value }.filter { !$0.isExpired(now) }
   }
 
-  /// The same in the order in which they came.
+  /// All unexpired cookies, oldest first.
   func inOrder(_ now: Date) -> [Cookie] { all(now).sorted(by: isOlder) }
 
   private func isOlder(_ first: Cookie, _ second: Cookie) -> Bool {
@@ -56,9 +60,9 @@ struct CookieTable: Sendable {
     return numbers[first.key, default: 0] < numbers[second.key, default: 0]
   }
 
-  /// The cookies of a request in the order in which they are sent: longer paths first, then older ones.
+  /// The cookies of a request: longer paths first, then older cookies.
   ///
-  /// Without a partition, what vouches for answers, those of all clients.
+  /// The partition is a ``NetworkPartition/authority``; without one, the result has the cookies of all clients.
   mutating func select(
     for url: AbsoluteURL, _ relation: SiteRelation, in partition: String? = nil, now: Date
   ) -> [Cookie] {
@@ -82,7 +86,7 @@ struct CookieTable: Sendable {
     }
   }
 
-  /// The host and the names above it.
+  /// The host and its parent domains.
   private static func domains(of host: String) -> [String] {
     guard !Cookie.isAddress(host) else { return [host] }
     var domains = [host]
@@ -96,9 +100,9 @@ struct CookieTable: Sendable {
 
   // MARK: Changing
 
-  /// Stores what a response sets, if it may, or deletes a cookie as it was meant to, and tells whether it did.
+  /// Stores or removes the cookie that a response sets; returns whether it was accepted.
   ///
-  /// Without a partition it is the program that vouches for it.
+  /// Without a partition, the cookie counts as one of the program.
   @discardableResult
   mutating func receive(_ line: SetCookie, from url: AbsoluteURL, in partition: String? = nil, now: Date) -> Bool {
     guard var cookie = Cookie(line, from: url, now: now) else { return false }
@@ -108,7 +112,7 @@ struct CookieTable: Sendable {
     return true
   }
 
-  /// Stores a checked cookie; one that has ended removes its predecessor.
+  /// Stores a checked cookie; an expired one removes its predecessor.
   mutating func put(_ cookie: Cookie, now: Date) {
     guard !cookie.isExpired(now) else {
       remove(cookie.key)
@@ -118,7 +122,7 @@ struct CookieTable: Sendable {
     var cookie = cookie
     let places = places(of: cookie.key)
     if let old = places.first, let predecessor = byDomain[cookie.domain]?[old] {
-      // The place in the order of sending is that of the first one.
+      // The cookie keeps its predecessor's position in the sending order.
       cookie.created = predecessor.created
       byDomain[cookie.domain]?[old] = cookie
       note(cookie, replacing: predecessor)
@@ -133,7 +137,7 @@ struct CookieTable: Sendable {
     }
   }
 
-  /// Removes a cookie, and those that it would take the place of; tells whether it was there.
+  /// Removes the cookies that one with this key would replace; returns whether there were any.
   @discardableResult
   mutating func remove(_ key: Cookie.Key) -> Bool {
     let places = places(of: key)
@@ -141,7 +145,7 @@ struct CookieTable: Sendable {
     return !places.isEmpty
   }
 
-  /// Where what a cookie would take the place of is, among the cookies of its domain.
+  /// The indices of the cookies in the domain that one with this key would replace.
   private func places(of key: Cookie.Key) -> [Int] {
     guard let cookies = byDomain[key.domain] else { return [] }
     return cookies.indices.filter { cookies[$0].key.excludes(key) }
@@ -151,31 +155,31 @@ struct CookieTable: Sendable {
     for cookie in byDomain.values.flatMap({ $0 }) where matches(cookie) { remove(cookie.key) }
   }
 
-  /// Takes a change that was noted elsewhere.
+  /// Applies a recorded change.
   mutating func apply(_ change: Change, now: Date) {
     if let cookie = change.cookie { put(cookie, now: now) } else { remove(change.key) }
   }
 
   var hasChanges: Bool { !noted.isEmpty }
 
-  /// What was noted, in its order.
+  /// The recorded changes, in order.
   var changes: [Change] { noted.values.sorted { $0.place < $1.place }.map(\.change) }
 
-  /// Hands out the changes noted and forgets them.
+  /// Returns and clears the recorded changes.
   mutating func takeChanges() -> [Change] {
     defer { noted = [:] }
     return changes
   }
 
-  /// Notes changes again that could not be kept; what came after them stays.
+  /// Records changes again that could not be saved; later changes take precedence.
   mutating func restore(_ earlier: [Change]) {
     let later = takeChanges()
     for change in earlier + later { note(change) }
-    // A file that can never be written must not cost more than the cookies.
+    // Bounds the memory if the file can never be written.
     if noted.count > 2 * Self.maximumCount { noted = noted.filter { $0.value.change.cookie != nil } }
   }
 
-  /// Takes over what the keeper has; what is noted here and not told yet stays as it is.
+  /// Adopts the cookies of the storage; unsaved changes take precedence.
   mutating func adopt(_ stored: [Cookie], now: Date) {
     let own = noted
     let keys = Set(stored.map(\.key))
@@ -213,7 +217,7 @@ struct CookieTable: Sendable {
     nextPlace += 1
   }
 
-  /// Whether a cookie over http would replace or shadow one of https (RFC 6265bis §5.7, 16).
+  /// Whether a cookie over http would replace or shadow a secure one (RFC 6265bis §5.7, 16).
   private func hidesSecureCookie(_ cookie: Cookie) -> Bool {
     byDomain.contains { domain, cookies in
       guard Cookie.domainMatches(domain, cookie.domain) || Cookie.domainMatches(cookie.domain, domain) else {
@@ -228,8 +232,10 @@ struct CookieTable: Sendable {
 
   // MARK: Limits
 
-  /// Keeps to the limits: what has ended goes first, then in a domain that has too many what is not `Secure`, then what
-  /// was not used for longest (RFC 6265bis §5.7).
+  /// Enforces the limits (RFC 6265bis §5.7).
+  ///
+  /// Evicts expired cookies first. Then follow, in a domain with too many cookies, those without `Secure`, and then the
+  /// least recently used.
   private mutating func evict(from domain: String, _ partition: String?, now: Date) {
     if byDomain[domain]?.count ?? 0 > Self.maximumPerDomain {
       removeExpired(from: domain, now)

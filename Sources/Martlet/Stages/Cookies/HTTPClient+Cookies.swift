@@ -1,24 +1,24 @@
 import Foundation
 
 extension HTTPClient {
-  /// The jar of this client's cookies, as its configuration says (``Configuration/cookies``).
+  /// The jar of the client's cookies (``Configuration/cookies``).
   ///
-  /// With ``CookieStore/off`` it is a jar that keeps nothing.
+  /// With ``CookieStore/off``, the jar stores nothing.
   public nonisolated var cookies: CookieJar { core.settings.jar }
 }
 
 extension HTTPResponse {
-  /// The cookies that this response sets, whether or not a jar has kept them.
+  /// The cookies that this response sets, even if no jar stored them.
   ///
-  /// Those that its URL may not set are left out (RFC 6265bis §5.7). What earlier hops of a redirect have set is not
-  /// among them.
+  /// Cookies that its URL may not set are left out (RFC 6265bis §5.7), as are those of earlier hops of a redirect
+  /// chain.
   public var cookies: [Cookie] { Cookie.set(by: headers, of: finalRequest) }
 }
 
 extension StreamedResponse {
-  /// The cookies that this response sets, whether or not a jar has kept them.
+  /// The cookies that this response sets, even if no jar stored them.
   ///
-  /// Those that its URL may not set are left out (RFC 6265bis §5.7).
+  /// Cookies that its URL may not set are left out (RFC 6265bis §5.7).
   public var cookies: [Cookie] { Cookie.set(by: headers, of: request) }
 }
 

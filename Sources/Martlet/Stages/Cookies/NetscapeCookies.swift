@@ -1,10 +1,10 @@
 import MartletBase
 import Foundation
 
-/// The `cookies.txt` format: seven fields a line, divided by tabs, in curl's dialect.
+/// The `cookies.txt` format in curl's dialect: seven tab-separated fields per line.
 ///
 /// ```
-/// domain  TRUE for all names below it  path  TRUE for https only  end in seconds since 1970 or 0  name  value
+/// domain  TRUE for subdomains  path  TRUE for https only  expiration in seconds since 1970 or 0  name  value
 /// ```
 enum NetscapeCookies {
   private static let httpOnly = "#HttpOnly_"
@@ -18,7 +18,7 @@ enum NetscapeCookies {
         cookie.isHostOnly ? "FALSE" : "TRUE", cookie.path, cookie.isSecure ? "TRUE" : "FALSE", String(Int64(end)),
         cookie.name, cookie.value,
       ]
-      // A line feed cannot be in a cookie; a tab can.
+      // A cookie may contain a tab, but no line feed.
       guard !fields.contains(where: { $0.utf8.contains(0x09) }) else { continue }
       text += fields.joined(separator: "\t") + "\n"
     }
@@ -26,7 +26,7 @@ enum NetscapeCookies {
   }
 
   static func parse(_ text: String, now: Date) -> [Cookie] {
-    // By octets: CR LF is one character to Swift.
+    // Split octets, because CR LF is one character in Swift.
     text.utf8.split(separator: 0x0A).compactMap { line in
       var line = line.last == 0x0D ? line.dropLast() : line
       let isHTTPOnly = line.starts(with: httpOnly.utf8)
@@ -41,7 +41,7 @@ enum NetscapeCookies {
   }
 
   private static func cookie(_ fields: [String], _ isHTTPOnly: Bool, _ now: Date) -> Cookie? {
-    // curl leaves out an empty value.
+    // curl omits an empty value.
     guard fields.count == 7 || fields.count == 6, let expires = end(fields[4]) else { return nil }
     guard let isForAll = flag(fields[1]), let isSecure = flag(fields[3]) else { return nil }
     var cookie = Cookie(
@@ -60,9 +60,9 @@ enum NetscapeCookies {
     }
   }
 
-  /// Reads the end: `.some(nil)` for the session's.
+  /// Parses the expiration; `.some(nil)` is the end of the session.
   ///
-  /// Some programs write fractions, some nothing for 0.
+  /// Some programs write fractions, others an empty field for 0.
   private static func end(_ text: String) -> Date?? {
     if text.isEmpty { return .some(nil) }
     guard let seconds = FieldSyntax.parseSaturated(text.utf8.prefix { $0 != UInt8(ascii: ".") }) else { return nil }

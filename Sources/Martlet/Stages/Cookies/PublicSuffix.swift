@@ -1,18 +1,20 @@
-/// The domains under which anybody can register a name, from the Public Suffix List (https://publicsuffix.org).
+/// The Public Suffix List: domains below which anyone can register names.
 ///
-/// A cookie for one of them would go to strangers (RFC 6265bis §5.7). Both parts of the list count, that of the
-/// registries and the private one. The list is read where it lies in the program, by two binary searches: nothing is
-/// built first.
+/// The list is from https://publicsuffix.org. A cookie for such a domain would be sent to unrelated sites (RFC 6265bis
+/// §5.7). Both sections of the list apply, ICANN and private. A lookup makes two binary searches in the program's
+/// constant data, without building a table.
 enum PublicSuffix {
-  /// Whether a name in lower case and ASCII is a public suffix; one label always is, a last dot does not count.
+  /// Whether a name in lower case and ASCII is a public suffix.
+  ///
+  /// A single label always is. A trailing dot is ignored.
   static func isSuffix(_ domain: String) -> Bool {
     let name = Name(domain)
     return suffixCount(of: name) >= name.labelCount
   }
 
-  /// The name that somebody registered: the public suffix and one label more.
+  /// The registrable domain: the public suffix and one more label.
   ///
-  /// The host itself if it is an address or a public suffix.
+  /// For an address or a public suffix, the host itself.
   static func registrable(_ host: String) -> String {
     guard !Cookie.isAddress(host) else { return host }
     let name = Name(host)
@@ -21,10 +23,10 @@ enum PublicSuffix {
     return String(decoding: name.bytes[name.starts[name.labelCount - count - 1]...], as: UTF8.self)
   }
 
-  /// A name cut into labels.
+  /// A name, split into labels.
   private struct Name {
     let bytes: ArraySlice<UInt8>
-    /// Where each label starts.
+    /// The start of each label.
     let starts: [Int]
 
     init(_ text: String) {
@@ -39,18 +41,18 @@ enum PublicSuffix {
     var labelCount: Int { starts.count }
   }
 
-  /// How many labels at the end of a name are its public suffix.
+  /// The number of labels in a name's public suffix.
   private static func suffixCount(of name: Name) -> Int {
     guard let top = name.starts.last else { return 0 }
     guard let group = find(name.bytes[top...], in: 0..<rules.utf8CodeUnitCount, dividedBy: UInt8(ascii: "/")) else {
-      // A top-level domain that is not on the list is a public suffix.
+      // An unlisted top-level domain is a public suffix.
       return 1
     }
     var count = group.mark == UInt8(ascii: "*") || group.mark == UInt8(ascii: "+") ? min(2, name.labelCount) : 1
     guard name.labelCount > 1, group.rest.lowerBound < group.rest.upperBound else { return count }
     for labels in 2...name.labelCount {
       let part = name.bytes[name.starts[name.labelCount - labels]..<(top - 1)]
-      // No rule is longer.
+      // No rule is longer than 80 bytes.
       if part.count > 80 { break }
       guard let rule = find(part, in: group.rest, dividedBy: UInt8(ascii: ",")) else { continue }
       switch rule.mark {
@@ -63,7 +65,7 @@ enum PublicSuffix {
     return count
   }
 
-  /// An entry of the list: its mark, 0 for none, and what comes after its name and mark.
+  /// An entry of the list: its mark, 0 for none, and the range after its name and mark.
   private typealias Entry = (mark: UInt8, rest: Range<Int>)
 
   /// Finds a name in a sorted part of the list.

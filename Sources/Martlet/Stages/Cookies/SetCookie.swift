@@ -1,35 +1,37 @@
 import MartletBase
 import Foundation
 
-/// What one `Set-Cookie` line says, before any of it is believed (RFC 6265bis §5.6).
+/// The contents of a `Set-Cookie` line, before validation (RFC 6265bis §5.6).
 struct SetCookie {
-  /// The most octets of name and value together.
+  /// The maximum size of name and value together.
   static let maximumBytes = 4096
-  /// The most octets of an attribute's value; a longer one is as if it were not there.
+  /// The maximum size of an attribute's value; a longer one is ignored.
   static let maximumAttributeBytes = 1024
-  /// The longest time that a server can ask for.
+  /// The maximum lifetime that a server can set.
   static let maximumAge: TimeInterval = 400 * 86_400
-  /// The most lines of one response that are looked at.
+  /// The maximum number of lines processed in a response.
   static let maximumLines = 50
 
   let name: String
   let value: String
-  /// When it ends, from `Max-Age` and else from `Expires`; `nil` for the end of the session.
+  /// The expiration by `Max-Age`, otherwise by `Expires`; `nil` for the end of the session.
   private(set) var expires: Date?
-  /// In lower case and without its first dot.
+  /// The domain in lower case, without a leading dot.
   private(set) var domain: String?
   private(set) var path: String?
   private(set) var isSecure = false
   private(set) var isHTTPOnly = false
   private(set) var sameSite: Cookie.SameSite?
 
-  /// Reads a line, or refuses it as a whole; `Max-Age` counts from `now`.
+  /// Parses a line; `nil` if it is invalid.
+  ///
+  /// `Max-Age` counts from `now`.
   init?(_ octets: some Collection<UInt8>, now: Date) {
     guard !octets.contains(where: Self.isControl) else { return nil }
     let parts = Array(octets).split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
     guard let pair = parts.first else { return nil }
     let (first, second) = Self.cut(pair)
-    // Without an equals sign all of it is the value.
+    // Without an equals sign, the whole text is the value.
     let (name, value) = second.map { (first, $0) } ?? ([], first)
     guard name.count + value.count <= Self.maximumBytes, !name.isEmpty || !value.isEmpty else { return nil }
     self.name = ReceivedFields.text(name)
@@ -56,10 +58,10 @@ struct SetCookie {
 
   init?(_ text: String, now: Date) { self.init(text.utf8, now: now) }
 
-  /// Whether the octet spoils a line: all controls but the tab.
+  /// Whether the octet makes a line invalid: a control other than tab.
   static func isControl(_ octet: UInt8) -> Bool { octet < 0x20 && octet != 0x09 || octet == 0x7F }
 
-  /// What stands before and after the first equals sign, without the blanks around both.
+  /// Splits octets at the first equals sign, and trims both parts.
   private static func cut(_ octets: ArraySlice<UInt8>) -> (ArraySlice<UInt8>, ArraySlice<UInt8>?) {
     guard let equals = octets.firstIndex(of: UInt8(ascii: "=")) else { return (trimmed(octets), nil) }
     return (trimmed(octets[..<equals]), trimmed(octets[(equals + 1)...]))
@@ -72,7 +74,7 @@ struct SetCookie {
     return octets[first...last]
   }
 
-  /// The end by `Max-Age`: digits, with a minus before them or not; anything else says nothing.
+  /// The expiration by `Max-Age`; `nil` if it is not a number with an optional minus.
   private static func expiry(age: ArraySlice<UInt8>, now: Date) -> Date? {
     let isNegative = age.first == UInt8(ascii: "-")
     guard let seconds = FieldSyntax.parseSaturated(isNegative ? age.dropFirst() : age) else { return nil }

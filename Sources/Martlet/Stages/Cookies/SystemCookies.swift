@@ -1,9 +1,9 @@
 #if canImport(Darwin)
   import Foundation
 
-  /// `HTTPCookieStorage.shared` as the place where a jar's cookies are kept.
+  /// `HTTPCookieStorage.shared` as the storage of a jar.
   enum SystemCookies {
-    /// Runs a closure with all cookies of the storage, and writes what it changed back.
+    /// Runs a closure with all cookies of the storage, and saves its changes.
     static func withTable<Result>(_ now: Date, _ body: (inout CookieTable) -> Result) -> Result {
       let storage = HTTPCookieStorage.shared
       let stored = storage.cookies ?? []

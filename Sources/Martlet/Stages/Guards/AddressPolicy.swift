@@ -1,9 +1,9 @@
 import MartletBase
 
-/// Which addresses may be connected to: those of the public internet, and exceptions.
+/// The addresses that connections may use: public ones, and exceptions.
 struct AddressPolicy: Sendable, Hashable {
   private var exceptions: [IPNetwork] = []
-  /// The first exception that cannot be read.
+  /// The problem of the first malformed exception.
   private(set) var problem: InvalidInput?
 
   init(except texts: [String]) {
@@ -17,10 +17,10 @@ struct AddressPolicy: Sendable, Hashable {
     }
   }
 
-  /// What tells it from others, for ``NetworkPartition``.
+  /// The policy's contribution to the ``NetworkPartition``.
   var partition: String { exceptions.map { "\($0.address.bytes)/\($0.prefix)" }.sorted().joined(separator: " ") }
 
-  /// Why an address may not be connected to, or `nil` if it may.
+  /// The reason why connections to an address are rejected, or `nil`.
   func refusal(of address: IPAddress) -> AddressUse? {
     guard let use = AddressUse(of: address) else { return nil }
     let plain = address.unmapped

@@ -1,7 +1,7 @@
-/// What an address is used for that is no host of the public internet.
+/// The special use of an address that is not on the public internet.
 ///
-/// After the registries of special addresses at IANA (RFC 6890, RFC 8190). Whatever is not in use is `reserved`, so that
-/// what is put to use later is refused until somebody has looked at it.
+/// The cases follow IANA's registries of special-purpose addresses (RFC 6890, RFC 8190). Unassigned addresses are
+/// `reserved`, so that addresses assigned later are rejected until they have been reviewed.
 enum AddressUse: String, Sendable, CaseIterable {
   case unspecified = "an unspecified address"
   case loopback = "a loopback address"
@@ -15,7 +15,7 @@ enum AddressUse: String, Sendable, CaseIterable {
   case benchmark = "an address for benchmarks"
   case reserved = "a reserved address"
 
-  /// What an address is used for; `nil` for one of the public internet.
+  /// Determines the use of an address; `nil` for the public internet.
   init?(of address: IPAddress) {
     let found = address.bytes.count == 4 ? Self.table(Self.v4, address) : Self.ofSixteen(address)
     guard let found else { return nil }
@@ -26,7 +26,7 @@ enum AddressUse: String, Sendable, CaseIterable {
     table.first { $0.network.contains(address) }?.use
   }
 
-  /// The use of an IPv6 address: its own, or that of the IPv4 addresses in it, which is where its packets go.
+  /// The use of an IPv6 address, or of the IPv4 address embedded in it, which receives its packets.
   private static func ofSixteen(_ address: IPAddress) -> AddressUse? {
     let bytes = address.bytes
     func inner(_ start: Int, flipping mask: UInt8 = 0) -> AddressUse? {
@@ -37,9 +37,9 @@ enum AddressUse: String, Sendable, CaseIterable {
     if address.unmapped != address || address.isIn(nat64) { return inner(12) }
     // 2002::/16: 6to4 (RFC 3056 §2).
     if address.isIn(sixToFour) { return inner(2) }
-    // 2001::/32: Teredo, with its server, and its client with all bits inverted (RFC 4380 §4).
+    // 2001::/32: Teredo, with the addresses of its server and, with all bits inverted, of its client (RFC 4380 §4).
     if address.isIn(teredo) { return inner(4) ?? inner(12, flipping: 0xFF) }
-    // ::/96: compatible, given up (RFC 4291 §2.5.5.1).
+    // ::/96: compatible, deprecated (RFC 4291 §2.5.5.1).
     if address.isIn(compatible) { return inner(12) ?? .reserved }
     return address.isIn(protocols) || !address.isIn(unicast) ? .reserved : nil
   }
@@ -53,10 +53,10 @@ enum AddressUse: String, Sendable, CaseIterable {
   private static let protocols = IPNetwork("2001::/23")
   private static let unicast = IPNetwork("2000::/3")
 
-  /// The first line that fits counts.
+  /// The table of special-purpose addresses; the first match applies.
   static let lines: [(text: String, use: AddressUse)] = [
     ("0.0.0.0/8", .unspecified), ("127.0.0.0/8", .loopback), ("255.255.255.255", .broadcast),
-    // AWS, Azure, Google and most others; ECS; Azure's second one; Alibaba; Oracle.
+    // AWS, Azure, Google and most others; ECS; the second one of Azure; Alibaba; Oracle.
     ("169.254.169.254", .metadata), ("169.254.170.2", .metadata), ("168.63.129.16", .metadata),
     ("100.100.100.200", .metadata), ("192.0.0.192", .metadata),
     ("10.0.0.0/8", .private), ("172.16.0.0/12", .private), ("192.168.0.0/16", .private), ("100.64.0.0/10", .shared),
@@ -64,7 +64,7 @@ enum AddressUse: String, Sendable, CaseIterable {
     ("203.0.113.0/24", .documentation), ("233.252.0.0/24", .documentation), ("198.18.0.0/15", .benchmark),
     ("192.0.0.0/24", .reserved), ("192.88.99.0/24", .reserved), ("224.0.0.0/4", .multicast), ("240.0.0.0/4", .reserved),
     ("::", .unspecified), ("::1", .loopback),
-    // AWS, its containers, Google, Oracle, Scaleway.
+    // AWS; containers of AWS; Google; Oracle; Scaleway.
     ("fd00:ec2::254", .metadata), ("fd00:ec2::23", .metadata), ("fd20:ce::254", .metadata),
     ("fd00:c1::a9fe:a9fe", .metadata), ("fd00:42::42", .metadata),
     ("fc00::/7", .private), ("fec0::/10", .private), ("fe80::/10", .linkLocal), ("ff00::/8", .multicast),
@@ -80,7 +80,7 @@ enum AddressUse: String, Sendable, CaseIterable {
 extension IPAddress {
   fileprivate func isIn(_ network: IPNetwork?) -> Bool { network?.contains(self) ?? false }
 
-  /// The IPv4 address that stands for the same host, if this is one in the form of IPv6 (`::ffff:127.0.0.1`).
+  /// The IPv4 address in an IPv4-mapped IPv6 address (`::ffff:127.0.0.1`), otherwise the address itself.
   var unmapped: IPAddress {
     guard bytes.count == 16, bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xFF, bytes[11] == 0xFF else {
       return self

@@ -5,9 +5,9 @@ import MartletBase
 /// | pattern | allows |
 /// |---|---|
 /// | `example.com` | this name, at any port |
-/// | `*.example.com` | every name below it, not the name itself |
-/// | `10.1.2.3`, `::1`, `[::1]` | this address, however it is written |
-/// | any of them and a port: `example.com:8443`, `[::1]:8080` | the same, at this port |
+/// | `*.example.com` | all names below it, but not the name itself |
+/// | `10.1.2.3`, `::1`, `[::1]` | this address, in any notation |
+/// | any of these with a port: `example.com:8443`, `[::1]:8080` | the same, only at this port |
 struct AllowedHosts: Sendable, Hashable {
   private enum Name: Sendable, Hashable {
     case host(String)
@@ -17,12 +17,12 @@ struct AllowedHosts: Sendable, Hashable {
 
   private struct Entry: Sendable, Hashable {
     var name: Name
-    /// `nil` for all ports.
+    /// The port; `nil` for all ports.
     var port: Int?
   }
 
   private var entries: [Entry] = []
-  /// The first pattern that cannot be read.
+  /// The problem of the first malformed pattern.
   private(set) var problem: InvalidInput?
 
   init(_ texts: [String]) {
@@ -36,7 +36,7 @@ struct AllowedHosts: Sendable, Hashable {
     }
   }
 
-  /// Whether a host, as it stands in a parsed URL, may be asked at a port.
+  /// Whether requests may go to a host, as in a parsed URL, and a port.
   func allows(_ host: String, port: Int) -> Bool {
     let address = IPAddress(host)
     let name = URLHost.withoutRoot(host)
@@ -51,7 +51,7 @@ struct AllowedHosts: Sendable, Hashable {
   }
 
   private static func read(_ text: String) throws(InvalidInput) -> Entry {
-    // Without brackets its end would be taken for a port.
+    // Without brackets, the end of an IPv6 address would be parsed as a port.
     if let address = IPAddress(text) { return Entry(name: .address(address)) }
     let isPattern = text.hasPrefix("*.")
     let rest = isPattern ? text.dropFirst(2) : text[...]
@@ -60,7 +60,7 @@ struct AllowedHosts: Sendable, Hashable {
     }
     let bytes = Array(rest.utf8)[...]
     var authority = try URLAuthority(parsing: bytes, scheme: "http")
-    // 80 is left out as the usual one.
+    // Parsing as http drops port 80, its default.
     if authority.port == nil { authority.port = try URLAuthority(parsing: bytes, scheme: "https").port }
     guard authority.user == nil else { throw InvalidInput("it is not a host name") }
     if let address = IPAddress(authority.host) {

@@ -1,10 +1,12 @@
-/// What the guards of a configuration come to; a value, so that a table can test it.
+/// The combined rules of a configuration's guards.
+///
+/// The rules are a value, so that they can be tested with a table.
 struct GuardRules: Sendable {
   private(set) var requiresHTTPS = false
   private(set) var allowed: [AllowedHosts] = []
   private(set) var store: RequestGuard.HSTSStore?
   private(set) var addresses: AddressPolicy?
-  /// What is wrong with them, first of all.
+  /// The first problem in the guards.
   private(set) var problem: InvalidInput?
 
   init(_ guards: [RequestGuard]) {
@@ -29,7 +31,9 @@ struct GuardRules: Sendable {
     }
   }
 
-  /// Why a URL may not be asked, or `nil` if nothing speaks against it before its addresses are known.
+  /// The reason why a URL is rejected, or `nil`.
+  ///
+  /// Addresses are checked later, when they are known.
   func refusal(of url: AbsoluteURL) -> String? {
     if requiresHTTPS && !url.isSecure { return "httpsOnly refuses \(url.host): the URL is not https" }
     guard allowed.allSatisfy({ $0.allows(url.host, port: url.effectivePort) }) else {

@@ -1,11 +1,11 @@
 import MartletBase
 
-/// The guards of a client, ready for use; there is none if none is on.
+/// The guards of a client; `nil` without guards.
 final class GuardSet: Sendable {
   let rules: GuardRules
-  /// The hosts that want https, if they are remembered.
+  /// The known HSTS hosts, if the guards include HSTS.
   let hosts: HSTSHosts?
-  /// Whether connections would be made that nobody looks at.
+  /// Whether the transport cannot check addresses, although a guard requires it.
   private let isBlind: Bool
 
   init?(_ configuration: HTTPClient.Configuration, _ transport: any Transport, reusing previous: GuardSet?) {
@@ -19,7 +19,9 @@ final class GuardSet: Sendable {
     isBlind = rules.addresses != nil && !(transport is any AddressCheckingTransport)
   }
 
-  /// Makes a request what it has to be, or refuses it; returns it, and whether its URL was made an https one.
+  /// Applies the guards to a request, and throws an error if it is rejected.
+  ///
+  /// Returns the request, its URL, and whether the URL was changed to https.
   func admit(_ request: HTTPRequest, _ settings: ClientSettings) throws -> (HTTPRequest, url: AbsoluteURL, Bool) {
     let asked: AbsoluteURL
     do throws(InvalidInput) {
@@ -44,17 +46,19 @@ final class GuardSet: Sendable {
   }
 }
 
-/// A transport that looks at each address before it connects, or refuses to do anything where it cannot.
+/// A transport that checks each address before it connects.
+///
+/// Where it cannot check addresses, it rejects requests.
 package protocol AddressCheckingTransport: Transport {}
 
 extension ClientSettings {
-  /// The URL, as an https one if its host is known to want that (RFC 6797 §8.3).
+  /// The URL, changed to https for an HSTS host (RFC 6797 §8.3).
   func upgraded(_ url: AbsoluteURL) -> AbsoluteURL {
     guard let hosts = guards?.hosts, !url.isSecure, hosts.covers(url.host, now: configuration.now()) else { return url }
     return url.secure ?? url
   }
 
-  /// The request, with an https URL if its host is known to want that.
+  /// The request, with its URL changed to https for an HSTS host.
   func upgraded(_ request: HTTPRequest) -> HTTPRequest {
     guard guards?.hosts != nil,
       let url = try? request.target.resolve(against: configuration.baseURL, adding: request.query)
@@ -67,7 +71,7 @@ extension ClientSettings {
     return request
   }
 
-  /// The origin that a request to this one really goes to.
+  /// The origin that requests to this one use, after the change to https for HSTS hosts.
   func upgraded(_ origin: Origin) -> Origin {
     guard let hosts = guards?.hosts, origin.scheme == "http", hosts.covers(origin.host, now: configuration.now())
     else { return origin }
@@ -76,7 +80,7 @@ extension ClientSettings {
 }
 
 extension AbsoluteURL {
-  /// The same over https: at its usual port instead of http's, and at any other as it is (RFC 6797 §8.3).
+  /// The URL over https: the default port becomes that of https, other ports stay (RFC 6797 §8.3).
   fileprivate var secure: AbsoluteURL? {
     var authority = authority
     if authority.port == 443 { authority.port = nil }

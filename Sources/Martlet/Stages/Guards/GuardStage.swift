@@ -1,10 +1,10 @@
-/// Asks the guards about each exchange, and lets them hear what hosts say of themselves.
+/// Applies the guards to each exchange, and records HSTS hosts from responses.
 ///
-/// It stands above credentials and cookies, so that these are chosen for the URL that is sent, and once more below
-/// attempt middleware, which may have made something else of the request.
+/// The stage is above credentials and cookies, so that these are chosen for the final URL. It is repeated below attempt
+/// middleware, which may have changed the request.
 struct GuardStage: Stage {
   let guards: GuardSet
-  /// Whether it listens to what hosts say: once for each exchange is enough.
+  /// Whether to record HSTS hosts, which is necessary once for each exchange.
   var listens = true
 
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
@@ -18,7 +18,7 @@ struct GuardStage: Stage {
     else { return response }
     let now = call.settings.configuration.now()
     if hosts.hear(value, from: source, now: now) {
-      // A file that cannot be written is not the request's problem; and the wait for it can be ended.
+      // A file that cannot be written does not fail the request. The wait for it ends with the call.
       try await withAbort(call.abortSource) { await hosts.save(now: now) }
     }
     return response

@@ -2,31 +2,31 @@ import MartletBase
 import Dispatch
 import Foundation
 
-/// The file of hosts that want https: for its owner only, replaced as a whole, shared by processes.
+/// The file of HSTS hosts: private, replaced atomically, and shared by processes.
 ///
 /// ```
 ///   # martlet hsts 1
-///   1924992000 + example.com          the end in seconds since 1970; + with all names below, - without; the host
+///   1924992000 + example.com          the expiration in seconds since 1970; + with subdomains, - without; the host
 ///   1924992000 - login.example.org
 ///
-///   lock "name.lock" ─▶ read "name" ─▶ add own changes ─▶ write and sync "name.new" ─▶ rename to "name" ─▶ unlock
+///   lock "name.lock" ─▶ read "name" ─▶ apply own changes ─▶ write and sync "name.new" ─▶ rename to "name" ─▶ unlock
 /// ```
 ///
-/// Without the first line it is not a file of ours: it is neither believed nor replaced. Any other line that is not as
-/// drawn, or whose host is none, is skipped.
+/// A file without the first line is foreign: it is neither trusted nor replaced. Other lines that are malformed, or have an
+/// invalid host, are skipped.
 final class HSTSFile: Sendable {
   private static let heading = "# martlet hsts 1"
   private static let maximumBytes = 1 << 20
-  /// How long another process may hold the lock, in milliseconds.
+  /// The longest wait for the lock, in milliseconds.
   private static let patience = 2_000
 
   private let path: String
-  /// Files block the thread that asks for them, and so must not be written on those of tasks.
+  /// File access blocks, so it must not use the threads of tasks.
   private let queue = DispatchQueue(label: "Martlet.HSTSFile")
 
   init(_ url: URL) { path = url.path(percentEncoded: false) }
 
-  /// Reads the hosts; none if there is no file, and an error if it is something else.
+  /// Reads the hosts; none without a file, and an error for a foreign file.
   func read() throws(HTTPError) -> [String: HSTSTable.Entry] {
     guard let data = try PrivateFile.read(path, limit: Self.maximumBytes) else { return [:] }
     guard let entries = Self.parse(data) else {
@@ -35,7 +35,7 @@ final class HSTSFile: Sendable {
     return entries
   }
 
-  /// Does something where it may wait for the file, after what came before.
+  /// Runs a closure on the queue of the file, where it may block.
   func inTurn(_ work: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
       queue.async {
@@ -45,7 +45,9 @@ final class HSTSFile: Sendable {
     }
   }
 
-  /// Puts changes into the file, and tells what is in it then; to be called ``inTurn(_:)``.
+  /// Applies changes to the file, and returns its new contents.
+  ///
+  /// Call it only within ``inTurn(_:)``.
   func merge(
     _ changes: [String: HSTSTable.Entry?], now: Int64
   ) throws(HTTPError) -> [String: HSTSTable.Entry] {

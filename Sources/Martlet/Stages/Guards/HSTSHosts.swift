@@ -2,17 +2,17 @@ import MartletBase
 import Foundation
 import Synchronization
 
-/// What a client knows of hosts that want https: the table behind one lock, and the file that it is kept in.
+/// The HSTS hosts of a client: a table behind one lock, and its file.
 ///
-/// A class with a lock, not an actor: a request asks it without waiting.
+/// A class with a lock instead of an actor, so that a request need not await it.
 final class HSTSHosts: Sendable {
   private let table: Locked<HSTSTable>
-  /// So that knowing none costs no lock.
+  /// Avoids the lock while there are no hosts.
   private let isFilled: Atomic<Bool>
   private let file: HSTSFile?
-  /// How often saving has failed.
+  /// The number of failed saves.
   private let failures = Atomic(0)
-  /// Why the file could not be read: then nobody knows which hosts it names.
+  /// The error of reading the file, whose hosts are then unknown.
   let problem: HTTPError?
 
   init(_ store: RequestGuard.HSTSStore, now: Date) {
@@ -34,15 +34,15 @@ final class HSTSHosts: Sendable {
     self.table = Locked(table)
   }
 
-  /// Whether requests to a host, as it stands in a parsed URL, have to go over https.
+  /// Whether requests to a host, as in a parsed URL, must use https.
   func covers(_ host: String, now: Date) -> Bool {
     guard isFilled.load(ordering: .relaxed), let name = HSTSTable.name(host) else { return false }
     return table.withLock { $0.covers(name, now: Self.seconds(now)) }
   }
 
-  /// Takes in the field of a response that came over a connection which can be trusted.
+  /// Records the field of a response from a trusted connection.
   ///
-  /// Tells whether there is something to save. `value` is that of the first field; others do not count (RFC 6797 §8.1).
+  /// Returns whether there are changes to save. `value` is that of the first field; others are ignored (RFC 6797 §8.1).
   func hear(_ value: String, from url: AbsoluteURL, now: Date) -> Bool {
     guard url.isSecure, let name = HSTSTable.name(url.host), let policy = StrictTransportSecurity(value) else {
       return false
@@ -55,13 +55,13 @@ final class HSTSHosts: Sendable {
     return hasChanges && file != nil && problem == nil
   }
 
-  /// Saves what has changed, and takes over what others have saved; what fails is tried again with the next change.
+  /// Saves changes and loads those of other processes; after a failure, the next change tries again.
   func save(now: Date) async {
     guard let file else { return }
     let seen = failures.load(ordering: .relaxed)
-    // From taking to adopting it is one step: what another save has taken would be taken for forgotten.
+    // Taking, merging and adopting changes is one step: otherwise, hosts that another save has taken would be removed.
     await file.inTurn { [self] in
-      // Who has waited behind a failure shares it, instead of waiting for one of its own.
+      // Calls that waited during a failure share it, instead of waiting for one of their own.
       guard failures.load(ordering: .relaxed) == seen else { return }
       let changes = table.withLock { $0.takeChanges() }
       guard !changes.isEmpty else { return }

@@ -1,10 +1,10 @@
 public import Foundation
 
 extension RequestGuard {
-  /// Where a client stores HSTS hosts (RFC 6797).
+  /// The storage for a client's HSTS hosts (RFC 6797).
   ///
-  /// A description: what is known is made with the client. Clients that are ``HTTPClient/derived(_:)`` from one share
-  /// it until they are given another store.
+  /// The value describes the storage. The hosts themselves are created with the client. A ``HTTPClient/derived(_:)``
+  /// client shares them unless its configuration sets another store.
   public struct HSTSStore: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
       case memory
@@ -13,19 +13,19 @@ extension RequestGuard {
 
     let kind: Kind
 
-    /// In memory, empty with each new client.
+    /// Hosts in memory, empty for each new client.
     public static let memory = HSTSStore(kind: .memory)
 
-    /// In a file, which other processes may share.
+    /// Hosts in a file that other processes may share.
     ///
-    /// It is read once, when the client is made. A host that is new, or says something else, is saved before its
-    /// response is delivered; a process sees what others have saved when it saves itself. The file is for its owner
-    /// only (0600) and is replaced as a whole. Beside it there is one with `.lock` after its name, which stays.
+    /// The file is read once, when the client is created. A new or changed host is saved before its response is delivered. A
+    /// process receives the hosts of others when it saves. Only the owner has access to the file (mode 0600), which is replaced
+    /// atomically. A file with the suffix `.lock` is created beside it, and stays.
     ///
-    /// While a file cannot be read, nobody knows which hosts are in it: requests to http URLs throw
-    /// ``HTTPError/Kind/file``, those to https URLs go on. What cannot be saved costs no request.
+    /// If the file cannot be read, its hosts are unknown: requests to http URLs throw ``HTTPError/Kind/file``, and requests to
+    /// https URLs proceed. A failure to save does not fail requests.
     ///
-    /// - Parameter url: The file; it is made if it is not there, its folder is not.
+    /// - Parameter url: The file; it is created if necessary, but its folder is not.
     /// - Returns: The store.
     public static func file(_ url: URL) -> HSTSStore { HSTSStore(kind: .file(url)) }
   }

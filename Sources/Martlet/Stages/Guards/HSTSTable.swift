@@ -1,8 +1,10 @@
-/// The hosts that want https only, and what of that is not in the file yet (RFC 6797 §5.3, §8).
+/// The HSTS hosts, and their unsaved changes (RFC 6797 §5.3, §8).
 ///
-/// A value without clock, lock or file. Times are whole seconds since 1970.
+/// A value without a clock, a lock or a file. Times are whole seconds since 1970.
 struct HSTSTable: Sendable {
-  /// The most hosts; then the ones that have ended go, or the one that was heard of longest ago.
+  /// The maximum number of hosts.
+  ///
+  /// Beyond it, expired hosts are evicted, or otherwise the least recently updated one.
   static let maximumHosts = 1_000
 
   struct Entry: Sendable, Hashable {
@@ -12,18 +14,20 @@ struct HSTSTable: Sendable {
 
   private struct Known: Sendable {
     var entry: Entry
-    /// The time that the file has, so that it is not written for each response.
+    /// The expiration in the file, so that not every response causes a write.
     var written: Int64?
-    /// Counts up with what is heard.
+    /// The sequence number of the last update.
     var heard: UInt64
   }
 
   private var hosts: [String: Known] = [:]
   private var count: UInt64 = 0
-  /// What has changed for which host; `nil` for one that is forgotten.
+  /// The unsaved changes by host; `nil` for a removed host.
   private(set) var changes: [String: Entry?] = [:]
 
-  /// A host's name as it is looked for; `nil` for an address, which is never known (RFC 6797 §8.1.1).
+  /// The normalized name of a host.
+  ///
+  /// `nil` for an IP address, which HSTS excludes (RFC 6797 §8.1.1).
   static func name(_ host: String) -> String? {
     IPAddress(host) == nil ? URLHost.withoutRoot(host) : nil
   }
@@ -31,7 +35,9 @@ struct HSTSTable: Sendable {
   var isEmpty: Bool { hosts.isEmpty }
   var entries: [String: Entry] { hosts.mapValues(\.entry) }
 
-  /// Whether a host, or one above it for all below, wants https (RFC 6797 §8.2).
+  /// Whether HSTS applies to a host (RFC 6797 §8.2).
+  ///
+  /// It does by the entry of the host, or by that of a parent domain.
   func covers(_ name: String, now: Int64) -> Bool {
     var rest = name[...]
     var isExact = true
@@ -45,7 +51,7 @@ struct HSTSTable: Sendable {
     }
   }
 
-  /// Takes in what a host says of itself (RFC 6797 §8.1).
+  /// Records the policy that a host has sent (RFC 6797 §8.1).
   mutating func hear(_ policy: StrictTransportSecurity, from name: String, now: Int64) {
     guard policy.maxAge > 0 else {
       if hosts.removeValue(forKey: name) != nil { changes[name] = .some(nil) }
@@ -55,7 +61,8 @@ struct HSTSTable: Sendable {
     let entry = Entry(expires: isLate ? .max : sum, includesSubdomains: policy.includesSubdomains)
     let old = hosts[name]
     put(entry, name, now: now)
-    // A host says it with each response: only what moves its end by a twentieth of its time is worth a file.
+    // Hosts send the field with each response. Write only if the expiration moves by more than a twentieth of the
+    // lifetime.
     if let old, let written = old.written, old.entry.includesSubdomains == entry.includesSubdomains,
       entry.expires >= written, entry.expires - written <= policy.maxAge / 20
     {
@@ -75,7 +82,7 @@ struct HSTSTable: Sendable {
   private mutating func evict(now: Int64) {
     let ended = hosts.filter { $0.value.entry.expires <= now }.map(\.key)
     for name in ended { hosts[name] = nil }
-    // Of those that only the file knows, the one that ends first was heard of longest ago, as far as can be told.
+    // Hosts that were only read from the file have no update order; the first to expire counts as the oldest.
     let oldest = hosts.min {
       ($0.value.heard, $0.value.entry.expires) < ($1.value.heard, $1.value.entry.expires)
     }
@@ -89,21 +96,21 @@ struct HSTSTable: Sendable {
     return changes
   }
 
-  /// Puts back what could not be saved, unless there is something newer.
+  /// Records changes again that could not be saved; newer changes take precedence.
   mutating func restore(_ unsaved: [String: Entry?]) {
     changes.merge(unsaved) { newer, _ in newer }
-    // A file that can never be written must not cost more than the table.
+    // Bounds the memory if the file can never be written.
     if changes.count > Self.maximumHosts { changes = changes.filter { hosts[$0.key] != nil } }
   }
 
-  /// Puts changes on top of what is there.
+  /// Applies changes to the hosts.
   mutating func apply(_ changes: [String: Entry?], now: Int64) {
     for (name, entry) in changes.sorted(by: { $0.key < $1.key }) {
       if let entry { put(entry, name, now: now) } else { hosts[name] = nil }
     }
   }
 
-  /// Takes over what the file has, but for what is not saved yet.
+  /// Adopts the hosts of the file; unsaved changes take precedence.
   mutating func adopt(_ stored: [String: Entry], now: Int64) {
     let heard = hosts.mapValues(\.heard)
     let own = hosts.filter { changes.keys.contains($0.key) }

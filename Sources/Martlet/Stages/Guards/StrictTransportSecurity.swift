@@ -1,13 +1,13 @@
 import MartletBase
 
-/// What a `Strict-Transport-Security` field says (RFC 6797 §6.1).
+/// The contents of a `Strict-Transport-Security` field (RFC 6797 §6.1).
 struct StrictTransportSecurity: Sendable, Hashable {
-  /// The longest time that a host is remembered, in seconds: ten years.
+  /// The maximum lifetime in seconds: ten years.
   static let maximumAge: Int64 = 315_360_000
 
-  /// How many seconds it holds; 0 for the end of an earlier one.
+  /// The lifetime in seconds; 0 removes the host.
   var maxAge: Int64
-  /// Whether it holds for all names below the host, too.
+  /// Whether the policy includes subdomains.
   var includesSubdomains = false
 
   init(maxAge: Int64, includesSubdomains: Bool = false) {
@@ -15,10 +15,9 @@ struct StrictTransportSecurity: Sendable, Hashable {
     self.includesSubdomains = includesSubdomains
   }
 
-  /// Reads a value; `nil` if it is to be ignored.
+  /// Parses a value; `nil` if it is malformed, and therefore ignored.
   ///
-  /// Directives come in any order, each at most once, and those that nobody knows are skipped; a value with a mistake
-  /// in it counts for nothing as a whole.
+  /// Directives may be in any order, each at most once. Unknown directives are skipped.
   init?(_ value: String) {
     var seen: Set<String> = []
     var maxAge: Int64?
@@ -39,7 +38,7 @@ struct StrictTransportSecurity: Sendable, Hashable {
     self.maxAge = maxAge
   }
 
-  /// A name in lower case, and what follows its `=` without quotes.
+  /// The lower-case name of a directive, and its unquoted argument.
   private static func directive(_ part: Substring.UTF8View) -> (name: String, argument: String?)? {
     guard let equals = part.firstIndex(of: UInt8(ascii: "=")) else {
       let name = Substring(part)

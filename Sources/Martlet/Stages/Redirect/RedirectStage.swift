@@ -1,4 +1,4 @@
-/// Follows redirects: each hop goes through all stages below.
+/// Follows redirects; each hop passes through all stages below.
 struct RedirectStage: Stage {
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let response = try await next(request, context)
@@ -13,7 +13,7 @@ struct RedirectStage: Stage {
     let settings = context.call.settings
     var response = first
     var context = context
-    // What it was sent as: below, it may have been made an https one.
+    // The request as it was sent: a stage below may have changed its URL to https.
     var request = settings.upgraded(request)
     while Redirection.isRedirect(response.status) {
       let step = Redirection.step(
@@ -28,7 +28,7 @@ struct RedirectStage: Stage {
           throw try await error(.tooManyRedirects, message, response, request, context)
         }
         guard let following = try await decide(proposed, request, response, context, policy) else { return response }
-        // A file that was there for the hop before may be gone.
+        // The file of a body may be gone since the last hop.
         if following.body != nil { _ = try RequestGate.checkAgain(following, settings: settings) }
         record(response.status, from: request, to: following, context.call)
         request = following
@@ -39,7 +39,7 @@ struct RedirectStage: Stage {
     return response
   }
 
-  /// Asks the program, if its policy wants to be asked; `nil` delivers the response.
+  /// Calls the policy's closure, if there is one; `nil` delivers the response.
   @inline(never) private func decide(
     _ proposed: HTTPRequest, _ request: HTTPRequest, _ response: StreamedResponse, _ context: RequestContext,
     _ policy: RedirectPolicy
@@ -65,7 +65,7 @@ struct RedirectStage: Stage {
     }
   }
 
-  /// Drops what a replacement only carried over to another origin, and keeps what the program set anew.
+  /// Removes credentials that a replacement carried over to another origin; keeps those that the program set.
   @inline(never) private static func strip(
     _ replacement: HTTPRequest, comingFrom request: HTTPRequest, _ old: AbsoluteURL, _ new: AbsoluteURL
   ) -> HTTPRequest {

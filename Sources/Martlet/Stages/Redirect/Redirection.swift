@@ -1,15 +1,15 @@
 import MartletBase
 
-/// Where a response redirects to and with what: a pure function of the request, the response and the policy.
+/// The target of a redirect, as a pure function of request, response and policy.
 enum Redirection {
   enum Step {
-    /// It is the answer.
+    /// Deliver the response.
     case none
     case next(HTTPRequest)
     case refused(HTTPError.Kind, String)
   }
 
-  /// The statuses that redirect; 300, 304, 305 and 306 never do.
+  /// Whether a status is a redirect; 300, 304, 305 and 306 never are.
   static func isRedirect(_ status: HTTPStatus) -> Bool {
     switch status.rawValue {
     case 301, 302, 303, 307, 308: true
@@ -17,14 +17,14 @@ enum Redirection {
     }
   }
 
-  /// The URL that a response redirects to as it is written, if it redirects at all.
+  /// The unparsed target of a redirect; `nil` for other responses.
   static func location(_ status: HTTPStatus, _ headers: HTTPHeaders) -> String? {
     isRedirect(status) ? headers[all: "Location"].first { !$0.isEmpty } : nil
   }
 
-  /// The next step after the response to `request`, which has a whole URL.
+  /// The next step after the response to `request`, which has an absolute URL.
   ///
-  /// `upgrade` makes a URL an https one, if its host is known to want that.
+  /// `upgrade` changes URLs of HSTS hosts to https.
   static func step(
     status: HTTPStatus, headers: HTTPHeaders, request: HTTPRequest, policy: RedirectPolicy,
     upgrade: (AbsoluteURL) -> AbsoluteURL = { $0 }
@@ -32,13 +32,13 @@ enum Redirection {
     guard policy.isFollowing, let location = location(status, headers),
       let current = try? request.target.resolve(against: nil, adding: request.query)
     else { return .none }
-    // RFC 9110 §5.3: a field of one value stands once. Others might follow another one.
+    // Location is a singleton field (RFC 9110 §5.3). With different values, other recipients may follow another one.
     guard headers[all: "Location"].allSatisfy({ $0 == location }) else {
       return .refused(.redirectRefused, "a redirect with different Location fields is not followed")
     }
     let next: AbsoluteURL
     do {
-      // Read a second time without its userinfo: a server does not choose the credentials of a request.
+      // Parse the URL again without userinfo: a server must not choose the credentials of a request.
       next = upgrade(try AbsoluteURL.parse(try current.resolving(location).string))
     } catch {
       return .refused(.redirectRefused, error.message)
@@ -66,14 +66,14 @@ enum Redirection {
     return .next(following)
   }
 
-  /// Removes what was meant for one origin only.
+  /// Removes the fields that are meant for one origin.
   static func dropCredentials(of request: inout HTTPRequest) {
     for name in ["Authorization", "Cookie", "Cookie2", "Proxy-Authorization", "WWW-Authenticate"] {
       request.headers.remove(name)
     }
   }
 
-  /// Whether the next request reads: a `GET`, or a `HEAD` that stays one.
+  /// Whether the next request is a `GET`, or remains a `HEAD`.
   private static func becomesGet(_ status: HTTPStatus, _ method: HTTPMethod, _ policy: RedirectPolicy) -> Bool {
     switch status.rawValue {
     case 303: true
@@ -82,7 +82,7 @@ enum Redirection {
     }
   }
 
-  /// RFC 9110 §15.4: the fields that describe the content go with it.
+  /// Removes the body, and the fields that describe it (RFC 9110 §15.4).
   private static func dropBody(of request: inout HTTPRequest) {
     request.body = nil
     let others = ["digest", "expect", "last-modified", "repr-digest", "transfer-encoding"]

@@ -1,22 +1,25 @@
-/// What of the attempts of one hop is not the policy's to count.
+/// Counts the repetitions of a hop that the policy does not count.
 struct Repetition {
-  /// How often a request may be refused unread: a server that takes nothing at all is not asked for ever.
+  /// The maximum number of repetitions of unprocessed requests, for a server that rejects every request.
   static let maximumRefusals = 10
-  /// After how many refusals it gets a connection of its own, on which it is the first: where many requests share what a
-  /// connection still takes, somebody may have no luck ten times in a row.
+  /// The number of rejections after which the request gets its own connection.
   ///
-  /// Where the server names an error (GOAWAY), that try is the last one: nobody else can have caused it there.
+  /// If many requests share the capacity of a connection, one of them may fail ten times by chance, but not as the
+  /// first request on its own connection. If the server ends that connection with an error (GOAWAY), there is no
+  /// further attempt, because no other request can have caused it.
   private static let sharedRefusals = 3
 
-  /// How many attempts do not count.
+  /// The number of attempts that do not count.
   private(set) var uncounted = 0
   private var refusals = 0
   private(set) var needsHTTP11 = false
   var needsNewConnection: Bool { refusals >= Self.sharedRefusals }
   private var hasBegunAnew = false
 
-  /// Whether a request is repeated whatever its method and without any budget: the server has not processed it (RFC 9113
-  /// §8.7), or wants it by HTTP/1.1, each time on another connection.
+  /// Whether to repeat a request regardless of its method and the budget.
+  ///
+  /// True if the server has not processed the request (RFC 9113 §8.7), or requires HTTP/1.1. Each repetition uses
+  /// another connection.
   mutating func isOwed(after outcome: RetryPolicy.Outcome, isHTTP2Chosen: Bool) -> Bool {
     guard let error = outcome.error, refusals < Self.maximumRefusals else { return false }
     if error.wantsHTTP11 {
@@ -30,10 +33,10 @@ struct Repetition {
     return true
   }
 
-  /// The number of an attempt for the policy.
+  /// The number of an attempt, as the policy counts it.
   ///
-  /// A connection that turns out dead after an answer in between, which asked for credentials, is as if it were the first
-  /// one: once, where the policy repeats nothing else.
+  /// If a connection fails after a 401 or 407, the attempt counts as the first one. This applies once, and only to
+  /// policies that repeat nothing else.
   mutating func counted(_ attempt: Int, after outcome: RetryPolicy.Outcome, _ policy: RetryPolicy) -> Int {
     if !policy.usesBudget, !hasBegunAnew, attempt - uncounted > 1, outcome.error?.followsAnswer == true {
       hasBegunAnew = true

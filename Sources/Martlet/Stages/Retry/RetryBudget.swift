@@ -1,8 +1,9 @@
 import MartletBase
 
-/// Keeps the repetitions of a client to a share of its requests, so that a server in trouble is not drowned.
+/// Limits the retries of a client, to protect overloaded servers.
 ///
-/// Allowed are 20 % of the requests of the last ten seconds, and three a second on top, so that a quiet client can retry.
+/// The budget allows 20 % of the requests of the last ten seconds, plus three per second, so that a quiet client can
+/// retry.
 final class RetryBudget: Sendable {
   private struct Second {
     var number: Int64 = -1
@@ -12,7 +13,7 @@ final class RetryBudget: Sendable {
 
   private static let window = 10
 
-  /// Its own time: clients that share it are of different age.
+  /// The budget's own timeline, because clients that share it were created at different times.
   private let timeline: Timeline
   private let seconds = Locked([Second](repeating: Second(), count: RetryBudget.window))
 
@@ -20,7 +21,7 @@ final class RetryBudget: Sendable {
 
   func countRequest() { countRequest(at: timeline.now()) }
 
-  /// Takes one repetition now, if there is one left.
+  /// Takes a retry from the budget; returns `false` if none is left.
   func takeRetry() -> Bool { takeRetry(at: timeline.now()) }
 
   func countRequest(at time: Duration) {

@@ -24,17 +24,17 @@ public struct RetryPolicy: Sendable {
 
     init(error: HTTPError) { self.error = error }
 
-    /// Whether there is anything to repeat: no response, or one with a status of 400 or more.
+    /// Whether the attempt failed: no response, or a status of 400 or more.
     var isFailure: Bool { error != nil || (status?.rawValue ?? 0) >= 400 }
   }
 
-  /// What follows a failed attempt.
+  /// The decision about another attempt.
   enum Decision: Sendable, Equatable {
-    /// The policy asks for no other attempt.
+    /// No further attempt.
     case ended
-    /// The policy asks for another attempt, which must not be made, and why.
+    /// The policy requests another attempt, which is not allowed for this reason.
     case refused(HTTPResponse.Attempt.RetryRefusal)
-    /// Another attempt after a pause.
+    /// Another attempt after a delay.
     case repeated(after: Duration)
   }
 
@@ -112,7 +112,7 @@ public struct RetryPolicy: Sendable {
     self.maximumAttempts = maximumAttempts
   }
 
-  /// Whether a response with this status might be another one later.
+  /// Whether a later response may have another status.
   static func isTransient(_ status: HTTPStatus) -> Bool {
     [408, 425, 429, 500, 502, 503, 504].contains(status.rawValue)
   }
@@ -125,7 +125,9 @@ public struct RetryPolicy: Sendable {
     return nil
   }
 
-  /// Whether the client's retry budget applies: repetitions that follow an overloaded server need it.
+  /// Whether the retry budget applies.
+  ///
+  /// It limits retries that may add load to an overloaded server.
   var usesBudget: Bool {
     switch rule {
     case .none, .standard: false
@@ -133,10 +135,10 @@ public struct RetryPolicy: Sendable {
     }
   }
 
-  /// Whether what a server has refused unread is sent again.
+  /// Whether to repeat requests that a server rejected without processing them.
   var repeatsRefusals: Bool { if case .none = rule { false } else { true } }
 
-  /// Whether there is another attempt after the one with this number, and when.
+  /// Decides whether to make another attempt after this one, and when.
   ///
   /// `now` is for the date form of `Retry-After`; `random` is a number from 0 up to 1.
   func decision(
@@ -151,7 +153,7 @@ public struct RetryPolicy: Sendable {
     return .repeated(after: pause)
   }
 
-  /// The pause that the policy asks for, or `nil` to give up.
+  /// The delay that the policy requests, or `nil` to give up.
   private func wantedPause(after attempt: Int, outcome: Outcome, now: Date, random: Double) -> Duration? {
     switch rule {
     case .none: return nil
@@ -171,7 +173,7 @@ public struct RetryPolicy: Sendable {
   private static func longestPause(after attempt: Int, base: Duration, cap: Duration) -> Duration {
     var longest = min(base, cap)
     var attempt = attempt
-    // It stops at the cap, so that no number of attempts and no base overflows.
+    // Stopping at the cap prevents an overflow for any number of attempts and any base.
     while attempt > 1, longest > .zero, longest < cap {
       longest = longest > cap / 2 ? cap : longest * 2
       attempt -= 1

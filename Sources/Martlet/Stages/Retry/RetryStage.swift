@@ -1,4 +1,4 @@
-/// Repeats an attempt as the call's policy says, and records every one.
+/// Repeats attempts by the call's policy, and records each attempt.
 struct RetryStage: Stage {
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
@@ -25,13 +25,15 @@ struct RetryStage: Stage {
     do { return .success(try await next(request, context)) } catch { return .failure(error) }
   }
 
-  /// Records an attempt, of which an error gets all; returns the pause before the next, or `nil` if it was the last.
+  /// Records an attempt; returns the delay before the next one, or `nil`.
+  ///
+  /// If there is no next attempt, an error receives the list of all attempts.
   @inline(never) private func judge(
     _ result: inout Result<StreamedResponse, any Error>, of request: HTTPRequest, _ context: RequestContext,
     _ repetition: inout Repetition, since start: Duration
   ) throws -> Duration? {
     let call = context.call
-    // A call that was ended is not repeated.
+    // An aborted call is not repeated.
     try call.abortSource.check()
     guard let outcome = outcome(of: result) else { return nil }
     var attempt = HTTPResponse.Attempt(
@@ -53,7 +55,9 @@ struct RetryStage: Stage {
     return attempt.delay
   }
 
-  /// What the policy decides on; `nil` for what is none of its business, such as an error of a user's middleware.
+  /// The outcome for the policy; `nil` for errors that it does not handle.
+  ///
+  /// These are errors other than ``HTTPError``, for example of a user's middleware.
   private func outcome(of result: Result<StreamedResponse, any Error>) -> RetryPolicy.Outcome? {
     switch result {
     case .success(let response): RetryPolicy.Outcome(status: response.status, headers: response.headers)
@@ -75,14 +79,14 @@ struct RetryStage: Stage {
     let attempt = repetition.counted(attempt, after: outcome, policy)
     guard outcome.isFailure, attempt < policy.maximumAttempts else { return .ended }
     let configuration = call.settings.configuration
-    // Attempt middleware may have made something else of the request: it must be safe as it came and as it was sent.
+    // Attempt middleware may have changed the request: both the original and the sent one must be safe to repeat.
     let sent = call.currentRequest
     let weaker = sent.isIdempotent ? request : sent
     let decision = policy.decision(
       after: attempt, of: weaker, isIdempotent: call.options.isIdempotent ?? weaker.isIdempotent, outcome: outcome,
       now: configuration.now(), random: configuration.random())
     guard case .repeated(let pause) = decision else { return decision }
-    // A pause that outlasts the call is given up at once: the error in hand says more than a timeout.
+    // If the delay exceeds the total limit, give up now: the current error says more than a timeout.
     if let total = call.timeouts.total, call.elapsed + pause >= total {
       return .refused(.exceedsTotalLimit(delay: pause, limit: total))
     }
@@ -99,10 +103,10 @@ struct RetryStage: Stage {
 }
 
 extension Call {
-  /// Waits as long as a policy says; ends early, with the reason, when the call is aborted.
+  /// Waits for the delay of a retry; throws the reason if the call is aborted.
   func pause(for duration: Duration) async throws {
     report(.waiting(.retryDelay(duration)))
-    // The pause needs a task of its own, because it must end without the caller's task being cancelled.
+    // The delay needs its own task, because it must end without a cancellation of the caller's task.
     let sleeper = Task { [timeline = core.timeline] in try await timeline.pause(duration) }
     let token = abortSource.onAbort { _ in sleeper.cancel() }
     defer { abortSource.remove(token) }

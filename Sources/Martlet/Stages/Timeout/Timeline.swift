@@ -1,22 +1,22 @@
-/// The client's clock, with time counted from the client's making.
+/// The clock of a client, which counts from the client's creation.
 ///
-/// Opens `any Clock<Duration>` once, so that nothing else has to handle instants of an unknown type.
+/// The type opens `any Clock<Duration>` once, so that other code need not handle instants of an unknown type.
 package struct Timeline: Sendable {
   /// The time since the start.
   package let now: @Sendable () -> Duration
 
-  /// Sleeps for as long as a caller asked to; ends early when the task is cancelled.
+  /// Sleeps for a requested delay; ends early if the task is cancelled.
   package let pause: @Sendable (Duration) async throws -> Void
 
-  /// Sleeps until a limit has to be looked at.
+  /// Sleeps until a limit must be checked.
   ///
-  /// It passes a tolerance to the clock, which ``pause`` does not: a test clock can so tell a pause, to be skipped, from
-  /// a limit that must not be reached by skipping.
+  /// Unlike ``pause``, it passes a tolerance to the clock. A test clock can thus distinguish a delay, which it skips,
+  /// from a limit, which must not be reached by skipping.
   package let watch: @Sendable (Duration) async throws -> Void
 
-  /// Whether a sleep that ends far too late means that the process or the machine stood still.
+  /// Whether a very late wake-up means that the process or the machine was suspended.
   ///
-  /// It means nothing on a clock that a test moves.
+  /// This is not the case for a clock that a test controls.
   let knowsStandstill: Bool
 
   package init(_ clock: any Clock<Duration>) { self.init(opening: clock, knowsStandstill: clock is ContinuousClock) }
@@ -28,7 +28,7 @@ package struct Timeline: Sendable {
   private init<C: Clock<Duration>>(opening clock: C, knowsStandstill: Bool) {
     self.knowsStandstill = knowsStandstill
     if clock is ContinuousClock {
-      // Asked several times for each request: without the detour through an unknown type.
+      // Called several times for each request, so avoid the clock of unknown type.
       let start = ContinuousClock.now
       now = { start.duration(to: ContinuousClock.now) }
     } else {
@@ -41,7 +41,7 @@ package struct Timeline: Sendable {
     }
   }
 
-  /// Clocks of the runtime overflow with absurd durations; nobody waits longer than a year in one sleep.
+  /// Limits a sleep to a year, because clocks of the runtime overflow with absurd durations.
   private static func sane(_ duration: Duration) -> Duration {
     min(max(duration, .zero), .seconds(365 * 24 * 3600))
   }

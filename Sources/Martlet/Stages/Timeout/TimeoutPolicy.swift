@@ -66,7 +66,7 @@ public struct TimeoutPolicy: Sendable, Hashable {
   /// Creates limits that are all inherited.
   public init() {}
 
-  /// What stands for an argument that is not given.
+  /// The default argument, which means that no value is given.
   @usableFromInline static let notGiven = Duration(secondsComponent: .min, attosecondsComponent: 0)
 
   /// Sets the limits that are given; the others are inherited.
@@ -90,7 +90,7 @@ public struct TimeoutPolicy: Sendable, Hashable {
   /// No limits.
   public static let unlimited = TimeoutPolicy(connect: nil, idle: nil, firstByte: nil, total: nil)
 
-  /// Whether all are inherited.
+  /// Whether all limits are inherited.
   var isEmpty: Bool { self == TimeoutPolicy() }
 
   /// These limits, with those of `other` where inherited.

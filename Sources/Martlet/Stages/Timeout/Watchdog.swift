@@ -1,15 +1,15 @@
 import MartletBase
 
-/// Something whose limits have to be looked at.
+/// An object with time limits.
 protocol Watched: AnyObject, Sendable {
-  /// Acts on a limit that has passed; returns when to look again, or `nil` when no limit is left.
+  /// Handles expired limits; returns the time of the next check, or `nil` if no limit is left.
   func checkLimits(now: Duration) -> Duration?
 }
 
-/// Looks at all limits of a client with one timer.
+/// Checks all time limits of a client with one timer.
 ///
-/// A request that ends in time costs an insertion into a dictionary and a removal: the timer is only moved for a limit
-/// that is earlier than all others, and a wake-up looks at everything that is alive.
+/// A request that ends in time costs one insertion into a dictionary and one removal. The timer moves only for a limit
+/// that is earlier than all others. When it fires, all watched objects are scanned.
 final class Watchdog: Sendable {
   private struct State {
     var watched: [ObjectIdentifier: (next: Duration, object: any Watched)] = [:]
@@ -18,20 +18,22 @@ final class Watchdog: Sendable {
     var pump: Task<Void, Never>?
   }
 
-  /// Limits closer together than this are looked at in one go, so that many of them cannot keep a core busy.
+  /// Limits within this interval are checked together, so that many limits do not keep a core busy.
   private static let grain = Duration.milliseconds(5)
 
-  /// A timer that is later than this may mean that the process was stopped, or that the machine slept.
+  /// The delay of the timer above which the process or the machine may have been suspended.
   private static let standstill = Duration.milliseconds(50)
-  /// Who should have read what came in the meantime was as late: before anything is ended for its silence, there is as
-  /// much time again, but no more than this.
+  /// The maximum extra time after a suspension.
+  ///
+  /// The readers of data that arrived in the meantime were suspended, too. Before the watchdog ends anything for its
+  /// silence, it waits for the length of the suspension again, but no longer than this.
   static let grace = Duration.milliseconds(500)
 
   private let timeline: Timeline
   private let changes: ChangeSignal
   private let state = Locked(State())
 
-  /// Creates a watchdog that watches nothing; `changes` is told whenever something is watched no longer.
+  /// Creates an empty watchdog; `changes` signals each object that is no longer watched.
   init(_ timeline: Timeline, changes: ChangeSignal = ChangeSignal()) {
     self.timeline = timeline
     self.changes = changes
@@ -39,7 +41,7 @@ final class Watchdog: Sendable {
 
   deinit { state.withLock { $0.pump }?.cancel() }
 
-  /// Starts watching, or moves the time of the next look.
+  /// Watches an object, or changes the time of its next check.
   func watch(_ object: any Watched, next: Duration) {
     let needsMove = state.withLock {
       $0.watched[ObjectIdentifier(object)] = (next, object)
@@ -72,7 +74,7 @@ final class Watchdog: Sendable {
       let timeline = timeline
       state.pump = Task { [weak self] in
         var due = earliest
-        // Bounded: a machine that is always late must not keep every limit from passing.
+        // Bounded, so that limits still expire on a machine that is always late.
         for _ in 0..<3 {
           guard (try? await timeline.watch(max(due - timeline.now(), .zero))) != nil else { return }
           let late = timeline.now() - due
@@ -83,11 +85,11 @@ final class Watchdog: Sendable {
       }
       return old
     }
-    // Not under the lock: cancelling runs code of the clock.
+    // Outside the lock, because cancelling runs code of the clock.
     old?.cancel()
   }
 
-  /// Looks at everything that is due.
+  /// Checks all objects that are due.
   private func look(generation: Int) {
     let now = timeline.now()
     let due: [(next: Duration, object: any Watched)]? = state.withLock { state in
@@ -100,10 +102,10 @@ final class Watchdog: Sendable {
       let next = object.checkLimits(now: now)
       state.withLock { state in
         let id = ObjectIdentifier(object)
-        // Gone, or moved meanwhile by what it watches over: the newer word counts.
+        // If the object was removed or rescheduled in the meantime, the newer state applies.
         guard let current = state.watched[id], current.next == seen else { return }
         if let next {
-          // Never at once again: a limit that was not reached by a hair must not spin.
+          // Wait at least one interval, so that a limit that is almost reached does not cause a busy loop.
           state.watched[id]?.next = max(next, now + Watchdog.grain)
         } else {
           state.watched[id] = nil

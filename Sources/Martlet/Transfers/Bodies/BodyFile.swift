@@ -1,11 +1,11 @@
 import Foundation
 
-/// A file that is a piece of a body, open for reading.
+/// An open file whose bytes are part of a body.
 final class BodyFile: Sendable {
   let descriptor: Int32
   private let name: String
 
-  /// Opens it; nothing but a regular file, which cannot keep a reader waiting.
+  /// Opens a regular file; other files could block the reader.
   private init(_ url: URL) throws(HTTPError) {
     let path = url.path(percentEncoded: false)
     name = InvalidInput.printable(path)
@@ -18,14 +18,14 @@ final class BodyFile: Sendable {
     }
   }
 
-  /// Takes over an open file, which it closes.
+  /// Takes ownership of an open file and closes it later.
   init(_ descriptor: Int32, name: String) { (self.descriptor, self.name) = (descriptor, name) }
 
   deinit { close(descriptor) }
 
-  /// Reads the whole file, whose size was announced.
+  /// Reads a whole file, whose size was announced.
   static func send(_ url: URL, size: Int64, to take: (Data) async throws -> Void) async throws {
-    // Files can block, which the threads of tasks must not.
+    // File I/O can block, which the threads of tasks must not.
     let file = try await onFileQueue { () throws(HTTPError) in try BodyFile(url) }
     try await file.send(size, to: take)
   }
@@ -45,7 +45,7 @@ final class BodyFile: Sendable {
     let got = block.withUnsafeMutableBytes { DiskCalls.fill($0, from: descriptor, at: offset) }
     if got < 0 { throw Self.problem("the body file '\(name)' could not be read") }
     if got < block.count { throw Self.problem("the body file '\(name)' got shorter while it was sent") }
-    // Before the last bytes leave: with them the request may be whole.
+    // Checked before the last bytes are sent, because they may complete the request.
     if offset + Int64(got) == size {
       let beyond = withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) {
         DiskCalls.fill($0, from: descriptor, at: size)

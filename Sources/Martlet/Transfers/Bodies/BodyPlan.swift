@@ -1,6 +1,6 @@
 import Foundation
 
-/// The bytes of a composed body, in order, with the lengths that were announced for them.
+/// The bytes of a composed body in order, with their announced lengths.
 struct BodyPlan: Sendable {
   private enum Piece: Sendable {
     case data(Data)
@@ -10,14 +10,14 @@ struct BodyPlan: Sendable {
     case spool(BodySpool)
   }
 
-  /// The most bytes handed on, or read from a file, at a time.
+  /// The maximum number of bytes passed on, or read from a file, at a time.
   static let block = 256 << 10
 
-  /// The number of bytes, if it is known.
+  /// The number of bytes, or `nil` if unknown.
   let length: Int64?
   private var pieces: [Piece] = []
 
-  /// Looks at everything once more: what it says from here on is what is sent, or the request fails.
+  /// Checks the content again; a later change of its length fails the request.
   init(_ content: HTTPBody.Content) throws(InvalidBody) {
     length = try content.check()
     try add(content)
@@ -36,7 +36,7 @@ struct BodyPlan: Sendable {
     }
   }
 
-  /// Reads everything to its end; `take` gets the bytes, and the next ones are read when it has returned.
+  /// Reads all bytes; the next ones are read after `take` has returned.
   func send(to take: (Data) async throws -> Void) async throws {
     for piece in pieces {
       switch piece {

@@ -1,9 +1,10 @@
 import MartletBase
 package import Foundation
 
-/// Where the bytes of a streamed request body come from.
+/// The source of a streamed request body.
 ///
-/// It knows whether it was started: what can be read only once is never sent a second time, nor taken for empty.
+/// It records whether reading has started: a source that can be read only once is never sent a second time, and never
+/// mistaken for an empty one.
 package final class BodySource: Sendable {
   typealias Pass = @Sendable (_ take: (Data) async throws -> Void) async throws -> Void
 
@@ -18,11 +19,11 @@ package final class BodySource: Sendable {
     self.pass = pass
   }
 
-  /// A sequence that can be read once.
+  /// Creates a source from a sequence that can be read once.
   static func once<Pieces: AsyncSequence & Sendable>(
     _ pieces: Pieces, length: Int64?, _ data: @escaping @Sendable (Pieces.Element) -> Data
   ) -> BodySource {
-    // Taken out when it is read, so that it goes when the reading ends.
+    // Taken out when reading starts, so that the sequence is released when reading ends.
     let box = Locked<Pieces?>(pieces)
     return BodySource(length: length, isReplayable: false) { take in
       let taken = box.withLock { box in
@@ -34,7 +35,7 @@ package final class BodySource: Sendable {
     }
   }
 
-  /// Sequences made anew for each time that the body is sent.
+  /// Creates a source that makes a new sequence each time the body is sent.
   static func again<Pieces: AsyncSequence & SendableMetatype>(
     length: Int64?, _ make: @escaping @Sendable () throws -> Pieces
   ) -> BodySource where Pieces.Element == Data, Pieces.AsyncIterator: SendableMetatype {
@@ -43,16 +44,17 @@ package final class BodySource: Sendable {
     }
   }
 
-  /// Whether it can be sent, for the first time or once more.
+  /// Whether the body can be sent, for the first time or again.
   package var isUsable: Bool { isReplayable || !isStarted.withLock { $0 } }
 
-  /// Says that it is about to be read, and so used up if it can be read only once.
+  /// Marks the source as started, and as used if it can be read only once.
   package func begin() { isStarted.withLock { $0 = true } }
 
-  /// Reads it to its end; `take` gets each piece that is not empty, and the next one is asked for when it has returned.
+  /// Reads the source to its end; `take` receives each non-empty chunk.
   ///
-  /// With a length, the bytes that complete it are given only when there are no more: with them the request is whole.
-  /// Another length is ``HTTPError/Kind/invalidRequest``.
+  /// The next chunk is requested after `take` has returned. With a length, the bytes that complete it are passed on
+  /// only after the source has ended, because they complete the request. A different length throws
+  /// ``HTTPError/Kind/invalidRequest``.
   package func send(to take: (Data) async throws -> Void) async throws {
     begin()
     guard let length else {
@@ -78,7 +80,7 @@ package final class BodySource: Sendable {
     return error
   }
 
-  /// A second reading of what can be read once.
+  /// The error of a second reading of a source that can be read only once.
   static var used: HTTPError {
     HTTPError(
       .bodyNotReplayable, "the body is a stream that has been read already: create it with a closure to send it again")

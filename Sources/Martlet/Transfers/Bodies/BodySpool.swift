@@ -6,7 +6,7 @@ import Foundation
 /// ```
 ///   empty ──fill──▶ filling ──▶ full
 ///     ▲                │
-///     └───failed───────┘     whoever waits tries for itself
+///     └───failed───────┘     each waiter tries again
 /// ```
 package final class BodySpool: Sendable {
   private enum State {
@@ -30,22 +30,22 @@ package final class BodySpool: Sendable {
     state.withLock { if case .full(let file, let size) = $0 { (file, size) } else { nil } }
   }
 
-  /// The number of bytes, once it is filled.
+  /// The number of bytes, or `nil` before the file is complete.
   var length: Int64? { file?.size }
 
   private var isBegun: Bool { state.withLock { if case .empty = $0 { false } else { true } } }
 
-  // In this order: what has begun meanwhile is found by the second look.
+  // In this order: the second test finds a reading that has started in the meantime.
   var isUsable: Bool { content.isUsable || isBegun }
 
   func check() throws(InvalidBody) -> Int64? {
     if let length { return length }
-    // While it is read, and since then, what it is read from cannot be.
+    // During and after the reading, the original content may be unusable.
     do { _ = try content.check() } catch { guard isBegun else { throw error } }
     return nil
   }
 
-  /// Reads the body into a file, unless that was done; values in it become JSON by `encoder`.
+  /// Reads the body into a file, unless that is done; `encoder` encodes its JSON values.
   func fill(_ encoder: JSONEncoder = .standard) async throws {
     while true {
       let turn = OneShot<Void>()
@@ -97,7 +97,7 @@ package final class BodySpool: Sendable {
         try Task.checkCancellation()
         guard Int64(piece.count) <= limit - size else { throw tooLarge }
         size += Int64(piece.count)
-        // A sequence may come octet by octet; a write is worth more than that.
+        // A sequence may deliver single octets, which are not worth a write each.
         held.append(piece)
         guard held.count >= Self.writeBytes else { return }
         try await Self.write(held, to: file)
@@ -105,12 +105,12 @@ package final class BodySpool: Sendable {
       }
       if !held.isEmpty { try await Self.write(held, to: file) }
     } catch var error as HTTPError {
-      // What is wrong with a source would be found while it is sent, but nothing was.
+      // Problems of a source are normally found while it is sent, but nothing was sent yet.
       error.phase = .queued
       error.mayHaveReachedServer = false
       throw error
     }
-    // A sequence may end early because its task was cancelled: what it gave is not the body.
+    // A sequence may end early because its task was cancelled; its bytes are then not the whole body.
     try Task.checkCancellation()
     return (file, size)
   }
@@ -124,14 +124,14 @@ package final class BodySpool: Sendable {
     }
   }
 
-  /// Reads what was stored; fills it first, if nobody has.
+  /// Reads the stored body; fills the spool first if necessary.
   func send(to take: (Data) async throws -> Void) async throws {
     try await fill()
     guard let (file, size) = file else { return }
     try await file.send(size, to: take)
   }
 
-  /// Makes a file for this process alone, which has lost its name before anything is in it.
+  /// Creates a file for this process only, unlinked before anything is written to it.
   private static func makeFile(in folder: URL) throws(HTTPError) -> BodyFile {
     let number = UInt64.random(in: .min ... .max)
     let name = folder.appending(path: ".martlet-\(String(number, radix: 36))").path(percentEncoded: false)

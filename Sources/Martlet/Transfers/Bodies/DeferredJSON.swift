@@ -1,28 +1,28 @@
 import Foundation
 
-/// A value that becomes JSON when a client sends it, with the client's encoder.
+/// A value that the sending client encodes as JSON, with its own encoder.
 ///
-/// An object, so that bodies are no larger for it: each request that waits has some.
+/// An object, so that it does not enlarge bodies: each waiting request has several.
 package final class DeferredJSON: Sendable {
   private let value: any Encodable & Sendable
 
   init(_ value: any Encodable & Sendable) { self.value = value }
 
-  /// The bytes, or what is wrong with the value.
+  /// The encoded bytes, or the problem of the value.
   func content(_ encoder: JSONEncoder) -> HTTPBody.Content {
     guard value is JSONValue else { return HTTPBody.Content.json(value, encoder) }
-    // Its names are those of the document already.
+    // The names in the value are those of the document already.
     let literal = JSONEncoder()
     literal.outputFormatting = encoder.outputFormatting
     return HTTPBody.Content.json(value, literal)
   }
 
-  /// The same where no client has a say.
+  /// The content without a client, encoded by the standard encoder.
   var plain: HTTPBody.Content { content(.standard) }
 }
 
 extension HTTPBody.Content: Hashable {
-  /// A value that is still to be encoded is equal to its bytes.
+  /// A value that is not yet encoded equals its bytes.
   package static func == (one: HTTPBody.Content, other: HTTPBody.Content) -> Bool {
     switch (one, other) {
     case (.json(let value), _): value.plain == other.settled
@@ -61,7 +61,7 @@ extension HTTPBody.Content {
     }
   }
 
-  /// Whether it has a value that is still to be encoded.
+  /// Whether the content includes a value that is not yet encoded.
   fileprivate var isDeferred: Bool {
     switch self {
     case .json: true
@@ -71,7 +71,7 @@ extension HTTPBody.Content {
     }
   }
 
-  /// The same with its values encoded.
+  /// The same content with its values encoded.
   func encoded(_ encoder: JSONEncoder) -> HTTPBody.Content {
     switch self {
     case .json(let value): value.content(encoder)
@@ -81,7 +81,7 @@ extension HTTPBody.Content {
     }
   }
 
-  /// The same, a value of its own encoded as if no client had a say.
+  /// The same content; if it is a value, encoded by the standard encoder.
   var settled: HTTPBody.Content { if case .json(let value) = self { value.plain } else { self } }
 }
 
@@ -93,14 +93,16 @@ extension HTTPRequest {
 }
 
 extension JSONEncoder {
-  /// What a client has unless it is given another one: equal values have equal bytes, whatever the order of a dictionary.
+  /// The default encoder of a client.
+  ///
+  /// It sorts keys, so that equal values have equal bytes, whatever the order of a dictionary.
   static var standard: JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
     return encoder
   }
 
-  /// An encoder of its own with the same strategies; a subclass stays as it is.
+  /// A separate encoder with the same strategies; a subclass is returned unchanged.
   func copy() -> JSONEncoder {
     guard type(of: self) == JSONEncoder.self else { return self }
     let copy = JSONEncoder()
@@ -115,7 +117,7 @@ extension JSONEncoder {
 }
 
 extension JSONDecoder {
-  /// A decoder of its own with the same strategies; a subclass stays as it is.
+  /// A separate decoder with the same strategies; a subclass is returned unchanged.
   func copy() -> JSONDecoder {
     guard type(of: self) == JSONDecoder.self else { return self }
     let copy = JSONDecoder()

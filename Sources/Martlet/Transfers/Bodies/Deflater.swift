@@ -1,13 +1,13 @@
 import CMartletShim
 import Foundation
 
-/// Makes gzip (RFC 1952) of bytes that come in pieces, with the system's zlib.
+/// Compresses chunks with gzip (RFC 1952), using the system's zlib.
 ///
 /// ```
 ///   push ─▶ pull … pull ─▶ nil ─▶ push …      finish ─▶ pull … pull ─▶ nil: the end
 /// ```
 final class Deflater {
-  /// The most bytes given at a time.
+  /// The maximum number of bytes returned at a time.
   private static let stepSize = 64 << 10
   private static let level: CInt = 6
 
@@ -51,12 +51,14 @@ final class Deflater {
     }
   }
 
-  /// Adds bytes; only if there is nothing left to pull.
+  /// Adds bytes.
+  ///
+  /// Requires that nothing is left to pull.
   func push(_ piece: Data) { input = piece }
 
   func finish() { isLast = true }
 
-  /// What was made, as soon as it is worth handing on.
+  /// Compressed bytes, once a block is full or the end is reached; otherwise `nil`.
   func pull() throws(HTTPError) -> Data? {
     while !hasEnded {
       if filled == output.count { return take() }
@@ -64,7 +66,7 @@ final class Deflater {
       let taken = try step()
       if hasEnded { break }
       if input.isEmpty && !isLast { return filled == output.count ? take() : nil }
-      // It neither takes nor makes anything: it would do so for ever.
+      // zlib neither consumes nor produces bytes, and would not do so later.
       guard taken > 0 || filled > before else { throw Self.failure }
     }
     return filled > 0 ? take() : nil

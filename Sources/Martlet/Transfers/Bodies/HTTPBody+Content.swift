@@ -23,7 +23,7 @@ extension HTTPBody.Content {
     }
   }
 
-  /// Whether it can be sent, for the first time or once more.
+  /// Whether the content can be sent, for the first time or again.
   var isUsable: Bool {
     switch self {
     case .data, .file, .json, .invalid: true
@@ -34,7 +34,9 @@ extension HTTPBody.Content {
     }
   }
 
-  /// Checks what can be known before connecting; returns the number of bytes to announce, or `nil` if it is not known.
+  /// Checks all that can be known before connecting.
+  ///
+  /// Returns the number of bytes to announce, or `nil` if it is unknown.
   func check() throws(InvalidBody) -> Int64? {
     switch self {
     case .data(let data): return Int64(data.count)
@@ -56,7 +58,7 @@ extension HTTPBody.Content {
     }
   }
 
-  /// The spools in it that have nothing yet.
+  /// The contained spools that are not filled yet.
   var emptySpools: [BodySpool] {
     switch self {
     case .data, .file, .stream, .json, .invalid: []
@@ -66,7 +68,7 @@ extension HTTPBody.Content {
     }
   }
 
-  /// All its bytes, if they are in memory.
+  /// All bytes, or `nil` if they are not in memory.
   func gathered() throws(InvalidBody) -> Data? {
     switch self {
     case .data(let data): return data
@@ -96,13 +98,13 @@ extension HTTPBody.Content {
 }
 
 extension HTTPBody {
-  /// What any body is read from, once.
+  /// The source of any body, to be read once.
   package func source(for request: HTTPRequest) throws -> BodySource {
     if case .stream(let source) = content { return source }
     return try content.source(nil, for: request)
   }
 
-  /// What a body that is neither bytes nor a file is read from, or `nil` for those.
+  /// The source of a composed or streamed body, or `nil` for bytes and files.
   package func composedSource(for request: HTTPRequest) throws -> BodySource? {
     switch content {
     case .data, .file, .invalid: return nil
@@ -113,7 +115,9 @@ extension HTTPBody {
 }
 
 extension HTTPBody.Content {
-  /// What the bytes of a composed body are read from, once; `announced` is the length that was announced, if one was.
+  /// The source of a composed body, to be read once.
+  ///
+  /// `announced` is the length that was announced, if any.
   func source(_ announced: Int64?, for request: HTTPRequest) throws -> BodySource {
     do {
       let plan = try BodyPlan(self)

@@ -1,7 +1,9 @@
 import Foundation
 
 extension HTTPBody {
-  /// Up to how many bytes in memory are gzipped at once, so that it is known whether that makes them fewer.
+  /// The maximum size of a body in memory that is compressed in advance.
+  ///
+  /// Its compressed size is known before it is sent, and used only if it is smaller.
   static let smallBytes = 64 << 10
 
   /// The same body, compressed with gzip (RFC 1952) while it is sent, with `Content-Encoding: gzip`.
@@ -28,7 +30,7 @@ extension HTTPBody {
 }
 
 extension HTTPRequest {
-  /// Says in a field how the body is coded, if it is.
+  /// Sets `Content-Encoding` if the body is gzipped.
   mutating func announceCoding() throws {
     guard var body, body.isGzipped else { return }
     guard !headers.contains("Content-Encoding") else {

@@ -26,7 +26,7 @@ extension HTTPBody {
 }
 
 extension HTTPBody.Content {
-  /// Whether it has no length, or cannot be sent again.
+  /// Whether the content has no length, or cannot be sent again.
   fileprivate var needsSpool: Bool {
     switch self {
     case .data, .file, .spool, .json, .invalid: false

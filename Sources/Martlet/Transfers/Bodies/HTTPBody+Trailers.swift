@@ -39,9 +39,9 @@ extension HTTPBody {
   }
 }
 
-/// Where the trailers of a request come from.
+/// The source of the trailers of a request.
 package final class TrailerSource: Sendable {
-  /// The names that are announced.
+  /// The announced names.
   package let names: [String]
   private let make: @Sendable () async throws -> HTTPHeaders
 
@@ -50,7 +50,9 @@ package final class TrailerSource: Sendable {
     self.make = make
   }
 
-  /// Makes the fields, after the end of the body; ``HTTPError/Kind/invalidRequest`` if they must not be sent.
+  /// Creates the fields, after the end of the body.
+  ///
+  /// Throws ``HTTPError/Kind/invalidRequest`` if they must not be sent.
   package func fields() async throws -> HTTPHeaders {
     let fields = try await make()
     do {

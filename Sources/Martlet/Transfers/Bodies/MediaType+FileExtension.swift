@@ -22,14 +22,14 @@ extension MediaType {
     #endif
   }
 
-  /// The type of a file by its name, or `application/octet-stream`.
+  /// The media type for a file name, or `application/octet-stream`.
   static func forFilename(_ name: String) -> MediaType {
     guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return .octetStream }
     return forFileExtension(String(name[name.index(after: dot)...])) ?? .octetStream
   }
 }
 
-/// What files with an extension are, by the registry of IANA where it knows them.
+/// Media types by file extension, as registered with IANA where it lists them.
 enum FileTypes {
   static let byExtension: [String: String] = {
     var result: [String: String] = [:]

@@ -16,7 +16,7 @@ public struct MultipartForm: Sendable, Hashable {
   }
 
   private(set) var parts: [Part] = []
-  /// What is wrong with a part, the first time.
+  /// The first problem of a part, or `nil`.
   private(set) var problem: InvalidInput?
 
   /// Creates an empty form.
@@ -83,8 +83,8 @@ public struct MultipartForm: Sendable, Hashable {
       problem = problem ?? InvalidInput("'\(InvalidInput.printable(type))' is not a media type, such as image/png")
     }
     if filename != nil, name.utf8.reversed().prefix(while: { $0 == 0x5C }).count % 2 == 1 {
-      // A browser would send it. To servers that read `\"` as a quote the filename would then be a part of the name, and
-      // could be made to replace it.
+      // Browsers send such a name. But servers that read `\"` as an escaped quote would read the filename as a part of
+      // the name, and a crafted filename could replace the name.
       problem = problem ?? InvalidInput("the name of a file's field cannot end in a backslash")
     }
     var head = "Content-Disposition: form-data; name=\"\(MultipartSyntax.escaped(MultipartSyntax.withCRLF(name)))\""
@@ -93,7 +93,7 @@ public struct MultipartForm: Sendable, Hashable {
     parts.append(Part(head: Data((head + "\r\n\r\n").utf8), content: content))
   }
 
-  /// Whether a boundary could be taken for one in what is in memory.
+  /// Whether a boundary occurs in the parts in memory.
   func contains(boundary: String) -> Bool {
     let delimiter = Array("--\(boundary)".utf8)
     return parts.contains { part in

@@ -1,7 +1,7 @@
 import MartletBase
 import Foundation
 
-/// How names, values and boundaries of a form are written.
+/// The syntax of names, values and boundaries in a form.
 enum MultipartSyntax {
   /// The text with each line break as CR LF.
   static func withCRLF(_ text: String) -> String {
@@ -10,7 +10,7 @@ enum MultipartSyntax {
     var isAfterCR = false
     for scalar in text.unicodeScalars {
       if scalar == "\n" && isAfterCR {
-        // It was written with the CR.
+        // Already written with the CR.
       } else if scalar == "\r" || scalar == "\n" {
         result.append("\r")
         result.append("\n")
@@ -22,9 +22,9 @@ enum MultipartSyntax {
     return String(result)
   }
 
-  /// A name as it stands in quotes.
+  /// A name escaped for use in quotes.
   static func escaped(_ name: String) -> String {
-    // By octets: appending several scalars at once takes as long as what is there already.
+    // By octets: appending several scalars at once takes time proportional to the existing text.
     var result: [UInt8] = []
     result.reserveCapacity(name.utf8.count)
     for octet in name.utf8 {
@@ -38,19 +38,19 @@ enum MultipartSyntax {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// Whether a text can be the type of a part.
+  /// Whether text can be the media type of a part.
   static func isMediaType(_ text: String) -> Bool {
     FieldSyntax.isFieldValue(text) && text.utf8.allSatisfy { $0 < 0x80 } && MediaType(text) != nil
   }
 
-  /// A boundary that nobody can guess.
+  /// A boundary that cannot be guessed.
   static func randomBoundary() -> String {
     let letters = Array("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    // 24 of 62: 142 bits.
+    // 24 characters out of 62: 142 bits.
     return "----MartletFormBoundary" + String((0..<24).compactMap { _ in letters.randomElement() })
   }
 
-  /// What is wrong with a boundary (RFC 2046 §5.1.1).
+  /// The problem of a boundary (RFC 2046 §5.1.1), or `nil`.
   static func problem(ofBoundary boundary: String) -> InvalidInput? {
     let isLegal = boundary.utf8.allSatisfy { octet in
       switch octet {
@@ -68,7 +68,7 @@ enum MultipartSyntax {
     return nil
   }
 
-  /// Whether some bytes are anywhere in others (Horspool: most of them are not looked at).
+  /// Whether data contains a pattern, by Horspool's algorithm, which skips most bytes.
   static func contains(_ pattern: [UInt8], in data: Data) -> Bool {
     guard let last = pattern.last, data.count >= pattern.count else { return false }
     var skips = [Int](repeating: pattern.count, count: 256)

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Contents one after the other, small ones joined.
+/// A sequence of contents that joins small ones.
 struct PieceList {
-  /// Up to how many bytes are copied to be joined.
+  /// The maximum number of bytes that are copied to join them.
   private static let small = 64 << 10
 
   private var pieces: [HTTPBody.Content] = []
@@ -10,7 +10,7 @@ struct PieceList {
   mutating func append(_ data: Data) {
     guard !data.isEmpty else { return }
     if case .data(var last)? = pieces.last, last.count + data.count <= Self.small {
-      // Not the list's any more: else all of it would be copied each time.
+      // Removed from the list first, because appending would otherwise copy all of it each time.
       pieces[pieces.count - 1] = .data(Data())
       last.append(data)
       pieces[pieces.count - 1] = .data(last)

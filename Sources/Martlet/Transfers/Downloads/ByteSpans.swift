@@ -1,16 +1,16 @@
-/// Which bytes of a file there are: spans in order that neither touch nor overlap.
+/// The present bytes of a file: sorted spans that neither touch nor overlap.
 struct ByteSpans: Hashable, Sendable {
   private(set) var spans: [Range<Int64>] = []
 
   init() {}
 
-  /// The bytes from the start on.
+  /// Creates a span from the start of the file.
   init(upTo end: Int64) { if end > 0 { spans = [0..<end] } }
 
-  /// How many bytes there are.
+  /// The number of bytes in all spans.
   var count: Int64 { spans.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
 
-  /// How many bytes there are from the start on without a gap.
+  /// The number of bytes from the start of the file without a gap.
   var prefix: Int64 { spans.first.map { $0.lowerBound == 0 ? $0.upperBound : 0 } ?? 0 }
 
   var isEmpty: Bool { spans.isEmpty }
@@ -18,7 +18,7 @@ struct ByteSpans: Hashable, Sendable {
   mutating func insert(_ span: Range<Int64>) {
     guard !span.isEmpty else { return }
     var joined = span
-    // Those before it, those that touch it, those after it.
+    // Skips the spans before it, joins those that touch it, and keeps those after it.
     let first = spans.firstIndex { $0.upperBound >= span.lowerBound } ?? spans.endIndex
     var last = first
     while last < spans.endIndex, spans[last].lowerBound <= span.upperBound {
@@ -40,7 +40,7 @@ struct ByteSpans: Hashable, Sendable {
     return gaps
   }
 
-  /// What of it lies before a place.
+  /// The spans before an offset.
   func cut(at end: Int64) -> ByteSpans {
     var cut = ByteSpans()
     cut.spans = spans.compactMap { $0.lowerBound < end ? $0.lowerBound..<min($0.upperBound, end) : nil }
@@ -49,7 +49,7 @@ struct ByteSpans: Hashable, Sendable {
 }
 
 extension ByteSpans: Codable {
-  /// Reads pairs of numbers; what is no span makes the whole unreadable.
+  /// Decodes pairs of numbers; throws if any pair is not a span.
   init(from decoder: any Decoder) throws {
     for pair in try decoder.singleValueContainer().decode([[Int64]].self) {
       guard pair.count == 2, pair[0] >= 0, pair[0] < pair[1] else {

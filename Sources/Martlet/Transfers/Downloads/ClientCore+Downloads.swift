@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is asked of one download beside its request.
+/// The parameters of a download besides its request.
 struct DownloadOrder: Sendable {
   var destination: URL?
   var options: DownloadOptions
@@ -8,7 +8,7 @@ struct DownloadOrder: Sendable {
 }
 
 extension ClientCore {
-  /// Downloads for a task that waits for it.
+  /// Downloads a file for a task that awaits it.
   @concurrent func download(
     _ request: HTTPRequest, _ order: DownloadOrder, options: RequestOptions
   ) async throws -> DownloadedFile {
@@ -20,14 +20,14 @@ extension ClientCore {
     }
   }
 
-  /// Starts a download that lives by itself.
+  /// Starts a managed download.
   func startDownload(
     _ request: HTTPRequest, _ order: DownloadOrder, options: RequestOptions
   ) -> RequestHandle<DownloadedFile> {
     start(request, options: options) { [self] call in try await fetch(call, order) }
   }
 
-  /// The whole way of a download: a place for it, its bytes, its name.
+  /// Performs a download: opens its part file, fetches the bytes, names the file.
   func fetch(_ call: Call, _ order: DownloadOrder) async throws -> DownloadedFile {
     try await ending(call) {
       let url = try check(call.request, order)
@@ -50,7 +50,7 @@ extension ClientCore {
     }
   }
 
-  /// Says what is wrong with a download before anything is sent.
+  /// Checks a download before anything is sent.
   private func check(_ request: HTTPRequest, _ order: DownloadOrder) throws -> AbsoluteURL {
     do throws(InvalidInput) {
       if let problem = order.options.problem { throw problem }
@@ -80,7 +80,7 @@ extension ClientCore {
     }
   }
 
-  /// Fetches what is left over several connections.
+  /// Fetches the missing bytes over several connections.
   private func share(_ job: DownloadJob, _ call: Call) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<job.options.segments { group.addTask { try await self.help(job, call) } }
@@ -88,7 +88,7 @@ extension ClientCore {
     }
   }
 
-  /// One of several connections: a call of its own for each piece.
+  /// Fetches parts over one of several connections, each part with a separate call.
   private func help(_ job: DownloadJob, _ call: Call) async throws {
     while job.hasWork {
       try call.abortSource.check()
@@ -109,14 +109,14 @@ extension ClientCore {
     }
   }
 
-  /// The error of a response that is not one for a file.
+  /// The error of a response that does not contain the file.
   private func refusal(_ streamed: StreamedResponse, _ call: Call) async throws -> HTTPError {
     let data = try await streamed.body.collect(upTo: .max)
     let response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
     return call.refusal(of: response)
   }
 
-  /// Asks the caller's closure, which gets the response without its body.
+  /// Applies the caller's closure to the response without its body.
   private func judge(_ job: DownloadJob, _ call: Call) throws {
     guard case .response(let isAccepted) = call.options.accepts.rule, let head = job.head else { return }
     let response = head.whole(Data(), asked: call.request, decoder: call.settings.configuration.decoder)

@@ -1,12 +1,14 @@
 import MartletBase
 import Foundation
 
-/// Whether a file is what it should be, by what a caller and a server say of its SHA-256.
+/// Verifies a file by the SHA-256 digests that caller and server gave.
 struct DownloadCheck: Sendable {
-  /// What was said, and by whom.
+  /// The expected digests and their sources.
   private var expectations: [(source: String, digits: String)] = []
 
-  /// Gathers what was said: by the caller, and by `Repr-Digest` and `Content-Digest` (RFC 9530), as in `sha-256=:…:`.
+  /// Collects the expected digests.
+  ///
+  /// They come from the caller, and from `Repr-Digest` and `Content-Digest` (RFC 9530), as in `sha-256=:…:`.
   init(_ checksum: DownloadOptions.Checksum?, digests: [String]) {
     if let checksum { expectations.append(("the checksum", checksum.digits)) }
     for digest in digests.lazy.compactMap(Self.sha256) { expectations.append(("the server's digest field", digest)) }
@@ -14,7 +16,7 @@ struct DownloadCheck: Sendable {
 
   var isEmpty: Bool { expectations.isEmpty }
 
-  /// Reads a file and compares (``HTTPError/Kind/checksumMismatch``); it takes its time.
+  /// Reads a file and verifies it (``HTTPError/Kind/checksumMismatch``); may take long.
   func run(_ part: PartFile, length: Int64) throws(HTTPError) {
     guard !isEmpty else { return }
     let hash = SHA256Stream()
@@ -33,8 +35,9 @@ struct DownloadCheck: Sendable {
     }
   }
 
-  /// The digits of `sha-256` in a dictionary of byte sequences (RFC 8941 §3.2, §3.3.5); `nil` if it is not there, or
-  /// malformed: a field that cannot be read says nothing.
+  /// The digits of `sha-256` in a dictionary of byte sequences (RFC 8941 §3.2, §3.3.5).
+  ///
+  /// `nil` if it is missing or malformed: an unreadable field is ignored.
   static func sha256(_ field: String) -> String? {
     for member in field.split(separator: ",") {
       let text = FieldSyntax.trimmed(member)

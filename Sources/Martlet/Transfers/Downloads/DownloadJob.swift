@@ -1,20 +1,21 @@
 import MartletBase
 import Foundation
 
-/// One download: what is to be fetched yet, and where it goes.
+/// One download: the bytes that are still missing, and the part file for them.
 ///
-/// It outlives attempts, redirects and connections; each of them takes work from it and gives back what it did not do.
+/// It outlives attempts, redirects and connections. Each of them takes work from it and gives the work back when it
+/// ends.
 final class DownloadJob: Sendable {
   private struct State {
     var reserved: [Range<Int64>] = []
-    /// Whether a response of this run has shown that what is there is still right.
+    /// Whether a response of this run has confirmed that the existing bytes are valid.
     var isConfirmed = false
     var isComplete = false
     var isDescribed = false
-    /// Whether the server has given a part without anything to hold on to.
+    /// Whether the server has sent a part without a validator.
     var isWithoutValidator = false
     var restarts = 0
-    /// Whether several connections fetch it.
+    /// Whether several connections fetch the file.
     var isSplit = false
     var resumedAt: Int64 = 0
     var head: StreamedResponse?
@@ -24,16 +25,16 @@ final class DownloadJob: Sendable {
   enum Role: Sendable {
     /// The call itself.
     case first
-    /// One more connection.
+    /// An additional connection.
     case helper
   }
 
-  /// The server has another file than the one that was begun, while several connections fetch it.
+  /// The file on the server has changed while several connections fetch it.
   struct Changed: Error {
     var reason: String
   }
 
-  /// A smaller piece is not worth a request.
+  /// A smaller part is not worth a request.
   private static let smallestPiece: Int64 = 4 << 20
   private static let largestPiece: Int64 = 64 << 20
   private static let mostRestarts = 3
@@ -56,25 +57,25 @@ final class DownloadJob: Sendable {
 
   var isComplete: Bool { state.withLock { $0.isComplete } }
 
-  /// Whether more connections have something to do.
+  /// Whether additional connections have work.
   var isSplit: Bool { state.withLock { $0.isSplit && !$0.isComplete } }
 
-  /// How many bytes an earlier download had left, if they were of use.
+  /// The number of bytes reused from an earlier download.
   var resumedAt: Int64 { state.withLock { $0.resumedAt } }
 
   /// The last response, without its body.
   var head: StreamedResponse? { state.withLock { $0.head } }
 
-  /// What the server said of the digest of the whole, as its fields have it.
+  /// The server's digest fields for the whole file.
   var digests: [String] { state.withLock { $0.digests } }
 
   // MARK: Work
 
-  /// What is to be fetched next, or `nil` if there is nothing for this one.
+  /// Reserves the next work, or returns `nil` if there is none for this role.
   func take(_ role: Role) -> DownloadWork? {
     state.withLock { state in
       guard !state.isComplete else { return nil }
-      // Read under the lock: whoever has given work back has written before that.
+      // Read under the lock: the bytes of work that was given back are recorded before that.
       let record = part.record
       let isBegun = isResumable && record.validator != nil && state.isDescribed && !record.written.isEmpty
       guard isBegun, let validator = record.validator else {
@@ -89,13 +90,13 @@ final class DownloadJob: Sendable {
       }
       let missing = record.written.missing(in: 0..<length)
       if missing.isEmpty {
-        // The last byte once more: whether the file is still the same.
+        // Requests the last byte again, to check whether the file is unchanged.
         guard !state.isConfirmed, role == .first, length > 0 else { return nil }
         return DownloadWork(start: length - 1, end: length, isRange: true, validator: validator)
       }
       let isParallel = options.segments > 1 && state.restarts == 0
       if isParallel && state.isConfirmed { state.isSplit = true }
-      // Once it is known that there is work for several, they do it.
+      // Once several connections have work, only they do it.
       guard !state.isSplit || role == .helper else { return nil }
       var taken = ByteSpans()
       for span in state.reserved { taken.insert(span) }
@@ -107,7 +108,7 @@ final class DownloadJob: Sendable {
         let size = min(max(share, Self.smallestPiece), Self.largestPiece)
         work.end = min(gap.upperBound, gap.lowerBound + size)
       } else if gap.upperBound == length {
-        // To the end, wherever that is.
+        // To the end of the file, wherever it is.
         work.end = nil
       }
       return reserve(work, &state)
@@ -119,14 +120,14 @@ final class DownloadJob: Sendable {
     return work
   }
 
-  /// Whether there is something to do for one more connection.
+  /// Whether an additional connection has work.
   var hasWork: Bool {
     guard let work = take(.helper) else { return false }
     giveBack(work)
     return true
   }
 
-  /// The work is done, or given up.
+  /// Gives back work that is done or given up.
   func giveBack(_ work: DownloadWork) {
     guard let end = work.end else { return }
     state.withLock { state in
@@ -134,7 +135,7 @@ final class DownloadJob: Sendable {
     }
   }
 
-  /// Begins anew, with one connection; what is there is dropped when something else has come.
+  /// Starts again with one connection; existing bytes are dropped when other ones arrive.
   func restart(_ reason: String) throws {
     part.change { $0.describe([:], length: nil, isResumable: false) }
     try state.withLock { state in
@@ -151,7 +152,9 @@ final class DownloadJob: Sendable {
 
   // MARK: Bytes
 
-  /// Takes a response for the file; the body of another one is not touched.
+  /// Processes a response for the file.
+  ///
+  /// Returns `false` for any other response, and does not read its body.
   func receive(_ response: StreamedResponse, for work: DownloadWork, _ role: Role) async throws -> Bool {
     let verdict = DownloadRules.judge(response.status, response.headers, asked: work, record: part.record)
     switch verdict {
@@ -178,7 +181,7 @@ final class DownloadJob: Sendable {
     try begin(response, length)
     try part.checkRoom(for: length ?? 0)
     keep(response)
-    // What has to be read anyway can as well be copied.
+    // With a checksum the file has to be read anyway, so it is copied as well.
     if let file = response.bodyFile, let length, options.checksum == nil, digests.isEmpty, part.adopt(file) {
       part.change { $0.length = length }
       return state.withLock { $0.isComplete = true }
@@ -219,14 +222,14 @@ final class DownloadJob: Sendable {
       throw HTTPError(
         .connectionLost, "the part ended after \(offset - range.lowerBound) of \(range.count) bytes", phase: .receiving)
     }
-    // Of a file of unknown size nobody can say that this was the last part: the next request will.
+    // Of a file of unknown size, this may not be the last part: the next request shows that.
     let record = part.record
     if let length = record.length, record.written.missing(in: 0..<length).isEmpty {
       state.withLock { $0.isComplete = true }
     }
   }
 
-  /// Begins a version.
+  /// Starts a new version of the file.
   private func begin(_ response: StreamedResponse, _ length: Int64?) throws {
     let isGood = isResumable && response.source != .fallback && !response.wasCompressed
     try part.start { $0.describe(response.headers, length: length, isResumable: isGood) }
@@ -254,7 +257,7 @@ final class DownloadJob: Sendable {
   private func keep(_ response: StreamedResponse) {
     var head = response
     head.body = ResponseBody()
-    // They would be those of the last part.
+    // They would be the trailers of the last part.
     if response.status == 206 { head.trailers = [:] }
     var digests = response.headers[all: "Repr-Digest"]
     if response.status != 206 && !response.wasCompressed { digests += response.headers[all: "Content-Digest"] }
@@ -266,7 +269,7 @@ final class DownloadJob: Sendable {
 }
 
 extension DownloadJob {
-  /// Checks the file and gives it its name.
+  /// Verifies the file and moves it to its destination.
   func finish(at place: DownloadPlace, asked: HTTPRequest, decoder: JSONDecoder?) async throws -> DownloadedFile {
     let head = head ?? StreamedResponse(status: .ok, request: asked)
     let response = head.whole(Data(), asked: asked, decoder: decoder)
@@ -293,7 +296,7 @@ extension DownloadJob {
     return DownloadedFile(url: URL(filePath: path), byteCount: length, resumedAt: resumedAt, response: response)
   }
 
-  /// Lets go of an unfinished file, with which another download may go on if it is kept.
+  /// Releases an unfinished file, which another download can resume if it is kept.
   func leave(isKept: Bool) {
     let record = part.record
     let isOfUse = isKept && !record.written.isEmpty

@@ -12,24 +12,25 @@ public import Foundation
 public struct DownloadOptions: Sendable {
   /// What to do with a partial download.
   public enum Resume: Sendable, Hashable {
-    /// It is gone on with, if it is of the same URL and the server says that the file is still the same; what a client
-    /// has brought that trusts other servers is replaced.
-    case automatic
-    /// It is replaced. What a failure leaves is removed.
-    case never
-    /// As ``automatic``, also if it came from another URL: for links that are signed anew each time.
+    /// Resumes it if it has the same URL and the server confirms that the file is unchanged.
     ///
-    /// Whether the file is the same is then the word of its validator alone (`ETag` or `Last-Modified`).
+    /// A partial download of a client that trusts other servers is replaced.
+    case automatic
+    /// Replaces it. The partial file of a failed download is removed.
+    case never
+    /// Like ``automatic``, even if it came from another URL: for links that are signed anew each time.
+    ///
+    /// Only its validator (`ETag` or `Last-Modified`) then shows whether the file is the same.
     case fromAnyURL
   }
 
   /// What to do with an existing file of the same name.
   public enum Overwrite: Sendable, Hashable {
-    /// It is replaced, in one instant, by the whole new one.
+    /// Replaces it atomically with the complete new file.
     case replace
-    /// The download fails with ``HTTPError/Kind/file``, before anything is sent if the name is known by then.
+    /// Fails the download with ``HTTPError/Kind/file``, before anything is sent if the name is known by then.
     case fail
-    /// It stays; the new one gets a name with a number: `report (1).pdf`.
+    /// Keeps it, and adds a number to the name of the new file: `report (1).pdf`.
     case rename
   }
 
@@ -44,7 +45,7 @@ public struct DownloadOptions: Sendable {
 
   /// The number of connections for a large file, 1 to 16; 1 by default.
   ///
-  /// Needs a server that serves ranges and gives a validator; with others, and for small files, there is one.
+  /// More than one requires a server that supports ranges and sends a validator, and a large file.
   public var segments = 1
 
   /// The expected checksum of the file; `nil` by default.
@@ -59,7 +60,7 @@ public struct DownloadOptions: Sendable {
 
   /// The maximum size of the file, in bytes; `nil` by default.
   ///
-  /// More is ``HTTPError/Kind/bodyTooLarge``.
+  /// A larger file throws ``HTTPError/Kind/bodyTooLarge``.
   public var maximumBytes: Int64?
 
   /// Whether the file gets the time of `Last-Modified` (RFC 9110 §8.8.2); `true` by default.

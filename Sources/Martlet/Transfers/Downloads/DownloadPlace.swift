@@ -1,20 +1,22 @@
 import Foundation
 
-/// Where a download goes: the file for the unfinished one, and how the finished one gets its name.
+/// The part file of a download, and the name of the finished file.
 struct DownloadPlace: Sendable {
   let partPath: String
-  /// The finished file, or `nil` if the server has a say in its name.
+  /// The path of the finished file, or `nil` if the response influences its name.
   let path: String?
   /// The folder of the finished file.
   let folder: String
   let overwrite: DownloadOptions.Overwrite
-  /// Whether a part that stays could ever be found again.
+  /// Whether a later download can find a remaining part file.
   let isFindable: Bool
 
-  /// The most bytes of a name, with room for the endings of a part file and what belongs to it.
+  /// The maximum length of a name in bytes, with room for the suffixes of a part file.
   private static let longestName = SafeFilename.maximumBytes - ".part.json.new".utf8.count
 
-  /// Sees that there can be a file: the destination, one in that folder, or one in the folder for temporary ones.
+  /// Checks that a file can be created at the destination, or in its folder.
+  ///
+  /// Without a destination, the file is in the temporary folder.
   init(_ destination: URL?, of url: AbsoluteURL, _ options: DownloadOptions) throws(HTTPError) {
     let destination = destination?.standardizedFileURL
     if let destination, !destination.isFileURL {
@@ -56,7 +58,7 @@ struct DownloadPlace: Sendable {
     if destination == nil {
       name = "martlet-\(UUID().uuidString)"
     } else if isFolder {
-      // The name is the server's to say; until then the URL tells one download from another.
+      // The server determines the name; until then the URL distinguishes one download from another.
       let last = SafeFilename.make(of: String(url.path.split(separator: "/").last ?? "")) ?? "download"
       name = "\(SafeFilename.cut(last, to: 100))-\(Self.fingerprint(of: url.requestString))"
     } else if last.utf8.count <= Self.longestName {
@@ -75,12 +77,12 @@ struct DownloadPlace: Sendable {
       ? Self.join(folder, name) : Self.join(folder, "\(UUID().uuidString)-\(SafeFilename.cut(name, to: 150))")
   }
 
-  /// The n-th name to try where the first one is taken: `a (1).txt`.
+  /// The numbered name to try if the first one is taken, such as `a (1).txt`.
   static func numbered(_ path: String, _ number: Int) -> String {
     let url = URL(filePath: path)
     let suffix = url.pathExtension.isEmpty ? "" : ".\(url.pathExtension)"
     let stem = url.deletingPathExtension().lastPathComponent
-    // Not longer than file systems take.
+    // Limited to the maximum length of names in file systems.
     var short = stem
     while "\(short) (\(number))\(suffix)".utf8.count > SafeFilename.maximumBytes, !short.isEmpty { short.removeLast() }
     return join(self.path(url.deletingLastPathComponent()), "\(short) (\(number))\(suffix)")

@@ -1,6 +1,6 @@
 import MartletBase
 
-/// Tells somebody how far a file is, as a request tells of its bytes: what was there before counts, and is no rate.
+/// Reports the progress of a file; bytes of an earlier download count, but not in the rate.
 final class DownloadProgress: Sendable {
   private let timeline: Timeline
   private let listener: (@Sendable (TransferProgress) -> Void)?
@@ -11,7 +11,7 @@ final class DownloadProgress: Sendable {
     self.listener = listener
   }
 
-  /// A version of the file begins, with as many bytes as there are of it.
+  /// Starts a version of the file, of which `received` bytes exist already.
   func begin(at received: Int64, of expected: Int64?) {
     tell { ledger, now in
       ledger.begin()

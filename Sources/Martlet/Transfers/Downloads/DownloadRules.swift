@@ -1,20 +1,20 @@
 import MartletBase
 import Foundation
 
-/// What is asked of a server next.
+/// The next request of a download.
 struct DownloadWork: Sendable, Equatable {
-  /// The first byte wanted.
+  /// The first requested byte.
   var start: Int64 = 0
-  /// The byte after the last one wanted; `nil` for all that come.
+  /// The byte after the last requested one, or `nil` for the rest of the file.
   var end: Int64?
   var isRange = false
-  /// The version that the part must be of; `nil` if there is none to hold on to yet.
+  /// The validator of the version that the part must belong to, or `nil` if there is none yet.
   var validator: String?
 
-  /// The request for it (RFC 9110 §14.2, §13.1.5).
+  /// The request for this work (RFC 9110 §14.2, §13.1.5).
   func request(from request: HTTPRequest) -> HTTPRequest {
     var request = request
-    // A part of a coded file is of no use.
+    // A part of an encoded file is useless.
     if !request.headers.contains("Accept-Encoding") { request.headers["Accept-Encoding"] = "identity" }
     guard isRange else { return request }
     request.headers["Range"] = "bytes=\(start)-\(end.map { String($0 - 1) } ?? "")"
@@ -23,24 +23,24 @@ struct DownloadWork: Sendable, Equatable {
   }
 }
 
-/// What a response is to a download: a pure function of what was asked and what came.
+/// Decides what a response means for a download, from the request and the head alone.
 enum DownloadRules {
   enum Verdict: Equatable {
     /// The body is the whole file.
     case whole(length: Int64?)
-    /// The body is a part, of a file of that size if it is known.
+    /// The body is a part of a file, whose size may be known.
     case part(Range<Int64>, size: Int64?)
-    /// All bytes are there already: the file has this size.
+    /// All bytes exist already; the file has this size.
     case complete(Int64)
-    /// The bytes that are there, or this answer, are of no use; the text says why.
+    /// The existing bytes, or this response, are unusable, for the given reason.
     case restart(String)
-    /// Not an answer for a file.
+    /// The response is not for the file.
     case other
     /// The server contradicts itself.
     case violation(String)
   }
 
-  /// Judges the head of a response.
+  /// Classifies the head of a response.
   static func judge(
     _ status: HTTPStatus, _ headers: HTTPHeaders, asked: DownloadWork, record: PartRecord
   ) -> Verdict {
@@ -49,7 +49,7 @@ enum DownloadRules {
     case 204, 205: return .whole(length: 0)
     case 200...299: return .whole(length: headers.contentLength)
     case 416 where asked.isRange:
-      // Of a file of unknown size everything was there.
+      // All bytes of a file of unknown size exist already.
       let range = headers["Content-Range"].flatMap { ContentRange($0) }
       if asked.end == nil, asked.validator != nil, let size = range?.size, size == asked.start {
         return .complete(size)

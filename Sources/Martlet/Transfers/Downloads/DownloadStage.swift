@@ -1,7 +1,8 @@
 import Foundation
 
-/// Writes the body to a file, in the place of collecting it: below the retries, so that each attempt goes on where the
-/// last one has stopped.
+/// Writes the body to a file instead of collecting it.
+///
+/// It runs below the retries, so that each attempt resumes where the last one stopped.
 struct DownloadStage: Stage {
   let job: DownloadJob
   let role: DownloadJob.Role

@@ -13,20 +13,19 @@ extension HTTPClient {
   /// with `Range` and `If-Range` (RFC 9110 §14.2, §13.1.5); if the file has changed on the server, it starts again. A
   /// retry (``RequestOptions/retry``) resumes, too. Only a `GET` is resumed.
   ///
-  /// The caller's task owns it. There is no total limit unless the request or the client has set one, and
-  /// ``RequestOptions/maximumBodyBytes`` does not count: use ``DownloadOptions/maximumBytes``.
+  /// The download belongs to the calling task. There is no total limit unless the request or the client has set one,
+  /// and ``RequestOptions/maximumBodyBytes`` does not apply: use ``DownloadOptions/maximumBytes``.
   ///
   /// - Parameters:
   ///   - request: The request; a literal is a `GET`.
-  ///   - destination: The file; or a folder that exists, for a name that the server suggests, made harmless
-  ///     (``HTTPResponse/suggestedFilename``); or `nil` for a file in the folder for temporary ones, which only its
-  ///     owner may read (mode 0600).
-  ///   - options: How to download, and what is different for this request.
-  ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must be quick.
+  ///   - destination: The file; or an existing folder, for a safe name that the server suggests
+  ///     (``HTTPResponse/suggestedFilename``); or `nil` for a private file (mode 0600) in the temporary folder.
+  ///   - options: Options for the download and its request.
+  ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must return quickly.
   /// - Returns: The file.
-  /// - Throws: ``HTTPError``: ``HTTPError/Kind/status`` for a response that is no success (2xx),
-  ///   ``HTTPError/Kind/file`` for what is wrong with files, ``HTTPError/Kind/downloadInProgress``,
-  ///   ``HTTPError/Kind/checksumMismatch``; `CancellationError`; or what middleware throws.
+  /// - Throws: ``HTTPError``: ``HTTPError/Kind/status`` for a response that is not successful (2xx),
+  ///   ``HTTPError/Kind/file`` for a failed file operation, ``HTTPError/Kind/downloadInProgress``,
+  ///   ``HTTPError/Kind/checksumMismatch``; `CancellationError`; or an error thrown by middleware.
   @discardableResult
   public nonisolated func download(
     _ request: HTTPRequest, to destination: URL? = nil, options: DownloadOptions = DownloadOptions(),
@@ -44,9 +43,9 @@ extension HTTPClient {
   /// - Parameters:
   ///   - request: The request; a literal is a `GET`.
   ///   - destination: The file, a folder, or `nil` for a temporary file.
-  ///   - options: How to download, and what is different for this request.
-  ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must be quick.
-  /// - Returns: A handle to wait for it, watch it or cancel it.
+  ///   - options: Options for the download and its request.
+  ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must return quickly.
+  /// - Returns: A handle to await, observe or cancel the download.
   @discardableResult
   public nonisolated func startDownload(
     _ request: HTTPRequest, to destination: URL? = nil, options: DownloadOptions = DownloadOptions(),

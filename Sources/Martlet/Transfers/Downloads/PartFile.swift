@@ -1,26 +1,26 @@
 import MartletBase
 import Foundation
 
-/// The bytes of an unfinished download, and its record beside them.
+/// The bytes of an unfinished download, with their record in a second file.
 ///
 /// ```
-///   open ─▶ locked, with what of it can be relied on
+///   open ─▶ locked, with the bytes that are reliable
 ///   start ─▶ emptied, then the record of a new version is written, then its bytes
-///   write, save, sync ─▶ at every instant the record says no more than there is
+///   write, save, sync ─▶ the record never lists bytes that do not exist
 ///   finish ─▶ synced, renamed to the destination, the record removed
 /// ```
 ///
-/// The lock is the system's, on the open file: whoever ends, however it ends, gives it back.
+/// The lock is a system lock on the open file: the end of its process releases it, however the process ends.
 final class PartFile: Sendable {
   private struct State {
     var record: PartRecord
     var unsaved: Int64 = 0
     var unsynced: Int64 = 0
     var lastSave = ContinuousClock.now
-    /// Whether the bytes are those of a file of the cache, of which there is a link.
+    /// Whether the bytes are those of a cache file, of which there is a hard link.
     var isLinked = false
 
-    /// Whether more was written than may be lost, where the size of the file does not say it.
+    /// Whether more bytes are unsaved than may be lost, unless the file size shows them.
     var isSaveDue: Bool {
       guard !record.isSequential, unsaved >= 1 << 20 else { return false }
       return unsaved >= 16 << 20 || ContinuousClock.now - lastSave >= .milliseconds(20)
@@ -29,7 +29,7 @@ final class PartFile: Sendable {
 
   let path: String
   let recordPath: String
-  /// Held while bytes are written; `nil` once it is closed, which does not wait for its last holder to leave.
+  /// Locked while bytes are written; `nil` after closing, which does not wait for other users of the open file.
   private let file: Locked<OpenFile?>
   private let state: Locked<State>
 
@@ -40,25 +40,25 @@ final class PartFile: Sendable {
     state = Locked(State(record: record))
   }
 
-  /// A second name of a file of the cache, until it gets its own.
+  /// A second name of a cache file, until it gets its final name.
   private var linkPath: String { path + ".link" }
 
   deinit { close() }
 
   static func recordPath(of path: String) -> String { path + ".json" }
 
-  /// Opens a part file, or makes one, and locks it.
+  /// Opens or creates a part file, and locks it.
   ///
-  /// What is there is gone on with if that is wanted, and the same partition has vouched for it. It is an error if it
-  /// is in use, or something else than the beginning of this download.
+  /// Existing bytes are reused if `resume` allows that and they belong to the same partition. Throws if the file is in
+  /// use, or is not the beginning of this download.
   static func open(
     _ path: String, url: String, partition: String = "", resume: DownloadOptions.Resume
   ) async throws -> PartFile {
-    // In a folder that everybody may write in, they could neither be believed nor replaced.
+    // In a folder that all users may write to, files of others could be neither trusted nor replaced.
     for name in [recordPath(of: path), recordPath(of: path) + ".new"] {
       if let refusal = PrivateFile.refusal(name) { throw refusal }
     }
-    // A download that was cancelled lets go of it a moment after its caller knows.
+    // A cancelled download releases its file shortly after its caller is notified.
     let end = ContinuousClock.now + patience
     var locked = try lock(path)
     while locked == nil, ContinuousClock.now < end {
@@ -84,14 +84,14 @@ final class PartFile: Sendable {
     if record.written.isEmpty {
       try locked.cut(at: 0)
     } else {
-      // Its size says how much of it there is.
+      // The file size shows how many bytes there are.
       if record.isSequential { try locked.cut(at: record.written.prefix) }
       try file.save()
     }
     return file
   }
 
-  /// The record that says what is in a part file, if that is to be used.
+  /// The record of a part file, or `nil` if its bytes must not be used.
   private static func kept(
     _ path: String, _ size: Int64, _ url: String, _ resume: DownloadOptions.Resume
   ) throws(HTTPError) -> PartRecord? {
@@ -102,7 +102,7 @@ final class PartFile: Sendable {
     case .missing:
       throw HTTPError(
         .file, "\(name) is there, but not what a download has left: remove it, or ask for resume: .never")
-    // Its bytes are of no use, but ours to drop.
+    // The bytes are useless, but ours to drop.
     case .damaged: return nil
     case .found(let found): record = found
     }
@@ -113,12 +113,12 @@ final class PartFile: Sendable {
     return record
   }
 
-  /// How long somebody else's lock is waited for.
+  /// The maximum wait for a lock that is held elsewhere.
   private static let patience = Duration.seconds(1)
 
-  /// Opens the file and takes its lock; `nil` if somebody else has that.
+  /// Opens and locks the file; `nil` if the lock is held elsewhere.
   private static func lock(_ path: String) throws(HTTPError) -> OpenFile? {
-    // Whoever had it may have finished and renamed it meanwhile: then this is no part file any more.
+    // The previous holder may have finished and renamed the file, which is then no longer a part file.
     for _ in 0..<16 {
       let (opened, isNew) = DiskCalls.openPart(path)
       guard let file = opened else {
@@ -134,8 +134,8 @@ final class PartFile: Sendable {
       }
       if DiskCalls.facts(path)?.inode == facts.inode {
         guard !isNew, facts.isOpenToAll || facts.hasOtherNames else { return file }
-        // Anybody's bytes may be in it; or it is a file that somebody has made a link to, or one that is finished, and its
-        // download was killed before this name was removed. Not before the lock: it may be another download's.
+        // The file may contain bytes of any user, or have another link, or be a finished one whose download was killed
+        // before this name was removed. Removed only under the lock: without it, the file may be another download's.
         withExtendedLifetime(file) { _ = unlink(path) }
       }
     }
@@ -148,7 +148,7 @@ final class PartFile: Sendable {
 
   func change(_ change: (inout PartRecord) -> Void) { state.withLock { change(&$0.record) } }
 
-  /// Begins a version anew: nothing of another one is left when the record speaks of this one.
+  /// Starts a new version: the old bytes are gone before the record describes it.
   func start(_ change: (inout PartRecord) -> Void) throws(HTTPError) {
     try opened().cut(at: 0)
     state.withLock {
@@ -168,9 +168,11 @@ final class PartFile: Sendable {
     return file
   }
 
-  /// Writes bytes at their place, and tells how many there are now, and how many there will be.
+  /// Writes bytes at an offset.
+  ///
+  /// Returns how many bytes exist now, and how many are expected.
   func write(_ piece: Data, at offset: Int64) throws(HTTPError) -> (received: Int64, expected: Int64?) {
-    // One after the other: whoever leaves a gap has said so before another one writes behind it.
+    // One write at a time: a write that leaves a gap records that before another one follows.
     try file.withLock { file throws(HTTPError) in
       guard let file else { throw PrivateFile.error("cannot be written", path, ECANCELED) }
       let leavesGap = state.withLock { state in
@@ -179,7 +181,7 @@ final class PartFile: Sendable {
         return true
       }
       if leavesGap { try putRecord() }
-      // What was not written whole is as good as not written.
+      // A partial write counts as not written.
       try file.put(piece, at: offset)
       let (isSaveDue, progress) = state.withLock { state in
         state.record.written.insert(offset..<(offset + Int64(piece.count)))
@@ -192,7 +194,7 @@ final class PartFile: Sendable {
     }
   }
 
-  /// So much may be lost when the machine stops suddenly.
+  /// The maximum number of bytes that a sudden stop of the machine may lose.
   private static let syncBytes: Int64 = 64 << 20
 
   func save() throws(HTTPError) {
@@ -201,7 +203,7 @@ final class PartFile: Sendable {
     }
   }
 
-  /// Writes the record; by who has the lock, because there is one name for the new one.
+  /// Writes the record; requires the lock, because there is one name for the new record.
   private func putRecord() throws(HTTPError) {
     let record = state.withLock { state in
       state.unsaved = 0
@@ -211,10 +213,10 @@ final class PartFile: Sendable {
     try record.save(to: recordPath)
   }
 
-  /// Whether so much was written that it should go to the disk.
+  /// Whether enough bytes were written to sync them.
   var isSyncDue: Bool { state.withLock { $0.unsynced >= Self.syncBytes } }
 
-  /// Has the system write everything to the disk, and notes that it is there; it may take its time.
+  /// Syncs all bytes to disk and records that; may take long.
   func sync() throws(HTTPError) {
     let written = state.withLock {
       $0.unsynced = 0
@@ -225,20 +227,20 @@ final class PartFile: Sendable {
     try save()
   }
 
-  /// Sees that there is room for more bytes, if the file system tells.
+  /// Throws if the file system reports too little room for more bytes.
   func checkRoom(for bytes: Int64) throws(HTTPError) {
     guard bytes > 0, let free = try opened().freeBytes, free < bytes else { return }
     throw HTTPError(.file, "\(PrivateFile.shown(path)) needs \(bytes) more bytes, and \(free) are free")
   }
 
-  /// Reads bytes; fewer than asked for only at the end.
+  /// Reads bytes; returns fewer than requested only at the end.
   func read(at offset: Int64, count: Int) throws(HTTPError) -> Data {
     try opened().read(at: offset, count: count)
   }
 
-  /// Takes a file of the cache for the whole, without a copy; that cannot be done across file systems.
+  /// Links a cache file instead of copying it; fails across file systems.
   func adopt(_ file: URL) -> Bool {
-    // Of a process that was killed.
+    // Left by a killed process.
     unlink(linkPath)
     let isLinked = link(file.path(percentEncoded: false), linkPath) == 0
     state.withLock { $0.isLinked = isLinked }
@@ -247,9 +249,9 @@ final class PartFile: Sendable {
 
   // MARK: The end
 
-  /// Makes sure that all of it is on the disk, as it will be; a file of the cache stays as it is.
+  /// Completes the file and syncs it to disk; a cache file stays unchanged.
   ///
-  /// Unless it is private, others get the rights to it that they have to other new files.
+  /// Unless the file is private, it gets the usual permissions of new files.
   func seal(_ modified: HTTPDate?, isPrivate: Bool) throws(HTTPError) {
     if state.withLock({ $0.isLinked }) { return }
     let file = try opened()
@@ -257,19 +259,20 @@ final class PartFile: Sendable {
     unlink(linkPath)
     if let modified { DiskCalls.setTime(DiskCalls.microseconds(modified.date), of: file.number) }
     try file.sync()
-    // Last, so that what a crash leaves before it is private.
+    // Last, so that a file left by an earlier crash is private.
     if !isPrivate, let mode = DiskCalls.usualMode(linkPath) { file.setMode(mode) }
   }
 
-  /// Gives the file its name, after ``seal(_:isPrivate:)``; `false` if something else has it and is not to be replaced.
+  /// Moves the file to its destination, after ``seal(_:isPrivate:)``.
   ///
-  /// What is replaced is so in one instant. After an error it has the name if only syncing it has failed.
+  /// Returns `false` if the destination exists and must not be replaced. A replacement is atomic. After an error, the
+  /// file is at its destination if only syncing has failed.
   func finish(
     as destination: String, isReplacing: Bool, calls: ParentFolder.Calls = .system
   ) throws(HTTPError) -> Bool {
     let isLinked = state.withLock { $0.isLinked }
     guard try place(isLinked ? linkPath : path, destination, isReplacing, calls) else { return false }
-    // A link stays where its place is another one of the same file; beside it is an empty part file.
+    // `rename` keeps the link if the destination is another link to the same file; the empty part file remains as well.
     if isLinked { removeParts() }
     letGo()
     return true
@@ -290,11 +293,11 @@ final class PartFile: Sendable {
     return true
   }
 
-  /// Lets go of the file before its end, with its record; it is its owner's only, also if it was sealed.
+  /// Releases an unfinished file and saves its record; the file is private, even if it was sealed.
   func leave() throws(HTTPError) {
     try file.withLock { file throws(HTTPError) in
       guard let file else { return }
-      // It may have the name of the finished file, and only the disk has failed to note that.
+      // The file may be at its destination already, if only syncing has failed.
       guard DiskCalls.facts(path) != nil else { throw PrivateFile.error("cannot be found", path, ENOENT) }
       file.setMode(0o600)
       try putRecord()
@@ -302,10 +305,10 @@ final class PartFile: Sendable {
     close()
   }
 
-  /// Closes the file, which gives its lock back.
+  /// Closes the file and releases its lock.
   func close() {
     file.withLock { file in
-      // A child that has not begun its program yet may have the descriptor too.
+      // A child process that has not executed its program yet may also have the descriptor.
       if let file { flock(file.number, LOCK_UN) }
       file = nil
     }
@@ -327,9 +330,9 @@ final class PartFile: Sendable {
   }
 }
 
-/// What tells one run of the machine from another.
+/// Identifies the current boot of the machine.
 enum MachineRun {
-  /// Its name, or `nil` where the system does not tell.
+  /// The identifier of the boot, or `nil` if the system has none.
   static let current: String? = {
     #if canImport(Darwin)
       var size = 0

@@ -1,31 +1,31 @@
 import MartletBase
 import Foundation
 
-/// What is known of an unfinished download: the small file beside its part file.
+/// The record of an unfinished download, stored beside its part file.
 struct PartRecord: Codable, Equatable, Sendable {
   static let version = 2
 
   var version = PartRecord.version
-  /// The whole URL that was asked for; it may hold secrets, so the file is its owner's only.
+  /// The complete URL of the request; it may contain secrets, so the record is private.
   var url: String
-  /// What vouches for its bytes (``NetworkPartition/authority``).
+  /// The partition that the bytes belong to (``NetworkPartition/authority``).
   var partition: String
-  /// What the finished file will be called, if that is known.
+  /// The name of the finished file, if it is known.
   var name: String?
   /// A strong entity tag (RFC 9110 §8.8.3).
   var entityTag: String?
-  /// `Last-Modified`, if it may be taken for a strong validator (RFC 9110 §8.8.2.2).
+  /// `Last-Modified`, if it counts as a strong validator (RFC 9110 §8.8.2.2).
   var lastModified: String?
-  /// The number of bytes of the whole, if the server has said it.
+  /// The number of bytes of the whole file, if the server has sent it.
   var length: Int64?
   var written = ByteSpans()
-  /// What was written and is on the disk, so that a machine that stops suddenly does not lose it.
+  /// The written bytes that are on the disk, which a sudden stop of the machine does not lose.
   var synced = ByteSpans()
-  /// The run of the machine in which `written` was true.
+  /// The boot of the machine for which `written` is valid.
   var boot: String?
-  /// Whether bytes were written one after the other, so that the size of the file says how many there are.
+  /// Whether bytes were written in sequence, so that the file size shows how many there are.
   var isSequential = true
-  /// Whether the whole was not what its checksum says: nothing of it is used again.
+  /// Whether the complete file failed its checksum; none of it is reused.
   var isRejected = false
 
   init(url: String, partition: String = "") {
@@ -33,15 +33,15 @@ struct PartRecord: Codable, Equatable, Sendable {
     self.partition = partition
   }
 
-  /// What a request for a part is to hold on to, or `nil` if the server gave nothing that is good enough.
+  /// The validator for a request for a part, or `nil` if the server sent no strong one.
   var validator: String? { entityTag ?? lastModified }
 
-  /// The bytes of the file that are there for certain, by its size and the machine's present run.
+  /// The bytes that certainly exist, by the file size and the current boot.
   func reliable(size: Int64, boot now: String?) -> ByteSpans {
     guard !isRejected, validator != nil else { return ByteSpans() }
     var spans: ByteSpans
     if let boot, boot == now {
-      // What was written before the process ended is in the file, however it ended.
+      // Bytes written before the process ended are in the file, however the process ended.
       spans = isSequential ? ByteSpans(upTo: size) : written.cut(at: size)
     } else {
       spans = synced.cut(at: size)
@@ -50,15 +50,15 @@ struct PartRecord: Codable, Equatable, Sendable {
     return spans
   }
 
-  /// What there is in the place of a record.
+  /// The result of reading a record.
   enum Finding {
     case missing
-    /// Of another version, or nothing that a download has written.
+    /// Of another version, or not written by a download.
     case damaged
     case found(PartRecord)
   }
 
-  /// Reads a record; it is an error if it is no file of one's own.
+  /// Reads a record; throws if the file is not a regular file of this user.
   static func read(_ path: String) throws(HTTPError) -> Finding {
     guard let data = try PrivateFile.read(path, limit: 1 << 20) else { return .missing }
     guard let record = try? JSONDecoder().decode(PartRecord.self, from: data), record.version == version,
@@ -67,7 +67,7 @@ struct PartRecord: Codable, Equatable, Sendable {
     return .found(record)
   }
 
-  /// Writes it, so that the end of the process does not undo it.
+  /// Writes the record, so that it survives the end of the process.
   func save(to path: String) throws(HTTPError) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -75,7 +75,7 @@ struct PartRecord: Codable, Equatable, Sendable {
     try PrivateFile.replace(path, with: data, by: path + ".new", isSynced: false)
   }
 
-  /// Notes what a response says of the whole.
+  /// Records the length and the validators of a response.
   mutating func describe(_ headers: HTTPHeaders, length: Int64?, isResumable: Bool) {
     self.length = length
     entityTag = isResumable ? Validators.strongTag(headers) : nil
@@ -83,9 +83,9 @@ struct PartRecord: Codable, Equatable, Sendable {
   }
 }
 
-/// What tells one version of a representation from another (RFC 9110 §8.8).
+/// The validators of a representation (RFC 9110 §8.8).
 enum Validators {
-  /// The entity tag, if it says that the bytes are the same.
+  /// The entity tag, if it is strong: equal tags then mean equal bytes.
   static func strongTag(_ headers: HTTPHeaders) -> String? {
     guard let tag = headers["ETag"].map({ String(FieldSyntax.trimmed($0)) }), EntityTag.isStrong(tag) else {
       return nil
@@ -95,7 +95,7 @@ enum Validators {
     return bytes.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? tag : nil
   }
 
-  /// `Last-Modified`, if the response was made later: the file has not changed twice in that second.
+  /// `Last-Modified`, if `Date` is later: the file has not changed twice in that second.
   static func strongDate(_ headers: HTTPHeaders) -> String? {
     guard let text = headers["Last-Modified"], let modified = HTTPDate(text),
       let date = headers["Date"].flatMap({ HTTPDate($0) }),

@@ -6,7 +6,9 @@ import Foundation
   import CryptoKit
 #endif
 
-/// SHA-256 of a file: by the system's library where there is one, which is many times as fast as ours.
+/// SHA-256 of a file, by the system's library if there is one.
+///
+/// The library is many times as fast as our own implementation.
 final class SHA256Stream {
   private var own = SHA2.Running256()
   #if os(Linux)
@@ -28,12 +30,12 @@ final class SHA256Stream {
     #endif
   }
 
-  /// The value in hexadecimal digits; the last thing that is asked of it.
+  /// The digest in hexadecimal digits; must be the last call.
   func digits() -> String {
     #if os(Linux)
       guard let library else { return Self.text(own.value()) }
       var octets = [UInt8](repeating: 0, count: 32)
-      // A library that fails gives what no file has.
+      // If the library fails, the result matches no file.
       return martlet_sha256_finish(library, &octets) ? Self.text(octets) : ""
     #elseif canImport(CryptoKit)
       return Self.text(library.finalize())

@@ -6,7 +6,7 @@ public struct UnfinishedDownload: Sendable {
   ///
   /// It may have secrets in its query.
   public let url: URL
-  /// What the finished file will be called; `nil` if the server has a say in it.
+  /// The name of the finished file; `nil` if the server may choose it.
   public let name: String?
   /// The number of bytes that can be resumed.
   public let received: Int64
@@ -18,7 +18,7 @@ public struct UnfinishedDownload: Sendable {
   /// The partial downloads in a folder.
   ///
   /// - Parameter folder: The folder of the destinations, or ``DownloadOptions/partFolder``.
-  /// - Returns: Those that can be gone on with, by name.
+  /// - Returns: The downloads that can be resumed, by name.
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file`` if the folder cannot be read.
   public static func all(in folder: URL) throws -> [UnfinishedDownload] {
     let path = folder.path(percentEncoded: false)
@@ -55,14 +55,14 @@ public struct UnfinishedDownload: Sendable {
 }
 
 extension HTTPClient {
-  /// Goes on with a download that was left, and finishes it in the folder of its part file.
+  /// Resumes a partial download, and finishes it in the folder of its part file.
   ///
   /// - Parameters:
-  ///   - unfinished: What ``UnfinishedDownload/all(in:)`` has found.
-  ///   - options: How to download, and what is different for this request; credentials are not kept with the file.
-  ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must be quick.
+  ///   - unfinished: A result of ``UnfinishedDownload/all(in:)``.
+  ///   - options: Options for the download and its request; credentials are not stored with the file.
+  ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must return quickly.
   /// - Returns: The file.
-  /// - Throws: As `download(_:to:options:progress:)`.
+  /// - Throws: The errors of `download(_:to:options:progress:)`.
   @discardableResult
   public nonisolated func download(
     continuing unfinished: UnfinishedDownload, options: DownloadOptions = DownloadOptions(),

@@ -1,8 +1,8 @@
 /// Observes whether the machine has a network.
 ///
-/// Whoever knows it can save an ``Outbox`` useless attempts, and have it try at once when the network is back.
+/// It saves an ``Outbox`` useless attempts, and lets it retry as soon as the network is back.
 public protocol Connectivity: Sendable {
-  /// The state now, and then each change.
+  /// The current state, then each change.
   var states: AsyncStream<ConnectivityState> { get }
 }
 

@@ -1,20 +1,20 @@
 extension Outbox {
-  /// Why a delivery failed.
+  /// The reason why a delivery failed.
   public enum Failure: Sendable, Hashable, CustomStringConvertible {
     /// The response had this status.
     case status(HTTPStatus)
     /// There was no response: the kind of the error, and its message.
     case error(HTTPError.Kind, String)
-    /// A redirect has made a request with this method of it, which was not meant.
+    /// A redirect changed the request to this method, which was not intended.
     case redirected(HTTPMethod)
-    /// The request, or its body, cannot be read from the disk; in one line.
+    /// The request or its body cannot be read from disk, for this one-line reason.
     case unreadable(String)
-    /// It has waited for longer than ``Options/maximumAge``.
+    /// The request is older than ``Options/maximumAge``.
     case expired
-    /// It was cancelled.
+    /// The request was cancelled.
     case cancelled
 
-    /// One line.
+    /// A one-line description.
     public var description: String {
       switch self {
       case .status(let status): "the server answered \(status.rawValue)"
@@ -26,7 +26,7 @@ extension Outbox {
       }
     }
 
-    /// What is written in the journal.
+    /// The text of the failure in the journal.
     var text: String {
       switch self {
       case .status(let status): "status \(status.rawValue)"
@@ -38,7 +38,7 @@ extension Outbox {
       }
     }
 
-    /// Reads what is written in the journal.
+    /// Parses the text of a failure in the journal.
     init(text: String) {
       let words = text.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
       let rest = words.count > 1 ? String(words[1]) : ""

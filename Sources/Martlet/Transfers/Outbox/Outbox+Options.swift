@@ -6,13 +6,14 @@ extension Outbox {
 
     /// Per-request options: time limits, a tag, a credential.
     ///
-    /// Nothing of it is stored. Its retries, its rule of statuses and its cache are not used: the outbox decides those.
+    /// They are not stored. Their retry policy, accepted statuses and cache policy are ignored: the outbox decides
+    /// those.
     public var request = RequestOptions()
 
     /// The maximum number of temporary failures before a request is a dead letter; 20 by default.
     ///
-    /// Only what a server had a part in counts. Attempts without a connection do not, nor those that
-    /// TLS ends before the request: a day offline, or with an expired certificate, kills nothing.
+    /// Only failures that involve a server count. Attempts without a connection do not count, nor attempts that TLS
+    /// ends before the request: a day offline, or with an expired certificate, makes no dead letters.
     public var maximumAttempts = 20
 
     /// The maximum age of a request before it is a dead letter; 7 days by default.
@@ -20,9 +21,9 @@ extension Outbox {
 
     /// The delay after the first failure of a host; 1 second by default.
     ///
-    /// It doubles with each further one, up to ``maximumDelay``, and is shortened at random by up to a half.
-    /// `Retry-After` (RFC 9110 §10.2.3) makes it longer, up to a day. While a host pauses, nothing is sent there; then
-    /// one request tries for all.
+    /// It doubles with each further failure, up to ``maximumDelay``, and is shortened at random by up to a half.
+    /// `Retry-After` (RFC 9110 §10.2.3) can extend it up to a day. During the delay nothing is sent to the host; then
+    /// one request probes it.
     public var initialDelay = Duration.seconds(1)
 
     /// The maximum delay, unless a host asks for more; 5 minutes by default.
@@ -35,8 +36,8 @@ extension Outbox {
 
     /// Whether a status is a temporary failure.
     ///
-    /// By default 408, 409 (the first one may be under way yet), 425, 429, and 500 to 599 but for 501 and 505. Any
-    /// other one makes a dead letter at once.
+    /// By default 408, 409 (an earlier attempt may still be in progress), 425, 429, and 500 to 599 except 501 and 505.
+    /// Any other failure status makes a dead letter immediately.
     public var isTemporary: @Sendable (HTTPStatus) -> Bool = { status in
       switch status.rawValue {
       case 408, 409, 425, 429: true
@@ -48,7 +49,7 @@ extension Outbox {
     /// Observes whether there is a network; `nil` infers it from requests.
     public var connectivity: (any Connectivity)?
 
-    /// A journal is written anew when it has grown by so many bytes, and less than half of it is needed.
+    /// The growth in bytes after which a journal is rewritten, if less than half of it is needed.
     var compactBytes: Int64 = 1 << 20
 
     /// The default options.
@@ -62,7 +63,7 @@ extension Outbox {
       configure(&self)
     }
 
-    /// What is wrong with the numbers, if anything.
+    /// The first invalid option, or `nil`.
     var problem: String? {
       if maximumAttempts < 1 { return "an outbox with \(maximumAttempts) attempts; at least 1 is needed" }
       if initialDelay <= .zero || maximumDelay < initialDelay {

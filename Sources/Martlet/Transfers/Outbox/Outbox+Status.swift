@@ -1,19 +1,19 @@
 extension Outbox {
   /// The status of an ``Outbox``.
   public struct Status: Sendable, Hashable {
-    /// The requests that wait for their delivery, those that are being sent included.
+    /// The requests that wait for delivery, including those being sent.
     public internal(set) var pending = 0
-    /// Those that this process is sending now.
+    /// The requests that this process is sending.
     public internal(set) var sending = 0
-    /// Those that this process has delivered.
+    /// The requests that this process has delivered.
     public internal(set) var delivered = 0
     /// The dead letters.
     public internal(set) var dead = 0
-    /// The bytes of all that is kept.
+    /// The bytes of all stored requests.
     public internal(set) var bytes: Int64 = 0
-    /// Whether this process delivers.
+    /// Whether this process sends the requests.
     public internal(set) var isSender = false
-    /// The records that could not be read any more, of what a disk has damaged.
+    /// The records that could not be read because the disk has damaged them.
     public internal(set) var damaged = 0
 
     static func + (one: Status, other: Status) -> Status {

@@ -2,21 +2,21 @@ public import Foundation
 
 /// A durable queue of requests that outlive the process.
 ///
-/// What ``submit(_:key:)`` has returned for is delivered, after a crash and a restart too, at least once and with an
-/// `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header) by which a server can tell that it has had it already.
-/// Requests with the same key are delivered one after the other, in their order. A host that fails gets growing pauses.
-/// What can never be delivered becomes a dead letter (``DeadLetter``).
+/// Once ``submit(_:key:)`` returns, delivery is guaranteed, even after a crash and a restart: at least once, with an
+/// `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header) by which a server can recognise repetitions. Requests
+/// with the same key are delivered one at a time, in order. A failing host is retried with growing delays. A request
+/// that can never be delivered becomes a dead letter (``DeadLetter``).
 ///
-/// Any number of processes may have an outbox in the same folder: each of them submits, one of them sends, and another
-/// one goes on when that one ends.
+/// Any number of processes can open an outbox in the same folder: each of them can submit, one of them sends, and
+/// another one takes over when that one ends.
 ///
 /// ```swift
 /// let outbox = try await client.outbox(at: folder)
 /// try await outbox.submit(.post("/events", body: .json(event)), key: "user-7")
 /// ```
 ///
-/// An outbox that is let go of delivers what it has; then it ends. `HTTPClient.drain(timeout:)` ends it, too, and what
-/// is left waits for the next process.
+/// A released outbox delivers its requests, then stops. `HTTPClient.drain(timeout:)` stops it, too, and the remaining
+/// requests wait for the next process.
 public final class Outbox: Sendable {
   private let core: OutboxCore
 
@@ -26,18 +26,19 @@ public final class Outbox: Sendable {
 
   /// Adds a request; once this returns, it is synced to disk.
   ///
-  /// Its URL is made whole, and the request is checked as if it were sent. Header fields and body are stored as they
-  /// are, secrets among them, in files for their owner only: better than a field `Authorization` is a credential of
-  /// the client or of ``Outbox/Options/request``, which is not stored. What the client adds to each request, it adds
-  /// when this one is sent. A body of more than 64 KiB goes to a file of its own; a stream is read to its end first.
+  /// The URL is made absolute, and the request is checked as if it were sent. Header fields and body are stored
+  /// unchanged, including secrets, in private files: instead of an `Authorization` field, use a credential of the
+  /// client or of ``Outbox/Options/request``, which is not stored. Fields that the client adds to every request are
+  /// added when the request is sent. A body of more than 64 KiB is stored in its own file; a stream is read to its end
+  /// first.
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - key: What it is delivered in order with; `nil` if its order does not matter.
-  /// - Returns: Its number, which is its `Idempotency-Key`, too, unless it has one.
+  ///   - key: A key; requests with the same key are delivered in order. `nil` if the order does not matter.
+  /// - Returns: The identifier, which is also the `Idempotency-Key` unless the request has one.
   /// - Throws: ``HTTPError``: ``HTTPError/Kind/invalidRequest``; ``HTTPError/Kind/file`` if the disk is full or the
   ///   folder cannot be written; ``HTTPError/Kind/queue`` or ``HTTPError/Kind/bodyTooLarge`` if there is no room
-  ///   (``Outbox/Options/maximumBytes``); ``HTTPError/Kind/clientClosed``. Nothing of it is kept then.
+  ///   (``Outbox/Options/maximumBytes``); ``HTTPError/Kind/clientClosed``. The request is then not stored.
   @discardableResult
   public func submit(_ request: HTTPRequest, key: String? = nil) async throws -> UUID {
     try await core.submit(request, key: key)
@@ -59,16 +60,16 @@ public final class Outbox: Sendable {
 
   /// Submits a dead letter again, after pending requests with the same key.
   ///
-  /// - Parameter id: Its number.
-  /// - Returns: Whether there is one.
+  /// - Parameter id: The identifier of the dead letter.
+  /// - Returns: Whether the dead letter exists.
   /// - Throws: ``HTTPError``: ``HTTPError/Kind/file``, ``HTTPError/Kind/clientClosed``.
   @discardableResult
   public func retry(_ id: UUID) async throws -> Bool { try await core.ask { .command(.revive(id), $0) } }
 
   /// Removes a dead letter or a pending request.
   ///
-  /// - Parameter id: Its number.
-  /// - Returns: Whether it was removed: not one that this process is sending.
+  /// - Parameter id: The identifier of the request.
+  /// - Returns: Whether it was removed; a request that this process is sending is not.
   /// - Throws: ``HTTPError``: ``HTTPError/Kind/file``, ``HTTPError/Kind/clientClosed``.
   @discardableResult
   public func remove(_ id: UUID) async throws -> Bool { try await core.ask { .command(.remove(id), $0) } }
@@ -79,28 +80,28 @@ public final class Outbox: Sendable {
   /// Waits until nothing is pending; returns early when the task is cancelled, or the outbox has ended.
   public func waitUntilIdle() async { await core.waitUntilIdle() }
 
-  /// Starts nothing new, lets what is being sent come to its end, and lets another process send.
+  /// Stops sending, so that another process can send; running deliveries finish.
   ///
-  /// - Parameter timeout: How long to wait; what is being sent then is cancelled, and is sent again by the next
-  ///   process. `nil` waits without a limit of its own.
+  /// - Parameter timeout: The maximum time to wait, after which running deliveries are cancelled; the next process
+  ///   repeats them. `nil` sets no limit.
   public func close(within timeout: Duration? = nil) async { await core.close(within: timeout) }
 }
 
 extension Outbox {
   /// A request that an ``Outbox`` could not deliver.
   public struct DeadLetter: Sendable, Identifiable {
-    /// Its number.
+    /// The identifier.
     public let id: UUID
     /// The request.
     public let request: HTTPRequest
     /// The key given to ``Outbox/submit(_:key:)``, or `nil`.
     public let key: String?
-    /// Why it was not delivered: the last failure.
+    /// The last failure.
     ///
-    /// With a failure that may pass, it was the last of ``attempts`` (``Outbox/Options/maximumAttempts``), or the request
-    /// had become too old (``Outbox/Options/maximumAge``).
+    /// If it was temporary, the request had reached ``Outbox/Options/maximumAttempts`` or
+    /// ``Outbox/Options/maximumAge``.
     public let failure: Failure
-    /// How often a server has refused it for the time being.
+    /// The number of temporary failures that involved a server.
     public let attempts: Int
     /// When it was submitted.
     public let submittedAt: Date
@@ -110,15 +111,15 @@ extension Outbox {
 
   /// An event in an ``Outbox``.
   public enum Event: Sendable {
-    /// A request is safe on the disk.
+    /// A request was synced to disk.
     case submitted(UUID)
-    /// A server has taken it.
+    /// A server has accepted a request.
     case delivered(UUID, HTTPStatus)
     /// An attempt failed; its host is tried again after a delay.
     case failed(UUID, Failure, delay: Duration)
-    /// It became a dead letter.
+    /// A request became a dead letter.
     case died(UUID, Failure)
-    /// The folder could not be read or written; it is tried again.
+    /// The folder could not be read or written; the outbox tries again.
     case problem(any Error)
   }
 }
@@ -126,15 +127,15 @@ extension Outbox {
 extension HTTPClient {
   /// Opens an outbox whose requests this client sends.
   ///
-  /// What an earlier process has left in the folder is delivered from now on. The system's locks must work there, which
-  /// they may not on a network file system.
+  /// Requests that an earlier process left in the folder are delivered from now on. The system's locks must work there,
+  /// which may not be the case on a network file system.
   ///
   /// - Parameters:
-  ///   - directory: The folder, for this alone; made if it is not there, for its owner only.
-  ///   - options: How it delivers.
+  ///   - directory: A folder for the outbox only; if it does not exist, it is created as a private folder.
+  ///   - options: Options for the outbox.
   /// - Returns: The outbox.
-  /// - Throws: ``HTTPError``: ``HTTPError/Kind/file`` for a folder that cannot be used,
-  ///   ``HTTPError/Kind/invalidRequest`` for options that cannot be, ``HTTPError/Kind/clientClosed``.
+  /// - Throws: ``HTTPError``: ``HTTPError/Kind/file`` if the folder cannot be used,
+  ///   ``HTTPError/Kind/invalidRequest`` for invalid options, ``HTTPError/Kind/clientClosed``.
   public nonisolated func outbox(
     at directory: URL, options: Outbox.Options = Outbox.Options()
   ) async throws -> Outbox {

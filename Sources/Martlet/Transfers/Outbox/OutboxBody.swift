@@ -1,16 +1,16 @@
 import MartletBase
 import Foundation
 
-/// The body of a request on its way into an outbox: a small one in memory, a larger one in a file of its own.
+/// The body of a submission: a small one in memory, a larger one in its own file.
 ///
-/// The file is locked until the journal speaks of it: so whoever cleans up knows what nobody will ever speak of. A
-/// file of which the journal does not speak is removed only by who has locked it, and has seen then that it still has
-/// its name: that could be another file's by then.
+/// The file is locked until the journal mentions it, so that the cleanup can recognise abandoned files. A file that the
+/// journal does not mention is removed only by the holder of its lock, after checking that the file still has its name,
+/// which could be another file's by then.
 final class OutboxBody: Sendable {
-  /// Up to so many bytes stand in the journal itself.
+  /// The maximum size of a body that is stored in the journal itself.
   static let smallBytes = 64 << 10
   private static let suffix = ".body"
-  /// How many milliseconds who cleans up may have a file: more than it may wait for the journal.
+  /// How long the cleanup may lock a file, in milliseconds: longer than it may wait for the journal.
   private static let patience = 15_000
 
   let body: OutboxRequest.Body
@@ -23,7 +23,7 @@ final class OutboxBody: Sendable {
 
   static func path(_ id: UUID, in folder: String) -> String { "\(folder)/\(id.uuidString)\(suffix)" }
 
-  /// Reads a body to its end, and sees that it is safe on the disk.
+  /// Reads a body to its end, and syncs it to disk.
   static func store(_ body: HTTPBody?, of id: UUID, in folder: String, limit: Int64) async throws -> OutboxBody {
     let path = path(id, in: folder)
     guard let content = body?.content else { return OutboxBody(.none, path) }
@@ -39,7 +39,7 @@ final class OutboxBody: Sendable {
         try Task.checkCancellation()
         if try sink.take(piece, limit: limit) { try await onFileQueue { () throws(HTTPError) in try sink.flush() } }
       }
-      // A sequence may end early because its task was cancelled: what it gave is not the body.
+      // A sequence may end early because its task was cancelled; its bytes are then not the whole body.
       try Task.checkCancellation()
       return try await onFileQueue { () throws(HTTPError) in try sink.finish() }
     } catch {
@@ -50,7 +50,7 @@ final class OutboxBody: Sendable {
     }
   }
 
-  /// Removes it again: the journal will not speak of it.
+  /// Removes the file, which the journal will not mention.
   func discard() { if file != nil { unlink(path) } }
 
   static func remove(_ id: UUID, in folder: String) { unlink(path(id, in: folder)) }
@@ -59,13 +59,13 @@ final class OutboxBody: Sendable {
     HTTPError(.bodyTooLarge, "the body has more than the \(limit) bytes that the outbox takes")
   }
 
-  /// Whether the file of a body is there, as long as it was; `nil` if nobody can tell now.
+  /// Whether the file of a body exists with its full length; `nil` if that is unknown now.
   static func isWhole(_ id: UUID, in folder: String, length: Int64) -> Bool? {
     guard let facts = DiskCalls.facts(path(id, in: folder)) else { return errno == ENOENT ? false : nil }
     return facts.isFile && facts.size == length
   }
 
-  /// The locked files that nobody writes any more, a few at a time, with their requests.
+  /// Abandoned files, locked, with the identifiers of their requests; a few at a time.
   static func abandoned(in folder: String, except known: Set<UUID>) -> [(UUID, OutboxBody)] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     let unknown = names.lazy.compactMap { name -> (String, UUID)? in
@@ -83,13 +83,13 @@ final class OutboxBody: Sendable {
     }
   }
 
-  /// Whether its path still names the file that is open.
+  /// Whether the path still names the open file.
   private static func isNamed(_ file: OpenFile) -> Bool {
     guard let open = file.facts, let named = DiskCalls.facts(file.path) else { return false }
     return open.inode == named.inode
   }
 
-  /// Bytes on their way to the disk; used by one after the other.
+  /// Bytes that are written to disk; used by one caller at a time.
   private final class Sink: Sendable {
     private struct State {
       var held = Data()
@@ -102,7 +102,9 @@ final class OutboxBody: Sendable {
 
     init(_ path: String) { self.path = path }
 
-    /// Whether it is time to write.
+    /// Adds bytes.
+    ///
+    /// Returns whether it is time to write.
     func take(_ piece: Data, limit: Int64) throws(HTTPError) -> Bool {
       try state.withLock { state throws(HTTPError) in
         guard state.written + Int64(state.held.count) + Int64(piece.count) <= limit else { throw tooLarge(limit) }
@@ -122,14 +124,14 @@ final class OutboxBody: Sendable {
       state.withLock { $0.written += Int64(held.count) }
     }
 
-    /// Makes the file, and locks it.
+    /// Creates and locks the file.
     private func make() throws(HTTPError) -> OpenFile {
-      // Far more often than somebody cleans up: on a busy machine each time may be lost by chance.
+      // Many more attempts than there are cleanups: on a busy machine each one may fail by chance.
       for _ in 0..<200 {
         guard let file = OpenFile.at(path, O_RDWR | O_CREAT | O_EXCL) else {
           throw PrivateFile.error("cannot be made", path, errno)
         }
-        // Who cleans up may be faster, and then removes it, or lets it be.
+        // The cleanup may lock the file first, and then removes or keeps it.
         try FileLock.lock(file, patience: patience)
         if isNamed(file) { return file }
       }
@@ -152,7 +154,7 @@ final class OutboxBody: Sendable {
 
     func discard() {
       guard let file = state.withLock({ $0.file.take() }) else { return }
-      // Before the lock is given back: after that it could be another file's name by then.
+      // Before the lock is released, because the name could belong to another file after that.
       withExtendedLifetime(file) { _ = unlink(path) }
     }
   }

@@ -10,7 +10,7 @@ extension ClientCore {
     let loop = OutboxLoop(core)
     try await loop.open()
     try enter(core)
-    // It lives until it is closed, or let go of and empty.
+    // The task runs until the outbox is closed, or released and empty.
     Task { await loop.run() }
     return Outbox(core)
   }
@@ -56,7 +56,7 @@ extension OutboxCore {
     }
   }
 
-  /// Checks a request as it is when it is sent.
+  /// Checks a request as if it were sent.
   private func check(_ asked: HTTPRequest) throws -> (HTTPRequest, url: String) {
     let settings = client.settings
     let options = ResolvedOptions(options.request.over(settings.configuration.options))
@@ -81,10 +81,12 @@ extension OutboxCore {
     }
   }
 
-  /// How long what was cancelled, and the folder, may take to come to an end.
+  /// The time that cancelled deliveries and file operations may take to end.
   static let endPatience = Duration.seconds(2)
 
-  /// Waits until the loop has ended, for a time.
+  /// Waits for the end of the loop, up to a limit.
+  ///
+  /// Returns whether it has ended.
   func isClosed(within limit: Duration) async -> Bool {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.closed() }

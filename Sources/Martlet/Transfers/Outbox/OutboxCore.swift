@@ -1,13 +1,14 @@
 import MartletBase
 import Foundation
 
-/// What delivers: one loop, which alone has the journal and the table.
+/// The state that an outbox shares with its loop.
 ///
 /// ```
-///   messages ─▶ records ─▶ journal ─▶ changes ─▶ table ─▶ whose turn it is ─▶ requests ─▶ messages
+///   messages ─▶ records ─▶ journal ─▶ changes ─▶ table ─▶ schedule ─▶ requests ─▶ messages
 /// ```
 ///
-/// Each round takes all messages there are, so that any number of submissions are one write and one sync.
+/// Only the loop uses the journal and the table. Each round takes all pending messages, so that any number of
+/// submissions need one write and one sync.
 final class OutboxCore: Sendable {
   enum Message: Sendable {
     case submit(OutboxRequest, length: Int64, OneShot<Void>)
@@ -23,7 +24,7 @@ final class OutboxCore: Sendable {
     case remove(UUID)
   }
 
-  /// What others see and set.
+  /// The state that other code reads and sets.
   struct Shared {
     var messages: [Message] = []
     var status = Outbox.Status()
@@ -47,7 +48,9 @@ final class OutboxCore: Sendable {
     signal.addWatcher()
   }
 
-  /// Hands something to the loop, if there is one.
+  /// Sends a message to the loop.
+  ///
+  /// Returns `false` if the loop has ended.
   @discardableResult
   func post(_ message: Message) -> Bool {
     let isThere = shared.withLock { shared in
@@ -72,19 +75,19 @@ final class OutboxCore: Sendable {
     }
   }
 
-  /// Nothing new is started; what is under way comes to its end.
+  /// Stops starting requests; running ones finish.
   func beginClosing() {
     shared.withLock { $0.isClosing = true }
     signal.signal()
   }
 
-  /// Nothing is waited for any more.
+  /// Stops starting requests, and cancels running ones.
   func abort() {
     shared.withLock { ($0.isClosing, $0.isAborting) = (true, true) }
     signal.signal()
   }
 
-  /// Nobody can submit any more: it ends when all is delivered.
+  /// Ends the loop once all requests are delivered, because none can be submitted any more.
   func release() {
     shared.withLock { $0.isReleased = true }
     signal.signal()
@@ -129,7 +132,7 @@ final class OutboxCore: Sendable {
     client.activityChanged()
   }
 
-  /// Ends: whoever waits is told.
+  /// Ends the outbox and notifies all waiters.
   func end() {
     let (messages, watchers) = shared.withLock { shared in
       defer { (shared.messages, shared.watchers) = ([], [:]) }
@@ -158,12 +161,12 @@ final class OutboxCore: Sendable {
   // MARK: Sending
 
   func deliver(_ request: HTTPRequest) async -> OutboxVerdict {
-    // A redirect must not turn it into a GET whose success is nobody's receipt.
+    // A redirect must not turn the request into a GET, whose success would not confirm the delivery.
     let defaults = RequestOptions.timeout(nil).redirects(.strictMethods)
     let options = options.request.over(defaults).accepts(.any).retry(.off).cache(.off).coalesces(false)
     do {
       let answer = try await client.stream(request, options: options) { [timeline = client.timeline] response in
-        // So that the connection can be used again; but the head is the answer.
+        // Reads the body so that the connection can be reused, but the head is the answer.
         await withTaskGroup(of: Void.self) { group in
           group.addTask { _ = try? await response.body.read(upTo: 64 << 10) }
           group.addTask { try? await timeline.watch(.seconds(10)) }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// How records stand in a journal: each in a frame that tells whether it is whole.
+/// The format of a journal: each record is in a frame that shows whether it is complete.
 ///
-/// Numbers have their lowest byte first:
+/// Numbers are little-endian:
 ///
 ///      0   8  the magic of a journal
 ///      8   4  the version, 1
@@ -14,19 +14,19 @@ import Foundation
 ///               12   8  the checksum of the mark, the length and the record
 ///               20      the record
 ///
-/// After damage the next frame is found by its mark. What is in a record cannot pass for one: whoever made it does not
-/// know the mark.
+/// After damage the next frame is found by its mark. The contents of a record cannot imitate a frame, because their
+/// author does not know the mark.
 struct OutboxFrames {
   static let headLength: Int64 = 28
   static let frameHead = 20
-  /// More than a request with its fields and a small body can have.
+  /// Larger than any request with its fields and a small body.
   static let maximumRecord = 16 << 20
   private static let magic: UInt64 = 0x0A0D_786F_6274_754F
   private static let version: UInt32 = 1
 
   let mark: UInt64
 
-  /// The first bytes of a journal.
+  /// The head of a journal.
   var head: [UInt8] {
     var writer = RecordWriter()
     writer.number(Self.magic)
@@ -40,14 +40,14 @@ struct OutboxFrames {
 
   enum Beginning {
     case journal(OutboxFrames)
-    /// Made by a version that knows more.
+    /// Written by a newer version.
     case newer(UInt32)
-    /// The name came to the disk, and nothing else.
+    /// Only the name of the file has reached the disk.
     case empty
     case none
   }
 
-  /// Finds the mark of a journal; in its first frame, if its head is damaged.
+  /// Reads the head of a journal; if it is damaged, finds the mark in the first frame.
   static func beginning(_ file: OpenFile) throws(HTTPError) -> Beginning {
     let bytes = try read(file, at: 0, count: Int(headLength) + 8)
     if bytes.count <= headLength, bytes.allSatisfy({ $0 == 0 }) { return .empty }
@@ -86,9 +86,9 @@ struct OutboxFrames {
     return sum.value
   }
 
-  /// The record at a place of a file, if there is a whole one.
+  /// Reads the record at an offset, if it is complete.
   ///
-  /// `nil` is a torn or damaged record, which may be cut off; an error only means that it cannot be read now.
+  /// `nil` means a torn or damaged record, which may be cut off. An error only means that it cannot be read now.
   func frame(_ file: OpenFile, at offset: Int64) throws(HTTPError) -> [UInt8]? {
     let head = try Self.read(file, at: offset, count: Self.frameHead)
     guard head.count == Self.frameHead else { return nil }
@@ -104,7 +104,7 @@ struct OutboxFrames {
     return record.count == length && checksum(record) == expected ? record : nil
   }
 
-  /// Whether what is left from a place on is the beginning of a frame: what a process has not come to write.
+  /// Whether the rest of the file is an incomplete frame, which a process did not finish writing.
   func isTorn(_ file: OpenFile, at offset: Int64) throws(HTTPError) -> Bool {
     let head = try Self.read(file, at: offset, count: Self.frameHead)
     let isMarked = head.withUnsafeBytes { head in
@@ -116,7 +116,7 @@ struct OutboxFrames {
     return try Self.read(file, at: offset + Int64(Self.frameHead), count: Int(length)).count < length
   }
 
-  /// The place of the next whole frame after damage, if there is one.
+  /// The offset of the next complete frame after damage, or `nil`.
   func next(_ file: OpenFile, after offset: Int64) throws(HTTPError) -> Int64? {
     let pattern = withUnsafeBytes(of: mark.littleEndian) { Data($0) }
     var place = offset + 1
@@ -130,7 +130,7 @@ struct OutboxFrames {
         if try frame(file, at: candidate) != nil { return candidate }
         rest = data[(found.lowerBound + 1)...]
       }
-      // A mark may stand across two blocks.
+      // A mark may span two blocks.
       place += Int64(block.count - pattern.count + 1)
     }
   }

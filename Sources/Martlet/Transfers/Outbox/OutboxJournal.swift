@@ -1,22 +1,22 @@
 import MartletBase
 import Foundation
 
-/// The file that an outbox is: records, one after the other, added by any process and never changed.
+/// The journal of an outbox: records that any process appends and none changes.
 ///
 /// ```
-///   catch up ─▶ what others have added; what is torn at the end, by a process that was killed, is cut off
-///   append ─▶ catch up, write, sync: what was promised is on the disk
-///   compact ─▶ catch up, write what is needed yet to a new file, sync, rename
+///   catch up ─▶ reads what others have added; cuts off a torn end, left by a killed process
+///   append ─▶ catch up, write, sync: confirmed records are on the disk
+///   compact ─▶ unless others have added records: write needed records to a new file, sync, rename
 /// ```
 ///
-/// Each of them has the lock of the folder. They block: they are called where that may be, by one after the other.
+/// Each of them holds the lock of the folder. They block, so they are called where that is allowed, one at a time.
 final class OutboxJournal: Sendable {
-  /// What has become known.
+  /// The changes since the last report.
   struct News: Sendable {
-    /// Whether all before is void: somebody has written the journal anew.
+    /// Whether all earlier changes are void, because another process has rewritten the journal.
     var isAnew = false
     var changes: [OutboxChange] = []
-    /// The places that could not be read.
+    /// The number of places that could not be read.
     var damaged = 0
 
     var isEmpty: Bool { !isAnew && changes.isEmpty && damaged == 0 }
@@ -26,11 +26,11 @@ final class OutboxJournal: Sendable {
     var file: OpenFile?
     var inode: UInt64 = 0
     var frames = OutboxFrames(mark: 0)
-    /// Up to where it is known.
+    /// The end of the part that has been read.
     var end: Int64 = 0
-    /// What is known and was not told yet: what fails later must not lose it.
+    /// The changes that were read but not reported yet; a later failure must not lose them.
     var news = News()
-    /// Whether something behind ``end`` was refused and could not be cut off yet.
+    /// Whether bytes after ``end`` were rejected and could not be cut off yet.
     var hasRefused = false
 
     mutating func takeNews() -> News {
@@ -44,23 +44,23 @@ final class OutboxJournal: Sendable {
   private let calls: ParentFolder.Calls
   private let state = Locked(State())
 
-  /// Opens the folder; makes it if it is not there, and its name survive a crash.
+  /// Opens the folder; creates it if it is missing, so that its name survives a crash.
   init(_ folder: URL, calls: ParentFolder.Calls = .system) throws(HTTPError) {
     self.folder = DiskFolder.path(folder)
     path = self.folder + "/journal"
     self.calls = calls
     try DiskFolder.make(self.folder, syncingBy: calls)
-    // A folder of somebody else, or that others may write in, is none for secrets.
+    // A folder of another user, or one that others may write to, must not contain secrets.
     guard try DiskFolder.open(self.folder) != nil else {
       throw HTTPError(.file, "\(PrivateFile.shown(self.folder)) is gone")
     }
-    // Also where another process has made it a moment ago.
+    // Also if another process has created it a moment ago.
     try ParentFolder(of: self.folder, isThere: true, by: calls).sync()
   }
 
   var length: Int64 { state.withLock { $0.end } }
 
-  /// How long another process may have the lock.
+  /// The maximum wait for the lock of another process, in milliseconds.
   private static let patience = 10_000
 
   private func locked<R>(_ work: (inout sending State) throws(HTTPError) -> sending R) throws(HTTPError) -> R {
@@ -69,7 +69,7 @@ final class OutboxJournal: Sendable {
     return try state.withLock { state throws(HTTPError) in try work(&state) }
   }
 
-  /// Takes the lock of the one process that sends, if nobody has it.
+  /// Takes the lock of the sending process, or returns `nil` if another process holds it.
   func lease() -> DiskDescriptor? {
     guard let lease = OpenFile.at(folder + "/lease", O_RDWR | O_CREAT)?.descriptor else { return nil }
     return flock(lease.number, LOCK_EX | LOCK_NB) == 0 ? lease : nil
@@ -77,9 +77,9 @@ final class OutboxJournal: Sendable {
 
   // MARK: Reading
 
-  /// Learns what others have added.
+  /// Reads what other processes have added.
   func catchUp() throws(HTTPError) -> News {
-    // Nothing has happened, mostly.
+    // Usually nothing has changed.
     if state.withLock({ $0.file != nil && Self.isUnchanged(path, $0) }) { return News() }
     return try locked { state throws(HTTPError) in
       _ = try catchUp(&state)
@@ -92,7 +92,7 @@ final class OutboxJournal: Sendable {
     return facts.inode == state.inode && facts.size == state.end && state.news.isEmpty
   }
 
-  /// The file, known to its end.
+  /// Reads the file to its end, and returns it.
   private func catchUp(_ state: inout State) throws(HTTPError) -> OpenFile {
     let file = try current(&state)
     if state.hasRefused { try cut(file, &state) }
@@ -110,7 +110,7 @@ final class OutboxJournal: Sendable {
         state.news.damaged += 1
         state.end = next
       } else {
-        // Nobody writes now: a process that was killed has left it of a record that it has promised nobody; or it is
+        // No process writes now. A killed process left an unfinished record, which it never confirmed; or the end is
         // damaged, and nothing comes after it.
         if try !state.frames.isTorn(file, at: state.end) { state.news.damaged += 1 }
         state.hasRefused = true
@@ -121,13 +121,13 @@ final class OutboxJournal: Sendable {
     return file
   }
 
-  /// Cuts off what nobody was promised.
+  /// Cuts off bytes that were never confirmed.
   private func cut(_ file: OpenFile, _ state: inout State) throws(HTTPError) {
     try file.cut(at: state.end)
     state.hasRefused = false
   }
 
-  /// The file that has the name now, opened if need be.
+  /// The file that has the journal's name now, opened if necessary.
   private func current(_ state: inout State) throws(HTTPError) -> OpenFile {
     if let file = state.file, DiskCalls.facts(path)?.inode == state.inode { return file }
     let parent = try ParentFolder(of: path, by: calls)
@@ -142,7 +142,7 @@ final class OutboxJournal: Sendable {
     return file
   }
 
-  /// Looks how the file begins, and begins it if it is new.
+  /// Reads the head of the file, or writes it if the file is new.
   private func frames(of file: OpenFile, size: Int64, in parent: ParentFolder) throws(HTTPError) -> OutboxFrames {
     switch size < OutboxFrames.headLength ? .empty : try OutboxFrames.beginning(file) {
     case .journal(let frames): return frames
@@ -164,9 +164,9 @@ final class OutboxJournal: Sendable {
     try file.sync()
   }
 
-  /// Reads a request that the journal has told of; `nil` if there is none any more.
+  /// Reads a request from the journal; `nil` if it no longer exists.
   ///
-  /// After an error it may be read another time.
+  /// After an error, reading it again may succeed.
   func request(of entry: OutboxEntry) throws(HTTPError) -> OutboxRequest? {
     try state.withLock { state throws(HTTPError) in
       guard let file = state.file, let bytes = try state.frames.frame(file, at: entry.span.lowerBound),
@@ -178,9 +178,11 @@ final class OutboxJournal: Sendable {
 
   // MARK: Writing
 
-  /// Adds records, all or none, and tells what has become known, these included.
+  /// Appends all records or none.
   ///
-  /// They are synced if they must survive a machine that stops suddenly.
+  /// Returns all new changes, including these.
+  ///
+  /// The records are synced if they must survive a sudden stop of the machine.
   func append(_ records: [[UInt8]], isSynced: Bool) throws(HTTPError) -> News {
     try locked { state throws(HTTPError) in
       let file = try catchUp(&state)
@@ -199,7 +201,7 @@ final class OutboxJournal: Sendable {
         try file.put(bytes, at: start)
         if isSynced { try file.sync() }
       } catch {
-        // What nobody was promised must not be there: now, or before anything else.
+        // Unconfirmed records must not remain: they are cut off now, or before the next operation.
         state.hasRefused = true
         try? cut(file, &state)
         throw error
@@ -210,10 +212,10 @@ final class OutboxJournal: Sendable {
     }
   }
 
-  /// Writes the journal anew, with what is needed yet, in its order; everything added before must be known.
+  /// Rewrites the journal with the records that are still needed, in order.
   ///
-  /// Tells where the requests stand now; `nil` if somebody has added something meanwhile. After an error it is what it
-  /// was.
+  /// All records in the file must be known. Returns the new places of the requests, or `nil` if another process has
+  /// added records. After an error the journal is unchanged.
   func compact(_ entries: [OutboxEntry]) throws(HTTPError) -> [UUID: Range<Int64>]? {
     try locked { state throws(HTTPError) in
       guard Self.isUnchanged(path, state) else { return nil }
@@ -228,7 +230,7 @@ final class OutboxJournal: Sendable {
         var end = OutboxFrames.headLength
         try begin(file, state.frames)
         for entry in entries {
-          // What is damaged is lost already; what cannot be read now is not.
+          // Damaged records are lost already; records that cannot be read now are not.
           guard let record = try state.frames.frame(old, at: entry.span.lowerBound) else { continue }
           var bytes = state.frames.frame(record)
           spans[entry.id] = end..<(end + Int64(bytes.count))
@@ -250,7 +252,7 @@ final class OutboxJournal: Sendable {
 }
 
 extension OutboxEntry {
-  /// What has to be noted of it beside itself.
+  /// The records that restore its state after its submission.
   var notes: [OutboxRecord] {
     var notes: [OutboxRecord] = []
     if let revivedAt { notes.append(.revived(id, at: revivedAt)) }

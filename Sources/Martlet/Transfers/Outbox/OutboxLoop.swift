@@ -1,6 +1,6 @@
 import Foundation
 
-/// The loop of an outbox, and all that it knows.
+/// The loop of an outbox, with its state.
 ///
 /// ```
 ///            ┌──────────────────────────────── 1 s, or something has happened ◀──┐
@@ -13,23 +13,23 @@ actor OutboxLoop {
   private let options: Outbox.Options
   private let timeline: Timeline
   private var table: OutboxTable
-  /// The system's lock of the one process that sends; taken back from a process that ends, however it ends.
+  /// The system's lock of the sending process; released when the process ends, however it ends.
   private var lease: DiskDescriptor?
-  /// What is true but not written yet: a full disk is no reason to send twice.
+  /// Outcomes that are not written yet: even with a full disk nothing is sent twice.
   private var unwritten: [OutboxRecord] = []
-  /// `nil` until it has been said for the first time.
+  /// `nil` until the first report.
   private var network: ConnectivityState?
-  /// From then on it is taken for unknown.
+  /// The time after which a missing report counts as unknown.
   private let networkDeadline: Duration
   private var delivered = 0
   private var damaged = 0
 
-  /// How often the folder is looked at: another process may have submitted something, or ended.
+  /// The interval between checks of the folder: another process may have submitted a request, or ended.
   private static let watchPause = Duration.seconds(1)
-  /// How often bodies are looked for that a process has left behind.
+  /// The interval between searches for abandoned bodies.
   private static let sweepPause = Duration.seconds(600)
   private var sweptAt: Duration?
-  /// How long the journal was when it was written anew, or could not be.
+  /// The length of the journal when it was rewritten, or when rewriting failed.
   private var compactedLength: Int64 = 0
 
   init(_ core: OutboxCore) {
@@ -43,7 +43,7 @@ actor OutboxLoop {
 
   // MARK: The rounds
 
-  /// Learns what was submitted before.
+  /// Reads the requests that were submitted earlier.
   func open() async throws {
     take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.catchUp() })
     try await seekLease()
@@ -51,7 +51,7 @@ actor OutboxLoop {
   }
 
   func run() async {
-    // The requests are tasks of the group, so that none outlives the loop.
+    // Requests are tasks of the group, so that none outlives the loop.
     await withDiscardingTaskGroup { group in
       if let connectivity = options.connectivity {
         group.addTask { [core] in for await state in connectivity.states { core.post(.network(state)) } }
@@ -66,13 +66,13 @@ actor OutboxLoop {
         start(&group, await read(maySend ? table.start(now: timeline.now()) : []))
         await compact()
         publish()
-        // Somebody may wait for just that.
+        // A task may wait for exactly these messages.
         if !messages.isEmpty { core.changed.signal() }
         await pause(version)
       }
       group.cancelAll()
     }
-    // What ended last is to be known, too.
+    // Records the outcomes of the last requests, too.
     await take(core.takeMessages())
     lease = nil
     core.end()
@@ -87,7 +87,7 @@ actor OutboxLoop {
 
   private var mayBeConnected: Bool { network.map { $0 != .disconnected } ?? (timeline.now() >= networkDeadline) }
 
-  /// Waits until something happens, a host is to be tried again, or the folder is to be looked at.
+  /// Waits for an event, for the next retry of a host, or for the next check of the folder.
   private func pause(_ version: Int) async {
     let now = timeline.now()
     let next = maySend ? table.nextTurn(after: now).map { $0 - now } : nil
@@ -100,7 +100,7 @@ actor OutboxLoop {
     }
   }
 
-  /// Learns what others have done, and becomes the sender if there is none.
+  /// Reads what others have added, and becomes the sender if there is none.
   private func lookAtFolder() async {
     do {
       take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.catchUp() })
@@ -114,20 +114,20 @@ actor OutboxLoop {
     if lease == nil {
       let free = await onFileQueue { [journal] in journal.lease() }
       guard let free else { return }
-      // Who had it until now may have sent something since the last look.
+      // The previous sender may have sent requests since the last check.
       take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.catchUp() })
       lease = free
     }
     if sweptAt.map({ timeline.now() - $0 > Self.sweepPause }) ?? true { try await removeAbandoned() }
   }
 
-  /// Removes the bodies that a process has left that was killed before the journal spoke of them.
+  /// Removes the bodies of a process that was killed before the journal mentioned them.
   private func removeAbandoned() async throws {
     let known = Set(table.entries.keys)
     let found = await onFileQueue { [journal] in OutboxBody.abandoned(in: journal.folder, except: known) }
     if found.isEmpty { sweptAt = timeline.now() }
     guard !found.isEmpty else { return }
-    // Whoever had one until a moment ago has written of it before letting go.
+    // A process that locked one until a moment ago has recorded it before releasing it.
     take(try await onFileQueue { [journal] () throws(HTTPError) in try journal.catchUp() })
     for (id, body) in found where table.entries[id] == nil { body.discard() }
   }
@@ -149,14 +149,14 @@ actor OutboxLoop {
   private func take(_ news: OutboxJournal.News) {
     if news.isAnew {
       table.forget()
-      // That of another file.
+      // It was the length of another file.
       compactedLength = 0
     }
     damaged += news.damaged
     for change in news.changes { table.apply(change) }
   }
 
-  /// Writes records, and takes in what they change.
+  /// Writes records, and applies their changes.
   private func write(_ records: [OutboxRecord], isSynced: Bool) async throws {
     take(
       try await onFileQueue { [journal] () throws(HTTPError) in
@@ -210,7 +210,7 @@ actor OutboxLoop {
     }
   }
 
-  /// Writes what has become of requests; a file of a body goes when that is safe.
+  /// Writes the outcomes of requests; body files are removed when the outcomes are synced.
   private func writeUnwritten() async {
     guard !unwritten.isEmpty else { return }
     let files = unwritten.compactMap { record in
@@ -265,7 +265,7 @@ actor OutboxLoop {
 
   // MARK: Delivering
 
-  /// What is sent of a request whose turn it is.
+  /// The request to send, or the verdict on one that cannot be read.
   private enum Reading: Sendable {
     case request(HTTPRequest)
     case verdict(OutboxVerdict)
@@ -309,14 +309,14 @@ actor OutboxLoop {
     }
   }
 
-  /// What an attempt has come to.
+  /// Records the outcome of an attempt.
   private func note(_ entry: OutboxEntry, _ verdict: OutboxVerdict) {
     let now = timeline.now()
     var isFirst = true
     switch verdict {
     case .delivered(let status):
       table.hasAnswered(entry.host, now: now)
-      // Removed meanwhile, or somebody has meddled with the folder.
+      // It may have been removed in the meantime, or another program has changed the folder.
       if table.entries[entry.id] != nil { unwritten.append(.delivered(entry.id)) }
       delivered += 1
       core.tell(.delivered(entry.id, status))
@@ -328,10 +328,10 @@ actor OutboxLoop {
       isFirst = !isCounted
       later(entry, failure, isCounted, asked, now)
     case .stopped:
-      // Somebody has cancelled it, and may do so again.
+      // A caller has cancelled the delivery, and may do so again: it is retried after a delay.
       if !core.isClosing { later(entry, .cancelled, false, nil, now) }
     }
-    // Nothing is sent before the journal, and with it the table, knows what has become of it.
+    // Nothing is sent before the journal, and with it the table, contains the outcome.
     table.stop(entry, isFirst: isFirst)
   }
 
@@ -364,7 +364,7 @@ actor OutboxLoop {
 
   // MARK: The journal
 
-  /// Drops what is not needed any more.
+  /// Removes records that are no longer needed.
   private func compact() async {
     let length = journal.length
     guard lease != nil, length > compactedLength + options.compactBytes, length > 2 * table.frameBytes else { return }
@@ -376,7 +376,7 @@ actor OutboxLoop {
       table.move(spans)
       compactedLength = journal.length
     } catch {
-      // Not at once again: it would be the same.
+      // Not again immediately: the result would be the same.
       compactedLength = length
       core.tell(.problem(error))
     }

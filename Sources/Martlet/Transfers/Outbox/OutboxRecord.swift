@@ -4,12 +4,12 @@ struct OutboxRequest: Equatable, Sendable {
   enum Body: Equatable, Sendable {
     case none
     case bytes(Data)
-    /// In a file of its own, with so many bytes.
+    /// In a separate file of this length.
     case file(Int64)
   }
 
   var id: UUID
-  /// What it is delivered in order with, if anything.
+  /// The key for ordered delivery, or `nil`.
   var key: String?
   var method: String
   var url: String
@@ -18,14 +18,14 @@ struct OutboxRequest: Equatable, Sendable {
   var submittedAt: Date
 }
 
-/// What an outbox notes: one after the other, these are all that it knows.
+/// A record of the journal; all records in order are the state of an outbox.
 enum OutboxRecord: Equatable, Sendable {
   case submitted(OutboxRequest)
-  /// A server has refused it for the time being; so often up to now.
+  /// A server has refused the request temporarily, with the number of refusals so far.
   case attempted(UUID, Int)
   case delivered(UUID)
   case died(UUID, at: Date, Outbox.Failure)
-  /// A dead letter gets another chance, as if it were new.
+  /// A dead letter is submitted again, as if it were new.
   case revived(UUID, at: Date)
   case removed(UUID)
 
@@ -43,7 +43,7 @@ enum OutboxRecord: Equatable, Sendable {
     case attempted, delivered, died, revived, removed
   }
 
-  /// What it is written as: numbers with their lowest byte first, text with its length before it.
+  /// The record as bytes: little-endian numbers, and text after its length.
   var bytes: [UInt8] {
     var writer = RecordWriter()
     func begin(_ code: Code, _ id: UUID) {
@@ -85,7 +85,7 @@ enum OutboxRecord: Equatable, Sendable {
     return writer.bytes
   }
 
-  /// Reads one; `nil` if it is none.
+  /// Parses a record; `nil` if the bytes are not one.
   init?(_ bytes: [UInt8]) {
     let record: OutboxRecord? = bytes.withUnsafeBytes { bytes in
       var reader = RecordReader(bytes)
@@ -130,13 +130,13 @@ extension OutboxRequest {
     switch try reader.number() as UInt8 {
     case 0: body = .none
     case 1: body = .bytes(Data(reader.rest))
-    // Bounded, so that lengths can be added up.
+    // Bounded, so that a sum of lengths cannot overflow.
     case 2: body = .file(min(max(0, try reader.number()), 1 << 40))
     default: throw RecordReader.Malformed()
     }
   }
 
-  /// The request as it is sent, with files of bodies in a folder.
+  /// The request to send, with body files in a folder.
   func request(in folder: String) -> HTTPRequest {
     let body: HTTPBody? =
       switch self.body {

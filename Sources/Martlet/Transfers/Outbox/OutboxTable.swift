@@ -1,16 +1,16 @@
 import MartletBase
 import Foundation
 
-/// What an outbox knows of a request without reading it.
+/// The state of a request without its contents.
 struct OutboxEntry: Equatable, Sendable {
   let id: UUID
   let key: String?
   let host: String
-  /// The bytes of the file of its body, if it has one.
+  /// The length of its body file, or `nil` without one.
   let bodyLength: Int64?
-  /// Where its frame stands in the journal.
+  /// The position of its frame in the journal.
   var span: Range<Int64>
-  /// Where it stands in the order: where it was submitted, or given another chance.
+  /// Its position in the order: where it was submitted or revived.
   var turn: Int64
   let submittedAt: Date
   var revivedAt: Date?
@@ -25,11 +25,11 @@ struct OutboxEntry: Equatable, Sendable {
   var bytes: Int64 { span.upperBound - span.lowerBound + (bodyLength ?? 0) }
 }
 
-/// What has become known, in the order of the journal.
+/// A change of the state, in the order of the journal.
 enum OutboxChange: Equatable, Sendable {
   case submitted(OutboxEntry)
   case attempted(UUID, Int)
-  /// Delivered or removed: it is gone.
+  /// Delivered or removed.
   case gone(UUID)
   case died(UUID, OutboxEntry.Death)
   case revived(UUID, at: Date, turn: Int64)
@@ -53,9 +53,9 @@ enum OutboxChange: Equatable, Sendable {
   }
 }
 
-/// Whose turn it is: requests with the same key one after the other, hosts in turns, none while its host pauses.
+/// Schedules requests: those with the same key in order, hosts in turns, none while its host is delayed.
 struct OutboxTable {
-  /// What is known of a host; `ready` are the requests that nothing but the host keeps.
+  /// The state of a host; `ready` has the requests that only the host delays.
   private struct Host {
     var ready = FirstInFirstOut<UUID>()
     var sending = 0
@@ -67,12 +67,12 @@ struct OutboxTable {
   private(set) var entries: [UUID: OutboxEntry] = [:]
   private var lanes: [String: FirstInFirstOut<UUID>] = [:]
   private var hosts: [String: Host] = [:]
-  /// The hosts that have something ready, in turns.
+  /// The hosts with ready requests, in turns.
   private var turns = FirstInFirstOut<String>()
   private(set) var sending: Set<UUID> = []
   private(set) var bytes: Int64 = 0
   private(set) var dead = 0
-  /// The bytes of the journal that are needed yet.
+  /// The bytes of the journal that are still needed.
   private(set) var frameBytes: Int64 = 0
 
   init(_ limits: RequestQueue.Limits) { self.limits = limits }
@@ -81,7 +81,7 @@ struct OutboxTable {
 
   // MARK: What the journal says
 
-  /// Takes in what the journal says.
+  /// Applies a change from the journal.
   mutating func apply(_ change: OutboxChange) {
     switch change {
     case .submitted(let entry):
@@ -110,21 +110,23 @@ struct OutboxTable {
     }
   }
 
-  /// The journal is told from its beginning once more; what is being sent goes on, and hosts pause as they did.
+  /// Clears the table before the journal is read again from its start.
+  ///
+  /// Running requests continue, and hosts keep their delays.
   mutating func forget() {
     (entries, lanes, turns) = ([:], [:], FirstInFirstOut())
     (bytes, frameBytes, dead) = (0, 0, 0)
     for name in hosts.keys { hosts[name]?.ready = FirstInFirstOut() }
   }
 
-  /// Takes in where frames stand after the journal was written anew.
+  /// Updates the positions of frames after the journal was rewritten.
   mutating func move(_ spans: [UUID: Range<Int64>]) {
     for (id, entry) in entries {
       if let span = spans[id] {
         entries[id]?.span = span
         entries[id]?.turn = span.lowerBound
       } else {
-        // It could not be read any more.
+        // Its record could no longer be read.
         entries[id] = nil
         count(entry, -1)
         if entry.death != nil { dead -= 1 } else { dequeue(entry) }
@@ -137,14 +139,16 @@ struct OutboxTable {
     frameBytes += sign * (entry.span.upperBound - entry.span.lowerBound)
   }
 
-  /// It gets its turn after all that have the same key.
+  /// Appends a request after all others with the same key.
   private mutating func enqueue(_ entry: OutboxEntry) {
     guard let key = entry.key else { return makeReady(entry) }
     lanes[key, default: FirstInFirstOut()].append(entry.id)
     if lanes[key]?.first == entry.id { makeReady(entry) }
   }
 
-  /// It keeps nobody waiting any more; not while it is being sent, whoever has removed it.
+  /// Removes a request from the order of its key, so that the next one can start.
+  ///
+  /// While it is being sent, the next one still waits, even if it was removed.
   private mutating func dequeue(_ entry: OutboxEntry) {
     guard let key = entry.key else { return }
     let wasFirst = lanes[key]?.first == entry.id
@@ -171,7 +175,7 @@ struct OutboxTable {
 
   // MARK: Turns
 
-  /// Chooses the next requests, which are being sent from now on.
+  /// Chooses the next requests, and marks them as being sent.
   mutating func start(now: Duration) -> [OutboxEntry] {
     var started: [OutboxEntry] = []
     var rest = turns.count
@@ -183,7 +187,7 @@ struct OutboxTable {
         hosts[name]?.sending += 1
         sending.insert(entry.id)
         started.append(entry)
-        // It may have room for another one.
+        // The host may have room for another request.
         rest = turns.count + 1
       }
       if hosts[name]?.ready.isEmpty == false { turns.append(name) }
@@ -191,30 +195,32 @@ struct OutboxTable {
     return started
   }
 
-  /// The first one that is still to be sent.
+  /// The next request of a host that can be sent.
   private mutating func nextEntry(of host: String) -> OutboxEntry? {
     while let id = hosts[host]?.ready.popFirst() {
       guard let entry = entries[id], entry.death == nil, !sending.contains(id) else { continue }
-      // A dead letter that was revived may stand here from before.
+      // A revived dead letter may still have its earlier place here.
       if let key = entry.key, lanes[key]?.first != id { continue }
       return entry
     }
     return nil
   }
 
-  /// When a host that pauses is to be tried again.
+  /// The next time at which a delayed host is retried.
   func nextTurn(after now: Duration) -> Duration? {
     turns.all.lazy.compactMap { hosts[$0]?.notBefore }.filter { $0 > now }.min()
   }
 
-  /// A request is not being sent any more; others of its host have their turn before it, unless it is the first.
+  /// Marks a request as no longer being sent.
+  ///
+  /// If it is still pending, other requests of its host come before it, unless `isFirst` is `true`.
   mutating func stop(_ entry: OutboxEntry, isFirst: Bool = true) {
     guard sending.remove(entry.id) != nil else { return }
     hosts[entry.host]?.sending -= 1
     if let entry = entries[entry.id], entry.death == nil {
       makeReady(entry, isFirst: isFirst)
     } else if let key = entry.key {
-      // It was removed meanwhile, and its successor has waited for its end.
+      // It was removed in the meantime, and its successor has waited for its end.
       readyNext(key)
     }
     if let host = hosts[entry.host], host.ready.isEmpty, host.sending == 0, host.failures == 0 {
@@ -222,18 +228,20 @@ struct OutboxTable {
     }
   }
 
-  /// A host has answered; a pause that it has asked for, or that others have led to, goes on.
+  /// A host has responded; a current delay, requested by the host or caused by other failures, continues.
   mutating func hasAnswered(_ name: String, now: Duration) {
     guard let host = hosts[name], host.notBefore <= now else { return }
     hosts[name]?.failures = 0
   }
 
-  /// A host has failed, and pauses for so long.
+  /// A host has failed.
+  ///
+  /// Returns its delay.
   mutating func hasFailed(
     _ name: String, now: Duration, asked: Duration?, _ options: Outbox.Options, random: Double
   ) -> Duration {
     var host = hosts[name] ?? Host()
-    // Those that were sent at the same time are one failure.
+    // Failures of concurrent requests count as one.
     if host.notBefore <= now { host.failures += 1 }
     var pause = options.initialDelay
     for _ in 1..<max(1, host.failures) where pause < options.maximumDelay { pause = pause * 2 }

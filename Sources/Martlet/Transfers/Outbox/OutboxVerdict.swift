@@ -1,15 +1,15 @@
 import Foundation
 
-/// What an attempt at a delivery means.
+/// The consequence of a delivery attempt.
 enum OutboxVerdict: Equatable, Sendable {
   case delivered(HTTPStatus)
-  /// Another time. `isCounted` if a server had a part in it, `asked` if it has said when.
+  /// Retry later. `isCounted` if a server was involved; `asked` is the delay that the server requested.
   case later(Outbox.Failure, isCounted: Bool, asked: Duration?)
-  /// Never, says the server.
+  /// The server has rejected the request permanently.
   case refused(HTTPStatus)
-  /// Never.
+  /// The request can never be delivered.
   case dead(Outbox.Failure)
-  /// Nobody is to blame: this process stops.
+  /// Not a failure: this process stops.
   case stopped
 
   init(_ status: HTTPStatus, _ headers: HTTPHeaders, _ options: Outbox.Options, now: Date) {
@@ -31,7 +31,7 @@ enum OutboxVerdict: Equatable, Sendable {
     let failure = Outbox.Failure.error(error.kind, InvalidInput.printable(error.message, limit: 500))
     switch error.kind {
     case .clientClosed, .cancelled: self = .stopped
-    // What is wrong with files, such as too many open ones, may pass; what is gone was noticed before.
+    // File errors, such as too many open files, may be temporary; a missing file was noticed before.
     case .cannotConnect, .file: self = .later(failure, isCounted: false, asked: nil)
     case .timedOut, .connectionLost, .tls:
       self = .later(failure, isCounted: error.mayHaveReachedServer && error.phase != .connecting, asked: nil)

@@ -1,24 +1,24 @@
 import MartletBase
 import Foundation
 
-/// What lives on behind a queue while requests of it do.
+/// The state of a queue, which lives as long as any of its requests.
 final class QueueCore: CallObserver {
   private struct State {
     var table: QueueTable
     var launches: [RequestID: @Sendable () -> Void] = [:]
     var calls: [RequestID: Call] = [:]
-    /// The requests that ask for a length.
+    /// The requests that determine a length.
     var measures: [RequestID: Call] = [:]
     var tally: QueueTally
     var isPaused: Bool
     var isFinishing = false
-    /// Those that are cancelled because another one failed: their ends cancel nothing.
+    /// The requests that were cancelled because another one failed; their ends cancel nothing.
     var cancelled: Set<RequestID> = []
-    /// Ends that are to be told, in their order: whoever tells one may cause others.
+    /// Ends to report in order; reporting one may cause others.
     var ends: [(RequestID, RequestEvent.End)] = []
     var isTelling = false
     var isStarting = false
-    /// How often all are being cancelled: nothing is started meanwhile.
+    /// The number of `cancelAll()` calls in progress, during which nothing is started.
     var cancelling = 0
     var events: [Int: AsyncStream<RequestQueue.Event>.Continuation] = [:]
     var progress: [Int: AsyncStream<RequestQueue.Progress>.Continuation] = [:]
@@ -84,7 +84,7 @@ final class QueueCore: CallObserver {
       state.tally.add()
       return nil
     }
-    // Its end is told also if it has come already.
+    // An end that has already happened is reported, too.
     if let problem { call.abort(problem) } else { call.onSettled { [self] in ended(call) } }
     tellProgress()
     startReady()
@@ -107,7 +107,9 @@ final class QueueCore: CallObserver {
     }
   }
 
-  /// Has the length of what is to come asked for, before anything else; what cannot be known that way does not matter.
+  /// Requests the length of a response before the request itself starts.
+  ///
+  /// An unknown length does not matter.
   private func enqueueMeasure(_ call: Call, _ options: RequestOptions) -> RequestID? {
     var request = call.request
     request.method = .head
@@ -116,7 +118,7 @@ final class QueueCore: CallObserver {
     let id = ClientCore.nextID()
     let isAdded = state.withLock { state in
       guard !state.isFinishing else { return false }
-      // One that waits for nobody can be added.
+      // A request without predecessors can always be added.
       guard (try? state.table.add(id, host: call.host, priority: .max, after: [])) != nil else { return false }
       state.launches[id] = { [self, request, asked] in startMeasure(id, of: call, request, asked) }
       return true
@@ -157,7 +159,7 @@ final class QueueCore: CallObserver {
     startReady()
   }
 
-  /// Starts whatever may start; not one inside the other, however many are refused at once.
+  /// Starts all requests that may start; not recursively, because any number may be refused at once.
   private func startReady() {
     let isFirst = state.withLock { state in
       defer { state.isStarting = true }
@@ -179,7 +181,7 @@ final class QueueCore: CallObserver {
 
   @discardableResult
   func cancelAll() -> Int {
-    // None of them gets its turn by the end of another one.
+    // The end of one request must not start another one.
     let (calls, measures) = state.withLock { state in
       state.cancelling += 1
       return (Array(state.calls.values), Array(state.measures.values))
@@ -200,7 +202,7 @@ final class QueueCore: CallObserver {
       defer { state.isTelling = true }
       return !state.isTelling
     }
-    // Not one in the other: a chain of thousands would be a stack of thousands.
+    // Not recursively: a chain of thousands of requests would need thousands of stack frames.
     guard isFirst else { return }
     while let (id, end) = nextEnd() { tell(id, end) }
   }
@@ -252,7 +254,7 @@ final class QueueCore: CallObserver {
   }
 
   private func tellProgress() {
-    // Under the lock, so that no older one overtakes a newer one; it buffers and runs nobody's code.
+    // Under the lock, so that no older value overtakes a newer one; yielding only buffers, and runs no user code.
     state.withLock { state in
       guard !state.progress.isEmpty, let progress = state.tally.news() else { return }
       for stream in state.progress.values { stream.yield(progress) }
@@ -265,7 +267,7 @@ final class QueueCore: CallObserver {
     stream(\.progress, .bufferingNewest(1)) { $0.tally.progress }
   }
 
-  /// A stream of what is told from now on, until all is done.
+  /// Creates a stream of later elements, until the queue is finished.
   private func stream<Element: Sendable>(
     _ watchers: any WritableKeyPath<State, [Int: AsyncStream<Element>.Continuation]> & Sendable,
     _ policy: AsyncStream<Element>.Continuation.BufferingPolicy, first: @Sendable (State) -> Element?

@@ -1,6 +1,6 @@
-/// The order of a queue: who waits for whom, whose turn it is, and what became of those before.
+/// The order of a queue: dependencies, priorities, limits and outcomes.
 ///
-/// No clock, no lock, no network.
+/// It uses no clock, lock or network.
 ///
 /// ```
 ///   add ─▶ blocked (a predecessor is not at its end) ─▶ ready ─▶ running ─▶ ended
@@ -11,7 +11,7 @@ struct QueueTable {
     let host: String
     let priority: Int
     let number: UInt64
-    /// The predecessors that are not at their end.
+    /// The number of predecessors that have not ended.
     var awaited: Int
     var successors: [RequestID] = []
     var isRunning = false
@@ -19,15 +19,15 @@ struct QueueTable {
 
   private let limits: RequestQueue.Limits
   private var entries: [RequestID: Entry] = [:]
-  /// How many ended requests are remembered.
+  /// The maximum number of ended requests that are remembered.
   static let maximumOutcomes = 10_000
-  /// What became of the last ones at their end: whether their successors may start.
+  /// The outcomes of the last ended requests: whether their successors may start.
   private var outcomes: [RequestID: Bool] = [:]
-  /// Their order, the oldest one at ``oldest`` once there are as many as are remembered.
+  /// Ended requests in order, in a ring whose oldest element is at ``oldest`` once it is full.
   private var ended: [RequestID] = []
   private var oldest = 0
   private var ready = ReadyHeap()
-  /// Those whose host has as many as it may.
+  /// Ready requests whose host has reached its limit.
   private var parked: [String: ReadyHeap] = [:]
   private var running: [String: Int] = [:]
   private(set) var runningCount = 0
@@ -35,7 +35,7 @@ struct QueueTable {
 
   init(_ limits: RequestQueue.Limits) { self.limits = limits }
 
-  /// The requests that are not at their end.
+  /// The requests that have not ended.
   var ids: [RequestID] { Array(entries.keys) }
 
   var count: Int { entries.count }
@@ -43,11 +43,11 @@ struct QueueTable {
   var outcomeCount: Int { outcomes.count }
 
   enum Problem: Error, Equatable {
-    /// A predecessor is not of this queue, or has ended too long ago to be remembered.
+    /// A predecessor is not in this queue, or ended too long ago to be remembered.
     case unknown(RequestID)
-    /// A predecessor has failed already.
+    /// A predecessor has already failed.
     case failed(RequestID)
-    /// It would wait for itself.
+    /// The request would wait for itself.
     case cycle(RequestID)
   }
 
@@ -63,7 +63,9 @@ struct QueueTable {
     if waiting.isEmpty { makeReady(id) }
   }
 
-  /// Has one request wait for another one; not if it runs already, or the other one is at its end.
+  /// Makes one request wait for another one.
+  ///
+  /// Returns `false` if the request is already running, or the other one has ended.
   mutating func add(_ predecessor: RequestID, before id: RequestID) throws(Problem) -> Bool {
     try check(predecessor)
     guard var entry = entries[id] else { throw .unknown(id) }
@@ -80,7 +82,7 @@ struct QueueTable {
     throw outcomes[id] == false ? .failed(id) : .unknown(id)
   }
 
-  /// Whether a request waits, over any number of others, for another one.
+  /// Whether the target waits for the start, directly or through other requests.
   private func reaches(_ target: RequestID, from start: RequestID) -> Bool {
     var seen: Set<RequestID> = [start]
     var rest = [start]
@@ -98,11 +100,11 @@ struct QueueTable {
     ready.insert(.init(id: id, host: entry.host, priority: entry.priority, number: entry.number))
   }
 
-  /// The request whose turn it is, which runs from now on; `nil` if none may start now.
+  /// The next request, which is running from now on; `nil` if none may start now.
   mutating func start() -> RequestID? {
     guard runningCount < limits.total else { return nil }
     while let item = ready.popFirst() {
-      // It may have ended, or wait for another one since.
+      // It may have ended, or may wait for another one by now.
       guard let entry = entries[item.id], entry.awaited == 0, !entry.isRunning else {
         unpark(item.host)
         continue
@@ -119,7 +121,7 @@ struct QueueTable {
     return nil
   }
 
-  /// Lets the next one of a host have its turn.
+  /// Makes the next parked request of a host ready.
   private mutating func unpark(_ host: String) {
     guard var heap = parked.removeValue(forKey: host) else { return }
     if let item = heap.popFirst() { ready.insert(item) }
@@ -134,9 +136,9 @@ struct QueueTable {
     oldest = (oldest + 1) % ended.count
   }
 
-  /// A request is at its end; unless it succeeded, its successors will never start.
+  /// Ends a request; unless it succeeded, its successors never start.
   ///
-  /// Returns those: the caller ends them.
+  /// Returns these successors, which the caller must end.
   mutating func end(_ id: RequestID, succeeded: Bool) -> [RequestID] {
     guard let entry = entries.removeValue(forKey: id) else { return [] }
     remember(id, succeeded)

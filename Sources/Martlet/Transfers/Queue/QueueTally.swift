@@ -1,4 +1,4 @@
-/// How far a queue is, of what its requests tell.
+/// Computes the progress of a queue from that of its requests.
 struct QueueTally {
   private struct Share {
     var expected: Int64?
@@ -7,17 +7,19 @@ struct QueueTally {
   }
 
   private let kind: RequestQueue.Progress.Kind
-  /// Of those under way that something is known of.
+  /// The shares of requests in progress of which anything is known.
   private var shares: [RequestID: Share] = [:]
   private var summary = RequestQueue.Summary()
-  /// Of those at their end, those whose length was not known.
+  /// The number of ended requests whose length was unknown.
   private var unknownDone = 0
   private var received: Int64 = 0
   private var sent: Int64 = 0
   private var fraction = 0.0
   private var isEstimate = false
   private var told: RequestQueue.Progress?
-  /// What is expected, of how many, and what of it has come; servers say what they like, and no sum may overflow.
+  /// The expected bytes, the number of requests that they belong to, and the bytes that have arrived.
+  ///
+  /// Floating-point numbers, because servers may announce any length, and no sum may overflow.
   private var expected = 0.0
   private var expectedCount = 0
   private var arrived = 0.0
@@ -29,7 +31,7 @@ struct QueueTally {
     update()
   }
 
-  /// The length of what is to come is known.
+  /// Sets the expected length of a response.
   mutating func expect(_ length: Int64, of id: RequestID) {
     var share = shares[id] ?? Share()
     guard share.expected == nil, length >= 0 else { return }
@@ -80,7 +82,7 @@ struct QueueTally {
     return progress
   }
 
-  /// What is worth telling, if anything is new; in simple counting only ends are.
+  /// The progress to report, or `nil` if nothing is new; with simple counting, bytes are not reported.
   mutating func news() -> RequestQueue.Progress? {
     let now = progress
     if kind == .simple, let told, told.fraction == now.fraction, told.summary == now.summary { return nil }
@@ -101,7 +103,7 @@ struct QueueTally {
     guard kind == .accurate, expectedCount > 0, expected > 0 else {
       return Double(summary.ended) / Double(summary.added)
     }
-    // Those of unknown length weigh as much as the others do on average.
+    // Requests of unknown length weigh as much as the others do on average.
     let mean = expected / Double(expectedCount)
     let unknown = Double(summary.added - expectedCount)
     return min(max(0, (arrived + Double(unknownDone) * mean) / (expected + unknown * mean)), 1)

@@ -1,4 +1,4 @@
-/// Requests whose turn can come, the one with the highest priority first, then the one that was added first.
+/// Ready requests, by descending priority, then in the order of their addition.
 struct ReadyHeap {
   struct Item {
     let id: RequestID

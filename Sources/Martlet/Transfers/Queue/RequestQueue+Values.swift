@@ -9,17 +9,17 @@ extension RequestQueue {
     /// Limits of concurrent requests.
     ///
     /// - Parameters:
-    ///   - total: The most in all, at least 1.
-    ///   - perHost: The most to one host, at least 1; by default as many as in all.
+    ///   - total: The maximum in total, at least 1.
+    ///   - perHost: The maximum per host, at least 1; `total` by default.
     /// - Returns: The limits.
     public static func concurrent(_ total: Int, perHost: Int? = nil) -> Limits {
       Limits(total: max(1, total), perHost: max(1, perHost ?? total))
     }
   }
 
-  /// What a failure means for the other requests of a queue.
+  /// The effect of a failure on the other requests of a queue.
   public enum FailurePolicy: Sendable, Hashable {
-    /// Nothing, but for the requests that depend on it.
+    /// No effect, except on requests that depend on the failed one.
     case carryOn
     /// The first request that fails or is cancelled cancels all others.
     case cancelOthers
@@ -36,7 +36,7 @@ extension RequestQueue {
     /// Those that were cancelled.
     public var cancelled = 0
 
-    /// Those that are at their end.
+    /// The requests that have ended.
     public var ended: Int { succeeded + failed + cancelled }
   }
 
@@ -44,13 +44,13 @@ extension RequestQueue {
   public struct Progress: Sendable, Hashable {
     /// The completed fraction, from 0 to 1; it never decreases.
     public internal(set) var fraction = 0.0
-    /// Whether it would have fallen since requests were added, and stands still until it is true again.
+    /// Whether ``fraction`` would have decreased, because requests were added, and is held until it is exact again.
     public internal(set) var isEstimate = false
     /// The counts.
     public internal(set) var summary = Summary()
     /// The body bytes received by all requests of the queue.
     public internal(set) var received: Int64 = 0
-    /// The body bytes sent by them.
+    /// The body bytes sent by all requests of the queue.
     public internal(set) var sent: Int64 = 0
   }
 
@@ -60,7 +60,7 @@ extension RequestQueue {
     case request(RequestID, RequestEvent)
     /// A request ended.
     case ended(RequestID, RequestEvent.End)
-    /// All are at their end, after ``RequestQueue/finish()``.
+    /// All requests have ended, after ``RequestQueue/finish()``.
     case finished(Summary)
   }
 }
@@ -68,11 +68,11 @@ extension RequestQueue {
 extension RequestQueue.Progress {
   /// How the progress of a queue is computed.
   public enum Kind: Sendable, Hashable {
-    /// Each request is a share; it counts when it is at its end.
+    /// Each request counts equally, when it ends.
     case simple
-    /// By bytes: each `GET` is preceded by a `HEAD`, which asks for its length.
+    /// By bytes: a `HEAD` before each `GET` determines its length.
     ///
-    /// A request whose length is not known by then counts as much as the others do on average.
+    /// A request whose length is still unknown counts as much as the others do on average.
     case accurate
   }
 }

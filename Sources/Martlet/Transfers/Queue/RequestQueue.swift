@@ -1,9 +1,9 @@
 public import Foundation
 
-/// Sends many requests, a few at a time, with priorities, dependencies and one progress for all.
+/// Sends many requests with limits, priorities, dependencies and a common progress.
 ///
-/// What was added lives until it succeeds, fails or is cancelled, also when the queue is let go of. A request that
-/// waits for its turn has no task and no thread, and its time limits begin when it starts.
+/// Added requests run until they succeed, fail or are cancelled, even if the queue is released. A request that waits
+/// for its turn has no task and no thread, and its time limits begin when it starts.
 ///
 /// ```swift
 /// let queue = RequestQueue(client: client, limits: .concurrent(4, perHost: 2))
@@ -13,14 +13,14 @@ public import Foundation
 public final class RequestQueue: Sendable {
   private let core: QueueCore
 
-  /// Makes a queue.
+  /// Creates a queue.
   ///
   /// - Parameters:
-  ///   - client: The client that sends.
-  ///   - limits: How many requests are under way at a time; 4 by default.
-  ///   - onFailure: What a failure means for the others.
-  ///   - progress: How ``progress`` is counted.
-  ///   - paused: Whether nothing starts before ``resume()``.
+  ///   - client: The client that sends the requests.
+  ///   - limits: The limits of concurrent requests; 4 in total by default.
+  ///   - onFailure: The effect of a failure on the other requests.
+  ///   - progress: How ``progress`` is computed.
+  ///   - paused: Whether requests start only after ``resume()``.
   public init(
     client: HTTPClient = .shared, limits: Limits = .concurrent(4), onFailure: FailurePolicy = .carryOn,
     progress: Progress.Kind = .simple, paused: Bool = false
@@ -31,13 +31,14 @@ public final class RequestQueue: Sendable {
   /// Adds a request.
   ///
   /// - Parameters:
-  ///   - request: The request. What is wrong with it is the handle's error at once.
-  ///   - priority: Requests with a higher one start first; of equal ones that which was added first.
+  ///   - request: The request. If it is invalid, the handle throws the error.
+  ///   - priority: The priority. Requests with a higher priority start first, those with the same priority in the order
+  ///     in which they were added.
   ///   - predecessors: The requests of this queue that must have succeeded before. If one fails or is cancelled, this
-  ///     one fails with ``HTTPError/Kind/queue``, and so do those that come after it. Of requests that have ended, the
-  ///     last 10,000 can be named.
-  ///   - options: What is different for this one.
-  /// - Returns: Its handle; dropping it does nothing.
+  ///     one fails with ``HTTPError/Kind/queue``, and so do those that come after it. Of requests that have ended, only
+  ///     the last 10,000 can be predecessors.
+  ///   - options: Per-request options.
+  /// - Returns: A handle; releasing it does not affect the request.
   @discardableResult
   public func add(
     _ request: HTTPRequest, priority: Int = 0, after predecessors: [RequestID] = [],
@@ -50,17 +51,17 @@ public final class RequestQueue: Sendable {
 
   /// Adds a download.
   ///
-  /// As `add`, and as `HTTPClient.download(_:to:options:progress:)`.
+  /// Like `add`, and like `HTTPClient.download(_:to:options:progress:)`.
   ///
   /// - Parameters:
   ///   - request: The request; a literal is a `GET`.
   ///   - destination: The file, a folder, or `nil` for a temporary file.
-  ///   - priority: Requests with a higher one start first.
+  ///   - priority: The priority. Requests with a higher priority start first.
   ///   - predecessors: The requests of this queue that must have succeeded before.
-  ///   - options: How to download, and what is different for this request.
-  ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must be quick. It counts the
-  ///     file, with what was there before; ``progress`` of the queue counts what is fetched.
-  /// - Returns: Its handle; dropping it does nothing.
+  ///   - options: Options for the download and its request.
+  ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must return quickly. It includes
+  ///     the bytes of an earlier download; ``progress`` of the queue counts only the bytes that are fetched.
+  /// - Returns: A handle; releasing it does not affect the request.
   @discardableResult
   public func download(
     _ request: HTTPRequest, to destination: URL? = nil, priority: Int = 0, after predecessors: [RequestID] = [],
@@ -78,41 +79,41 @@ public final class RequestQueue: Sendable {
   /// - Parameters:
   ///   - predecessor: The request that comes first.
   ///   - request: The request that comes after it.
-  /// - Returns: Whether it waits: not if it has started, or the other one has succeeded.
-  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/queue`` if one of them is not of this queue, the first one has
-  ///   failed, or each would wait for the other.
+  /// - Returns: Whether it waits; `false` if it has started, or the other one has succeeded.
+  /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/queue`` if one of them is not in this queue, the first one has
+  ///   failed, or they would wait for each other.
   @discardableResult
   public func add(_ predecessor: RequestID, before request: RequestID) throws -> Bool {
     try core.add(predecessor, before: request)
   }
 
-  /// Lets requests start, after ``pause()`` or if the queue was made paused; nothing happens the second time.
+  /// Lets requests start, after ``pause()`` or in a queue created paused; repeated calls have no effect.
   public func resume() { core.resume() }
 
-  /// Keeps requests from starting; what is under way goes on.
+  /// Keeps requests from starting; running ones continue.
   public func pause() { core.pause() }
 
   /// Cancels all requests in the queue; new ones can be added afterwards.
   ///
-  /// - Returns: How many requests it ended.
+  /// - Returns: The number of cancelled requests.
   @discardableResult
   public func cancelAll() -> Int { core.cancelAll() }
 
-  /// Waits until every request is at its end, and takes no new ones from now on.
+  /// Waits until all requests have ended, and refuses new ones from now on.
   ///
-  /// A paused queue is resumed. A waiting task that is cancelled waits no longer; the requests go on.
+  /// A paused queue is resumed. If the waiting task is cancelled, only the wait ends; the requests continue.
   ///
-  /// - Returns: What became of the requests.
+  /// - Returns: The outcomes of the requests.
   @discardableResult
   public func finish() async -> RequestQueue.Summary { await core.finish() }
 
   /// The current progress of the queue.
   public var status: RequestQueue.Progress { core.status }
 
-  /// How far it is: the newest state only, the current one at once, until ``finish()`` is done.
+  /// The progress: the current value, then the newest one after each change, until ``finish()`` is done.
   public var progress: AsyncStream<RequestQueue.Progress> { core.progress() }
 
-  /// What happens to its requests from now on, until ``finish()`` is done.
+  /// The events of the requests from now on, until ``finish()`` is done.
   ///
   /// A reader that falls more than 4,096 events behind loses the oldest ones.
   public var events: AsyncStream<RequestQueue.Event> { core.events() }

@@ -1,33 +1,33 @@
 import Foundation
 
-/// Makes events of the bytes of one event stream (WHATWG HTML §9.2.6).
+/// Parses the bytes of one event stream (WHATWG HTML §9.2.6).
 struct EventParser {
   private var splitter: LineSplitter
   private var fields: EventFields
 
-  /// Makes one for the beginning of a stream; `lastEventID` counts until the server sets another.
+  /// Creates a parser for the beginning of a stream.
   ///
-  /// `limit` is the most bytes of an event.
+  /// `lastEventID` applies until the server sets another one. `limit` is the maximum number of bytes of an event.
   init(lastEventID: String, upTo limit: Int) {
     splitter = LineSplitter(.any, upTo: limit)
     fields = EventFields(id: lastEventID, limit: limit)
   }
 
-  /// The identifier of the last event that was whole, also if it had no content.
+  /// The identifier of the last complete event, even one without content.
   var lastEventID: String { fields.lastEventID }
 
-  /// What the server has said last of the pause before a reconnect.
+  /// The reconnection time that the server has set last.
   var pause: Duration? { fields.pause }
 
-  /// Whether any line was whole, such as a comment that shows that the server is there.
+  /// Whether a line is complete, such as a comment that shows that the server is alive.
   var hasLines: Bool { fields.hasLines }
 
-  /// Takes the next bytes, after ``next()`` has returned `nil`.
+  /// Adds bytes, after ``next()`` has returned `nil`.
   mutating func push(_ piece: Data) { splitter.push(piece) }
 
   /// The next event, or `nil` if more bytes are needed.
   ///
-  /// What is not ended by a blank line at the end of the stream is no event.
+  /// An event without a blank line at the end of the stream is dropped.
   mutating func next() throws -> ServerSentEvents.Event? {
     while let outcome = try splitter.next({ line in try fields.take(line) }) {
       if case .event(let event) = outcome { return event }
@@ -36,7 +36,7 @@ struct EventParser {
   }
 }
 
-/// What has come of an event up to now.
+/// The fields of an event that have been read so far.
 private struct EventFields {
   enum Outcome {
     case nothing
@@ -83,7 +83,7 @@ private struct EventFields {
       retry = time
       pause = time
     }
-    // The repaired text of invalid bytes may be three times as long as they are; the last LF is no content.
+    // The repaired text of invalid bytes may be three times as long as they are; the last LF is not content.
     guard data.count + type.utf8.count + id.utf8.count - 1 <= limit else {
       throw HTTPError(.bodyTooLarge, "an event is larger than \(limit) bytes", phase: .receiving)
     }
@@ -101,7 +101,7 @@ private struct EventFields {
     return .event(ServerSentEvents.Event(id: id, type: type.isEmpty ? "message" : type, data: text, retry: retry))
   }
 
-  /// A number of nothing but digits; no more than a day, so that nothing overflows.
+  /// Parses digits; limited to a day, so that nothing overflows.
   private static func milliseconds(_ digits: Slice<UnsafeRawBufferPointer>) -> Duration? {
     guard !digits.isEmpty else { return nil }
     let longest = 86_400_000

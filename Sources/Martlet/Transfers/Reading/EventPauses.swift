@@ -1,17 +1,17 @@
-/// The pauses between the connections of one stream.
+/// The delays between the connections of one stream.
 struct EventPauses {
-  /// What grows, if the server asks for no pause at all.
+  /// The value from which delays grow, if the server requests no delay.
   private static let least = Duration.milliseconds(100)
 
   private let minimum: Duration
   private let maximum: Duration
-  /// What the server asks for, but no less than the shortest one.
+  /// The delay that the server requests, but at least the minimum.
   private var base: Duration
-  /// Whether the server asks for less than that.
+  /// Whether the server requests a shorter delay than the minimum.
   private(set) var isHasty = false
-  /// The connections since one that was of use.
+  /// The number of connections since the last useful one.
   private var count = 0
-  /// The pause before the connection that is there.
+  /// The delay before the current connection.
   private(set) var last = Duration.zero
 
   init(_ options: ServerSentEvents.Options) {
@@ -25,9 +25,9 @@ struct EventPauses {
     base = max(pause, minimum)
   }
 
-  /// The pause after a connection, which was of use if it brought anything, or lasted.
+  /// The delay after a connection, which was useful if it delivered anything, or lasted.
   ///
-  /// `asked` is what the server's `Retry-After` asks for; `random` is a number from 0 up to 1.
+  /// `asked` is the delay in the server's `Retry-After`; `random` is a number from 0 up to 1.
   mutating func next(wasOfUse: Bool, asked: Duration? = nil, random: Double) -> Duration {
     var longest = max(base, Self.least)
     if wasOfUse {
@@ -38,7 +38,7 @@ struct EventPauses {
     }
     let isFirst = count <= 1
     last = isFirst ? base : base + (max(longest, base) - base) * min(max(random, 0), 1)
-    // An hour is as long as a server gets with a status.
+    // With a status, a server can request at most an hour.
     if let asked { last = max(last, min(asked, .seconds(3600))) }
     return last
   }

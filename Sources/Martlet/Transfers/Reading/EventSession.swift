@@ -1,13 +1,13 @@
 import MartletBase
 import Foundation
 
-/// One reader's stream of events, over all its connections.
+/// The events of one reader, over all its connections.
 ///
 /// ```
 ///   next ─▶ connecting ──200, an event stream──▶ reading ──an event──▶ next
 ///              │  ▲                                │
 ///            204  └──pause── ended, broken ◀───────┘
-///              ▼              │ not to be repeated, or an error that another try does not mend
+///              ▼              │ not to be repeated, or a permanent error
 ///            over             ▼
 ///                     over, or the error
 /// ```
@@ -20,15 +20,15 @@ final class EventSession {
   private var pauses: EventPauses
   private var connection: OpenCall?
   private var body: ResponseBody.AsyncIterator?
-  /// Whether there has been a connection: what comes after it is a reconnect.
+  /// Whether there has been a connection; later ones are reconnects.
   private var hasConnected = false
   private var isOver = false
-  /// Whether the connection that is there has brought an event.
+  /// Whether the current connection has delivered an event.
   private var hasEvent = false
-  /// Reconnects that failed since the last one that did not.
+  /// The number of consecutive failed reconnects.
   private var failures = 0
   private var pause = Duration.zero
-  /// When the total limit passes, if there is one: it counts for all connections together.
+  /// The end of the total limit, if there is one; it covers all connections together.
   private var end: Duration?
 
   init(_ core: ClientCore, _ request: HTTPRequest, _ settings: ServerSentEvents.Options, _ options: RequestOptions) {
@@ -41,7 +41,7 @@ final class EventSession {
     pauses = EventPauses(settings)
   }
 
-  /// The next event, or `nil` when there will be no more.
+  /// The next event, or `nil` after the last one.
   func next() async throws -> ServerSentEvents.Event? {
     if !hasConnected { try begin() }
     while !isOver {
@@ -78,7 +78,7 @@ final class EventSession {
   private func read(_ connection: OpenCall) async throws {
     do {
       guard var body else { return }
-      // It is not copied while it is used: there is one reader.
+      // Taken out, so that it is not copied while it is used: there is one reader.
       self.body = nil
       let piece = try await connection.next(&body)
       guard let piece else { return lost(connection) }
@@ -90,7 +90,7 @@ final class EventSession {
     }
   }
 
-  /// Plans the next connection, if there is to be one.
+  /// Plans the next connection, unless the events are over.
   private func lost(_ connection: OpenCall) {
     guard isRepeated else {
       isOver = true
@@ -100,7 +100,7 @@ final class EventSession {
     let hasLasted = connection.elapsed - pause >= pauses.last
     let wasOfUse = pauses.isHasty ? hasLasted && hasEvent : hasLasted || parser.hasLines
     pause = pauses.next(wasOfUse: wasOfUse, random: random)
-    // What was not ended by a blank line is dropped.
+    // An event without a final blank line is dropped.
     parser = EventParser(lastEventID: parser.lastEventID, upTo: settings.maximumEventBytes)
     self.connection = nil
     hasEvent = false
@@ -141,7 +141,7 @@ final class EventSession {
   }
 
   private func error(_ kind: HTTPError.Kind, _ message: String, _ response: StreamedResponse) -> HTTPError {
-    // Without the body, which may not end.
+    // Without the body, which may never end.
     let head = response.whole(Data(), asked: request, decoder: nil)
     return HTTPError(kind, message, request: response.request, response: head)
   }
@@ -153,7 +153,7 @@ final class EventSession {
     // As Fetch does for an EventSource, whose cache mode is "no-store".
     for name in ["Cache-Control", "Pragma"] where !asked.headers.contains(name) { asked.headers[name] = "no-cache" }
     let id = parser.lastEventID
-    // An identifier with a control character cannot be told.
+    // An identifier with a control character cannot be sent.
     asked.headers["Last-Event-ID"] = id.isEmpty || !FieldSyntax.isFieldValue(id) ? nil : id
     return asked
   }
@@ -170,14 +170,14 @@ final class EventSession {
     return limited
   }
 
-  /// Whether the request is sent again when its connection has ended.
+  /// Whether the request is sent again after its connection has ended.
   private var isRepeated: Bool { settings.repeats(request, options.over(core.settings.configuration.options)) }
 
   private var random: Double { core.settings.configuration.random() }
 
   private var isLate: Bool { end.map { core.timeline.now() >= $0 } ?? false }
 
-  /// Whether the next reconnect may fare better.
+  /// Whether the next reconnect may succeed.
   private static func mayPass(_ error: HTTPError) -> Bool {
     if error.isConnectivity || error.isTimeout { return true }
     return error.kind == .status && (error.isTransient || error.status?.isServerError == true)

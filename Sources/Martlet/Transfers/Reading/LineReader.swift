@@ -1,6 +1,6 @@
 /// Reads a body line by line.
 struct LineReader {
-  /// Until the end, or an error.
+  /// `nil` after the end or an error.
   private var body: ResponseBody.AsyncIterator?
   private var splitter: LineSplitter
 
@@ -9,7 +9,7 @@ struct LineReader {
     splitter = LineSplitter(ends, upTo: limit)
   }
 
-  /// Hands the next line to a closure; `nil` at the end and after an error.
+  /// Passes the next line to a closure; returns `nil` at the end and after an error.
   mutating func next<R>(_ use: (UnsafeRawBufferPointer) throws -> R) async throws -> R? {
     guard body != nil else { return nil }
     do {
@@ -21,7 +21,7 @@ struct LineReader {
       body = nil
       return try splitter.finish(use)
     } catch {
-      // Dropped at once: that ends the exchange.
+      // Released immediately, which ends the exchange.
       body = nil
       throw error
     }

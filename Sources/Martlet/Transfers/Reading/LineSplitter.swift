@@ -1,12 +1,13 @@
 import Foundation
 
-/// Cuts the bytes of a body into lines, wherever its pieces begin and end.
+/// Splits the bytes of a body into lines, independently of chunk boundaries.
 ///
 /// ```
 ///   push(piece) ─▶ next, next, … nil ─▶ push(piece) ─▶ … ─▶ finish
 /// ```
 ///
-/// A line is handed out as soon as its end is there: after a CR nobody waits for an LF, which is skipped if it comes.
+/// A line is returned as soon as its end has arrived: after a CR it does not wait for an LF, which is skipped if it
+/// comes.
 struct LineSplitter {
   enum Ends {
     /// LF, CR LF, or a CR by itself.
@@ -19,32 +20,33 @@ struct LineSplitter {
   private static let carriageReturn: UInt8 = 0x0D
   /// The byte order mark of UTF-8.
   private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-  /// The memory of a long line is not kept for the next ones.
+  /// The maximum capacity that is kept after a long line.
   private static let keptCapacity = 64 << 10
 
   private let ends: Ends
   private let limit: Int
   private var piece = Data()
   private var position = 0
-  /// The beginning of a line, from pieces that are used up.
+  /// The beginning of a line, from earlier chunks.
   private var partial: [UInt8] = []
   private var skipsLineFeed = false
   private var isFirst = true
 
-  /// Makes one that has no bytes yet; `limit` is the most bytes of a line.
+  /// Creates a splitter without bytes; `limit` is the maximum number of bytes of a line.
   init(_ ends: Ends, upTo limit: Int) {
     self.ends = ends
     self.limit = limit
   }
 
-  /// Takes the next bytes, after ``next(_:)`` has returned `nil`.
+  /// Adds bytes, after ``next(_:)`` has returned `nil`.
   mutating func push(_ piece: Data) {
     self.piece = piece
     position = 0
   }
 
-  /// Hands the next line to a closure, without its end and without the byte order mark of the first one; `nil` if more
-  /// bytes are needed.
+  /// Passes the next line to a closure; returns `nil` if more bytes are needed.
+  ///
+  /// The line has no line ending, and the first one has no byte order mark.
   mutating func next<R>(_ use: (UnsafeRawBufferPointer) throws -> R) throws -> R? {
     let piece = piece
     return try piece.withUnsafeBytes { bytes in
@@ -69,9 +71,9 @@ struct LineSplitter {
     }
   }
 
-  /// Hands the line without an end at the end of the body to a closure, if there is one.
+  /// Passes a last line without a line ending to a closure, if there is one.
   mutating func finish<R>(_ use: (UnsafeRawBufferPointer) throws -> R) throws -> R? {
-    // A mark by itself is no line.
+    // A byte order mark alone is not a line.
     if partial.isEmpty || isFirst && partial == Self.mark { return nil }
     return try takePartial(use)
   }

@@ -1,8 +1,9 @@
 import Foundation
 import MartletBase
 
-/// A call whose body is read at the reader's own pace, outside of any closure: it ends with its body, with an error, or
-/// with this object, which then cancels it.
+/// A call whose body is read at the reader's own pace, outside any closure.
+///
+/// It ends with its body or with an error; releasing this object cancels it.
 final class OpenCall: Sendable {
   let response: StreamedResponse
   private let call: Call
@@ -15,17 +16,17 @@ final class OpenCall: Sendable {
   deinit { call.abort(CancellationError()) }
 
   private enum Reader: Sendable {
-    /// Perhaps with a piece that was read already.
+    /// Possibly with a chunk that was read already.
     case resting(ResponseBody.AsyncIterator, Data?)
     case reading, ended
     case failed(any Error)
   }
 
-  /// The response with a body that keeps the call alive.
+  /// The response, with a body that keeps the call alive.
   func living() async throws -> StreamedResponse {
     var body = response.body.makeAsyncIterator()
     var first: Data?
-    // What is there already, or never comes, needs no call.
+    // A body that is in memory, or does not exist, needs no call.
     if response.body.immediate != nil {
       try await succeed()
       return response
@@ -60,7 +61,7 @@ final class OpenCall: Sendable {
 
   var elapsed: Duration { call.elapsed }
 
-  /// Reads the next piece of the body, or `nil` at its end: the call has succeeded then.
+  /// Reads the next chunk, or returns `nil` at the end, when the call has succeeded.
   func next(_ body: inout ResponseBody.AsyncIterator) async throws -> Data? {
     try await withTaskCancellationHandler {
       do {
@@ -80,15 +81,18 @@ final class OpenCall: Sendable {
     guard call.finish(.succeeded(response.status), response: nil) else { throw call.failure ?? CancellationError() }
   }
 
-  /// Ends it with an error; returns what to throw: the error with what the call knows of it, or what has ended the call
-  /// before.
+  /// Ends the call with an error.
+  ///
+  /// Returns the error to throw.
+  ///
+  /// That is the error with the details of the call, or the earlier failure of the call.
   func fail(_ error: any Error) async -> any Error { await call.failed(with: error) }
 }
 
 extension ClientCore {
-  /// Sends a request whose body somebody reads who may go away at any time; its status is accepted.
+  /// Sends a request and returns its accepted response, whose reader may stop at any time.
   ///
-  /// During `pause`, before anything is sent, the call is there already, and can be cancelled.
+  /// The call exists, and can be cancelled, already during `pause`, before anything is sent.
   @concurrent func open(_ request: HTTPRequest, options: RequestOptions, after pause: Duration) async throws -> OpenCall
   {
     try Task.checkCancellation()

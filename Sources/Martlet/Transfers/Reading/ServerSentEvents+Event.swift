@@ -14,7 +14,7 @@ extension ServerSentEvents {
     /// The reconnection time, if the server has set one with this event.
     public var retry: Duration?
 
-    /// The client's, for JSON.
+    /// The client's JSON decoder.
     var decoder = Unshown<JSONDecoder>()
 
     /// Creates an event.
@@ -50,7 +50,7 @@ extension ServerSentEvents {
   }
 }
 
-/// A value that is no part of what it belongs to: two are always equal.
+/// A value that does not take part in comparisons: two are always equal.
 struct Unshown<Value: Sendable>: Sendable, Hashable {
   var value: Value?
 

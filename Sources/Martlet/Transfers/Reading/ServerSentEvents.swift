@@ -23,14 +23,14 @@ public struct ServerSentEvents: AsyncSequence, Sendable {
 
   /// Iterates over events.
   public struct AsyncIterator: AsyncIteratorProtocol {
-    /// Until the end, or an error.
+    /// `nil` after the end or an error.
     private var session: EventSession?
 
     fileprivate init(_ session: EventSession) { self.session = session }
 
     /// The next event, or `nil` at the end and after an error.
     ///
-    /// - Throws: ``HTTPError``, `CancellationError`, or what middleware throws.
+    /// - Throws: ``HTTPError``, `CancellationError`, or an error thrown by middleware.
     public mutating func next() async throws -> ServerSentEvents.Event? {
       do {
         if let event = try await session?.next() { return event }

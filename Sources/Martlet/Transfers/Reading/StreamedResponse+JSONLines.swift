@@ -51,7 +51,7 @@ extension StreamedResponse {
         return nil
       }
 
-      /// The bytes of a line, unless it is blank.
+      /// The bytes of a line, or `nil` if it is blank.
       private static func text(of line: UnsafeRawBufferPointer) -> Data? {
         line.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D } ? nil : Data(line)
       }

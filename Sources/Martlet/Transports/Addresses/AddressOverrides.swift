@@ -1,4 +1,4 @@
-/// Addresses of hosts that are not looked up (``TransportSettings/resolve``).
+/// Static addresses of hosts, without a lookup (``TransportSettings/resolve``).
 struct AddressOverrides: Sendable {
   private struct Key: Hashable {
     var host: String
@@ -7,7 +7,7 @@ struct AddressOverrides: Sendable {
   }
 
   private var addresses: [Key: String] = [:]
-  /// The first entry that cannot be used.
+  /// The first invalid entry.
   private(set) var problem: InvalidInput?
 
   init(_ entries: [String: [String]]) {
@@ -22,7 +22,7 @@ struct AddressOverrides: Sendable {
 
   var isEmpty: Bool { addresses.isEmpty }
 
-  /// The entry for libcurl's `CURLOPT_RESOLVE`, or `nil` if the name is to be looked up.
+  /// The entry for `CURLOPT_RESOLVE`, or `nil` to look the name up.
   func entry(for host: String, port: Int) -> String? {
     guard let list = addresses[Key(host: host, port: port)] ?? addresses[Key(host: host)] else { return nil }
     return "\(host):\(port):\(list)"
@@ -31,7 +31,7 @@ struct AddressOverrides: Sendable {
   private static func key(_ text: String) throws(InvalidInput) -> Key {
     do throws(InvalidInput) {
       var authority = try URLAuthority(parsing: Array(text.utf8)[...], scheme: "http")
-      // 80 is left out as the usual one.
+      // Port 80 is dropped as the default of http.
       if authority.port == nil {
         authority.port = try URLAuthority(parsing: Array(text.utf8)[...], scheme: "https").port
       }

@@ -1,12 +1,14 @@
 import Foundation
 
-/// An address of IPv4 or IPv6, as its 4 or 16 bytes.
+/// An IPv4 or IPv6 address, as its 4 or 16 bytes.
 struct IPAddress: Hashable, Sendable {
   let bytes: [UInt8]
 
   init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Reads a dotted quad, or an IPv6 address with or without brackets and without a zone.
+  /// Parses a dotted quad or an IPv6 address.
+  ///
+  /// IPv6 addresses may have brackets, but no zone.
   init?(_ text: String) {
     let octets = Array(text.utf8)[...]
     let isBracketed = octets.first == UInt8(ascii: "[") && octets.last == UInt8(ascii: "]") && octets.count > 2
@@ -29,7 +31,7 @@ struct IPAddress: Hashable, Sendable {
     return IPAddress(bytes: bytes)
   }
 
-  /// Whether the first bits of the two are the same.
+  /// Whether the first `prefix` bits of both addresses are equal.
   func isInNetwork(_ network: IPAddress, prefix: Int) -> Bool {
     guard bytes.count == network.bytes.count else { return false }
     var rest = prefix
@@ -42,7 +44,7 @@ struct IPAddress: Hashable, Sendable {
     return true
   }
 
-  /// Its usual text, without brackets (RFC 5952 §4).
+  /// The canonical text, without brackets (RFC 5952 §4).
   var text: String {
     if bytes.count == 4 { return bytes.map(String.init).joined(separator: ".") }
     let groups = stride(from: 0, to: bytes.count - 1, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }

@@ -1,12 +1,14 @@
 import MartletBase
 
-/// The addresses whose first bits are the same, as in `10.0.0.0/8`.
+/// An IP network, such as `10.0.0.0/8`.
 struct IPNetwork: Hashable, Sendable {
   let address: IPAddress
-  /// How many bits count.
+  /// The number of significant bits.
   let prefix: Int
 
-  /// Reads an address, which is a network of one, or a network in CIDR notation (RFC 4632 §3.1, RFC 4291 §2.3).
+  /// Parses a network in CIDR notation (RFC 4632 §3.1, RFC 4291 §2.3).
+  ///
+  /// An address is a network of one.
   init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = parts.first, let address = IPAddress(String(first)) else { return nil }

@@ -1,6 +1,8 @@
 import MartletBase
 
-/// What a limit has left in each direction; shared by all copies of the configuration that it was set in.
+/// The rate limiters of a bandwidth limit, one per direction.
+///
+/// All copies of the configuration with this limit share them.
 final class BandwidthBudget: Sendable {
   let down: BandwidthLane?
   let up: BandwidthLane?

@@ -10,7 +10,7 @@
 /// HTTP/2 connection arrive in the order in which their server sends. A request that waits for its turn is neither read
 /// from nor written to: its connection slows down, and no data accumulates in memory.
 public struct BandwidthLimit: Sendable, Hashable {
-  /// The fewest bytes per second that a direction may be limited to.
+  /// The minimum rate, in bytes per second.
   static let minimum = 1 << 10
 
   /// The maximum rate of response bodies, in bytes per second; `nil` for no limit.

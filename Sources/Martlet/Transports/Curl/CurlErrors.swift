@@ -2,9 +2,9 @@
   import CurlEngine
   import CMartletShim
 
-  /// Says what libcurl's codes mean.
+  /// Maps libcurl's codes to errors.
   enum CurlErrors {
-    /// What is known of a request beside what its transfer knows.
+    /// Facts about a request that its transfer does not know.
     struct Situation {
       var phase: HTTPError.Phase
       var connectLimit: Duration?
@@ -19,7 +19,7 @@
       if code != 92, ending.goAwayError != 0, error.kind == .connectionLost {
         end(&error, by: ending.goAwayError)
       }
-      // ENHANCE_YOUR_CALM, INADEQUATE_SECURITY, HTTP_1_1_REQUIRED: another such connection is not what the server wants.
+      // ENHANCE_YOUR_CALM, INADEQUATE_SECURITY, HTTP_1_1_REQUIRED: the server does not want another such connection.
       if let code = error.http2ErrorCode, (11...13).contains(code) { error.mayBeStaleConnection = false }
       return error
     }
@@ -36,7 +36,7 @@
         return made(.connectionLost, message, .waiting, reached: false, isStale: true)
       }
       if ending.wasRepeated {
-        // Whatever became of the second try: it was the first that may have arrived.
+        // Whatever the second attempt led to, the first one may have arrived.
         return made(
           .connectionLost, "the connection was closed without an answer", .waiting, reached: true, isStale: true)
       }
@@ -47,13 +47,13 @@
           "the proxy \(situation.proxy ?? "") \(reason)",
           .connecting, reached: false, isStale: false)
       }
-      // WRITE_ERROR is our own no; WEIRD_SERVER_REPLY, or OUT_OF_MEMORY and BAD_FUNCTION_ARGUMENT, stand for lines that
-      // libcurl cannot read.
+      // WRITE_ERROR comes from our own refusal. WEIRD_SERVER_REPLY, OUT_OF_MEMORY and BAD_FUNCTION_ARGUMENT mean lines
+      // that libcurl cannot parse.
       if ending.hasProxyAnswer, !ending.hasConnected, [8, 23, 27, 43].contains(code) {
         let message = "the proxy's answer to CONNECT is malformed, or too large"
         return made(.cannotConnect, message, .connecting, reached: false, isStale: false)
       }
-      // On a busy machine libcurl's own limit, which is a little longer, may pass before ours is compared.
+      // Under load, libcurl's slightly longer limit may pass before ours is checked.
       if code == 28, !ending.hasConnected, let limit = situation.connectLimit {
         return made(
           .timedOut, HTTPError.passedLimit("connect", limit), .connecting, reached: false, isStale: false)
@@ -62,17 +62,19 @@
       let kind = kind(code, text, hasConnected: ending.hasConnected, isNew: isNew)
       let said = InvalidInput.printable(text.isEmpty ? String(cString: martlet_easy_error(code)) : text, limit: 300)
       let message = said + (hint(code, text).map { ": \($0)" } ?? "")
-      // Under TLS 1.3 a server says that it wants another certificate when the client has begun to send already.
+      // With TLS 1.3 a server rejects the client certificate after the client has begun to send.
       let isConnected = ending.hasConnected && !(kind == .tls && isNew)
       let phase: HTTPError.Phase =
         if !isConnected { .connecting } else if ending.hasHead { .receiving } else { situation.phase }
-      // A stream that was reset says nothing of its connection.
+      // A reset stream says nothing about its connection.
       return made(
         kind, message, phase, reached: isConnected,
         isStale: kind == .connectionLost && ending.isReused && !ending.hasMoved && code != 92)
     }
 
-    /// The error code of HTTP/2 (RFC 9113 §7) that a stream was reset with: `(err 8)`, since libcurl 8.19 `(error 0x8 CANCEL)`.
+    /// The HTTP/2 error code (RFC 9113 §7) of a stream reset.
+    ///
+    /// `(err 8)`, since libcurl 8.19 `(error 0x8 CANCEL)`.
     private static func http2Code(_ text: String) -> UInt32? {
       if let start = text.firstRange(of: "(error 0x")?.upperBound {
         return UInt32(text[start...].prefix { $0 != " " && $0 != ")" }, radix: 16)
@@ -81,17 +83,19 @@
       return UInt32(text[start...].prefix { $0 != ")" })
     }
 
-    /// Whether libcurl has ended a stream of HTTP/2 because of what came on it.
+    /// Whether libcurl ended an HTTP/2 stream because of malformed input.
     private static func isMalformed(_ text: String) -> Bool {
       text.contains("received invalid frame") || text.contains("Invalid HTTP header field")
     }
 
-    /// Whether a connection of HTTP/2 has ended because of what came on it, and not because it is gone.
+    /// Whether an HTTP/2 connection ended because of malformed input, not because it was lost.
     ///
-    /// With -902 (NGHTTP2_ERR_CALLBACK_FAILURE) it was another stream's fault.
+    /// With -902 (NGHTTP2_ERR_CALLBACK_FAILURE) another stream caused it.
     private static func isViolation(_ text: String) -> Bool { text.contains("nghttp2") && !text.contains("-902") }
 
-    /// Says of a lost connection that the server has ended it with an error, of which libcurl's own error says nothing.
+    /// Adds the error with which the server ended the connection.
+    ///
+    /// libcurl's own error does not contain it.
     private static func end(_ error: inout HTTPError, by code: UInt32) {
       error.http2ErrorCode = code
       error.kind = kind(ofReset: code)
@@ -105,10 +109,12 @@
       "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
     ]
 
-    /// What it means that a stream was reset, or its connection ended: whether the same request might succeed later.
+    /// The kind for a reset stream or an ended connection.
+    ///
+    /// It says whether the same request might succeed later.
     private static func kind(ofReset code: UInt32?) -> HTTPError.Kind {
       switch code {
-      // PROTOCOL_ERROR, FLOW_CONTROL_ERROR, STREAM_CLOSED, FRAME_SIZE_ERROR, COMPRESSION_ERROR: by whichever side.
+      // PROTOCOL_ERROR, FLOW_CONTROL_ERROR, STREAM_CLOSED, FRAME_SIZE_ERROR, COMPRESSION_ERROR, by either side.
       case 1, 3, 5, 6, 9: .protocolViolation
       case 12: .tls  // INADEQUATE_SECURITY
       case 13: .unsupported  // HTTP_1_1_REQUIRED
@@ -116,7 +122,7 @@
       }
     }
 
-    /// The likely cause of what libcurl and OpenSSL say tersely.
+    /// The likely cause of a terse text of libcurl or OpenSSL.
     private static func hint(_ code: CInt, _ text: String) -> String? {
       if code == 35, text.contains("wrong version number") || text.contains("unexpected TLS packet") {
         return "the port does not speak TLS; its URL may have to begin with http://"
@@ -134,7 +140,7 @@
       return error
     }
 
-    /// Whether a server says that it does not want this client.
+    /// Whether the server rejects this client.
     private static func isRefusal(_ text: String) -> Bool {
       guard let alert = text.firstRange(of: " alert ") else { return false }
       let reason = text[alert.upperBound...]
@@ -147,30 +153,30 @@
       case 3: .invalidRequest  // URL_MALFORMAT
       // FAILED_INIT, NOT_BUILT_IN, UPLOAD_FAILED (chunks for HTTP/1.0), FUNCTION_NOT_FOUND, UNKNOWN_OPTION
       case 2, 4, 25, 41, 48: .unsupported
-      // OUT_OF_MEMORY and BAD_FUNCTION_ARGUMENT; later they stand for lines that are too long or have no name.
+      // OUT_OF_MEMORY and BAD_FUNCTION_ARGUMENT. After connecting they mean lines that are too long or have no name.
       case 43 where !hasConnected && text.contains("private key"): .tls
       case 27 where !hasConnected, 43 where !hasConnected: .unsupported
       // COULDNT_RESOLVE_PROXY, COULDNT_RESOLVE_HOST, COULDNT_CONNECT, INTERFACE_FAILED, PROXY, NO_CONNECTION_AVAILABLE
       case 5, 6, 7, 45, 97, 89: .cannotConnect
       case 28: .timedOut  // OPERATION_TIMEDOUT
-      // SSL_CONNECT_ERROR, PEER_FAILED_VERIFICATION, and what else is wrong with certificates
+      // SSL_CONNECT_ERROR, PEER_FAILED_VERIFICATION, and other certificate errors
       case 35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 82, 83, 90, 91, 98: .tls
-      // HTTP2: the connection has ended, mostly with GOAWAY and without a word.
+      // HTTP2: the connection has ended, usually with GOAWAY and no text.
       case 16 where !isViolation(text): hasConnected ? .connectionLost : .cannotConnect
       case 92: isMalformed(text) ? .protocolViolation : kind(ofReset: http2Code(text))  // HTTP2_STREAM
       // PARTIAL_FILE, GOT_NOTHING, SEND_ERROR, RECV_ERROR, SEND_FAIL_REWIND, SSL_SHUTDOWN_FAILED, HTTP3
       case 18, 52, 55, 56, 65, 80, 95:
-        // Chunks that are malformed, and a refused client certificate, are reported by a read.
+        // A read reports malformed chunks and a rejected client certificate.
         if code == 56 && text.contains("chunk") {
           .protocolViolation
         } else if hasConnected ? isNew && isRefusal(text) : text.contains(" alert ") {
           .tls
         } else {
-          // Before the request: by a proxy, or while TLS began.
+          // Before the request: by a proxy, or during the TLS handshake.
           hasConnected ? .connectionLost : .cannotConnect
         }
-      // UNSUPPORTED_PROTOCOL (HTTP/0.9, or a version that nobody knows), WEIRD_SERVER_REPLY, HTTP2, WRITE_ERROR,
-      // OUT_OF_MEMORY, BAD_FUNCTION_ARGUMENT, BAD_CONTENT_ENCODING, FILESIZE_EXCEEDED, TOO_LARGE, and what is new
+      // UNSUPPORTED_PROTOCOL (HTTP/0.9 or an unknown version), WEIRD_SERVER_REPLY, HTTP2, WRITE_ERROR, OUT_OF_MEMORY,
+      // BAD_FUNCTION_ARGUMENT, BAD_CONTENT_ENCODING, FILESIZE_EXCEEDED, TOO_LARGE, and new codes
       default: .protocolViolation
       }
     }

@@ -4,7 +4,7 @@
   import CMartletShim
   import Foundation
 
-  // Where the engine and the rest of the library meet: what one says, in the words of the other.
+  // Adapts the types of the engine and of the rest of the library to each other.
 
   extension ExchangeControl: CurlSink {
     func reached(_ step: CurlStep) {
@@ -25,7 +25,7 @@
 
     func error(for failure: CurlFailure, of transfer: CurlTransfer) -> any Error {
       var error = plainError(for: failure, of: transfer)
-      // The connection of a handshake is new, though not for libcurl.
+      // With connection-based authentication the connection is new, although libcurl reuses it.
       if transfer.route?.handshake != nil { error.mayBeStaleConnection = false }
       return error
     }
@@ -98,7 +98,7 @@
   }
 
   extension CurlUpload {
-    /// Opens what a request body is read from.
+    /// Opens the source of a request body.
     convenience init(
       _ content: HTTPBody.Content, length: Int64?, request: HTTPRequest, _ trailers: TrailerSource? = nil
     ) throws {

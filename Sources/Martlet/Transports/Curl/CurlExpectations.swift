@@ -1,23 +1,24 @@
 #if os(Linux)
   import MartletBase
 
-  /// Which requests ask for leave to send their bodies (RFC 9110 §10.1.1), and which servers are not worth asking.
+  /// Decides which requests have `Expect: 100-continue` (RFC 9110 §10.1.1).
   ///
-  /// libcurl waits for a second. A server that says nothing costs that second with each request: it is asked once.
+  /// libcurl waits for a second. A silent server would cost that second with each request, so it gets the field only
+  /// once.
   final class CurlExpectations: Sendable {
-    /// Up to how many bytes are sent without asking, unless that is wanted; libcurl's own number.
+    /// The maximum body size without the field, unless requested; libcurl's own number.
     static let smallBytes: Int64 = 1 << 20
-    /// Less than this, and the wait itself could be taken for a silent connection.
+    /// The minimum idle limit; below it, the wait itself could count as a silent connection.
     private static let smallestIdleLimit: Duration = .seconds(2)
-    /// How many servers are remembered.
+    /// The maximum number of remembered servers.
     static let maximumOrigins = 256
 
     private let silent = Locked(RecentTable<Origin, Bool>(limit: maximumOrigins))
 
-    /// How many servers are remembered now.
+    /// The number of remembered servers.
     var count: Int { silent.withLock { $0.count } }
 
-    /// Remembers a server that gave no leave in time, or does not want to be asked.
+    /// Remembers a server that did not respond in time, or rejects the field.
     func note(_ origin: Origin) { silent.withLock { $0[origin] = true } }
 
     func asks(_ origin: Origin, length: Int64?, _ context: RequestContext) -> Bool {

@@ -3,17 +3,17 @@
   import CMartletShim
 
   extension CurlLibrary {
-    /// Throws if the process exits: then nothing is begun, and no other loader is asked.
+    /// Throws if the process is exiting; then no other loader is tried.
     static func check() throws { if isExiting { throw refusal } }
 
-    /// What a transfer fails with that cannot begin.
+    /// The error of a transfer that cannot begin.
     static var refusal: HTTPError {
       isExiting
         ? HTTPError(.clientClosed, "the process exits", phase: .queued)
         : HTTPError(.cannotConnect, "no memory or no file descriptors are left for a transfer", phase: .queued)
     }
 
-    /// Why it cannot do the handshake of a scheme, or `nil`.
+    /// Why libcurl does not support a connection-based scheme, or `nil`.
     static func handshakeProblem(
       _ scheme: AuthenticationChallenge.Scheme, features: CInt = martlet_curl_features()
     ) -> String? {
@@ -22,7 +22,7 @@
       return isKnown ? nil : "the system's libcurl \(version ?? "") was built without \(scheme)"
     }
 
-    /// What there is to say of libcurl on this machine; `problem` is why it cannot be used.
+    /// Diagnostics about libcurl; `problem` is why it cannot be used.
     static func diagnostics(_ loader: HTTPClient.Diagnostics.Loader, problem: String?) -> HTTPClient.Diagnostics {
       var facts = HTTPClient.Diagnostics(loader: loader, engineProblem: problem)
       facts.descriptorLimit = Int(martlet_descriptor_limit())

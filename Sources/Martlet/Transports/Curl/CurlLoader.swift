@@ -4,7 +4,9 @@
   import CurlEngine
   import Synchronization
 
-  /// The working side of ``CurlTransport``: one engine for the life of a client, started by its first request.
+  /// The implementation of ``CurlTransport`` for one client.
+  ///
+  /// Requests start its engines, which last as long as the client.
   final class CurlLoader: AbortAwareTransport, AddressCheckingTransport, HandshakeTransport {
     private let settings: TransportSettings
     private let problem: InvalidInput?
@@ -13,7 +15,7 @@
     private let expectations = CurlExpectations()
     private let router: CurlRouter
     private let engines: Locked<CurlEngines>
-    /// What has a task for each transfer that lasts, if there is a session.
+    /// Creates a task for each long transfer, if there is a session.
     private let tasks: CurlSessionTasks?
     let awaitedCount = AwaitedCount()
 
@@ -34,12 +36,12 @@
       let answer = try await transfer.value()
       if isAnswered && awaitedCount.hasToYield() { await Task.yield() }
       guard isRefusal(answer, transfer) else { return StreamedResponse(answer, to: request) }
-      // Nobody reads it, and it may have no end.
+      // The body has no reader, and may have no end.
       answer.body.abandon()
       return try await sendUnasked(request, context)
     }
 
-    /// Sends once more, without asking for leave.
+    /// Sends the request again, without `Expect: 100-continue`.
     @inline(never) private func sendUnasked(
       _ request: HTTPRequest, _ context: RequestContext
     ) async throws -> StreamedResponse {
@@ -48,7 +50,7 @@
       return StreamedResponse(try await transfer.value(), to: request)
     }
 
-    /// Starts a transfer; `true` if its answer is there already.
+    /// Starts a transfer; returns whether its response is available already.
     @inline(never) private func start(_ transfer: CurlTransfer) -> Bool {
       tasks?.add(transfer)
       transfer.watchForAbort()
@@ -56,15 +58,16 @@
       return transfer.isAnswered
     }
 
-    /// Whether the server refuses to be asked for leave, and nothing else: the request is then sent without asking (RFC 9110
-    /// §10.1.1).
+    /// Whether the server rejects only `Expect: 100-continue`.
+    ///
+    /// The request is then sent without it (RFC 9110 §10.1.1).
     private func isRefusal(_ answer: CurlAnswer, _ transfer: CurlTransfer) -> Bool {
       guard answer.head.status == 417, transfer.job.asksLeave, transfer.upload?.isUnread != false else { return false }
       expectations.note(transfer.job.origin)
       return true
     }
 
-    /// Makes the transfer of a request when there is a slot for it; it is neither watched nor started yet.
+    /// Creates the transfer of a request when it has a slot; it is not started yet.
     func makeTransfer(
       for request: HTTPRequest, _ context: RequestContext, asksLeave: Bool = true
     ) async throws -> CurlTransfer {
@@ -76,18 +79,19 @@
 
     private enum Beginning {
       case made(CurlTransfer)
-      /// For what it takes to reach the server.
+      /// The transfer waits for its route or for a slot.
       case waits(Boxed<CurlRequest>)
     }
 
-    // What follows is not inlined: an asynchronous function keeps room for all that is in it as long as a request waits.
+    // The following functions are not inlined: an asynchronous function reserves memory for all of its code while a
+    // request waits.
 
     private func check(
       _ request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
     ) throws -> CurlRequest {
       try CurlLibrary.check()
       if let problem = CurlLibrary.problem { throw HTTPError(.unsupported, problem, request: request) }
-      // A client asks that before; nothing insecure is done for those who use a transport without one.
+      // A client checks that earlier. This check keeps users of a transport without a client from sending insecurely.
       if let problem { throw HTTPError(.invalidRequest, problem.message, request: request) }
       let wire = try CurlRequest(request, context.call.options.decompression, cache) {
         asksLeave && expectations.asks($0, length: $1, context)
@@ -96,7 +100,7 @@
       return wire
     }
 
-    /// Makes it if there is nothing to wait for.
+    /// Creates the transfer if it need not wait.
     @inline(never) private func makeTransferAtOnce(
       for request: HTTPRequest, _ context: RequestContext, asksLeave: Bool
     ) throws -> Beginning {
@@ -109,7 +113,7 @@
       return .made(try makeTransfer(for: wire, nil, .agreed, isExclusive: isExclusive, slot, context))
     }
 
-    /// Makes it once it is known how to reach the server, and there is a slot.
+    /// Creates the transfer once its route is known and there is a slot.
     @inline(never) private func makeTransferLater(
       for wire: CurlRequest, _ context: RequestContext
     ) async throws -> CurlTransfer {
@@ -140,7 +144,7 @@
     /// Whether there is a thread, for tests.
     var hasThread: Bool { threadCount > 0 }
 
-    /// How many threads there are, for tests.
+    /// The number of threads, for tests.
     var threadCount: Int { engines.withLock { $0.mailboxes }.count { $0.isRunning } }
 
     func handshakeProblem(_ scheme: AuthenticationChallenge.Scheme) -> String? { CurlLibrary.handshakeProblem(scheme) }
@@ -161,9 +165,9 @@
     }
   }
 
-  /// How many answers were there before their callers had to suspend.
+  /// Counts responses that were available before their callers had to suspend.
   ///
-  /// A task that never has to suspend never lets another one have its thread: now and then it does so by itself.
+  /// A task that never suspends would never yield its thread, so it yields from time to time.
   final class AwaitedCount: Sendable {
     private static let burst = 16
 
@@ -171,7 +175,7 @@
 
     var value: Int { count.load(ordering: .relaxed) }
 
-    /// Counts an answer, and says whether it is time to let others go on.
+    /// Counts a response; returns whether it is time to yield.
     func hasToYield() -> Bool { count.wrappingAdd(1, ordering: .relaxed).newValue % Self.burst == 0 }
   }
 #endif

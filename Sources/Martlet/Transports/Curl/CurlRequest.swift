@@ -3,30 +3,30 @@
   import MartletBase
   import Foundation
 
-  /// A request in the form that libcurl sends as it was meant.
+  /// A request in libcurl's form.
   struct CurlRequest: Sendable {
     let request: HTTPRequest
     let target: AbsoluteURL
     let url: String
     let lines: HeaderLines
     let length: Int64?
-    /// Whether the server is asked for leave to send the body, other than by the caller's own field.
+    /// Whether to send `Expect: 100-continue` in addition to the caller's fields.
     let asksLeave: Bool
 
     var method: HTTPMethod { request.method }
     var origin: Origin { target.origin }
 
-    /// Whether the server is asked for leave to send the body, by whomever.
+    /// Whether the request has `Expect: 100-continue` for any reason.
     var expectsContinue: Bool { asksLeave || request.headers.contains("Expect") }
 
     var trailers: TrailerSource? { request.body?.trailers }
 
     var hasBody: Bool { length != 0 }
 
-    /// Checks that it can be sent; throws ``HTTPError/Kind/unsupported``, or what is wrong with the request.
+    /// Checks that the request can be sent.
     ///
-    /// `cache` has the lines of the last request. `asksLeave` says whether an origin is asked for leave to send a body
-    /// of a length.
+    /// Throws ``HTTPError/Kind/unsupported``, or what is wrong with the request. `cache` has the lines of the last
+    /// request. `asksLeave` returns whether to send `Expect: 100-continue` to an origin, given the length of the body.
     init(
       _ request: HTTPRequest, _ decompression: RequestOptions.Decompression, _ cache: HeaderLinesCache? = nil,
       asksLeave: (Origin, Int64?) -> Bool = { _, _ in false }
@@ -54,7 +54,7 @@
       }
     }
 
-    /// What the engine is to do.
+    /// The job for the engine.
     func job(_ context: RequestContext, _ route: CurlRoute?) -> CurlJob {
       let limits = context.call.timeouts
       return CurlJob(
@@ -65,7 +65,7 @@
         silenceLimit: hasBody ? [limits.idle, limits.firstByte].compactMap { $0 }.min() : nil)
     }
 
-    /// The request target, if it has a percent-encoding in lower case, which libcurl may change.
+    /// The request target, if it has a lower-case percent-encoding, which libcurl may change.
     private func changeableTarget(through proxy: CurlRoute.Proxy?) -> String? {
       guard url.utf8.contains(0x25) else { return nil }
       let bytes = Array(url.utf8)
@@ -78,12 +78,12 @@
       return path.hasPrefix("/") ? String(path) : "/\(path)"
     }
 
-    /// Opens what the body is read from.
+    /// Opens the source of the body.
     func makeUpload() throws -> CurlUpload? {
       guard let content = request.body?.content else { return nil }
       switch content {
       case .data, .file, .invalid: if !hasBody { return nil }
-      // Even of an empty stream it has to be seen that it is empty.
+      // Even an empty stream must be read to find out that it is empty.
       case .stream, .pieces, .gzip, .spool, .json: break
       }
       if let trailers, let body = request.body {
@@ -105,7 +105,7 @@
       var closesConnection = false
       var hasProxyCredentials = false
       for field in request.headers {
-        // Without a body there is nothing to wait for leave for (RFC 9110 §10.1.1).
+        // Without a body, `Expect` has no meaning (RFC 9110 §10.1.1).
         if length == 0 && FieldSyntax.isSameName(field.name, "Expect") { continue }
         let value = FieldSyntax.trimmed(field.value)
         lines.append(value.isEmpty ? "\(field.name);" : "\(field.name): \(value)")
@@ -115,26 +115,26 @@
         case 6:
           hasAccept = hasAccept || FieldSyntax.isSameName(field.name, "Accept")
           hasExpect = hasExpect || FieldSyntax.isSameName(field.name, "Expect")
-        // The gate lets nothing but `close` through.
+        // `FieldRules` allows only `close`.
         case 10: closesConnection = closesConnection || FieldSyntax.isSameName(field.name, "Connection")
         case 19: hasProxyCredentials = hasProxyCredentials || FieldSyntax.isSameName(field.name, "Proxy-Authorization")
         case 15: hasCoding = hasCoding || FieldSyntax.isSameName(field.name, "Accept-Encoding")
         default: break
         }
       }
-      // Over HTTP/2 libcurl sends no such field.
+      // Over HTTP/2 libcurl does not send this field.
       if hasTE {
         lines.removeAll { FieldSyntax.isSameName($0.prefix(11), "Connection:") }
         lines.append(closesConnection ? "Connection: close, TE" : "Connection: TE")
       }
       if let trailers = request.body?.trailers { lines.append("Trailer: \(trailers.names.joined(separator: ", "))") }
-      // Of a part of a coded body nothing could be decoded.
+      // A part of a coded body could not be decoded.
       if !hasCoding && decompression == .automatic && !ContentCoding.accepted.isEmpty {
         lines.append("Accept-Encoding: \(hasRange ? "identity" : ContentCoding.accepted)")
       }
       if !hasAccept { lines.append("Accept:") }
       if length != 0 {
-        // By itself libcurl asks for leave of HTTP/1.1 only, but for large bodies, and before 8.7 for all.
+        // By itself libcurl sends `Expect` over HTTP/1.1 only: for large bodies, and before 8.7 for all.
         if asksLeave {
           if let length, length <= CurlExpectations.smallBytes { lines.append("Expect: 100-continue") }
         } else if !hasExpect {
@@ -147,7 +147,9 @@
     }
   }
 
-  /// The lines of the last `GET`: a client that asks with nothing but its own fields has them made once.
+  /// The lines of the last `GET`.
+  ///
+  /// A client whose requests have only its default fields makes them once.
   final class HeaderLinesCache: Sendable {
     private let last = Locked<(headers: HTTPHeaders, lines: HeaderLines)?>(nil)
 

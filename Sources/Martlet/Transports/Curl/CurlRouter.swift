@@ -3,7 +3,7 @@
   import MartletBase
   import CMartletShim
 
-  /// Finds the route of each request.
+  /// Determines the route of each request.
   final class CurlRouter: Sendable {
     private let proxies: ProxyRouter
     private let addresses: AddressOverrides
@@ -20,16 +20,18 @@
       checksAddresses = settings.addresses != nil
     }
 
-    /// Whether there is nothing special about any route, but for what a request chooses by itself.
+    /// Whether a request needs no route, because neither settings nor options require one.
     func isDirect(_ wire: CurlRequest, _ context: RequestContext) -> Bool {
       guard isPlain, context.httpVersion == .automatic, wire.trailers == nil else { return false }
       return context.handshake == nil && !wire.lines.hasProxyCredentials
     }
 
-    /// The route of a request, or `nil` if there is nothing special about it; throws before anything is sent.
+    /// The route of a request, or `nil` if it has no special requirements.
+    ///
+    /// Throws before anything is sent.
     func route(for wire: CurlRequest, _ context: RequestContext) async throws -> CurlRoute? {
       let origin = wire.origin
-      // In the handshake of TLS the server says what it speaks.
+      // In the TLS handshake the server reports its versions.
       let isClear = origin.scheme != "https"
       var version = context.httpVersion == .http2PriorKnowledge && !isClear ? .http2 : context.httpVersion
       guard version != .http2 || !isClear else {
@@ -88,14 +90,14 @@
       }
     }
 
-    /// Keeps credentials for a proxy from those who are none.
+    /// Checks that credentials for a proxy reach only the proxy.
     private func check(to origin: Origin, _ proxy: Proxy?) throws(InvalidInput) {
       if let proxy, proxy.scheme != .socks5, origin.scheme == "http" { return }
       throw InvalidInput(
         "the header 'Proxy-Authorization' would reach \(origin.host): put the credentials into the proxy setting")
     }
 
-    /// Checks that a handshake can be done, and would prove what it is for.
+    /// Checks that connection-based authentication is possible and authenticates the right connection.
     private func check(
       _ handshake: Handshake, _ version: HTTPVersion, _ proxy: Proxy?, _ wire: CurlRequest
     ) throws {
@@ -108,26 +110,26 @@
         throw HTTPError(.unsupported, message, request: wire.request)
       }
       if let proxy, proxy.scheme != .socks5, wire.origin.scheme == "http" {
-        // What it would prove holds for the connection to the proxy, which serves others with its own connections.
+        // It would authenticate the connection to the proxy, whose own connections also serve other clients.
         throw HTTPError(
           .unsupported, "\(handshake.scheme) for an http URL cannot pass the proxy \(proxy)", request: wire.request)
       }
     }
 
-    /// Puts in what the proxy is told of who the client is.
+    /// Sets the credentials for the proxy; returns them.
     private func authorize(
       _ route: inout CurlRoute, _ proxy: Proxy, _ wire: CurlRequest, _ context: RequestContext
     ) async throws -> Credential? {
       let own =
         proxy.user == nil && proxy.password == nil
         ? nil : Credential.user(proxy.user ?? "", password: proxy.password ?? "")
-      // The program's own field goes as it is.
+      // The program's own field is sent unchanged.
       if proxy.scheme == .socks5 || wire.request.headers.contains("Proxy-Authorization") { return own }
       let isTunnel = wire.origin.scheme == "https"
       let (method, target) =
         isTunnel ? ("CONNECT", "\(wire.origin.host):\(wire.origin.port)") : (wire.method.rawValue, wire.url)
       guard let exchange = context.proxyExchange else {
-        // Without the stage that answers proxies: as if it were asked for nothing.
+        // Without the stage that handles proxy challenges: sent preemptively.
         route.proxyAuthorization = try own.map { try Answer(unasked: $0).field(method: method, uri: target) }
         return own
       }
@@ -138,7 +140,7 @@
     }
   }
 
-  /// Who the connections of a client belong to, for each proxy: the first credentials that it has accepted.
+  /// The owner of a client's connections to each proxy: the first credentials that it accepted.
   ///
   /// libcurl lets a request use a tunnel that was opened with other credentials (CVE-2026-3784).
   final class ProxyIdentities: Sendable {
@@ -149,21 +151,23 @@
 
     private let owners = Locked<[String: Owner]>([:])
 
-    /// Whether a request may use the connections of others, and leave them its own.
+    /// Whether a request may share connections with others.
     ///
-    /// Those that a proxy lets pass without credentials belong to nobody, until there are some.
+    /// Connections that a proxy allows without credentials have no owner until there are credentials.
     func sharesConnections(_ proxy: Proxy, _ identity: Credential?) -> Bool {
       owners.withLock { owners in
         if let owner = owners[proxy.address] { return owner.identity == identity }
         guard let identity else { return true }
         guard owners.count < 1000 else { return false }
-        // A SOCKS proxy says nothing more about it.
+        // A SOCKS proxy reports nothing more about them.
         owners[proxy.address] = Owner(identity: identity, isAccepted: proxy.scheme == .socks5)
         return true
       }
     }
 
-    /// Takes note of what a proxy said: with credentials that were never accepted, no connection was opened.
+    /// Notes the response of a proxy to credentials.
+    ///
+    /// Credentials that were never accepted opened no connection.
     func note(_ proxy: Proxy, _ identity: Credential, isAccepted: Bool) {
       owners.withLock { owners in
         guard let owner = owners[proxy.address], owner.identity == identity, !owner.isAccepted else { return }
@@ -197,7 +201,7 @@
   }
 
   extension CurlRouter {
-    /// Has a request with trailers sent over HTTP/1.1: over HTTP/2 libcurl would leave them out.
+    /// Requires HTTP/1.1 for a request with trailers; over HTTP/2 libcurl would omit them.
     private func prepareForTrailers(_ version: inout HTTPVersion, _ wire: CurlRequest) throws {
       guard version == .automatic || version == .http1_1 else {
         throw HTTPError(

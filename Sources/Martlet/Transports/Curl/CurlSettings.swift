@@ -22,7 +22,7 @@
         unixSocket: settings.unixSocket, interface: interface,
         maximumAge: Int(whole) + (attoseconds > 0 ? 1 : 0), isKept: settings.idleConnectionLifetime > .zero,
         idleLifetime: whole * 1_000_000 + attoseconds / 1_000_000_000_000,
-        // libcurl counts what goes through a proxy as one host; how many go to each is for the limiter to say.
+        // libcurl counts everything that uses a proxy as one host; the limiter limits each host.
         perHost: settings.proxy.isNone ? settings.maximumConnectionsPerHost : settings.maximumConnections,
         total: settings.maximumConnections, tls: CurlTLSSettings(settings.tls),
         addressRefusal: refusal, answerPace: settings.answerPace, receiveMarks: settings.receiveMarks)
@@ -57,7 +57,9 @@
   }
 
   extension TLSSettings.Trust {
-    /// The roots in place of libcurl's own; `nil` for those, and if the system's cannot be read.
+    /// The roots that replace libcurl's own.
+    ///
+    /// `nil` means libcurl's own, or that the system's roots cannot be read.
     var roots: Data? {
       switch self {
       case .system, .anything: nil

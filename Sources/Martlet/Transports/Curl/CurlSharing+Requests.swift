@@ -3,7 +3,7 @@
   import CurlEngine
 
   extension CurlSharing {
-    /// Whose slots an exchange takes.
+    /// The kind of slot that an exchange needs.
     func slotVersion(_ route: CurlRoute?, isExclusive: Bool) -> ConnectionLimiter.Version {
       guard route?.sharesConnections ?? true, self != .serial else { return .exclusive }
       if self == .priorKnowledge { return .multiplexed }
@@ -12,19 +12,18 @@
   }
 
   extension CurlRequest {
-    /// Whether its exchange is to share no connection of HTTP/2: its response is read as it comes, or its body is sent as
-    /// it comes.
+    /// Whether the exchange must not share an HTTP/2 connection.
     ///
-    /// Of a connection that others use libcurl does not tell that a stream was reset whose body is silent.
-    /// Where a host may have one connection only, all share it: a request that is sent while a response is read would wait
-    /// for the end of that.
+    /// That is so if its response or its request body is streamed. On a shared connection, libcurl does not report the
+    /// reset of a stream whose body is silent. If a host may have only one connection, all exchanges share it:
+    /// otherwise a request that is sent while a response is read would wait for the end of that response.
     func isExclusive(_ context: RequestContext, perHost: Int) -> Bool {
       (context.isStreamed || request.body?.content.mayBeSilent == true) && origin.scheme == "https" && perHost > 1
     }
   }
 
   extension HTTPBody.Content {
-    /// Whether it is made while it is sent.
+    /// Whether the body is produced while it is sent.
     fileprivate var mayBeSilent: Bool {
       switch self {
       case .stream, .spool: true

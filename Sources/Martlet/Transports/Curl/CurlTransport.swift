@@ -29,7 +29,7 @@ public struct CurlTransport: Transport {
 
   public func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
     #if os(Linux)
-      // Sent without having been prepared for a client: an engine for this one request.
+      // Used without a client: an engine for this one request.
       return try await CurlLoader(TransportSettings()).send(request, context: context)
     #else
       throw HTTPError(.unsupported, "libcurl is used on Linux only; use .urlSession", request: request)

@@ -5,10 +5,10 @@ import MartletBase
 /// | entry | covers |
 /// |---|---|
 /// | `*` | everything |
-/// | `example.com`, `.example.com`, `*.example.com` | this name and all below it |
-/// | `10.1.2.3`, `::1`, `[::1]` | this address, however it is written |
+/// | `example.com`, `.example.com`, `*.example.com` | this name and all its subdomains |
+/// | `10.1.2.3`, `::1`, `[::1]` | this address, in any notation |
 /// | `10.0.0.0/8`, `fd00::/8` | the addresses of this network |
-/// | any but a network, and a port: `a.example:8080`, `[::1]:8080` | the same, on this port |
+/// | any entry except a network, with a port: `a.example:8080`, `[::1]:8080` | the same, on this port |
 struct NoProxy: Sendable {
   private enum Entry: Sendable {
     case everything
@@ -17,9 +17,9 @@ struct NoProxy: Sendable {
   }
 
   private var entries: [Entry] = []
-  /// The entries as they were written, for ``NetworkPartition``.
+  /// The entries as written, for ``NetworkPartition``.
   private(set) var partition = ""
-  /// The first entry that cannot be read; it covers nothing.
+  /// The first invalid entry; it covers nothing.
   private(set) var problem: InvalidInput?
 
   init(_ texts: [String]) {
@@ -35,7 +35,7 @@ struct NoProxy: Sendable {
     }
   }
 
-  /// Whether an entry covers a host, as it stands in a parsed URL: it is to be reached directly.
+  /// Whether an entry covers a host of a parsed URL, which is then reached directly.
   func covers(_ host: String, port: Int) -> Bool {
     if entries.isEmpty { return false }
     let address = IPAddress(host)

@@ -1,21 +1,21 @@
 import MartletBase
 
-/// The proxies that environment variables name.
+/// The proxies in environment variables.
 struct ProxyEnvironment: Sendable {
   private var http: Proxy?
   private var https: Proxy?
   private var except = NoProxy([])
 
-  /// Reads the variables; an error names the one whose value is no proxy.
+  /// Reads the variables; an error names the one with an invalid value.
   init(_ variables: [String: String]) throws(InvalidInput) {
-    // A CGI gets the header field `Proxy` of whoever asks it as HTTP_PROXY (CVE-2016-5386).
+    // A CGI process gets the client's header field `Proxy` as HTTP_PROXY (CVE-2016-5386).
     guard variables["REQUEST_METHOD"] == nil else { return }
     let all = try Self.proxy(["all_proxy", "ALL_PROXY"], variables)
-    // In upper case it could be that header field, also where REQUEST_METHOD was taken away.
+    // In upper case the variable could be that header field, even without REQUEST_METHOD.
     http = try Self.proxy(["http_proxy"], variables) ?? all
     https = try Self.proxy(["https_proxy", "HTTPS_PROXY"], variables) ?? all
     let list = variables["no_proxy"] ?? variables["NO_PROXY"] ?? ""
-    // What nobody can read in it is left out, as everywhere: then the proxy is used.
+    // Invalid entries are ignored, as in other programs: the proxy is then used.
     except = NoProxy(list.split { $0 == "," || $0 == " " }.map(String.init))
   }
 
@@ -26,7 +26,7 @@ struct ProxyEnvironment: Sendable {
     return proxy
   }
 
-  /// What tells it from others, without passwords; `nil` if no proxy is named.
+  /// Identifies the proxies without passwords; `nil` if there are none.
   var partition: String? {
     guard http != nil || https != nil else { return nil }
     return "http \(http?.partition ?? "") https \(https?.partition ?? "") except \(except.partition)"

@@ -85,10 +85,10 @@ extension ProxySettings: CustomStringConvertible {
 struct ProxyRouter: Sendable {
   private let rule: ProxySettings.Rule
   private let environment: ProxyEnvironment?
-  /// What is wrong with the environment.
+  /// The problem of the settings or of the environment.
   let problem: InvalidInput?
 
-  /// Reads the environment, if the settings say so.
+  /// Reads the environment if the settings require it.
   init(
     _ settings: ProxySettings, variables: @autoclosure () -> [String: String] = ProcessInfo.processInfo.environment
   ) {
@@ -104,7 +104,9 @@ struct ProxyRouter: Sendable {
 
   var isDirect: Bool { if case .none = rule { true } else { false } }
 
-  /// The proxy for an origin, or `nil` for none; throws ``InvalidInput``, or what a closure of the program throws.
+  /// The proxy for an origin, or `nil` for none.
+  ///
+  /// Throws ``InvalidInput``, or the error of a closure of the program.
   func proxy(for origin: Origin, abort source: AbortSource) async throws -> Proxy? {
     if let problem { throw problem }
     switch rule {

@@ -87,7 +87,7 @@ extension TLSSettings {
   }
 }
 
-// No password and no key in logs and dumps.
+// Keeps passwords and keys out of logs and dumps.
 extension TLSSettings.ClientCertificate: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The format, without password and key.
   public var description: String {

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The textual form of certificates and keys (RFC 7468), as strictly as a mistake has to be found early.
+/// Parses PEM certificates and keys (RFC 7468), strictly enough to find mistakes early.
 enum PEM {
   struct Block {
     let label: String
-    /// Whether its head says that it is encrypted (RFC 1421 §4.6.1.1), or its label does.
+    /// Whether the header (RFC 1421 §4.6.1.1) or the label marks it as encrypted.
     let isEncrypted: Bool
     let content: Data
   }
 
-  /// The blocks of a text, and what is wrong with one of them.
+  /// The blocks of a text, and the problem of one of them.
   static func blocks(in data: Data) -> (blocks: [Block], problem: String?) {
     var blocks: [Block] = []
     var label: String?
@@ -49,15 +49,15 @@ enum PEM {
   }
 }
 
-/// As much of DER (X.690) as tells a certificate from something else.
+/// The part of DER (X.690) that distinguishes a certificate from other data.
 enum DER {
-  /// Whether the bytes begin with a SEQUENCE that is whole.
+  /// Whether the bytes begin with a complete SEQUENCE.
   static func isSequence(_ data: Data) -> Bool {
     let bytes = [UInt8](data.prefix(6))
     guard bytes.count >= 2, bytes[0] == 0x30 else { return false }
     let first = bytes[1]
     if first < 0x80 { return data.count >= 2 + Int(first) }
-    // Of unknown length, which PKCS #12 may have (BER, X.690 §8.1.3.6).
+    // The indefinite length, which PKCS #12 may have (BER, X.690 §8.1.3.6).
     if first == 0x80 { return data.count >= 4 }
     let count = Int(first & 0x7F)
     guard count <= 4, bytes.count >= 2 + count else { return false }

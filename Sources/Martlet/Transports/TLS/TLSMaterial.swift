@@ -1,6 +1,6 @@
 import Foundation
 
-/// Certificates or a key: bytes that were read and checked when they were named, or why they cannot be used.
+/// Certificates or a key: bytes that were read and checked immediately, or their problem.
 struct TLSMaterial: Sendable, Hashable {
   private enum Kind: Sendable, Hashable {
     case certificates
@@ -13,12 +13,12 @@ struct TLSMaterial: Sendable, Hashable {
     let kind: Kind
   }
 
-  /// The largest file that is read: all roots of a system take a quarter of a megabyte.
+  /// The maximum file size; all roots of a system take a quarter of a megabyte.
   static let maximumBytes = 16 << 20
 
   let bytes: Data
   let problem: InvalidInput?
-  /// The file to read again: the system had no descriptor or no memory left for it.
+  /// The file to read again, after a lack of descriptors or memory.
   private let unread: File?
 
   private init(_ bytes: Data, _ name: String, _ kind: Kind) {
@@ -43,10 +43,10 @@ struct TLSMaterial: Sendable, Hashable {
     }
   }
 
-  /// Whether the file could not be read for a reason that passes.
+  /// Whether the file could not be read for a transient reason.
   var isUnread: Bool { unread != nil }
 
-  /// The same, read again if it is unread.
+  /// The same material, read again if it is unread.
   var reread: TLSMaterial { unread.map { TLSMaterial($0) } ?? self }
 
   // MARK: Kinds
@@ -85,12 +85,12 @@ struct TLSMaterial: Sendable, Hashable {
   private static func checkKey(_ data: Data, _ hasPassword: Bool) -> String? {
     let found = PEM.blocks(in: data)
     if let problem = found.problem { return problem }
-    // The first one is the one that is used.
+    // Only the first key is used.
     guard let key = found.blocks.first(where: { $0.label == "PRIVATE KEY" || $0.label.hasSuffix(" PRIVATE KEY") })
     else {
       return "has no private key in it"
     }
-    // Without one, OpenSSL would ask for it on the terminal.
+    // Without a password, OpenSSL would ask for it on the terminal.
     if key.isEncrypted { return hasPassword ? nil : "has an encrypted key: pass its password" }
     return DER.isSequence(key.content) ? nil : "has a malformed private key"
   }

@@ -124,7 +124,7 @@ public struct TLSSettings: Sendable, Hashable {
     return clientCertificate?.problem
   }
 
-  /// Whether a file could not be read for a reason that passes: no descriptor or no memory was left.
+  /// Whether a file could not be read for lack of descriptors or memory.
   var isUnread: Bool { trust.material?.isUnread == true || clientCertificate?.isUnread == true }
 
   var reread: TLSSettings {
@@ -138,11 +138,11 @@ public struct TLSSettings: Sendable, Hashable {
     return settings
   }
 
-  /// The pins as `sha256//…`, without those that are none.
+  /// The valid pins, as `sha256//…`.
   var normalizedPins: [String]? { pins?.compactMap(Self.normalized) }
 
   private static func normalized(_ pin: String) -> String? {
-    // The base64 may begin with a slash itself: the prefix is the one that leaves 32 bytes.
+    // The base64 may itself begin with a slash, so the prefix is the one that leaves 32 bytes.
     for prefix in ["sha256//", "sha256/"] where pin.hasPrefix(prefix) {
       guard let hash = Data(base64Encoded: String(pin.dropFirst(prefix.count))), hash.count == 32 else { continue }
       return "sha256//\(hash.base64EncodedString())"
@@ -151,7 +151,7 @@ public struct TLSSettings: Sendable, Hashable {
   }
 }
 
-// No password and no key in logs and dumps.
+// Keeps passwords and keys out of logs and dumps.
 extension TLSSettings: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The trust settings, without passwords and keys.
   public var description: String {

@@ -4,7 +4,7 @@
   import Foundation
   import FoundationNetworking
 
-  /// One task of the session, and the transfer for which it stands.
+  /// One task of the session, and its transfer.
   ///
   /// ```
   ///   made ──startLoading──▶ loading ──transfer over: resumed, startLoading──▶ ended
@@ -12,10 +12,10 @@
   ///     └──transfer over before: startLoading ends the task──▶ ended
   /// ```
   ///
-  /// The task carries it as its delegate, which is the one thing that goes with a task from its creation to its loading.
+  /// The task has it as its delegate, which is the only object that stays with a task from its creation to its loading.
   final class CurlSessionExchange: NSObject, URLSessionTaskDelegate, Sendable {
     private struct State {
-      /// Until the end.
+      /// The transfer, until its end.
       var transfer: CurlTransfer?
       var task: URLSessionTask?
     }
@@ -27,7 +27,7 @@
     /// The task, for tests.
     var task: URLSessionTask? { state.withLock { $0.task } }
 
-    /// Makes the task and starts it; blocks while the queue that all sessions of the process share is busy.
+    /// Creates and starts the task; blocks while the queue of all sessions is busy.
     func start(in session: URLSession) {
       guard let job = state.withLock({ $0.transfer?.job }) else { return }
       var request = URLRequest(url: URL(string: job.url) ?? URL(filePath: "/"))
@@ -38,7 +38,7 @@
       task.resume()
     }
 
-    /// Lets go of the transfer, so that no task is made for it any more.
+    /// Releases the transfer, so that no task is created for it any more.
     func transferIsOver() { state.withLock { $0.transfer = nil } }
 
     /// Ends the task; blocks as ``start(in:)`` does.
@@ -47,16 +47,16 @@
         defer { state = State() }
         return state.task
       }
-      // Not because it is suspended: this leads to `startLoading` once more, on the work queue.
+      // The task is not suspended: resuming it leads to another `startLoading` on the work queue.
       task?.resume()
     }
 
     // MARK: On the session's work queue
 
-    /// Whether there is something to wait for; if not, the task is to be ended.
+    /// Whether the transfer is in progress; if not, the task is to be ended.
     var isUnderWay: Bool { state.withLock { $0.transfer != nil } }
 
-    /// The session has cancelled the task, and ends it.
+    /// Cancels the transfer, because the session has cancelled the task.
     func stop() {
       let transfer = state.withLock { state in
         defer { state = State() }

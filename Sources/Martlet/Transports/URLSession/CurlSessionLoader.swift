@@ -2,8 +2,10 @@
   import CurlEngine
   import MartletBase
 
-  /// The working side of ``URLSessionTransport`` on Linux: the engine on libcurl sends, and what lasts is a task of a session
-  /// that lives as long as a client.
+  /// The implementation of ``URLSessionTransport`` on Linux.
+  ///
+  /// The engine on libcurl sends the requests. Long transfers also are tasks of a session that lives as long as the
+  /// client.
   ///
   /// ```
   ///   send ──start──▶ CurlMailbox ──▶ loop ──head and body──▶ caller
@@ -12,7 +14,7 @@
   ///             └─ after 50 ms: a task, resume ──▶ work queue: CurlURLProtocol
   /// ```
   ///
-  /// Without a usable libcurl the system's loader does it.
+  /// Without a usable libcurl it uses the system's loader.
   final class CurlSessionLoader: AbortAwareTransport, AddressCheckingTransport, HandshakeTransport,
     DiagnosableTransport
   {
@@ -24,10 +26,9 @@
     private let notice: Notice
     private let system = Locked<URLSessionLoader?>(nil)
 
-    /// Makes a loader without a session; the first request that lasts opens it.
+    /// Creates a loader without a session; the first long request opens it.
     ///
-    /// `requiresEngine` says whether the system's loader is not to be used in any case; `notice` says why libcurl
-    /// cannot be.
+    /// `requiresEngine` rules out the system's loader. `notice` reports why libcurl cannot be used.
     init(
       _ settings: TransportSettings, requiresEngine: Bool = false, tasks: CurlSessionTasks = CurlSessionTasks(),
       problem: @escaping @Sendable () -> String? = { CurlLibrary.problem }, notice: Notice = .systemLoader
@@ -40,7 +41,7 @@
       curl = CurlLoader(settings, tasks: tasks)
     }
 
-    // Transfers whose bodies are still being read keep their tasks, and are not ended by this.
+    // Transfers whose bodies are still being read keep their tasks, and this does not end them.
     deinit { tasks.close() }
 
     var awaitedCount: AwaitedCount { curl.awaitedCount }

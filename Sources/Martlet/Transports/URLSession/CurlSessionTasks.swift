@@ -5,50 +5,50 @@
   import Foundation
   import FoundationNetworking
 
-  /// The tasks of one session: each transfer that lasts has one, and it ends with the transfer.
+  /// The tasks of one session: one per long transfer, until the transfer ends.
   ///
   /// ```
   ///   start ──▶ new ──tick──▶ waiting ──tick──▶ lasting: has a task ──over──▶ the task is ended
   ///              └──────over────┴──────▶ no task was made
   /// ```
   ///
-  /// A task costs three times what the rest of a short request does, and making, starting and ending one waits for a queue
-  /// that all sessions of the process share. So all of that is done on a queue of its own, for transfers that last.
+  /// A task costs three times as much as the rest of a short request. Creating, starting and ending one waits for a
+  /// queue that all sessions of the process share. So all of that happens on a separate queue, for long transfers only.
   final class CurlSessionTasks: CurlTransferObserver, Sendable {
     private struct State {
       /// The transfers that began after the last tick, and those that began before it.
       var new: [ObjectIdentifier: CurlTransfer] = [:]
       var waiting: [ObjectIdentifier: CurlTransfer] = [:]
-      /// Those that have a task.
+      /// The transfers that have a task.
       var lasting: [ObjectIdentifier: CurlSessionExchange] = [:]
       var isTicking = false
       var isClosed = false
     }
 
-    /// How long a transfer lasts at least that has a task, and half of how long at most.
+    /// The minimum age of a transfer that gets a task; the maximum is twice that.
     static let patience = DispatchTimeInterval.milliseconds(50)
 
     private let patience: DispatchTimeInterval
     private let state = Locked(State())
-    /// Opened by the first transfer that lasts.
+    /// The session; the first long transfer opens it.
     private let opened = Locked<URLSession?>(nil)
-    /// Where tasks are made, started and ended, all of which may block.
+    /// The queue on which tasks are created, started and ended, all of which may block.
     private let queue = DispatchQueue(label: "Martlet.CurlSession")
 
     init(patience: DispatchTimeInterval = CurlSessionTasks.patience) { self.patience = patience }
 
-    /// The numbers of transfers that are not over, and of those that have a task, for tests.
+    /// The numbers of running transfers and of those with a task, for tests.
     var counts: (running: Int, lasting: Int) {
       state.withLock { ($0.new.count + $0.waiting.count + $0.lasting.count, $0.lasting.count) }
     }
 
-    /// Whether there is nothing to look after, for tests.
+    /// Whether there are no transfers, for tests.
     var isIdle: Bool { state.withLock { $0.new.isEmpty && $0.waiting.isEmpty && $0.lasting.isEmpty && !$0.isTicking } }
 
-    /// The session, once a request has lasted.
+    /// The session, once there was a long request.
     var session: URLSession? { opened.withLock { $0 } }
 
-    /// Has a transfer that is about to start looked after until it is over.
+    /// Tracks a transfer that is about to start, until it is over.
     func add(_ transfer: CurlTransfer) {
       transfer.observer = self
       let hasToTick = state.withLock { state in
@@ -65,17 +65,17 @@
         if state.new.removeValue(forKey: id) != nil || state.waiting.removeValue(forKey: id) != nil { return nil }
         return state.lasting.removeValue(forKey: id)
       }
-      // The loop, which says so, must not wait.
+      // The loop calls this and must not wait.
       guard let exchange else { return }
       exchange.transferIsOver()
       queue.async { exchange.end() }
     }
 
-    /// Makes no more tasks; the session ends with the last one.
+    /// Creates no more tasks; the session ends with the last one.
     func close() {
       queue.async { [self] in
         state.withLock { $0.isClosed = true }
-        // Not left to whoever lets go of this last, which may be the loop.
+        // Done here, so that the last release does not do it, perhaps on the loop.
         let session = opened.withLock { opened in
           defer { opened = nil }
           return opened
@@ -104,9 +104,9 @@
       if goesOn { tick() }
     }
 
-    /// The session; `nil` if the process exits.
+    /// The session; `nil` if the process is exiting.
     ///
-    /// It has no delegate: with one, a task that is resumed after its end would end the process.
+    /// It has no delegate: with one, resuming a task after its end would crash the process.
     private func openSession() -> URLSession? {
       opened.withLock { session in
         if let session { return session }

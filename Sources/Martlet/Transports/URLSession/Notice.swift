@@ -2,9 +2,9 @@
   import Foundation
   import Synchronization
 
-  /// Something that is said once, to whoever runs the program.
+  /// A message that is written once, to standard error by default.
   final class Notice: Sendable {
-    /// That the system's loader loads on Linux.
+    /// The notice that the system's loader is used on Linux.
     static let systemLoader = Notice()
 
     private let isSaid = Atomic(false)
@@ -12,7 +12,7 @@
 
     init(_ write: @escaping @Sendable (String) -> Void = Notice.writeToStandardError) { self.write = write }
 
-    /// Says it, unless that was done before.
+    /// Writes the message, unless one was written before.
     func say(_ text: @autoclosure () -> String) {
       guard !isSaid.exchange(true, ordering: .relaxed) else { return }
       write(text())

@@ -5,14 +5,14 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Makes header fields of what a session tells of them.
+/// Converts the header fields of a session's response.
 enum ResponseFields {
-  /// The header fields of a response, the length of its body after decoding if that is known, and whether it was coded.
+  /// The header fields, the length of the decoded body if known, and whether it was coded.
   static func convert(
     _ response: HTTPURLResponse, method: HTTPMethod
   ) -> (headers: HTTPHeaders, length: Int64?, wasCoded: Bool) {
     var headers = HTTPHeaders()
-    // Their order is lost; the alphabet is at least the same each time.
+    // Their order is lost; sorting makes it at least deterministic.
     let fields = response.allHeaderFields.compactMap { key, value in
       (key as? String).map { (name: $0, value: value as? String ?? String(describing: value)) }
     }
@@ -26,7 +26,7 @@ enum ResponseFields {
     let hasBody = method != .head && response.statusCode != 204 && response.statusCode != 304
     guard hasBody else { return (headers, nil, false) }
     if isCoded(headers) {
-      // They describe what came over the wire, and the loader has decoded it.
+      // They describe the bytes on the wire, which the loader has decoded.
       headers.remove("Content-Encoding")
       headers.remove("Content-Length")
       return (headers, nil, true)
@@ -41,10 +41,11 @@ enum ResponseFields {
     headers.values(of: "Content-Encoding").contains { !FieldSyntax.isSameName($0, "identity") }
   }
 
-  /// Takes apart `Set-Cookie` lines that were joined by `, `.
+  /// Splits `Set-Cookie` values that were joined by `, `.
   ///
-  /// A line begins where `name=` follows a comma and a blank; the comma of `Expires=Wed, 21 Oct 2026 07:28:00 GMT` is
-  /// followed by something else. A value that itself contains `, name=` is cut: it cannot be told from two cookies.
+  /// A value begins where `name=` follows a comma and a space. In `Expires=Wed, 21 Oct 2026 07:28:00 GMT` something
+  /// else follows the comma. A value that itself contains `, name=` is split, because it is indistinguishable from two
+  /// cookies.
   static func splitCookies(_ value: String) -> [String] {
     let bytes = Array(value.utf8)
     var parts: [String] = []

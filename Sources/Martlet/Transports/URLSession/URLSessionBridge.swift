@@ -5,7 +5,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The one delegate of a session: finds the exchange of each task.
+/// The delegate of a session, which forwards calls to the exchanges.
 final class URLSessionBridge: NSObject, URLSessionDataDelegate, Sendable {
   private let exchanges = Locked<[Int: URLSessionExchange]>([:])
 
@@ -46,7 +46,7 @@ final class URLSessionBridge: NSObject, URLSessionDataDelegate, Sendable {
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
     #if canImport(FoundationNetworking)
-      // An answer for a task that is being cancelled crashes the loader of Linux.
+      // Completing this for a task that is being cancelled crashes the loader of Linux.
       guard let exchange = exchange(task), !exchange.isCancelled else { return }
     #endif
     completionHandler(nil)
@@ -57,11 +57,11 @@ final class URLSessionBridge: NSObject, URLSessionDataDelegate, Sendable {
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
     #if canImport(FoundationNetworking)
-      // The other answers crash, hang or send an empty body. This one ends the task as cancelled, after its 401.
+      // The other dispositions crash, hang or send an empty body. This one ends the task as cancelled, after its 401.
       exchange(task)?.challenged()
       completionHandler(.cancelAuthenticationChallenge, nil)
     #else
-      // Server trust and client certificates as the system does it; without credentials the rest becomes a 401.
+      // The system handles server trust and client certificates; without credentials, other challenges become a 401.
       completionHandler(.performDefaultHandling, nil)
     #endif
   }
@@ -70,7 +70,7 @@ final class URLSessionBridge: NSObject, URLSessionDataDelegate, Sendable {
     _ session: URLSession, task: URLSessionTask,
     needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
   ) {
-    // On Linux the one loading thread waits for this.
+    // On Linux the only loading thread waits for this.
     completionHandler(exchange(task)?.wire.upload?.anotherStream())
   }
 }

@@ -4,9 +4,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Says what the errors of a session mean.
+/// Maps the errors of a session.
 ///
-/// On Linux most of them have the code -1, and only libcurl's text tells them apart.
+/// On Linux most of them have the code -1, and only libcurl's text distinguishes them.
 enum URLSessionErrors {
   private static let codes: [URLError.Code: HTTPError.Kind] = [
     .cannotConnectToHost: .cannotConnect, .cannotFindHost: .cannotConnect, .dnsLookupFailed: .cannotConnect,
@@ -18,19 +18,19 @@ enum URLSessionErrors {
     .dataLengthExceedsMaximum: .unsupported, .badServerResponse: .protocolViolation,
     .cannotParseResponse: .protocolViolation, .cannotDecodeRawData: .protocolViolation,
     .cannotDecodeContentData: .protocolViolation, .zeroByteResource: .protocolViolation,
-    // The scheme was checked, so it is the server's: HTTP/0.9, or something that is not HTTP.
+    // The request's scheme was checked, so this is about the server: HTTP/0.9, or not HTTP.
     .unsupportedURL: .protocolViolation,
-    // On Apple's platforms: App Transport Security does not allow http, and a body would have to be read once more.
+    // On Apple's platforms: App Transport Security does not allow http; a body would have to be read again.
     .appTransportSecurityRequiresSecureConnection: .unsupported, .requestBodyStreamExhausted: .connectionLost,
   ]
 
-  /// Parts of libcurl's texts, the first one that occurs decides.
+  /// Parts of libcurl's texts; the first match decides.
   private static let texts: [(String, HTTPError.Kind)] = [
     ("Empty reply", .connectionLost), ("CONNECT tunnel", .cannotConnect), ("proxy CONNECT", .cannotConnect),
     ("Failed to connect", .cannotConnect), ("Couldn't connect", .cannotConnect), ("Could not resolve", .cannotConnect),
     ("Couldn't resolve", .cannotConnect), ("Connection refused", .cannotConnect), ("unreachable", .cannotConnect),
     ("resolve host", .cannotConnect),
-    // A refused client certificate is reported by a read.
+    // A read reports a rejected client certificate.
     (" alert ", .tls), ("certificate", .tls),
     ("SSL_read", .connectionLost), ("SSL_write", .connectionLost), ("SSL", .tls), ("TLS", .tls), ("handshake", .tls),
     ("transfer closed", .connectionLost), ("Recv failure", .connectionLost), ("Send failure", .connectionLost),
@@ -41,10 +41,10 @@ enum URLSessionErrors {
     ("timed out", .timedOut), ("Timeout was reached", .timedOut),
   ]
 
-  /// The error for a task that failed with what the session reported.
+  /// The error for a failed task.
   ///
-  /// `phase` is as far as known. `hasHead` says whether the head of the response was handed over, `hasMoved` whether
-  /// anything of a response had come, and `upload` what was wrong with the request body.
+  /// `phase` is as far as known. `hasHead` says whether the head of the response was delivered, `hasMoved` whether any
+  /// bytes of a response arrived, and `upload` what was wrong with the request body.
   static func map(
     _ error: any Error, phase: HTTPError.Phase, hasHead: Bool, hasMoved: Bool, upload: UploadSource.Problem?
   ) -> HTTPError {
@@ -66,14 +66,14 @@ enum URLSessionErrors {
       switch kind {
       case .cannotConnect, .tls: .connecting
       case _ where hasHead: .receiving
-      // It was connected all the same: the loader does not tell when.
+      // There was a connection, although the loader does not report when.
       case .connectionLost where phase == .connecting: .waiting
       default: phase
       }
     return made(kind, message, shown, error, isStale: kind == .connectionLost && !hasMoved)
   }
 
-  /// The kind of an error with a code and libcurl's text.
+  /// The kind of an error, given its code and libcurl's text.
   static func kind(_ code: URLError.Code, _ text: String) -> HTTPError.Kind {
     if code == .unknown || code == .badServerResponse {
       if let known = texts.first(where: { text.contains($0.0) }) { return known.1 }
@@ -85,7 +85,7 @@ enum URLSessionErrors {
     _ kind: HTTPError.Kind, _ message: String, _ phase: HTTPError.Phase, _ error: any Error, isStale: Bool
   ) -> HTTPError {
     var result = HTTPError(kind, message, phase: phase, underlying: error)
-    // Part of the body may have been sent before the file was found to be wrong.
+    // Part of the body may have been sent before the problem of the file was found.
     result.mayHaveReachedServer = kind != .cannotConnect && kind != .tls && kind != .unsupported
     result.mayBeStaleConnection = isStale
     return result

@@ -11,9 +11,10 @@ import Foundation
 ///   head ──response──▶ body ──complete──▶ ended ◀── abort, or the body was dropped: from anywhere
 /// ```
 ///
-/// Cancelling a task while the loader works on one of our answers crashes the loader of Linux. So the end from outside is:
-/// set a flag; fail the reader at once; and cancel the task in an operation on the delegate's serial queue, where no
-/// delegate method can be running. From the flag on no redirect is answered.
+/// Cancelling a task while the loader processes one of our completion handlers crashes the loader of Linux. So
+/// cancellation from outside takes three steps: set a flag, fail the reader at once, and cancel the task in an
+/// operation on the delegate's serial queue, where no delegate method can be running. Once the flag is set, redirects
+/// are not answered.
 final class URLSessionExchange: BodyStream.Source {
   private enum Stage {
     case head
@@ -24,7 +25,7 @@ final class URLSessionExchange: BodyStream.Source {
   private struct State {
     var stage = Stage.head
     var task: URLSessionTask?
-    /// The response whose delivery is still due.
+    /// The response that is not delivered yet.
     var held: HTTPURLResponse?
     var expectedBytes: Int64?
     var hasMoved = false
@@ -33,7 +34,7 @@ final class URLSessionExchange: BodyStream.Source {
     var token: Int?
   }
 
-  /// How much may wait for a reader that streams: this loader cannot be slowed down.
+  /// The maximum number of unread bytes of a streamed body; this loader has no backpressure.
   static let maximumUnreadBytes = 64 << 20
 
   let wire: URLSessionWire
@@ -54,7 +55,9 @@ final class URLSessionExchange: BodyStream.Source {
 
   // MARK: Start and end from outside
 
-  /// To be called before the start, so that the end of the task finds what has to be taken back.
+  /// Registers for an abort of the exchange.
+  ///
+  /// Call it before the start, so that the end of the task finds the token.
   func watchForAbort() {
     let token = context.exchange.abortSource.onAbort { self.cancel($0) }
     state.withLock { $0.token = token }
@@ -65,19 +68,19 @@ final class URLSessionExchange: BodyStream.Source {
     guard !isCancelled else { return }
     let task = session().dataTask(with: wire.urlRequest())
     bridge.add(self, for: task)
-    // A cancellation from now on comes after this operation.
+    // A later cancellation comes after this operation.
     state.withLock { $0.task = task }
     task.resume()
   }
 
-  /// Ends it from outside: with a reason, or because nobody reads it any more.
+  /// Ends the exchange from outside, with a reason or because its reader has left.
   private func cancel(_ error: (any Error)? = nil) {
     guard let stage = end(cancelling: true) else { return }
     let cancellation = BlockOperation { [self] in
       state.withLock { $0.task }?.cancel()
       slot.release()
     }
-    // Before what a fast server has piled up there. If this overtakes the start, the start sees the flag.
+    // Before the calls that a fast server has caused there. If this overtakes the start, the start finds the flag.
     cancellation.queuePriority = .veryHigh
     queue.addOperation(cancellation)
     guard let error else { return }
@@ -85,12 +88,12 @@ final class URLSessionExchange: BodyStream.Source {
     if case .body(let stream) = stage { stream.abort(error) }
   }
 
-  /// This loader cannot be slowed down.
+  /// Does nothing, because this loader has no backpressure.
   func readerHasRoom() {}
 
   func readerHasLeft() { cancel() }
 
-  /// Goes to the last stage; returns the stage before, or `nil` if the end had come already.
+  /// Enters the last stage; returns the previous one, or `nil` if it had ended before.
   private func end(cancelling: Bool = false) -> Stage? {
     let (stage, token): (Stage?, Int?) = state.withLock { state in
       if case .ended = state.stage { return (nil, nil) }
@@ -123,7 +126,7 @@ final class URLSessionExchange: BodyStream.Source {
     if isDue { deliverHead() }
   }
 
-  /// A 1xx response: the request has arrived, and the wait goes on.
+  /// Notes a 1xx response: the request has arrived, and the wait continues.
   private func receivedInformation() {
     state.withLock { $0.hasMoved = true }
     let control = context.exchange
@@ -136,7 +139,7 @@ final class URLSessionExchange: BodyStream.Source {
     guard case .body(let stream) = stage, !data.isEmpty else { return }
     context.didReceive(data.count, of: expected)
     guard let unread = stream.append(data), unread > Self.maximumUnreadBytes else { return }
-    // A reader that wants the whole body has a limit of its own, and may just not have begun.
+    // A reader of the whole body has its own limit, and may not have begun yet.
     guard stream.isStreamed || unread > context.call.options.maximumBodyBytes else { return }
     cancel(
       HTTPError(
@@ -148,7 +151,9 @@ final class URLSessionExchange: BodyStream.Source {
 
   func challenged() { state.withLock { $0.isChallenged = true } }
 
-  /// The end of the task; `last` is the last response that the task has, even if no other method told of it.
+  /// Ends the exchange with the task.
+  ///
+  /// `last` is the task's last response, even if no delegate method reported it.
   func completed(_ error: (any Error)?, last: HTTPURLResponse?) {
     let isChallenged = state.withLock { $0.isChallenged }
     let isRefusedChallenge = isChallenged && (error as? URLError)?.code == .cancelled
@@ -180,7 +185,7 @@ final class URLSessionExchange: BodyStream.Source {
       error, phase: context.exchange.phase, hasHead: hasHead, hasMoved: hasMoved, upload: wire.upload?.problem)
   }
 
-  /// Hands over the response that is held back, if there is one.
+  /// Delivers the held response, if there is one.
   private func deliverHead() {
     let response: HTTPURLResponse? = state.withLock { state in
       guard case .head = state.stage else { return nil }
@@ -194,7 +199,7 @@ final class URLSessionExchange: BodyStream.Source {
     let isDelivered = state.withLock { state in
       guard case .head = state.stage else { return false }
       state.stage = .body(stream)
-      // What comes is decoded, and its length is not known.
+      // The bytes are decoded, and their number is unknown.
       state.expectedBytes = wasCoded ? nil : length
       return true
     }

@@ -9,15 +9,19 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// The working side of ``URLSessionTransport``: one session for the life of a client, with a limiter of our own.
+/// The implementation of ``URLSessionTransport`` with the system's loader.
+///
+/// It has one session for the life of a client, and its own limiter.
 final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport, DiagnosableTransport {
   private struct State {
     var session: URLSession?
-    /// The exchanges without a head, by the port they go to.
+    /// The number of exchanges without a head, by port.
     var pending: [Int: Int] = [:]
   }
 
-  /// Serial: the delegate's calls, the start and the cancellation of tasks keep one order (see ``URLSessionExchange``).
+  /// Serial, which keeps delegate calls, starts and cancellations of tasks in order.
+  ///
+  /// See ``URLSessionExchange``.
   private let queue = OperationQueue()
   private let bridge = URLSessionBridge()
   private let settings: TransportSettings
@@ -36,7 +40,7 @@ final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport, Dia
   package var diagnostics: HTTPClient.Diagnostics { HTTPClient.Diagnostics(loader: .system) }
 
   deinit {
-    // Responses that are still being read keep their tasks, and are not ended by this.
+    // Responses that are still being read keep their tasks, and this does not end them.
     state.withLock { $0.session }?.finishTasksAndInvalidate()
   }
 
@@ -67,8 +71,8 @@ final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport, Dia
     control.enter(.connecting)
     let exchange = URLSessionExchange(wire, context, slot: slot, queue: queue)
     exchange.watchForAbort()
-    // Creating, resuming and cancelling a task block while the process' one loading queue is busy, for seconds during a
-    // name lookup: that must not hold up the caller.
+    // Creating, resuming and cancelling a task block while the process' only loading queue is busy, for seconds during
+    // a name lookup. That must not delay the caller.
     queue.addOperation { [self] in
       exchange.start(in: openSession(), bridge)
     }
@@ -84,7 +88,7 @@ final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport, Dia
 
   private func openSession() -> URLSession {
     #if os(Linux)
-      // The same libcurl; opened by us first, its OpenSSL is not cleared when the process exits.
+      // The same libcurl. If we open it first, its OpenSSL is not cleared when the process exits.
       _ = CurlLibrary.problem
     #endif
     return state.withLock { state in
@@ -95,7 +99,7 @@ final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport, Dia
     }
   }
 
-  /// Only loading is used of a session; the rest is the client's.
+  /// A session only loads; the client does everything else.
   static var configuration: URLSessionConfiguration {
     let configuration = URLSessionConfiguration.default
     configuration.urlCache = nil
@@ -104,10 +108,10 @@ final class URLSessionLoader: AbortAwareTransport, AddressCheckingTransport, Dia
     configuration.httpCookieAcceptPolicy = .never
     configuration.httpShouldSetCookies = false
     configuration.urlCredentialStorage = nil
-    // The limits are ours: the loader's are whole seconds, and infinity crashes it.
+    // The client enforces limits: the loader's are whole seconds, and infinity crashes it.
     configuration.timeoutIntervalForRequest = 1e6
     configuration.timeoutIntervalForResource = 1e6
-    // The limiter's business. Requests that queue inside the loader cannot be told from slow ones.
+    // The limiter enforces this. Requests queued inside the loader would be indistinguishable from slow ones.
     configuration.httpMaximumConnectionsPerHost = 10_000
     return configuration
   }

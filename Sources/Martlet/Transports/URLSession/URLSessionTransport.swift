@@ -46,7 +46,7 @@ public struct URLSessionTransport: Transport {
   }
 
   public func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
-    // Sent without having been prepared for a client: a session for this one request.
+    // Used without a client: a session for this one request.
     try await prepared(for: TransportSettings()).send(request, context: context)
   }
 }

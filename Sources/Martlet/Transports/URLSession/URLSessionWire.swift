@@ -5,7 +5,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// A request in the form that a session sends as it was meant.
+/// A request in a session's form.
 struct URLSessionWire: Sendable {
   let request: HTTPRequest
   let origin: Origin
@@ -16,7 +16,7 @@ struct URLSessionWire: Sendable {
 
   var method: HTTPMethod { request.method }
 
-  /// Whether a response could be a proxy's to the CONNECT that precedes the request, and not the server's.
+  /// Whether a response could be a proxy's to CONNECT instead of the server's.
   var mayMeetProxyResponse: Bool {
     #if os(Linux)
       origin.scheme == "https" && ConnectionProbe.hasProxy
@@ -25,9 +25,10 @@ struct URLSessionWire: Sendable {
     #endif
   }
 
-  /// Checks that a session can send it; throws ``HTTPError/Kind/unsupported``, or what is wrong with the body.
+  /// Checks that a session can send the request.
   ///
-  /// `isIdempotent` is what the options of the call say of it, if anything.
+  /// Throws ``HTTPError/Kind/unsupported``, or what is wrong with the body. `isIdempotent` is the option of the call,
+  /// if set.
   init(_ request: HTTPRequest, isIdempotent: Bool? = nil) throws {
     do {
       let target = try request.target.resolve(against: nil, adding: request.query)
@@ -48,20 +49,22 @@ struct URLSessionWire: Sendable {
     }
   }
 
-  /// The body in a form that a session can send: a file, or bytes in memory, whatever they are made of.
+  /// The body as a file or as bytes in memory, which a session can send.
   private static func content(of request: HTTPRequest) throws -> HTTPBody.Content? {
     guard let content = request.body?.content else { return nil }
     switch content {
     case .data, .file, .invalid: return content
     case .stream, .pieces, .gzip, .spool, .json:
-      // What is wrong with a piece comes first.
+      // The problem of a part takes precedence.
       _ = try content.check()
       guard let data = try content.gathered() else { throw refusal(of: request) }
       return .data(data)
     }
   }
 
-  /// The system's loader asks for a stream's bytes on its own thread and cannot be told to wait for them.
+  /// The error for a body stream.
+  ///
+  /// The system's loader reads a stream on its own thread, and cannot wait for its bytes.
   private static func refusal(of request: HTTPRequest) -> HTTPError {
     #if os(Linux)
       let lanes = "use .curl, or .urlSession with its default loader"
@@ -95,7 +98,7 @@ struct URLSessionWire: Sendable {
     var probe = URLRequest(url: url)
     probe.httpMethod = method.rawValue
     guard probe.httpMethod == method.rawValue else {
-      // Methods are case-sensitive (RFC 9110 §9.1), but not here.
+      // Methods are case-sensitive (RFC 9110 §9.1), but not in `URLRequest`.
       throw HTTPError(
         .unsupported, "URLSession would send the method '\(method.rawValue)' as '\(probe.httpMethod ?? "GET")'",
         request: request)
@@ -108,12 +111,12 @@ struct URLSessionWire: Sendable {
     #endif
   }
 
-  /// The request for a task; each one has a body stream of its own.
+  /// The request for a task, with its own body stream.
   func urlRequest() -> URLRequest {
     var result = URLRequest(url: url)
     result.httpMethod = method.rawValue
     result.timeoutInterval = 1e6
-    // The other ways to set fields change the case of their names.
+    // Other ways to set fields change the case of their names.
     result.allHTTPHeaderFields = fields
     if let upload { result.httpBodyStream = upload.stream() }
     return result
@@ -121,9 +124,9 @@ struct URLSessionWire: Sendable {
 
   private static func fields(of request: HTTPRequest, length: Int64) -> [String: String] {
     var headers = request.headers
-    // Of a part of a coded body the loader could decode nothing.
+    // The loader could not decode a part of a coded body.
     if headers.contains("Range") && !headers.contains("Accept-Encoding") { headers["Accept-Encoding"] = "identity" }
-    // Without a body there is nothing to wait for leave for (RFC 9110 §10.1.1).
+    // Without a body, `Expect` has no meaning (RFC 9110 §10.1.1).
     if length == 0 { headers.remove("Expect") }
     var names: [String: String] = [:]
     var fields: [String: String] = [:]
@@ -131,7 +134,7 @@ struct URLSessionWire: Sendable {
       let folded = FieldSyntax.lowercased(field.name)
       let value = String(FieldSyntax.trimmed(field.value))
       if let name = names[folded], let first = fields[name] {
-        // Only one line for each name can be sent (RFC 9110 §5.3, RFC 6265bis §5.8.3).
+        // Only one line per name can be sent (RFC 9110 §5.3, RFC 6265bis §5.8.3).
         fields[name] = first + (folded == "cookie" ? "; " : ", ") + value
       } else {
         names[folded] = field.name
@@ -140,11 +143,11 @@ struct URLSessionWire: Sendable {
     }
     if length > 0 { fields["Content-Length"] = String(length) }
     #if canImport(FoundationNetworking)
-      // A single space removes a field that the loader would add; an empty value would be sent as such.
+      // A single space removes a field that the loader would add; an empty value would be sent as it is.
       var unwanted = ["Accept", "Accept-Language", "User-Agent", "Expect"]
       if request.method != .get && request.method != .head { unwanted.append("Content-Type") }
       for name in unwanted where names[FieldSyntax.lowercased(name)] == nil { fields[name] = " " }
-      // With this one it would send the body in chunks, in spite of the length.
+      // With its own field the loader would send the body with the chunked coding, despite the length.
       if length > 0 { fields["Transfer-Encoding"] = " " }
     #endif
     return fields

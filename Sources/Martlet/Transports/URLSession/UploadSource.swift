@@ -1,17 +1,17 @@
 import MartletBase
 import Foundation
 
-/// Where the streams of one request body come from, and what went wrong with them.
+/// Creates the streams of one request body, and records their problems.
 final class UploadSource: Sendable {
   /// Why a stream failed.
   enum Problem: Sendable, Equatable {
-    /// The file is not what was announced.
+    /// The file differs from what was announced.
     case file(String)
-    /// The body was wanted again, for a request that must not be repeated.
+    /// The body was requested again, for a request that must not be repeated.
     case repetition
   }
 
-  /// The number of bytes announced, more than 0.
+  /// The announced number of bytes; positive.
   let length: Int64
   private let content: HTTPBody.Content
   private let mayRepeat: Bool
@@ -23,7 +23,7 @@ final class UploadSource: Sendable {
     self.mayRepeat = mayRepeat
   }
 
-  /// What went wrong first.
+  /// The first problem.
   var problem: Problem? { failure.withLock { $0 } }
 
   /// A stream of the whole body.
@@ -37,15 +37,15 @@ final class UploadSource: Sendable {
     #if canImport(FoundationNetworking)
       return ExactStream(inner, length: length) { [self] in fail($0) }
     #else
-      // Foundation's own streams cannot be wrapped here: the loader uses methods of them that are not public.
+      // Foundation's own streams cannot be wrapped here, because the loader uses private methods of them.
       return inner ?? InputStream(data: Data())
     #endif
   }
 
-  /// A stream for sending the body once more, after the loader has found its connection dead.
+  /// A stream for sending the body again, after the loader found its connection dead.
   ///
-  /// It does that with every method, and does not ask before it sends the head. A request that must not be sent twice
-  /// gets a stream that cannot be read: the server then sees a head, no body, and the end.
+  /// The loader does that for every method, and sends the head without asking. A request that must not be sent twice
+  /// gets a stream that cannot be read: the server then receives a head, no body, and the end.
   func anotherStream() -> InputStream? {
     guard !mayRepeat else { return stream() }
     fail(.repetition)
@@ -60,10 +60,11 @@ final class UploadSource: Sendable {
 }
 
 #if canImport(FoundationNetworking)
-  /// A stream that has exactly the announced number of bytes, or fails before it has given them all.
+  /// A stream that returns exactly the announced number of bytes, or fails before the last ones.
   ///
-  /// The loader takes the length from the header field and does not count: without this the rest of a file that grew
-  /// would be read by the server as another request, and for the rest of one that shrank it would wait for ever.
+  /// The loader takes the length from the header field and does not count. Without this stream, the server would read
+  /// the rest of a file that grew as another request, and the loader would wait forever for the rest of one that
+  /// shrank.
   private final class ExactStream: InputStream {
     private let inner: InputStream?
     private var remaining: Int64
@@ -80,7 +81,7 @@ final class UploadSource: Sendable {
     override func close() { inner?.close() }
     override var streamStatus: Stream.Status { inner?.streamStatus ?? .notOpen }
     override var streamError: (any Error)? { inner?.streamError }
-    // `false` would be taken for the end.
+    // `false` would count as the end.
     override var hasBytesAvailable: Bool { true }
 
     override func read(_ buffer: UnsafeMutablePointer<UInt8>, maxLength: Int) -> Int {
@@ -93,7 +94,7 @@ final class UploadSource: Sendable {
       }
       remaining -= Int64(count)
       guard remaining == 0 else { return count }
-      // Before the last bytes leave: with them the request would be whole.
+      // Before the last bytes are sent, because they would complete the request.
       var beyond: UInt8 = 0
       guard inner.read(&beyond, maxLength: 1) <= 0 else {
         onProblem(.file("the body file got longer while it was sent"))

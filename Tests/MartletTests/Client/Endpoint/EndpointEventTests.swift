@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `every listener gets every success and failure of its type, whoever sends`() async throws {
+  @Test func `every listener receives all successes and failures of its endpoint type`() async throws {
     let client = Self.client()
     var first = client.events(of: Forge.GetItem.self).makeAsyncIterator()
     var second = client.events(of: Forge.GetItem.self).makeAsyncIterator()
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `a slow listener loses the oldest and is told how many`() async throws {
+  @Test func `a slow listener loses the oldest events and receives their count`() async throws {
     let client = Self.client()
     var slow = client.events(of: Forge.GetItem.self, keeping: 2).makeAsyncIterator()
     var patient = client.events(of: Forge.GetItem.self, keeping: 10).makeAsyncIterator()
@@ -57,7 +57,7 @@ import Testing
     #expect(await Self.text(slow.next()) == "6")
   }
 
-  @Test func `tells what the endpoint made of an error`() async throws {
+  @Test func `reports the output of recover instead of the error`() async throws {
     struct Forgiving: Endpoint {
       typealias Output = String
       var target: RequestTarget { "/items/404" }
@@ -72,7 +72,7 @@ import Testing
     for _ in 0..<2 { #expect(await Self.text(events.next()) == "nothing") }
   }
 
-  @Test func `does not tell of cancelled requests`() async throws {
+  @Test func `does not report cancelled requests`() async throws {
     let gate = Gate()
     let client = HTTPClient.stubbed(
       StubTransport { request in
@@ -93,7 +93,7 @@ import Testing
     #expect(await Self.text(events.next()) == "3")
   }
 
-  @Test func `a listener whose task is cancelled ends`() async throws {
+  @Test func `cancelling the listener's task ends the stream`() async throws {
     let client = Self.client()
     let events = client.events(of: Forge.GetItem.self)
     let seen = Log<String>()

@@ -9,7 +9,7 @@ import Testing
   struct Refusal: Error, Equatable { var reason: String }
 
   // W8
-  @Test func `a body of another shape is a decoding error with what is underneath`() async throws {
+  @Test func `a mismatched body throws a decoding error that wraps the DecodingError`() async throws {
     let client = HTTPClient.stubbed(StubTransport { _ in .json(#"{"id":"secret"}"#) })
 
     let error = try await #require(throws: HTTPError.self) { try await client.send(Forge.GetUser()) }
@@ -22,7 +22,7 @@ import Testing
   }
 
   // W8
-  @Test func `a decoder of the endpoint's own fails in the same way`() async throws {
+  @Test func `a custom decode that throws a DecodingError fails with kind decoding`() async throws {
     struct Wrapped: Endpoint {
       typealias Output = Int
       var target: RequestTarget { "/user" }
@@ -53,7 +53,7 @@ import Testing
   }
 
   // W8, N22
-  @Test func `what the endpoint throws itself passes unchanged`() async throws {
+  @Test func `errors thrown by validate and decode pass unchanged`() async throws {
     let client = HTTPClient.stubbed(StubTransport { _ in .json(#"{"ok":false}"#) })
 
     await #expect(throws: Refusal(reason: "validate")) { try await client.send(Picky(failsInValidate: true)) }
@@ -63,7 +63,7 @@ import Testing
   }
 
   // W9, W10
-  @Test func `may make an output of an error`() async throws {
+  @Test func `recover can turn an error into an output`() async throws {
     struct Find: Endpoint {
       typealias Output = Forge.User?
       var target: RequestTarget { "/user" }
@@ -84,7 +84,7 @@ import Testing
   }
 
   // W9
-  @Test func `may make another error of an error, and a substitute of a decoding error`() async throws {
+  @Test func `recover can replace an error, and substitute an output for a decoding error`() async throws {
     struct Friendly: Endpoint {
       typealias Output = Forge.User
       var target: RequestTarget { "/user" }
@@ -103,7 +103,7 @@ import Testing
     #expect(try await client.send(Friendly()) == Forge.User(id: 0))
   }
 
-  @Test func `is asked about requests that were never sent, too`() async throws {
+  @Test func `recover also receives errors of requests that were never sent`() async throws {
     struct Broken: Endpoint {
       typealias Output = String
       var target: RequestTarget { "/" }
@@ -119,7 +119,7 @@ import Testing
   }
 
   // W27
-  @Test func `is not asked about a cancellation`() async throws {
+  @Test func `recover is not called for a cancellation`() async throws {
     struct Stubborn: Endpoint {
       typealias Output = String
       let log: Log<String>

@@ -9,7 +9,7 @@ import Testing
   private static func hanging() -> HTTPClient { HTTPClient.stubbed(StubTransport { _ in try await untilCancelled() }) }
 
   // W16
-  @Test func `counts what runs by type, and nothing afterwards`() async throws {
+  @Test func `counts running requests by endpoint type until they end`() async throws {
     let gate = Gate()
     let client = HTTPClient.stubbed(
       StubTransport { request in
@@ -41,7 +41,7 @@ import Testing
   }
 
   // W16
-  @Test func `finds what runs by tag and host`() async throws {
+  @Test func `finds running requests by tag and host`() async throws {
     let client = Self.hanging()
     client.start(Forge.GetItem(number: 1), options: .tag("a"))
     client.start(Forge.GetItem(number: 2), options: .tag("b"))
@@ -60,7 +60,7 @@ import Testing
   }
 
   // W17
-  @Test func `cancels one type exactly, and says how many`() async throws {
+  @Test func `cancels the requests of one endpoint type and returns their count`() async throws {
     let client = Self.hanging()
     let items = [client.start(Forge.GetItem(number: 1)), client.start(Forge.GetItem(number: 2))]
     let awaited = Task { try await client.send(Forge.GetItem(number: 3)) }
@@ -97,7 +97,7 @@ import Testing
   }
 
   // W17
-  @Test func `cancels a family of endpoints`() async throws {
+  @Test func `cancels all endpoints that conform to a protocol`() async throws {
     let client = Self.hanging()
     let item = client.start(Forge.GetItem())
     let news = client.start(Forge.GetNews())
@@ -112,7 +112,7 @@ import Testing
   }
 
   // W18
-  @Test func `cancels everything, of this client only`() async throws {
+  @Test func `cancels all requests of this client only`() async throws {
     let client = Self.hanging()
     let other = client.derived { _ in }
     let mine = client.start(Forge.GetItem())
@@ -127,7 +127,7 @@ import Testing
     other.cancelAll()
   }
 
-  @Test func `tells the number of the attempt that runs`() async throws {
+  @Test func `reports the number of the running attempt`() async throws {
     let gate = Gate()
     let seen = Log<Int>()
     let client = HTTPClient.stubbed(
@@ -150,7 +150,7 @@ import Testing
     #expect(seen.elements == [2])
   }
 
-  @Test func `the only attempt is the first one until its body is read`() async throws {
+  @Test func `reports attempt 1 while the first response is streamed`() async throws {
     let client = HTTPClient.stubbed(StubTransport { _ in .text("x") })
 
     let attempt = try await client.stream(.get("/")) { _ in client.activity.current.running.first?.attempt }

@@ -9,7 +9,7 @@ import Testing
   // MARK: What is sent
 
   // W1, W2, W14
-  @Test func `three lines are an endpoint`() async throws {
+  @Test func `an endpoint with only an output and a target sends a GET`() async throws {
     let transport = StubTransport { _ in .json(#"{"id":7}"#) }
 
     let user = try await HTTPClient.stubbed(transport).send(Forge.GetUser())
@@ -21,7 +21,7 @@ import Testing
   }
 
   // W3, W5
-  @Test func `sends a method of its own, its query and its header fields`() async throws {
+  @Test func `sends the endpoint's method, query and header fields`() async throws {
     struct Find: Endpoint {
       typealias Output = String
       var target: RequestTarget { "/dav" }
@@ -42,7 +42,7 @@ import Testing
   }
 
   // W4
-  @Test func `lets prepare have the last word on the request`() async throws {
+  @Test func `prepare overrides the method and the header fields`() async throws {
     struct Signed: Endpoint {
       typealias Output = String
       var target: RequestTarget { "/signed" }
@@ -82,7 +82,7 @@ import Testing
     #expect(transport.requests.first?.headers["Content-Type"] == "application/json")
   }
 
-  @Test func `puts its options between those of the client and those of the call`() async throws {
+  @Test func `endpoint options override the client's and yield to the call's`() async throws {
     struct Tagged: Endpoint {
       typealias Output = String
       var target: RequestTarget { "/" }
@@ -105,7 +105,7 @@ import Testing
   // MARK: What comes back
 
   // W7
-  @Test func `has a decoding of its own for data, text, nothing and whole responses`() async throws {
+  @Test func `decodes outputs of type Data, String, Void and HTTPResponse`() async throws {
     struct Bytes: Endpoint {
       typealias Output = Data
       var target: RequestTarget { "/" }
@@ -179,7 +179,7 @@ import Testing
   }
 
   // W15
-  @Test func `takes the decoder of the endpoint, else that of the client`() async throws {
+  @Test func `prefers the endpoint's decoder to the client's`() async throws {
     let client = HTTPClient.stubbed(StubTransport { _ in .json(#"{"date":1000}"#) }) {
       $0.decoder = Dated.decoder(.millisecondsSince1970)
     }
@@ -192,7 +192,7 @@ import Testing
   }
 
   // W23
-  @Test func `keeps its number over all attempts and gets a new one when it is repeated`() async throws {
+  @Test func `a request keeps its ID across attempts, and retry assigns a new one`() async throws {
     let numbers = Log<RequestID>()
     let transport = StubTransport(withContext: { _, context in
       numbers.add(context.id)
@@ -214,7 +214,7 @@ import Testing
   }
 
   // W22
-  @Test func `measures with the client's clock, exactly`() async throws {
+  @Test func `measures timing with the client's clock`() async throws {
     struct Timed: Endpoint {
       typealias Output = HTTPResponse
       var target: RequestTarget { "/" }
@@ -248,7 +248,7 @@ import Testing
   }
 
   // W13
-  @Test func `tells the progress, with a fraction only if the length is known`() async throws {
+  @Test func `reports progress, with a fraction before the end only if the length is known`() async throws {
     struct Large: Endpoint {
       typealias Output = String
       var length: Int64?

@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test func `all keeps the order of the endpoints, whichever is first`() async throws {
+  @Test func `all returns the outputs in the order of the endpoints`() async throws {
     let client = HTTPClient.stubbed(Self.backwards(8))
 
     let texts = try await client.all(Self.items(8), limit: 8)
@@ -27,7 +27,7 @@ import Testing
     #expect(texts == (0..<8).map { "\($0)" })
   }
 
-  @Test func `none makes no request`() async throws {
+  @Test func `an empty list of endpoints sends no request`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.stubbed(transport)
 
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: [(9, 3), (2, 5), (4, 1), (3, 0)])
-  func `all has no more requests at a time than its limit`(count: Int, limit: Int) async throws {
+  func `all limits the number of concurrent requests`(count: Int, limit: Int) async throws {
     let crowd = Crowd()
     let client = HTTPClient.stubbed(
       StubTransport { _ in
@@ -58,7 +58,7 @@ import Testing
     #expect(crowd.most == most)
   }
 
-  @Test func `the first failure of all cancels the others`() async throws {
+  @Test func `the first failure in all cancels the other requests`() async throws {
     let entered = Log<Int>()
     let client = HTTPClient.stubbed(
       StubTransport { request in
@@ -76,7 +76,7 @@ import Testing
     #expect(client.activity.current.running.isEmpty)
   }
 
-  @Test func `cancelling the task cancels all`() async throws {
+  @Test func `cancelling the task cancels all its requests`() async throws {
     let client = HTTPClient.stubbed(StubTransport { _ in try await untilCancelled() })
     let asking = Task { try await client.all(Self.items(3)) }
     await client.wait { client.activity.current.running.count == 3 }
@@ -87,7 +87,7 @@ import Testing
     #expect(client.activity.current.totals.cancelled == 3)
   }
 
-  @Test func `results succeed or fail each by itself`() async throws {
+  @Test func `results succeed or fail independently`() async throws {
     let client = HTTPClient.stubbed(
       StubTransport { request in
         let number = Forge.number(request)
@@ -103,7 +103,7 @@ import Testing
     #expect(seen == Dictionary(uniqueKeysWithValues: expected))
   }
 
-  @Test func `results come as they are ready`() async {
+  @Test func `results arrive in order of completion`() async {
     let gates = (0..<5).map { _ in Gate() }
     let client = HTTPClient.stubbed(
       StubTransport { request in
@@ -121,7 +121,7 @@ import Testing
     #expect(order == [4, 3, 2, 1, 0])
   }
 
-  @Test func `leaving the loop over results cancels the rest and starts no more`() async {
+  @Test func `leaving the loop over results cancels running requests and starts no more`() async {
     let transport = StubTransport { request in
       guard Forge.number(request) == 0 else { try await untilCancelled() }
       return .text("first")

@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `gives the pages in order, to the last one`() async throws {
+  @Test func `yields all pages in order`() async throws {
     let transport = Self.transport(pages: 4)
     var items: [Int] = []
 
@@ -47,7 +47,7 @@ import Testing
     #expect(transport.requests.count == 4)
   }
 
-  @Test func `asks for a page only when the one before was taken`() async throws {
+  @Test func `requests each page only when it is read`() async throws {
     let transport = Self.transport(pages: 4)
     let pages = HTTPClient.stubbed(transport).pages(of: GetPages())
     #expect(transport.requests.isEmpty)
@@ -62,7 +62,7 @@ import Testing
     #expect(transport.requests.count == 2)
   }
 
-  @Test func `leaving the loop asks for nothing more`() async throws {
+  @Test func `leaving the loop requests no further pages`() async throws {
     let transport = Self.transport(pages: 4)
 
     for try await page in HTTPClient.stubbed(transport).pages(of: GetPages()) where page.items == [2] { break }
@@ -70,7 +70,7 @@ import Testing
     #expect(transport.requests.count == 2)
   }
 
-  @Test func `an error ends the pages`() async throws {
+  @Test func `an error ends the sequence`() async throws {
     let transport = Self.transport(pages: 4, [2: { .status(500) }])
     let client = HTTPClient.stubbed(transport)
     let seen = Log<Page?>()
@@ -89,7 +89,7 @@ import Testing
     #expect(transport.requests.count == 2)
   }
 
-  @Test func `a page made of an error is the last one`() async throws {
+  @Test func `a page recovered from an error is the last one`() async throws {
     let transport = Self.transport(pages: 4, [2: { .status(404) }])
     var pages: [Page] = []
 
@@ -100,7 +100,7 @@ import Testing
     #expect(pages == [Page(items: [1]), Page(items: [])])
   }
 
-  @Test func `cancelling the task cancels the request of the page`() async throws {
+  @Test func `cancelling the task cancels the running page request`() async throws {
     let client = HTTPClient.stubbed(Self.transport(pages: 4, [2: { try await untilCancelled() }]))
     let seen = Log<Page>()
     let reading = Task {

@@ -23,7 +23,7 @@ import Testing
     #expect(now.totals == ActivityMonitor.Totals())
   }
 
-  @Test func `counts what was started and what came of it`() async throws {
+  @Test func `counts started, succeeded, failed and cancelled requests`() async throws {
     let gate = Gate()
     let client = Self.client(
       StubTransport { request in
@@ -53,7 +53,7 @@ import Testing
     #expect(client.activity.current.totals.succeeded == 3)
   }
 
-  @Test func `shows a pause as waiting, with its reason, and not as use of the network`() async throws {
+  @Test func `reports a retry delay as waiting, not as network use`() async throws {
     let clock = TestClock(advancing: .manually)
     let transport = StubTransport(script: [.status(503), .text("x")])
     let client = HTTPClient.stubbed(transport, clock: clock) {
@@ -77,7 +77,7 @@ import Testing
   }
 
   // S116
-  @Test func `has exact rates in both directions, which decay to nothing`() async throws {
+  @Test func `reports exact rates in both directions, which decay to zero`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = HTTPClient.stubbed(
       StubTransport(withContext: { _, context in
@@ -106,7 +106,7 @@ import Testing
   // MARK: Foreign work
 
   // C8
-  @Test func `counts adopted work while it runs, also if it fails`() async throws {
+  @Test func `counts tracked work while it runs, even if it throws`() async throws {
     let client = Self.client(StubTransport { _ in .text("x") })
     let monitor = client.activity
 
@@ -129,13 +129,13 @@ import Testing
     #expect(monitor.current.adopted.isEmpty)
   }
 
-  @MainActor @Test func `adopted work stays on its actor`() async {
+  @MainActor @Test func `tracked work stays on its actor`() async {
     await Self.client(StubTransport { _ in .text("x") }).activity.adopt("work") { MainActor.assertIsolated() }
   }
 
   // MARK: Waiting for the end
 
-  @Test func `waits until requests and adopted work are over`() async throws {
+  @Test func `waits until requests and tracked work have ended`() async throws {
     let gates = [Gate(), Gate()]
     let client = Self.client(
       StubTransport { _ in
@@ -162,7 +162,7 @@ import Testing
     await client.activity.waitUntilIdle()
   }
 
-  @Test func `a cancelled task waits no longer`() async {
+  @Test func `a cancelled task stops waiting`() async {
     let client = Self.client(StubTransport { _ in try await untilCancelled() })
     let handle = client.start(.get("/"))
     let waiting = Task { await client.activity.waitUntilIdle() }
@@ -177,7 +177,7 @@ import Testing
   // MARK: The registry
 
   // C12
-  @Test(arguments: [1, 2, 3]) func `requests that end in any order leave nothing`(seed: UInt64) async {
+  @Test(arguments: [1, 2, 3]) func `requests that end in any order leave no state behind`(seed: UInt64) async {
     var generator = SeededGenerator(seed: seed)
     let board = Board()
     let count = Stress.count(600, full: 2000)

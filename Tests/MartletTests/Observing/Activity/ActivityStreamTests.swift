@@ -25,7 +25,7 @@ import Testing
 
   // MARK: Snapshots
 
-  @Test func `gives the state at once, then at most one a tenth of a second`() async throws {
+  @Test func `yields the current state at once, then at most one every 100 ms`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = Self.client(clock, StubTransport { _ in .text("x") })
     let seen = Log<Int>()
@@ -46,7 +46,7 @@ import Testing
     await reading.value
   }
 
-  @Test func `keeps only the newest for a slow reader`() async throws {
+  @Test func `keeps only the newest snapshot for a slow reader`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = Self.client(clock, StubTransport { _ in .text("x") })
     var snapshots = client.activity.snapshots.makeAsyncIterator()
@@ -63,7 +63,7 @@ import Testing
     #expect(second?.totals.succeeded == 5)
   }
 
-  @Test func `gives one a second while the rate decays, and then none`() async throws {
+  @Test func `yields one snapshot a second while the rate decays, then none`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = Self.client(
       clock,
@@ -89,7 +89,7 @@ import Testing
     reading.cancel()
   }
 
-  @Test func `shows a change at once also while the rate decays`() async throws {
+  @Test func `reports a change at once even while the rate decays`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = Self.client(
       clock,
@@ -113,7 +113,7 @@ import Testing
   // MARK: The indicator
 
   // C7
-  @Test func `two requests close to each other turn the indicator on and off once`() async throws {
+  @Test func `two requests in quick succession turn the indicator on and off once`() async throws {
     let clock = TestClock(advancing: .manually)
     let board = Board()
     let client = Self.client(clock, StubTransport { try await board.answer(to: Forge.number($0)) })
@@ -166,7 +166,7 @@ import Testing
     reading.cancel()
   }
 
-  @Test func `a short pause of a long request does not make the indicator flicker`() async throws {
+  @Test func `a short retry delay does not make the indicator flicker`() async throws {
     let clock = TestClock(advancing: .manually)
     let board = Board()
     let client = Self.client(
@@ -197,7 +197,7 @@ import Testing
   }
 
   // C8
-  @Test func `adopted work turns the indicator on`() async throws {
+  @Test func `tracked work turns the indicator on`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = Self.client(clock, StubTransport { _ in .text("x") })
     let shown = Log<Bool>()
@@ -216,7 +216,7 @@ import Testing
 
   // MARK: Nobody listens
 
-  @Test func `does no work while nobody listens`() async throws {
+  @Test func `does no work without listeners`() async throws {
     let client = Self.client(TestClock(advancing: .manually), StubTransport { _ in .text("x") })
     let changes = client.core.changes
 

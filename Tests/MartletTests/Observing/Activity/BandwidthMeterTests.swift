@@ -9,13 +9,13 @@ import Testing
     return [rate.received, rate.sent]
   }
 
-  @Test func `is zero before anything moved`() {
+  @Test func `is zero before any transfer`() {
     #expect(Self.rate(BandwidthMeter(), at: 0) == [0, 0])
     #expect(Self.rate(BandwidthMeter(), at: 1e6) == [0, 0])
   }
 
   @Test(arguments: [(2.0, 200.0), (2.999, 200), (3, 200), (6.999, 200), (7, 0), (60, 0)])
-  func `spreads a second over five and then forgets it`(time: Double, expected: Double) {
+  func `averages bytes over five seconds and then drops them`(time: Double, expected: Double) {
     let meter = BandwidthMeter()
 
     meter.record(sent: 500, received: 1000, at: .seconds(2.5))
@@ -23,7 +23,7 @@ import Testing
     #expect(Self.rate(meter, at: time) == [expected, expected / 2])
   }
 
-  @Test func `rises with a steady flow to its rate, and decays to nothing`() {
+  @Test func `rises to the rate of a steady flow, then decays to zero`() {
     let meter = BandwidthMeter()
     var received: [Double] = []
 
@@ -38,7 +38,7 @@ import Testing
     #expect(decay == [800, 600, 400, 200, 0, 0])
   }
 
-  @Test func `does not mistake a bucket for the one of five seconds before`() {
+  @Test func `discards the old bytes of a reused bucket`() {
     let meter = BandwidthMeter()
     meter.record(sent: 0, received: 1000, at: .seconds(1))
 
@@ -48,7 +48,7 @@ import Testing
     #expect(meter.totals.received == 1010)
   }
 
-  @Test func `keeps the directions apart`() {
+  @Test func `counts sent and received bytes separately`() {
     let meter = BandwidthMeter()
 
     meter.record(sent: 5, received: 0, at: .zero)

@@ -5,7 +5,7 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct ChangeSignalTests {
-  @Test func `does nothing while nobody watches`() {
+  @Test func `does nothing without watchers`() {
     let signal = ChangeSignal()
 
     for _ in 0..<1000 { signal.signal() }
@@ -13,7 +13,7 @@ import Testing
     #expect(signal.version == 0)
   }
 
-  @Test func `stops counting when the last watcher has gone`() {
+  @Test func `stops counting when the last watcher is removed`() {
     let signal = ChangeSignal()
     signal.addWatcher()
     signal.addWatcher()
@@ -26,7 +26,7 @@ import Testing
     #expect(signal.version == 1)
   }
 
-  @Test func `wakes everybody who waits, and who comes late does not wait`() async {
+  @Test func `wakes all waiters, and a late waiter returns at once`() async {
     let signal = ChangeSignal()
     signal.addWatcher()
     let version = signal.version

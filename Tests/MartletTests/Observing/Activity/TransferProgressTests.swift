@@ -30,7 +30,7 @@ import Testing
     #expect(fractions.allSatisfy { 0...1 ~= $0 }, sourceLocation: sourceLocation)
   }
 
-  @Test func `is told 20 times a second at most, with rate and time left, and once more at the end`() async throws {
+  @Test func `reports rate and time left at most 20 times a second, and once at the end`() async throws {
     let clock = TestClock(advancing: .manually)
     let told = Log<(at: Duration, TransferProgress)>()
     let transport = StubTransport(withContext: { _, context in
@@ -60,7 +60,7 @@ import Testing
     #expect(last.isFinished && last.fraction == 1 && last.received == 4000 && last.timeLeft == .zero)
   }
 
-  @Test func `the rate is that of the last five seconds`() async throws {
+  @Test func `the rate is the average of the last five seconds`() async throws {
     let clock = TestClock(advancing: .manually)
     let told = Log<TransferProgress>()
     let transport = StubTransport(withContext: { _, context in
@@ -78,7 +78,7 @@ import Testing
     #expect(abs((told.elements.last?.bytesPerSecond.received ?? 0) - 1000) < 50)
   }
 
-  @Test func `an upload that is repeated shows what is sent again apart`() async throws {
+  @Test func `a repeated upload counts resent bytes separately`() async throws {
     let clock = TestClock()
     let told = Log<TransferProgress>()
     let transport = StubTransport(withContext: { _, context in
@@ -103,7 +103,7 @@ import Testing
     #expect(progress.last?.resent == 1000 && progress.last?.fraction == 1)
   }
 
-  @Test func `a fraction does not fall when the next attempt expects more`() async throws {
+  @Test func `the fraction does not fall when the next attempt expects more bytes`() async throws {
     let clock = TestClock()
     let told = Log<TransferProgress>()
     let transport = StubTransport(withContext: { _, context in
@@ -139,7 +139,7 @@ import Testing
     #expect(told.elements.map(\.timeLeft) == [nil, .zero])
   }
 
-  @Test func `the end is told where nothing moved, and to a handle before its stream ends`() async throws {
+  @Test func `reports completion even if no bytes moved, also to late listeners`() async throws {
     let transport = StubTransport { _ in .status(.noContent) }
     let told = Log<TransferProgress>()
     let client = Self.client(transport, TestClock())
@@ -155,7 +155,7 @@ import Testing
     #expect(late.map(\.fraction) == [1])
   }
 
-  @Test func `a failure is no success, but its last bytes are told`() async throws {
+  @Test func `a failed upload reports its last bytes but is not finished`() async throws {
     let clock = TestClock(advancing: .manually)
     let told = Log<TransferProgress>()
     let transport = StubTransport(withContext: { _, context in
@@ -174,7 +174,7 @@ import Testing
     #expect(told.elements.allSatisfy { !$0.isFinished && $0.fraction ?? 0 < 0.5 })
   }
 
-  @Test func `a closure that blocks holds up no bytes, and gets the last of what moved meanwhile`() async throws {
+  @Test func `a blocking closure does not delay the transfer and receives the latest progress`() async throws {
     let clock = TestClock(advancing: .manually)
     let told = Log<Int64>()
     let mayReturn = DispatchSemaphore(value: 0)
@@ -203,7 +203,7 @@ import Testing
 
   // MARK: Foundation
 
-  @MainActor @Test func `Foundation's progress follows and cancels`() async throws {
+  @MainActor @Test func `Foundation's progress follows the request to its end`() async throws {
     let gates = [Gate(), Gate()]
     let transport = StubTransport(withContext: { _, context in
       await gates[0].pass()
@@ -247,7 +247,7 @@ import Testing
     #expect(progress.isCancelled)
   }
 
-  @Test func `a watcher hears the state at once, and then each`() async throws {
+  @Test func `a watcher receives the current state, then each update`() async throws {
     let clock = TestClock()
     let gate = Gate()
     let told = Log<Double?>()

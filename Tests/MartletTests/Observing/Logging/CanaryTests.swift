@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: answers.map(\.0))
-  func `nothing that is logged, thrown or printed has a secret`(_ name: String) async throws {
+  func `logs, errors and descriptions contain no secrets`(_ name: String) async throws {
     let recorder = LogRecorder()
     let answer = try #require(Self.answers.first { $0.0 == name }).1
     let client = Self.client(recorder, answer)
@@ -109,7 +109,7 @@ import Testing
     "http://canary:canary@a b/?token=canary", "http://a:canary@b:x/", "ftp://canary:canary@a.test/",
     "//canary:canary@a.test/", "http://canary:canary@a.test/\u{1}?token=canary", "https:/canary@a.test/",
   ])
-  func `an error of a request that could not be sent has none`(_ text: String) async throws {
+  func `the error of an invalid request contains no secrets`(_ text: String) async throws {
     let recorder = LogRecorder()
     let client = Self.client(recorder) { _ in .text("x") }
 
@@ -118,7 +118,7 @@ import Testing
     #expect(Self.leaks(error).isEmpty && Self.leaks(Self.request(RequestTarget(text))).isEmpty)
   }
 
-  @Test func `who asks for secrets sees them`() async throws {
+  @Test func `revealingSecrets shows secrets in logs and errors`() async throws {
     let recorder = LogRecorder()
     let client = Self.client(recorder) { _ in .text("x", status: 404) }
     await client.update {
@@ -135,7 +135,7 @@ import Testing
     #expect(error.redactedURL == "https://a.test/?token=canary" && error.description.contains("token=canary"))
   }
 
-  @Test func `errors and snapshots show what the client's redaction shows`() async throws {
+  @Test func `errors and snapshots follow the client's redaction`() async throws {
     let client = HTTPClient {
       $0.clock = TestClock()
       $0.transport = StubTransport { _ in .status(404) }

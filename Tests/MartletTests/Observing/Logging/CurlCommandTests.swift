@@ -51,7 +51,7 @@ import Testing
       ),
       (HTTPRequest("P$`'", "http://a.test/"), #"curl --request 'P$`'\''' http://a.test/"#),
     ] as [(HTTPRequest, String)])
-  func `a request becomes a command`(_ request: HTTPRequest, _ command: String) throws {
+  func `formats a request as a curl command`(_ request: HTTPRequest, _ command: String) throws {
     #expect(try request.curlCommand() == command)
   }
 
@@ -59,7 +59,7 @@ import Testing
     ("multipart/form-data; boundary=b", ""), ("application/json", "gzip"), ("application/json; charset=utf-16", ""),
     ("application/octet-stream", ""),
   ])
-  func `a body that cannot be looked through is shown with other secrets only`(
+  func `shows a body that cannot be masked only if secrets are revealed`(
     _ type: String, _ coding: String
   ) throws {
     let headers: HTTPHeaders = coding.isEmpty ? [:] : ["Content-Encoding": coding]
@@ -73,7 +73,7 @@ import Testing
         #"printf '\000\012\047\377\045' | curl --request PUT"#))
   }
 
-  @Test func `a large body and a stream come from standard input`() throws {
+  @Test func `reads a large body and a stream from standard input`() throws {
     let large = HTTPBody.data(Data(count: CurlCommand.maximumInlineBytes + 1), contentType: nil)
     let stream = HTTPBody.stream(AsyncStream<Data> { $0.finish() }, contentType: nil)
 
@@ -87,7 +87,7 @@ import Testing
         .hasSuffix("--data-binary @- http://a.test/"))
   }
 
-  @Test func `a client's command has what the client sends`() async throws {
+  @Test func `a client's command includes its header fields, cookies and credentials`() async throws {
     let client = Self.bare.derived {
       $0.baseURL = "http://a.test/api"
       $0.headers = ["X-Own": "1", "Accept": "a/b"]
@@ -105,7 +105,7 @@ import Testing
     #expect(open.contains("'Authorization: Bearer canary'") && open.contains("'Cookie: sid=canary'"))
   }
 
-  @Test func `curl adds nothing that the client would not send`() throws {
+  @Test func `empty header fields replace curl's defaults`() throws {
     let command = try Self.bare.derived { $0.headers = ["Accept": "", "User-Agent": ""] }.curlCommand(
       for: .get("http://a.test/"))
 
@@ -120,13 +120,13 @@ import Testing
       HTTPRequest(.head, "http://a.test/", body: .text("x")), .post("http://a.test/", body: .json(Double.nan)),
       .post("http://a.test/", body: .file(URL(filePath: "/tmp/a\0b"))),
     ] as [HTTPRequest])
-  func `what cannot be sent, or hold in a command, throws`(_ request: HTTPRequest) {
+  func `throws for requests that cannot be sent or written as a command`(_ request: HTTPRequest) {
     let error = #expect(throws: HTTPError.self) { try request.curlCommand() }
 
     #expect(error?.kind == .invalidRequest)
   }
 
-  @Test func `a command is one line that a terminal shows as it is`() throws {
+  @Test func `a command is one line of printable characters`() throws {
     var generator = SeededGenerator(seed: 40)
     for _ in 0..<Stress.count(1_000, full: 20_000) {
       var request = HTTPRequest.post(
@@ -144,12 +144,12 @@ import Testing
     ("~", "'~'"), ("*", "'*'"), ("a b", "'a b'"), ("é", "'é'"), ("!", "'!'"), ("#", "'#'"),
     ("a\nb", #""$(printf 'a\012b')""#), ("\u{1B}", #""$(printf '\033')""#), ("%\t", #""$(printf '\045\011')""#),
   ])
-  func `a word is quoted`(_ text: String, _ word: String) throws {
+  func `quotes shell words`(_ text: String, _ word: String) throws {
     #expect(try ShellText.word(text) == word)
   }
 
   @Test(arguments: ["a\0", "\u{1B}\n"])
-  func `a word that no command can hold is refused`(_ text: String) {
+  func `rejects words that cannot be written in a command`(_ text: String) {
     #expect(throws: InvalidInput.self) { try ShellText.word(text) }
   }
 }

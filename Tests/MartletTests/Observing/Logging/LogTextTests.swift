@@ -3,7 +3,7 @@ import Testing
 @testable import Martlet
 
 @Suite struct LogTextTests {
-  @Test func `no character of a peer ends a line, commands a terminal or turns text around`() {
+  @Test func `escapes line ends, terminal controls and bidirectional characters`() {
     let bad =
       (0x00...0x1F).map { $0 } + [0x7F] + (0x80...0x9F).map { $0 } + [0x61C, 0x200B, 0x200E, 0x200F, 0x2028, 0x2029]
       + (0x202A...0x202E).map { $0 } + (0x2060...0x206F).map { $0 } + [0xFEFF, 0xFFF9, 0xE0001, 0xE0041, 0xE000]
@@ -22,17 +22,17 @@ import Testing
       ([0xC0, 0xAF], "\\xc0\\xaf"), ([0xED, 0xA0, 0x80], "\\xed\\xa0\\x80"), ([0xF5], "\\xf5"),
       ([0xC3, 0xA9, 0xFF, 0x0A], "é\\xff\\n"), ([], ""), ([0x5C, 0x6E], "\\n"),
     ] as [([UInt8], String)])
-  func `octets that are no UTF-8 are shown as numbers`(_ octets: [UInt8], _ shown: String) {
+  func `shows invalid UTF-8 as hexadecimal escapes`(_ octets: [UInt8], _ shown: String) {
     #expect(LogText.line(octets) == shown)
   }
 
-  @Test func `a field is cut`() {
+  @Test func `truncates a long field`() {
     let field = HTTPHeaders.Field(name: "A\n", value: String(repeating: "x", count: 2_000))
 
     #expect(LogText.field(field, .standard) == "A\\n: " + String(repeating: "x", count: 1_024) + "…")
   }
 
-  @Test func `a field is cut before it is masked, unless what is left out makes a password of its beginning`() {
+  @Test func `truncates before masking unless a later at sign makes the beginning a password`() {
     let long = String(repeating: "token=a&", count: 128 << 10)
 
     #expect(Redaction.beginning(of: long, limit: 1_024) == long.prefix(1_024) + "…")
@@ -40,7 +40,7 @@ import Testing
     #expect(Redaction.beginning(of: "token", limit: 5) == "token")
   }
 
-  @Test(arguments: ["Link", "Location"]) func `what is cut shows no secret`(_ name: String) {
+  @Test(arguments: ["Link", "Location"]) func `a truncated field shows no secret`(_ name: String) {
     let long = String(repeating: "canary", count: 1_000)
 
     for (value, shown) in [

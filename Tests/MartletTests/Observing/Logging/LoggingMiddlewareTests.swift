@@ -22,7 +22,7 @@ import Testing
   // MARK: Golden
 
   @Test(arguments: [false, true])
-  func `shows a request and its response in the documented form`(isPerCall: Bool) async throws {
+  func `logs a request and its response in the documented format`(isPerCall: Bool) async throws {
     let recorder = LogRecorder()
     let client = Self.client(
       LoggingMiddleware(.bodies, to: recorder.sink), isPerCall: isPerCall,
@@ -45,7 +45,7 @@ import Testing
       ])
   }
 
-  @Test func `a summary is three lines for each attempt and hop`() async throws {
+  @Test func `a summary has three lines for each attempt and hop`() async throws {
     let recorder = LogRecorder()
     let client = Self.client(
       LoggingMiddleware(to: recorder.sink),
@@ -61,7 +61,7 @@ import Testing
       ])
   }
 
-  @Test func `categories show what their names say`() async throws {
+  @Test func `auth and body log only challenges, authentication schemes and bodies`() async throws {
     let recorder = LogRecorder()
     let client = Self.client(
       LoggingMiddleware([.auth, .body], to: recorder.sink),
@@ -80,7 +80,7 @@ import Testing
       ])
   }
 
-  @Test func `an error and a cancellation are lines too`() async throws {
+  @Test func `logs errors and cancellations`() async throws {
     struct Leaky: Error, CustomStringConvertible { var description: String { "canary" } }
     let recorder = LogRecorder()
     let failures: [any Error] = [
@@ -99,7 +99,7 @@ import Testing
       ])
   }
 
-  @Test func `whatever a server sends stays in its line`() async throws {
+  @Test func `hostile response text stays on its line`() async throws {
     let recorder = LogRecorder()
     let client = Self.client(
       LoggingMiddleware([.bodies, .auth, .connection], to: recorder.sink),
@@ -121,7 +121,7 @@ import Testing
 
   // MARK: Bodies
 
-  @Test func `a body is shown up to its limit, and as a length if it is no text`() async throws {
+  @Test func `logs text bodies up to the limit, and only the length of other bodies`() async throws {
     let recorder = LogRecorder()
     let responses: [StubResponse] = [
       .text(String(repeating: "é", count: 10)), .status(200, body: Data([0, 1, 2])),
@@ -139,7 +139,7 @@ import Testing
       ])
   }
 
-  @Test func `a strict log shows no body`() async throws {
+  @Test func `strict redaction hides query values, header values and bodies`() async throws {
     let recorder = LogRecorder()
     let client = Self.client(
       LoggingMiddleware(.bodies, redaction: .strict, to: recorder.sink), StubTransport { _ in .text("canary") })
@@ -150,7 +150,7 @@ import Testing
     #expect(await recorder.lines.allSatisfy { !$0.contains("canary") })
   }
 
-  @Test func `a streamed body is asked for only as fast as it is read`() async throws {
+  @Test func `does not read a streamed body ahead of its reader`() async throws {
     let recorder = LogRecorder()
     let asked = Locked(0)
     let client = Self.client(
@@ -178,7 +178,7 @@ import Testing
     #expect(await recorder.golden.suffix(2) == ["N-0-1 <| abca…", "N-0-1 = 300 bytes in T"])
   }
 
-  @Test func `a body that its reader leaves is told as far as it came`() async throws {
+  @Test func `logs the chunks of a body that were read before the reader stopped`() async throws {
     let recorder = LogRecorder()
     let client = Self.client(
       LoggingMiddleware(.bodies, to: recorder.sink),
@@ -193,7 +193,7 @@ import Testing
     #expect(await recorder.golden.suffix(2) == ["N-0-1 <| abc", "N-0-1 = 3 bytes in T, not read to the end"])
   }
 
-  @Test func `a body that breaks off is an error and is not lost before that`() async throws {
+  @Test func `logs the error and the received part of an interrupted body`() async throws {
     let recorder = LogRecorder()
     let pieces = Locked(["ab", "cd"])
     let client = Self.client(
@@ -216,7 +216,7 @@ import Testing
       ])
   }
 
-  @Test func `a request body that is a stream is sent whole and not shown`() async throws {
+  @Test func `sends a streamed request body completely and does not log it`() async throws {
     let recorder = LogRecorder()
     let transport = StubTransport { _ in .text("x") }
     let client = Self.client(LoggingMiddleware(.bodies, to: recorder.sink), transport)
@@ -235,7 +235,7 @@ import Testing
 
   // MARK: Sinks
 
-  @Test func `a sink that blocks holds no request up, and says what it has missed`() async throws {
+  @Test func `a blocking sink delays no request and notes the lines that it left out`() async throws {
     let log = Log<String>()
     let gate = DispatchSemaphore(value: 0)
     let isOpen = Locked(false)
@@ -260,7 +260,7 @@ import Testing
     #expect(log.elements.contains { $0.hasSuffix("more lines were left out: the log is too slow)") })
   }
 
-  @Test func `lines come in order and none is lost`() async throws {
+  @Test func `keeps all lines in order`() async throws {
     let recorder = LogRecorder()
 
     for number in 0..<5_000 { recorder.sink.write("\(number)\n") }
@@ -275,7 +275,7 @@ import Testing
       ("summary", .summary), ("HEADERS", .headers), ("bodies", .bodies), (" lifecycle , auth", [.lifecycle, .auth]),
       ("connection,body,nonsense", [.connection, .body]), ("throttle", .throttle),
     ] as [(String, LoggingMiddleware.Detail)])
-  func `the environment chooses`(_ value: String, _ detail: LoggingMiddleware.Detail) async throws {
+  func `MARTLET_LOG selects the details`(_ value: String, _ detail: LoggingMiddleware.Detail) async throws {
     let recorder = LogRecorder()
 
     let logging = LoggingMiddleware.from(value, nil, recorder.sink)
@@ -284,7 +284,7 @@ import Testing
     #expect(await recorder.lines.count == (value.contains("nonsense") ? 1 : 0))
   }
 
-  @Test func `an empty environment makes no middleware`() async throws {
+  @Test func `an empty or unknown MARTLET_LOG creates no middleware`() async throws {
     let recorder = LogRecorder()
 
     #expect(LoggingMiddleware.from(nil, nil, recorder.sink)?.detail == nil)
@@ -296,7 +296,7 @@ import Testing
       ])
   }
 
-  @Test func `details are sets`() {
+  @Test func `bodies include headers, and headers include the summary`() {
     #expect(LoggingMiddleware.Detail.headers.contains(.summary) && LoggingMiddleware.Detail.bodies.contains(.headers))
     #expect(!LoggingMiddleware.Detail.summary.hasFields && !LoggingMiddleware.Detail.headers.contains(.body))
   }

@@ -13,7 +13,7 @@ import Testing
     #""tokens":1"#, #""tokens":1{"#, #""token":[{"#, #""token":true"#, #""token": "#, #""token":"#, #""token":,"#, "\"",
     #""""#, #"\""#, #""\u0061":"#, #"{"a":1,"#, #""a" "#, "{", " ", #""token" :1 "#, #""key":1,"#,
   ])
-  func `members of JSON`(_ text: String) {
+  func `masking JSON takes linear work`(_ text: String) {
     let bytes = Self.repeated(text)
     for beginning in ["", #""token":"#, #""token":{"#, #"""#] {
       var mask = BodyMask(Array(beginning.utf8) + bytes, .standard)
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(arguments: ["a=", "&", "a=1&", "token=1&", "token", "=", "%", "%41"])
-  func `fields of forms`(_ text: String) {
+  func `masking forms takes linear work`(_ text: String) {
     let bytes = Self.repeated(text)
     var mask = BodyMask(bytes, .standard)
 
@@ -38,7 +38,7 @@ import Testing
     "=", "a=", "a =", "= ", "token=", "token=\"", "token= ", "a", "a ", " ", "://", "://a@", "://a", "http://a@b@", "@",
     "token=a=", "?a=", "%41=", "://@:", "/", "authoriauthoria=", "sessiosessio", "token=abc def = ",
   ])
-  func `text`(_ text: String) {
+  func `masking text takes linear work`(_ text: String) {
     let bytes = Self.repeated(text)
     for redaction in [Redaction.standard, .strict] {
       var masker = TextMasker(bytes, redaction)
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `a word is found wherever it stands, behind beginnings of others too`() {
+  @Test func `finds a word at any position, even after the beginning of another word`() {
     let words = ["token", "secret", "session", "authkey", "ken"]
     let finder = WordFinder(words)
 

@@ -48,13 +48,13 @@ import Testing
     ("plain", "plain"), ("charset=utf-8", "charset=utf-8"), ("a@b.test", "a@b.test"),
     ("/x?pass%77ord=canary", "/x?pass%77ord=***"), ("?token=", "?token=***"),
   ])
-  func `masks what is secret inside of other fields`(_ value: String, _ shown: String) {
+  func `masks secrets inside other fields`(_ value: String, _ shown: String) {
     #expect(Redaction.standard.value(of: .init(name: "Link", value: value)) == shown)
     #expect(Redaction.revealingSecrets.value(of: .init(name: "Link", value: value)) == value)
   }
 
   @Test(arguments: ["Location", "content-location", "Referer"])
-  func `masks fields that are URLs as URLs`(_ name: String) {
+  func `masks URLs in Location, Content-Location and Referer`(_ name: String) {
     let value = "https://u:canary@a.test/?page=1&token=canary#canary"
 
     #expect(Redaction.standard.value(of: .init(name: name, value: value)) == "https://a.test/?page=1&token=***")
@@ -77,11 +77,11 @@ import Testing
     ("https://a.test/?token=can;ary&a=1", "https://a.test/?token=***&a=1"),
     ("/relative?q=1", "/relative?q=***"),
   ])
-  func `masks URLs`(_ text: String, _ shown: String) {
+  func `masks credentials, secret query values and fragments in URLs`(_ text: String, _ shown: String) {
     #expect(Self.url(text) == shown)
   }
 
-  @Test func `is changed by names`() {
+  @Test func `masks and shows query items by name`() {
     let text = "http://a.test/?Code=1&e-mail=2&x=3"
 
     #expect(Self.url(text) == "http://a.test/?Code=***&e-mail=2&x=3")
@@ -93,7 +93,7 @@ import Testing
     #expect(Self.url("http://u:p@a.test/?token=1", .revealingSecrets) == "http://a.test/?token=1")
   }
 
-  @Test func `descriptions without a client are strict`() {
+  @Test func `a description without a client uses strict redaction`() {
     let request = HTTPRequest.get("http://u:canary@a.test/?page=canary", headers: ["Accept": "canary"])
     var dumped = ""
     dump(request, to: &dumped)
@@ -125,7 +125,7 @@ import Testing
     #expect(Self.masked(text, "application/json", .revealingSecrets) == text)
   }
 
-  @Test func `names of other letters are names too, however they are written`() {
+  @Test func `masks non-ASCII names in escaped and unescaped form`() {
     let redaction = Redaction.standard.masking(queryItems: ["Größe", "😀"])
 
     let shown = Self.masked(#"{"gr\u00F6\u00dfe":1,"größe":1,"\ud83D\uDE00":1,"\ud83d":1,"\u00zz":1}"#, nil, redaction)
@@ -141,7 +141,7 @@ import Testing
     #expect(Self.masked("&&token=1&=&token&", type) == "&&token=***&=&token&")
   }
 
-  @Test func `random JSON keeps no secret and gets no longer than it has to`() {
+  @Test func `masking random JSON bounds the length of the result`() {
     var generator = SeededGenerator(seed: 39)
     for _ in 0..<Stress.count(500, full: 20_000) {
       let text = generator.damagedText(of: [

@@ -29,7 +29,7 @@ import Testing
     ("Aladdin", "open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="),
     ("test", "123\u{A3}", "Basic dGVzdDoxMjPCow=="),
     ("u\u{308}", "", "Basic w7w6"),
-  ]) func `answers as RFC 7617 has it, once, and then at once`(
+  ]) func `encodes Basic credentials as in RFC 7617, and then sends them preemptively`(
     user: String, password: String, expected: String
   ) async throws {
     let transport = AuthServer.accepting(expected, challenge: #"Basic realm="foo", charset="UTF-8""#)
@@ -45,7 +45,7 @@ import Testing
     #expect(first.request.headers["Authorization"] == nil)
   }
 
-  @Test func `sends unasked what is said to be`() async throws {
+  @Test func `sends preemptive and bearer credentials before any challenge`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = Self.client(transport, .basic(user: "u", password: "p", isSentUnasked: true))
     let bearer = Self.client(transport, .bearer("mF_9.B5f-4.1JqM"))
@@ -56,7 +56,7 @@ import Testing
     #expect(transport.authorizations == [AuthServer.basic("u", "p"), "Bearer mF_9.B5f-4.1JqM"])
   }
 
-  @Test func `delivers the refusal of a wrong password after one try`() async throws {
+  @Test func `returns the 401 after one try with a wrong password`() async throws {
     let transport = AuthServer.accepting(challenge: Self.basic)
     let client = Self.client(transport, .basic(user: "u", password: "wrong"))
 
@@ -68,7 +68,7 @@ import Testing
     #expect(transport.authorizations == [nil, AuthServer.basic("u", "wrong"), nil, AuthServer.basic("u", "wrong")])
   }
 
-  @Test func `leaves a field of the caller alone`() async throws {
+  @Test func `does not replace an Authorization field set by the caller`() async throws {
     let transport = AuthServer.accepting(challenge: Self.basic)
     let client = Self.client(transport, .basic(user: "u", password: "p"))
 
@@ -83,7 +83,7 @@ import Testing
     CredentialAuthenticator(.user("a\n", password: "p", isSentUnasked: true)),
     CredentialAuthenticator(.token("a b")), CredentialAuthenticator(.token("a\r\nX: b")),
     CredentialAuthenticator(.token("")),
-  ]) func `sends nothing that cannot be sent`(authenticator: CredentialAuthenticator) async throws {
+  ]) func `rejects malformed credentials before sending`(authenticator: CredentialAuthenticator) async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = Self.client(transport, authenticator)
 
@@ -95,7 +95,7 @@ import Testing
 
   // MARK: Digest
 
-  @Test func `answers Digest, and needs no second 401`() async throws {
+  @Test func `authenticates with Digest after a single challenge`() async throws {
     let counts = Log<String>()
     let transport = StubTransport { request in
       let isIn = AuthServer.checkDigest(request, user: "u", password: "p", nonce: "n", counts: counts)
@@ -112,7 +112,8 @@ import Testing
     #expect(transport.requests.count == 4)
   }
 
-  @Test(arguments: [", stale=true", ", stale=TRUE", ""]) func `takes a new nonce for an old one without a question`(
+  @Test(arguments: [", stale=true", ", stale=TRUE", ""])
+  func `uses a new nonce without calling the credential closure again`(
     stale: String
   ) async throws {
     let counts = Log<String>()
@@ -140,7 +141,7 @@ import Testing
     #expect(transport.requests.count == 4)
   }
 
-  @Test func `counts the uses of a new nonce for all who are told of it together`() async throws {
+  @Test func `counts the uses of a new nonce across concurrent requests`() async throws {
     let counts = Log<String>()
     let nonce = Shared("one")
     let late = Shared(0)
@@ -165,7 +166,7 @@ import Testing
     #expect(counts.elements.count == 11 && Set(counts.elements).count == 11, "\(counts.elements)")
   }
 
-  @Test func `takes a new nonce for one that was old at its first use`() async throws {
+  @Test func `uses a new nonce if the first one is stale at its first use`() async throws {
     let counts = Log<String>()
     let transport = StubTransport { request in
       if request.headers["Authorization"] == nil { return AuthServer.refusal(AuthServer.digest(nonce: "one")) }
@@ -179,7 +180,7 @@ import Testing
     #expect(response.status == .ok && transport.requests.count == 3)
   }
 
-  @Test func `does not go round with a nonce that is always old`() async throws {
+  @Test func `gives up if every nonce is stale`() async throws {
     let number = Shared(0)
     let transport = StubTransport { _ in
       let nonce = number.withLock {
@@ -196,7 +197,7 @@ import Testing
     #expect(transport.requests.count == 3)
   }
 
-  @Test func `does not fall back to something weaker`() async throws {
+  @Test func `does not fall back from Digest to Basic`() async throws {
     let counts = Log<String>()
     let isTrue = Shared(true)
     let transport = StubTransport { request in
@@ -214,7 +215,7 @@ import Testing
     #expect(!transport.authorizations.contains { $0?.hasPrefix("Basic") ?? false })
   }
 
-  @Test func `gives no password for Basic where Digest was asked for`() async throws {
+  @Test func `does not answer a Basic challenge with a Digest credential`() async throws {
     let transport = AuthServer.accepting(challenge: Self.basic)
     let client = Self.client(transport, .digest(user: "u", password: "p"))
 
@@ -226,7 +227,7 @@ import Testing
 
   // MARK: Credentials of the call
 
-  @Test func `answers Digest with the credentials of the URL`() async throws {
+  @Test func `answers a Digest challenge with the credentials of the URL`() async throws {
     let counts = Log<String>()
     let transport = StubTransport { request in
       let isIn = AuthServer.checkDigest(request, user: "u", password: "p", nonce: "n", counts: counts)
@@ -244,7 +245,7 @@ import Testing
     #expect(!"\(second.request) \(second.url)".contains("u:p"))
   }
 
-  @Test func `prefers the URL to the option to the authenticator to the default field`() async throws {
+  @Test func `prefers the field, then the URL, the option, the default field, the authenticator`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = Self.client(transport, .bearer("authenticator")) { $0.headers["Authorization"] = "default" }
     let plain = Self.client(transport, .bearer("authenticator"))
@@ -262,7 +263,7 @@ import Testing
       ])
   }
 
-  @Test func `keeps the credential of a call at its origin`() async throws {
+  @Test func `drops the credential of a call once a redirect leaves its origin`() async throws {
     let transport = StubTransport { request in
       switch request.url?.absoluteString {
       case "http://a.test/": .redirect(to: "/same")
@@ -297,7 +298,7 @@ import Testing
 
   // MARK: Questions
 
-  @Test func `asks again after a wrong password, and no third time`() async throws {
+  @Test func `calls the credential closure at most twice per request`() async throws {
     let transport = AuthServer.accepting(AuthServer.basic("u", "3"), challenge: Self.basic)
     let challenges = Log<AuthenticationChallenge>()
     let client = Self.client(
@@ -328,7 +329,7 @@ import Testing
     }
   }
 
-  @Test func `asks once for twenty requests`() async throws {
+  @Test func `calls the credential closure once for twenty concurrent requests`() async throws {
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: Self.basic)
     let question = Gate()
     let client = Self.client(
@@ -345,7 +346,7 @@ import Testing
     #expect(transport.requests.count == 40)
   }
 
-  @Test func `delivers the refusal to all if the question is given up`() async throws {
+  @Test func `returns the 401 to all waiting requests if the closure returns nil`() async throws {
     let transport = AuthServer.accepting(challenge: Self.basic)
     let question = Gate()
     let client = Self.client(
@@ -362,7 +363,7 @@ import Testing
     #expect(transport.requests.count == 5)
   }
 
-  @Test func `asks for each realm`() async throws {
+  @Test func `calls the credential closure once per realm`() async throws {
     let transport = StubTransport { request in
       let realm = request.url?.path() == "/a" ? "a" : "b"
       let isIn = request.headers["Authorization"] == AuthServer.basic("u", realm)
@@ -384,7 +385,7 @@ import Testing
     #expect(realms.elements == ["a", "b"])
   }
 
-  @Test func `tells of questions and answers`() async throws {
+  @Test func `emits events while it waits for a credential and authenticates`() async throws {
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: Self.basic)
     let seen = Log<String>()
     let client = Self.client(transport) {
@@ -409,7 +410,7 @@ import Testing
   @Test(arguments: [
     nil, "", "garbage", "Basic", "Negotiate", "Digest", #"Digest realm="x""#, "Basic realm=\"unterminated",
     #"Basic realm="a", realm="b""#, "=,=,=", "\u{0}", #"Digest realm="a", nonce="n", algorithm=none"#,
-  ]) func `ends at once with a challenge that makes no sense`(challenge: String?) async throws {
+  ]) func `does not answer a malformed or unsupported challenge`(challenge: String?) async throws {
     let transport = AuthServer.accepting(challenge: challenge)
     let client = Self.client(transport, .password(user: "u", password: "p"))
 
@@ -420,7 +421,7 @@ import Testing
     #expect(transport.requests.count == (challenge == "Basic" ? 2 : 1))
   }
 
-  @Test func `ends with a realm that always changes`() async throws {
+  @Test func `gives up if the realm keeps changing`() async throws {
     let number = Shared(0)
     let transport = StubTransport { _ in
       let realm = number.withLock {
@@ -439,7 +440,7 @@ import Testing
     #expect(transport.authorizations.compactMap { $0 }.allSatisfy { $0.hasPrefix("Digest") })
   }
 
-  @Test func `sends a body again, if that can be`() async throws {
+  @Test func `repeats a request after a 401 only if its body is replayable`() async throws {
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: Self.basic)
     let client = Self.client(transport, .basic(user: "u", password: "p"))
     let pieces = AsyncStream<Data> {
@@ -460,7 +461,7 @@ import Testing
 
   // MARK: What it costs
 
-  @Test func `is not there without credentials`() throws {
+  @Test func `is omitted without credentials, authenticators and a credential store`() throws {
     let plain = HTTPClient.onTestClock { $0.transport = .stub { _ in .text("x") } }
     let keeping = plain.derived { $0.credentialStore = .memory }
     let configured = plain.derived { $0.authenticators[.origin("http://a.test")] = .bearer("t") }

@@ -14,7 +14,7 @@ import Testing
     (.host("a.test"), ["https://a.test", "https://A.test:443"]),
     (.host("*.a.test"), ["https://x.a.test", "https://x.y.a.test"]),
     (.baseURL, ["http://base.test:81"]),
-  ]) func `means these origins and no others`(place: OriginPattern, own: [String]) throws {
+  ]) func `a pattern matches only its own origins`(place: OriginPattern, own: [String]) throws {
     let base = try AbsoluteURL.parse("http://base.test:81").origin
     let all = [
       "https://a.test", "https://A.test:443", "http://a.test", "https://a.test:444", "http://127.0.0.1:8080",
@@ -32,7 +32,7 @@ import Testing
   @Test(arguments: [
     "*", "*.com", "api.*", "*.*.test", "a*.test", "", "a.test:444", "a.test/x", "u@a.test", "*.", "a b",
   ])
-  func `refuses a pattern that means too much`(pattern: String) async throws {
+  func `rejects a malformed or too broad host pattern`(pattern: String) async throws {
     let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in .text("x") }
       $0.authenticators[.host(pattern)] = .ask { _ in nil }
@@ -46,7 +46,7 @@ import Testing
   @Test(arguments: [
     OriginPattern.proxy(""), .proxy("proxy.test"), .proxy("ftp://proxy.test"), .proxy("socks5://proxy.test"),
     .proxy("http://u:p@proxy.test"), .proxy("http://proxy.test/x"),
-  ]) func `refuses what is no proxy that could ask`(place: OriginPattern) async throws {
+  ]) func `rejects a malformed or unsupported proxy URL`(place: OriginPattern) async throws {
     let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in .text("x") }
       $0.authenticators[place] = .ask { _ in nil }
@@ -57,7 +57,7 @@ import Testing
     #expect(error.kind == .invalidRequest && !"\(error)".contains("u:p"))
   }
 
-  @Test func `a proxy's authenticator is for no server, and a server's for no proxy`() throws {
+  @Test func `does not use proxy authenticators for servers, or server authenticators for proxies`() throws {
     var authenticators = Authenticators()
     authenticators[.proxy("http://a.test:81")] = .basic(user: "u", password: "p")
     authenticators[.origin("http://a.test:82")] = .basic(user: "u", password: "p")
@@ -75,7 +75,7 @@ import Testing
     #expect(authenticators.problem != nil)
   }
 
-  @Test func `refuses one credential for everywhere`() async throws {
+  @Test func `rejects a fixed credential or token authenticator for everywhere`() async throws {
     let authenticators: [any Authenticator] = [
       CredentialAuthenticator.basic(user: "u", password: "p"), CredentialAuthenticator.bearer("t"),
       TokenAuthenticator.oauth2 { _ in nil },
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `uses the most exact place`() async throws {
+  @Test func `uses the most specific matching pattern`() async throws {
     let transport = StubTransport { _ in AuthServer.refusal(#"Basic realm="b""#) }
     let asked = Log<String>()
     let client = HTTPClient.onTestClock {
@@ -116,7 +116,7 @@ import Testing
     #expect(asked.elements == ["host x.a.test", "pattern y.a.test", "everywhere a.test"])
   }
 
-  @Test func `are set, read and removed`() throws {
+  @Test func `can be set, replaced and removed`() throws {
     var authenticators = Authenticators()
     #expect(authenticators.isEmpty)
 
@@ -129,7 +129,7 @@ import Testing
     #expect(authenticators.isEmpty)
   }
 
-  @Test func `stay with a derived client, until they are set again`() async throws {
+  @Test func `share their state with a derived client until they are set again`() async throws {
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -145,7 +145,7 @@ import Testing
     #expect(transport.authorizations == [nil, field, field, nil, field])
   }
 
-  @Test func `forget with their client who was signed in`() async throws {
+  @Test func `discard all credentials at sign-out, including configured ones`() async throws {
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
     let questions = Log<String>()
     let client = HTTPClient.onTestClock {

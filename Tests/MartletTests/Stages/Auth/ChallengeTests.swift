@@ -39,7 +39,7 @@ import Testing
     #expect(Self.shown(field) == [expected])
   }
 
-  @Test func `reads several challenges of one field and of several`() {
+  @Test func `reads several challenges in one field and across fields`() {
     let fields = [
       #"Digest realm="d", nonce="n", qop="auth, auth-int", Basic realm="b""#, "Negotiate, NTLM", #"Bearer scope="a b""#,
     ]
@@ -54,16 +54,16 @@ import Testing
     "Basic realm=a b", "Basic realm=\"a\" b", "Basic realm=\"a\", realm=\"b\"", "Basic realm=\"a\u{7}\"",
     "Basic {}", "Ba{sic realm=a", "Basic a b", "Basic realm=\"a\", =", "Basic realm=\"a\", \"b\"=c",
     "Negotiate abc==, realm=a",
-  ]) func `leaves out what is malformed`(field: String) {
+  ]) func `skips malformed challenges`(field: String) {
     #expect(Self.shown(field).isEmpty)
   }
 
-  @Test func `reads on after a malformed challenge`() {
+  @Test func `continues after a malformed challenge`() {
     #expect(Self.shown(#"Digest realm="a", realm="b", nonce=c, Basic realm="d""#) == ["basic realm=d"])
     #expect(Self.shown(#"Digest realm="a"#, #"Basic realm="d""#) == ["basic realm=d"])
   }
 
-  @Test func `is bounded`() {
+  @Test func `limits the number of challenges, their parameters and their size`() {
     let many = (0..<1000).map { "S\($0)" }.joined(separator: ", ")
     let parameters = (0..<1000).map { "p\($0)=v" }.joined(separator: ", ")
     let large = #"Basic realm=""# + String(repeating: "a", count: 1 << 20) + #"""#
@@ -74,7 +74,7 @@ import Testing
     #expect(Challenge.parse([#"Basic realm="a""#, large]).count == 1)
   }
 
-  @Test func `survives everything`() {
+  @Test func `reads damaged challenges without crashing`() {
     var random = SeededGenerator(seed: 4)
     let samples = [
       #"Digest realm="a", nonce="n", qop="auth,auth-int", algorithm=SHA-256-sess, opaque="o", stale=true, userhash=true"#,

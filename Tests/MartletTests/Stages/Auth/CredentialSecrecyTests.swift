@@ -48,7 +48,7 @@ import Testing
     for value in values { #expect(Self.shows(value).isEmpty, "\(type(of: value))") }
   }
 
-  @Test func `a client that has sent them shows none`() async throws {
+  @Test func `a client, its errors and its responses show no credential after sending it`() async throws {
     let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in AuthServer.refusal(#"Basic realm="r""#) }
       Self.configure(&$0)
@@ -63,7 +63,7 @@ import Testing
     #expect(Self.shows(client).isEmpty)
   }
 
-  @Test func `errors of a refresh say what failed without its words`() async throws {
+  @Test func `a failed refresh reports the type of its error, but not the description`() async throws {
     struct Leaky: Error, CustomStringConvertible { var description: String { "canarytoken" } }
     let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in AuthServer.refusal("Bearer") }

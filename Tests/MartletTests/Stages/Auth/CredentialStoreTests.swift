@@ -25,7 +25,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
   }
 
-  @Test func `keeps credentials in a file that is its owner's`() async throws {
+  @Test func `stores credentials in a file that only its owner can access`() async throws {
     let folder = try Folder()
     let expires = Date(timeIntervalSince1970: 1_800_000_000.5)
     let token = Credential.token("t", refreshToken: "r\n\"", expires: expires)
@@ -55,7 +55,7 @@ import Testing
     ProtectionSpace(scheme: "https", host: "\(number).test", port: 443)
   }
 
-  @Test func `several stores of one file lose no update`() async throws {
+  @Test func `several stores of one file do not lose updates`() async throws {
     let folder = try Folder()
     let stores = (0..<4).map { _ in FileCredentialStore(folder.file) }
 
@@ -115,7 +115,7 @@ import Testing
     #expect(try await store.credential(for: Self.space(9)) == .user("b", password: "p"))
   }
 
-  @Test func `reports a lock that another process keeps, and changes nothing`() async throws {
+  @Test func `fails without changes while another process holds the lock`() async throws {
     let folder = try Folder()
     let store = FileCredentialStore(folder.file, patience: 1)
     try await store.set(.user("u", password: "p"), for: Self.space)
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `leaves nothing of a process that was killed while it wrote`(isRemoved: Bool) async throws {
+  func `removes the temporary file of a killed process`(isRemoved: Bool) async throws {
     let folder = try Folder()
     let store = FileCredentialStore(folder.file)
     try await store.set(.user("u", password: "p"), for: Self.space)
@@ -163,7 +163,7 @@ import Testing
     return losses
   }
 
-  @Test func `tells that an accepted credential was not stored`() async throws {
+  @Test func `emits an event if an accepted credential cannot be stored`() async throws {
     let client = HTTPClient.onTestClock {
       $0.transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
       $0.credentialStore = UselessStore()
@@ -176,7 +176,7 @@ import Testing
     #expect(await Self.losses(handle).map { $0.contains("the disk is full") } == [true])
   }
 
-  @Test func `tells that a new token was not stored`() async throws {
+  @Test func `emits an event if a new token cannot be stored`() async throws {
     let client = HTTPClient.onTestClock {
       $0.transport = AuthServer.accepting("Bearer new", challenge: "Bearer")
       $0.credentialStore = UselessStore()
@@ -189,7 +189,7 @@ import Testing
     #expect(await Self.losses(handle).map { $0.contains("the disk is full") } == [true])
   }
 
-  @Test func `a store that does not answer holds no call beyond its end`() async throws {
+  @Test func `a cancelled call does not wait for a hanging store`() async throws {
     let gate = Gate()
     let client = HTTPClient.onTestClock {
       $0.transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
@@ -208,7 +208,7 @@ import Testing
   @Test(arguments: [
     Credential.user("u", password: "p", domain: "D"), .user("u", password: "p", domain: "", isAllowedWithoutTLS: true),
     .ticket(), .ticket(isAllowedWithoutTLS: true), .user("u", password: "p"),
-  ]) func `keeps accounts and tickets as what they are`(credential: Credential) async throws {
+  ]) func `restores accounts and tickets unchanged`(credential: Credential) async throws {
     let folder = try Folder()
 
     try await FileCredentialStore(folder.file).set(credential, for: Self.space)
@@ -216,7 +216,7 @@ import Testing
     #expect(try await FileCredentialStore(folder.file).credential(for: Self.space) == credential)
   }
 
-  @Test func `reads no file that others could have written or read`() async throws {
+  @Test func `rejects a symbolic link, a file readable by others, and a damaged file`() async throws {
     let folder = try Folder()
     let store = FileCredentialStore(folder.file)
     try await store.set(.user("u", password: "p"), for: Self.space)
@@ -237,7 +237,7 @@ import Testing
     #expect(damaged?.underlying == nil && damaged?.description.contains("secret") == false)
   }
 
-  @Test func `replaces a link in place of the file, not what it leads to`() async throws {
+  @Test func `replaces a symbolic link, not its target`() async throws {
     let folder = try Folder()
     let store = FileCredentialStore(folder.file)
     try await store.set(.user("u", password: "p"), for: Self.space)
@@ -253,7 +253,7 @@ import Testing
     #expect(throws: HTTPError.self) { try PrivateFile.read(folder.file.path, limit: 2) }
   }
 
-  @Test func `reads plain files only, and waits for nothing else`() throws {
+  @Test func `rejects pipes, folders and devices without blocking`() throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let pipe = folder.url.appending(path: "pipe").path
@@ -265,7 +265,7 @@ import Testing
     }
   }
 
-  @Test func `remembers what was asked for, for the next client`() async throws {
+  @Test func `stores the closure's credential for the next client`() async throws {
     let folder = try Folder()
     let transport = AuthServer.accepting(AuthServer.basic("u", "p"), challenge: #"Basic realm="b""#)
     let questions = Log<String>()
@@ -290,7 +290,7 @@ import Testing
     #expect(transport.requests.count == 6)
   }
 
-  @Test func `forgets what is refused, and does not keep what the program said itself`() async throws {
+  @Test func `replaces a rejected credential, and does not store a configured one`() async throws {
     let store = MemoryCredentialStore()
     let space = ProtectionSpace(scheme: "http", host: "a.test", port: 80, realm: "b")
     await store.set(.user("u", password: "old"), for: space)
@@ -315,7 +315,7 @@ import Testing
     #expect(await store.credential(for: space) == nil)
   }
 
-  @Test func `keeps the newest token`() async throws {
+  @Test func `prefers the stored refreshed token to the configured one`() async throws {
     let store = MemoryCredentialStore()
     let transport = AuthServer.accepting("Bearer new", challenge: "Bearer")
     func client() -> HTTPClient {

@@ -60,7 +60,7 @@ import Testing
     #expect(try Self.parameters(decomposed.field(method: "GET", uri: "/doe.json")) == parameters)
   }
 
-  @Test func `answers a server of RFC 2069`() throws {
+  @Test func `answers a challenge without qop as in RFC 2069`() throws {
     let session = try Self.session(
       #"Digest realm="testrealm@host.com", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093", opaque="5ccc""#,
       user: "Mufasa", password: "Circle Of Life", clientNonce: "x")
@@ -72,7 +72,7 @@ import Testing
   }
 
   /// The value is another implementation's.
-  @Test func `keeps the key of a session`() throws {
+  @Test func `keeps the session key and nonce of a -sess algorithm`() throws {
     let session = try Self.session(
       #"Digest realm="http-auth@example.org", nonce="abc", qop=auth, algorithm=SHA-256-sess"#,
       user: "Mufasa", password: "Circle of Life", clientNonce: "def")
@@ -85,7 +85,7 @@ import Testing
     #expect(second["nc"] == "00000002" && second["cnonce"] == "def" && second["nonce"] == "abc")
   }
 
-  @Test func `counts and takes the next nonce`() throws {
+  @Test func `increments the nonce count and adopts nextnonce`() throws {
     let session = try Self.session(
       #"Digest realm="r", nonce="one", qop="auth""#, user: "u", password: "p", clientNonce: "first")
 
@@ -99,7 +99,7 @@ import Testing
     #expect(next["nonce"] == "two" && next["nc"] == "00000001")
   }
 
-  @Test func `escapes what it sends back`() throws {
+  @Test func `escapes quotes and backslashes in quoted parameters`() throws {
     let session = try Self.session(
       #"Digest realm="a \"b\" \\c", nonce="n\"", qop="auth""#, user: #"u"\"#, password: "p", clientNonce: "c")
 
@@ -109,7 +109,7 @@ import Testing
     #expect(try Self.parameters(field)["uri"] == #"/?a="b""#)
   }
 
-  @Test func `sends a name beyond ASCII as the server reads it`() throws {
+  @Test func `sends a non-ASCII user name in extended form only if the charset is UTF-8`() throws {
     let plain = try Self.session(#"Digest realm="r", nonce="n""#, user: "J\u{E4}s n", password: "p", clientNonce: "c")
     let extended = try Self.session(
       #"Digest realm="r", nonce="n", charset=UTF-8"#, user: "J\u{E4}s n", password: "p", clientNonce: "c")
@@ -123,19 +123,19 @@ import Testing
     #"Digest realm="r", nonce="n", algorithm=SHA-1"#, #"Digest realm="r", nonce="n", algorithm="-sess""#,
     #"Digest realm="r", nonce="n", algorithm=MD5-sess"#, #"Digest realm="r", nonce="n", algorithm="M D5""#,
     #"Basic realm="r", nonce="n""#,
-  ]) func `does not answer what it cannot`(challenge: String) throws {
+  ]) func `rejects incomplete, unsupported and non-Digest challenges`(challenge: String) throws {
     let parsed = try #require(Challenge.parse([challenge]).first)
 
     #expect(DigestChallenge(parsed) == nil)
   }
 
-  @Test func `makes new nonces of 128 bits`() {
+  @Test func `creates unique client nonces of 128 bits`() {
     let nonces = Set((0..<1000).map { _ in DigestSession.newClientNonce() })
 
     #expect(nonces.count == 1000 && nonces.allSatisfy { $0.utf8.count == 32 })
   }
 
-  @Test func `chooses the strongest`() throws {
+  @Test func `chooses the strongest supported scheme and algorithm`() throws {
     let challenges = Challenge.parse([
       #"Basic realm="b", Bearer realm="t", Digest realm="d", nonce="n", Digest realm="d", nonce="n", algorithm=SHA-256"#,
       #"Digest realm="d", nonce="n", algorithm=SHA-512-256, Digest realm="d", nonce="n", algorithm=SHA-3, Negotiate"#,

@@ -14,7 +14,7 @@ import Testing
       "12345678901234567890123456789012345678901234567890123456789012345678901234567890",
       "57edf4a22be3c955ac49da2e2107b67a"
     ),
-  ]) func `MD5 has the values of RFC 1321`(text: String, expected: String) {
+  ]) func `MD5 matches the test vectors of RFC 1321`(text: String, expected: String) {
     #expect(DigestAlgorithm.md5.hash(text) == expected)
   }
 
@@ -25,7 +25,7 @@ import Testing
       "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
       "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
     ),
-  ]) func `SHA-256 has the values of FIPS 180-4`(text: String, expected: String) {
+  ]) func `SHA-256 matches the test vectors of FIPS 180-4`(text: String, expected: String) {
     #expect(DigestAlgorithm.sha256.hash(text) == expected)
   }
 
@@ -36,7 +36,7 @@ import Testing
       "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrst"
         + "nopqrstu", "3928e184fb8690f840da3988121d31be65cb9d3ef83ee6146feac861e19b563a"
     ),
-  ]) func `SHA-512-256 has the values of FIPS 180-4`(text: String, expected: String) {
+  ]) func `SHA-512-256 matches the test vectors of FIPS 180-4`(text: String, expected: String) {
     #expect(DigestAlgorithm.sha512t256.hash(text) == expected)
   }
 
@@ -77,7 +77,7 @@ import Testing
       "41edece42d63e8d9bf515a9ba6932e1c20cbc9f5a5d134645adb5db1b9737ea3",
       "40eb4a70d4d69815407a9e272f0101cd67e3d11262a4a0bfc087712749c7fb53"
     ),
-  ]) func `pads at every border`(count: Int, md5: String, sha256: String, sha512: String) {
+  ]) func `pads correctly at block boundaries`(count: Int, md5: String, sha256: String, sha512: String) {
     let text = String(repeating: "a", count: count)
 
     #expect(DigestAlgorithm.md5.hash(text) == md5)

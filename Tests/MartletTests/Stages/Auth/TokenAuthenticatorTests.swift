@@ -61,7 +61,7 @@ import Testing
     await client.wait(until: { client.activity.current.waiting.count { $0.reason == .credential } == count })
   }
 
-  @Test func `refreshes once for a hundred refusals`() async throws {
+  @Test func `refreshes once for a hundred concurrent 401 responses`() async throws {
     let transport = Self.server(refusingWhenAreThere: 100)
     let refreshes = Log<Credential?>()
     let client = Self.client(transport, .token("old", refreshToken: "r")) { old in
@@ -77,7 +77,7 @@ import Testing
     #expect(later.status == .ok && transport.requests.count == 201)
   }
 
-  @Test func `fails a hundred requests with one refresh that fails`() async throws {
+  @Test func `one failed refresh fails a hundred waiting requests`() async throws {
     struct Broken: Error {}
     let transport = Self.server(refusingWhenAreThere: 100)
     let refreshes = Log<String>()
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func `sends nothing with a token that is being replaced`() async throws {
+  @Test func `delays requests while a refresh is running`() async throws {
     let transport = Self.server(Shared("new"))
     let refreshes = Gate()
     let client = Self.client(transport) { _ in
@@ -115,7 +115,7 @@ import Testing
     #expect(transport.authorizations.compactMap { $0 }.sorted() == ["Bearer new", "Bearer new", "Bearer old"])
   }
 
-  @Test func `tries a refresh that failed again for the next request`() async throws {
+  @Test func `tries a failed refresh again for the next request`() async throws {
     struct Broken: Error {}
     let transport = Self.server(Shared("new"))
     let refreshes = Log<String>()
@@ -131,7 +131,7 @@ import Testing
     #expect(second.status == .ok && refreshes.elements.count == 2)
   }
 
-  @Test func `does not refresh for a refusal of a token that was replaced meanwhile`() async throws {
+  @Test func `does not refresh after a late 401 for an already replaced token`() async throws {
     let valid = Shared("old")
     let gate = Gate()
     let refreshes = Log<String>()
@@ -161,7 +161,7 @@ import Testing
   }
 
   @Test(arguments: [nil, "", "garbage", TokenAuthenticatorTests.challenge] as [String?])
-  func `takes every 401 for a refusal`(
+  func `treats every 401 as a rejected token, whatever the challenge`(
     challenge: String?
   ) async throws {
     let transport = Self.server(Shared("new"), challenge)
@@ -172,7 +172,7 @@ import Testing
     #expect(response.status == .ok && transport.requests.count == 2)
   }
 
-  @Test func `sends a request twice at most`() async throws {
+  @Test func `sends a request at most twice`() async throws {
     let transport = Self.server(Shared("none"))
     let count = Shared(0)
     let client = Self.client(transport) { _ in
@@ -189,7 +189,7 @@ import Testing
     #expect(transport.authorizations == ["Bearer old", "Bearer t1"])
   }
 
-  @Test func `replaces a token that has expired before it sends it`() async throws {
+  @Test func `refreshes a token that is about to expire before sending it`() async throws {
     let now = Date(timeIntervalSince1970: 1000)
     let transport = Self.server(Shared("new"))
     let refreshes = Log<String?>()
@@ -206,7 +206,7 @@ import Testing
     #expect(refreshes.elements == ["old"])
   }
 
-  @Test func `signs in when a server asks`() async throws {
+  @Test func `obtains the first token after a 401`() async throws {
     let transport = Self.server(Shared("new"))
     let client = Self.client(transport, nil) { old in
       #expect(old == nil)
@@ -235,7 +235,7 @@ import Testing
     box.withLock { $0 = nil }
   }
 
-  @Test func `goes on with the refresh when the request that began it is cancelled`() async throws {
+  @Test func `continues a refresh after the request that started it is cancelled`() async throws {
     let transport = Self.server(Shared("new"))
     let refreshes = Gate()
     let client = Self.client(transport) { _ in
@@ -256,7 +256,7 @@ import Testing
     #expect(response.status == .ok && refreshes.arrivals == 1)
   }
 
-  @Test func `gives a refresh a limit of its own`() async throws {
+  @Test func `ends a refresh at its own time limit`() async throws {
     let clock = TestClock(advancing: .manually)
     let transport = Self.server(Shared("new"))
     let refreshes = Gate()
@@ -277,7 +277,7 @@ import Testing
     #expect(error?.message.contains("20.0 s") == true, "\(error?.message ?? "")")
   }
 
-  @Test func `ends the wait with the call's own limit`() async throws {
+  @Test func `a call stops waiting for a refresh at its own time limit`() async throws {
     let clock = TestClock(advancing: .manually)
     let transport = Self.server(Shared("new"))
     let refreshes = Gate()
@@ -298,7 +298,7 @@ import Testing
     #expect(next.status == .ok && refreshes.arrivals == 1)
   }
 
-  @Test func `has one token for all hosts of a pattern`() async throws {
+  @Test func `shares one token among all hosts of a pattern`() async throws {
     let transport = Self.server(Shared("new"))
     let refreshes = Log<String>()
     let client = HTTPClient.onTestClock {
@@ -320,7 +320,7 @@ import Testing
     #expect(refreshes.elements.count == 1)
   }
 
-  @Test func `is forgotten when the user signs out`() async throws {
+  @Test func `discards the token at sign-out`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = Self.client(transport) { _ in nil }
 
@@ -331,7 +331,7 @@ import Testing
     #expect(transport.authorizations == ["Bearer old", nil])
   }
 
-  @Test func `does not come back from requests that were under way at the sign-out`() async throws {
+  @Test func `requests in flight at sign-out do not restore the token`() async throws {
     let gate = Gate()
     let transport = StubTransport { request in
       if request.url?.path() == "/slow" { await gate.pass() }
@@ -349,7 +349,7 @@ import Testing
     #expect(transport.authorizations == ["Bearer old", nil])
   }
 
-  @Test func `ends its wait when the user signs out`() async throws {
+  @Test func `signing out fails requests that wait for a refresh`() async throws {
     let transport = Self.server(Shared("new"))
     let refreshes = Gate()
     let client = Self.client(transport) { _ in

@@ -64,8 +64,7 @@ import Testing
   }
 
   // S133
-  @Test func `signs in first, sends the token with all that follows, and signs in anew when it has ended`() async throws
-  {
+  @Test func `signs in once, sends the token in X-Auth-Token, and signs in again after it expires`() async throws {
     let service = Service()
     let transport = StubTransport { try service.answer($0) }
     let signIns = Log<Int>()

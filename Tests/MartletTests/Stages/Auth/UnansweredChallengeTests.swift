@@ -27,7 +27,8 @@ import Testing
     ),
     (#"Digest realm="r", nonce="n", qop="auth", Digest realm="r", nonce="n", algorithm=SHA-512"#, ""),
     (#"Digest realm="r", nonce="n""#, ""), (#"Digest realm="r""#, ""), ("Hawk", ""),
-  ]) func `says why a challenge was not answered`(challenge: String, expected: String) async throws {
+  ]) func `the error explains why a Digest challenge was not answered`(challenge: String, expected: String) async throws
+  {
     let transport = AuthServer.accepting(challenge: challenge)
     let client = Self.client(transport, .digest(user: "u", password: "wrong"))
 
@@ -39,7 +40,7 @@ import Testing
   @Test(
     arguments: [
       nil, .password(user: "u", password: "wrong"), .basic(user: "u", password: "wrong"),
-    ] as [CredentialAuthenticator?]) func `names no Digest where Basic could be answered`(
+    ] as [CredentialAuthenticator?]) func `the error does not mention Digest if Basic could be answered`(
       authenticator: CredentialAuthenticator?
     ) async throws
   {

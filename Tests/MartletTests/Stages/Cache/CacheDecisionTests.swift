@@ -18,7 +18,7 @@ import Testing
   private func entry(_ headers: HTTPHeaders) -> CacheEntry { FreshnessTests.entry(headers) }
   private var fresh: CacheEntry { entry(["Cache-Control": "max-age=60", "ETag": "\"a\""]) }
 
-  @Test func `by default it uses what is fresh and asks about what is stale`() {
+  @Test func `uses fresh responses and revalidates stale ones by default`() {
     #expect(decide([]) == .fetch(nil, .nothing))
     #expect(decide([fresh]) == .use(0, .fresh))
     #expect(decide([fresh], after: 61) == .revalidate(0, .stale))
@@ -31,7 +31,9 @@ import Testing
       ("no-cache", .revalidate(0, .requestForbids)), ("no-store", .fetch(nil, .requestForbids)),
       ("min-fresh=40", .use(0, .fresh)), ("min-fresh=55", .revalidate(0, .notFreshEnough)),
       ("only-if-cached", .use(0, .fresh)), ("x-unknown=1", .use(0, .fresh)),
-    ] as [(String, CacheDecision)]) func `obeys the request`(asked: String, decision: CacheDecision)
+    ] as [(String, CacheDecision)]) func `obeys the Cache-Control of the request for a fresh response`(
+      asked: String, decision: CacheDecision
+    )
   {
     #expect(decide([fresh], ["Cache-Control": asked], after: 10) == decision)
   }
@@ -41,7 +43,9 @@ import Testing
       ("max-stale", .use(0, .staleAllowed)), ("max-stale=60", .use(0, .staleAllowed)),
       ("max-stale=10", .revalidate(0, .stale)), ("only-if-cached", .fail(.notStored)),
       ("max-stale=60, only-if-cached", .use(0, .staleAllowed)), ("max-stale=60, max-age=30", .revalidate(0, .tooOld)),
-    ] as [(String, CacheDecision)]) func `obeys the request about what is stale`(asked: String, decision: CacheDecision)
+    ] as [(String, CacheDecision)]) func `obeys the Cache-Control of the request for a stale response`(
+      asked: String, decision: CacheDecision
+    )
   {
     #expect(decide([fresh], ["Cache-Control": asked], after: 100) == decision)
   }
@@ -57,11 +61,11 @@ import Testing
       ("max-age=60, stale-while-revalidate=30, must-revalidate", 80, .revalidate(0, .stale)),
       ("proxy-revalidate, max-age=60", 0, .use(0, .fresh)), ("s-maxage=60", 0, .revalidate(0, .stale)),
     ] as [(String, TimeInterval, CacheDecision)])
-  func `obeys the response`(control: String, after: TimeInterval, decision: CacheDecision) {
+  func `obeys the Cache-Control of the response`(control: String, after: TimeInterval, decision: CacheDecision) {
     #expect(decide([entry(["Cache-Control": control, "ETag": "\"a\""])], after: after) == decision)
   }
 
-  @Test func `max-stale does not overrule must-revalidate`() {
+  @Test func `max-stale does not override must-revalidate`() {
     let entry = entry(["Cache-Control": "max-age=60, must-revalidate", "ETag": "\"a\""])
 
     #expect(decide([entry], ["Cache-Control": "max-stale"], after: 100) == .revalidate(0, .stale))
@@ -80,30 +84,32 @@ import Testing
       (.alwaysRevalidate, .revalidate(0, .alwaysRevalidate)), (.preferCached, .use(0, .preferred)),
       (.onlyCached, .use(0, .preferred)), ([.preferCached, .staleWhileRevalidate], .useAndRefresh(0, .preferred)),
       (.fallbackOnError, .revalidate(0, .stale)),
-    ] as [(CachePolicy, CacheDecision)]) func `obeys the policy`(policy: CachePolicy, decision: CacheDecision)
+    ] as [(CachePolicy, CacheDecision)]) func `obeys the cache policy for a stale response`(
+      policy: CachePolicy, decision: CacheDecision
+    )
   {
     #expect(decide([fresh], [:], policy, after: 100) == decision)
   }
 
-  @Test func `only what is stored, and nothing is, fails`() {
+  @Test func `onlyCached and only-if-cached fail if nothing is stored`() {
     #expect(decide([], [:], .onlyCached) == .fail(.notStored))
     #expect(decide([], ["Cache-Control": "only-if-cached"]) == .fail(.notStored))
   }
 
-  @Test func `the program may overrule the server`() {
+  @Test func `ignoreServerDirectives overrides no-cache`() {
     let entry = entry(["Cache-Control": "no-cache, max-age=60", "ETag": "\"a\""])
 
     #expect(decide([entry], [:], [.ignoreServerDirectives]) == .use(0, .fresh))
   }
 
-  @Test func `conditions of the caller's own go to the server, unless what is stored is fresh`() {
+  @Test func `forwards the caller's preconditions unless a fresh response can answer them`() {
     #expect(decide([fresh], ["If-None-Match": "\"b\""]) == .use(0, .fresh))
     #expect(decide([fresh], ["If-None-Match": "\"b\""], after: 100) == .fetch(0, .stale))
     #expect(decide([fresh], ["If-Match": "\"b\""]) == .fetch(nil, .ownCondition))
     #expect(decide([fresh], ["If-Range": "\"b\"", "Range": "bytes=0-1"]) == .fetch(nil, .ownCondition))
   }
 
-  @Test func `a part of what is stored is served to who asks for it by its strong tag`() {
+  @Test func `serves a range from the cache only if If-Range has the stored strong ETag`() {
     let entry = FreshnessTests.entry(["Cache-Control": "max-age=60", "ETag": "\"a\"", "Content-Length": "10"])
     func decide(_ condition: String, _ range: String? = "bytes=0-1", _ tag: String = "\"a\"") -> CacheDecision {
       var entry = entry
@@ -121,14 +127,14 @@ import Testing
     #expect(decide("\"a\"", "bytes=0-99,3-4") == .fetch(0, .otherBytes))
   }
 
-  @Test func `of several variants that fit the newest is used`() {
+  @Test func `uses the newest of several matching variants`() {
     func variant(_ date: TimeInterval) -> CacheEntry {
       entry(["Cache-Control": "max-age=600", "Date": FreshnessTests.date(date)])
     }
     #expect(decide([variant(-20), variant(-5), variant(-10)]) == .use(1, .fresh))
   }
 
-  @Test func `a variant for other fields is not used`() {
+  @Test func `does not use a variant selected by different field values`() {
     var entry = entry(["Cache-Control": "max-age=600", "Vary": "Foo"])
     entry.selectors = ["foo": "1"]
 
@@ -143,7 +149,9 @@ import Testing
       ("bytes=100-", .fetch(0, .otherBytes)), ("bytes=0-1,3-4", .fetch(0, .otherBytes)),
       ("lines=1-2", .fetch(0, .otherBytes)),
       ("bytes=9-5", .fetch(0, .otherBytes)), ("bytes=99999999999999999999-", .fetch(0, .otherBytes)),
-    ] as [(String, CacheDecision)]) func `a range is served from a whole`(range: String, decision: CacheDecision)
+    ] as [(String, CacheDecision)]) func `serves a valid range from a complete response`(
+      range: String, decision: CacheDecision
+    )
   {
     var whole = fresh
     whole.bodyLength = 10
@@ -154,7 +162,9 @@ import Testing
     arguments: [
       ("bytes=2-4", .use(0, .fresh)), ("bytes=0-4", .use(0, .fresh)), ("bytes=0-5", .fetch(0, .otherBytes)),
       ("bytes=-3", .fetch(0, .otherBytes)), (nil, .complete(0, .incomplete)),
-    ] as [(String?, CacheDecision)]) func `a part serves what is in it`(range: String?, decision: CacheDecision)
+    ] as [(String?, CacheDecision)]) func `serves a range from a partial response only if the part contains it`(
+      range: String?, decision: CacheDecision
+    )
   {
     var part = fresh
     (part.status, part.bodyLength) = (206, 5)
@@ -170,7 +180,9 @@ import Testing
       (.standard, "no-cache, stale-if-error=60", false), ([.standard, .fallbackOnError], "max-age=1", true),
       ([.standard, .fallbackOnError], "max-age=1, must-revalidate", true),
     ] as [(CachePolicy, String, Bool)])
-  func `stands in for a server that failed`(policy: CachePolicy, control: String, mayStandIn: Bool) {
+  func `stale-if-error and fallbackOnError allow a stale response after an error`(
+    policy: CachePolicy, control: String, mayStandIn: Bool
+  ) {
     let question = CacheDecision.Question(method: .get, headers: [:], policy: policy, now: Self.start + 30)
 
     #expect(CacheDecision.mayStandIn(entry(["Cache-Control": control]), question) == mayStandIn)

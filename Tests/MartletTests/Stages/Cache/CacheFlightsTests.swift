@@ -22,7 +22,7 @@ import Testing
 
   private func isAlone(_ path: String) -> Bool { if case .alone = flights.join(Self.key(path)) { true } else { false } }
 
-  @Test func `one leads, and others wait until it has ended`() throws {
+  @Test func `one request leads, and equal requests wait until it ends`() throws {
     let lease = try #require(lead("a"))
     #expect(waits("a") && !waits("b"))
 
@@ -31,7 +31,7 @@ import Testing
     #expect(lead("a") != nil)
   }
 
-  @Test func `one that is let go of leaves its place to another`() throws {
+  @Test func `a released lease lets another request lead`() throws {
     var lease = lead("a")
     #expect(lease != nil && waits("a"))
 
@@ -40,7 +40,7 @@ import Testing
     #expect(lead("a") != nil)
   }
 
-  @Test func `an end is that of the own flight, and not of the next one`() throws {
+  @Test func `the release of an ended lease does not end the next one`() throws {
     var first = lead("a")
     first?.end(.stored)
     let second = try #require(lead("a"))
@@ -53,7 +53,7 @@ import Testing
     #expect(lead("a") != nil)
   }
 
-  @Test func `who is cancelled waits no longer, though the other one goes on`() async throws {
+  @Test func `a cancelled request stops waiting while the leader continues`() async throws {
     let client = HTTPClient { $0.transport = StubTransport { _ in .text("x") } }
     let call = try client.core.begin(.get("https://a.test/"), options: RequestOptions(), isManaged: false)
     let lease = try #require(lead("a"))
@@ -69,7 +69,7 @@ import Testing
     lease.end(.stored)
   }
 
-  @Test func `what could not be shared is asked for by each`() throws {
+  @Test func `requests are not coalesced after a response that was not stored`() throws {
     try #require(lead("a")).end(.notStored)
 
     #expect(isAlone("a"))

@@ -7,7 +7,7 @@ import Testing
 @Suite(.hangLimit) struct CachePolicyTests {
   private static let modes: [CachePolicy] = [.revalidateWhenStale, .alwaysRevalidate, .preferCached, .onlyCached]
 
-  @Test func `each of the 512 sets is valid or says what contradicts itself`() {
+  @Test func `detects every conflict among the 512 option sets`() {
     var valid = 0
     for bits in 0..<UInt16(512) {
       let policy = CachePolicy(rawValue: bits)
@@ -26,7 +26,7 @@ import Testing
     #expect(valid == 4 + 4 * (4 + 4 + 4 + 2 + 1))
   }
 
-  @Test func `a contradiction is an error before anything is sent, and names both sides`() async throws {
+  @Test func `rejects conflicting options before sending, and names both in the error`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock { $0.transport = transport }
 
@@ -39,7 +39,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `a negative lifetime is an error`() async throws {
+  @Test func `rejects a negative lifetime`() async throws {
     let transport = StubTransport { _ in .text("x") }
 
     let error = try await #require(throws: HTTPError.self) {

@@ -7,7 +7,7 @@ import Testing
 @Suite struct CacheRecordCodingTests {
   private static let key = CacheKey.sample("a")
 
-  @Test func `a record comes back as it was`() throws {
+  @Test func `encoding and decoding preserve a record`() throws {
     let found = try #require(CacheRecordCoding.encode(.sample(), Self.key).flatMap { CacheRecordCoding.decode($0) })
 
     #expect(found.key == Self.key)
@@ -19,7 +19,7 @@ import Testing
     #expect(found.record.bodyBytes == Data("body".utf8))
   }
 
-  @Test func `what may be absent stays absent`() throws {
+  @Test func `encoding and decoding preserve absent values`() throws {
     let entry = CacheEntry(
       url: Self.key.url, status: -1, reasonPhrase: "", headers: [:], selectors: [:], identity: nil,
       requestTime: .distantPast, responseTime: .distantFuture, bodyLength: .min)
@@ -37,14 +37,14 @@ import Testing
     }
   }
 
-  @Test func `a piece of larger data is read, too`() throws {
+  @Test func `decodes a slice of larger data`() throws {
     let data = try #require(CacheRecordCoding.encode(.sample(), Self.key))
     let slice = (Data([1, 2, 3]) + data).dropFirst(3)
 
     #expect(CacheRecordCoding.decode(slice)?.key == Self.key)
   }
 
-  @Test func `a body in a file is not written into a record`() throws {
+  @Test func `does not encode a record whose body is in a file`() throws {
     let folder = try ShelfFolder()
     let sink = try #require(try folder.shelf().makeSink())
 
@@ -52,7 +52,7 @@ import Testing
   }
 
   /// What version 1 has stored does not say what vouched for it.
-  @Test func `a record of another version is none`() throws {
+  @Test func `does not decode a record of another version`() throws {
     var data = try #require(CacheRecordCoding.encode(.sample(), Self.key))
     #expect(data[8] == 2)
     data[8] = 1
@@ -66,7 +66,7 @@ import Testing
 
   // MARK: Damage
 
-  @Test func `nothing that is cut or has more at its end is read`() throws {
+  @Test func `does not decode truncated or extended records`() throws {
     let data = try #require(CacheRecordCoding.encode(.sample(), Self.key))
 
     for count in 0..<data.count { #expect(CacheRecordCoding.decode(data.prefix(count)) == nil, "\(count)") }
@@ -74,7 +74,7 @@ import Testing
     #expect(CacheRecordCoding.decode(data + data) == nil)
   }
 
-  @Test func `any flipped bit is found`() throws {
+  @Test func `detects any flipped bit`() throws {
     var data = try #require(CacheRecordCoding.encode(.sample(), Self.key))
 
     for bit in 0..<(data.count * 8) {
@@ -86,7 +86,7 @@ import Testing
   }
 
   /// The checksums are right here, so that all of what reads the head is reached.
-  @Test func `a head of anything is refused or read, and never a trap`() throws {
+  @Test func `decodes or rejects damaged heads without trapping`() throws {
     var random = SeededGenerator(seed: 5)
     let head = CacheRecordCoding.head(.sample(), Self.key)
     var read = 0
@@ -115,7 +115,7 @@ import Testing
     #expect((1..<20_000).contains(read))
   }
 
-  @Test(arguments: [UInt32.max, 1 << 31, 1 << 24, 1000]) func `a count that cannot be true is refused`(count: UInt32) {
+  @Test(arguments: [UInt32.max, 1 << 31, 1 << 24, 1000]) func `rejects an impossible count`(count: UInt32) {
     for place in [0, 1, 2] {
       var writer = RecordWriter()
       writer.text("")
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  @Test func `lengths beyond all bounds are refused`() throws {
+  @Test func `rejects out-of-range lengths`() throws {
     for (head, body) in [(16 << 20 + 1, Int64(0)), (0, -1), (0, .max), (0, .min), (0, .max / 2)] {
       var header = CacheRecordHeader(head: [], bodyLength: body, bodyChecksum: 0)
       header.headLength = head
@@ -150,7 +150,7 @@ import Testing
 
   // MARK: The checksum
 
-  @Test func `the checksum is that of the bytes, however they are cut`() {
+  @Test func `the checksum does not depend on how the bytes are split`() {
     var random = SeededGenerator(seed: 1)
     let bytes = (0..<300).map { _ in UInt8.random(in: 0...255, using: &random) }
     let whole = bytes.withUnsafeBytes { RecordChecksum.of($0) }
@@ -167,14 +167,14 @@ import Testing
     }
   }
 
-  @Test func `checksums of nothing but zeros tell their number`() {
+  @Test func `checksums of zeros differ by length`() {
     let sums = (0..<200).map { [UInt8](repeating: 0, count: $0).withUnsafeBytes { RecordChecksum.of($0) } }
 
     #expect(Set(sums).count == 200)
   }
 
   /// What is stored stays readable: another checksum needs another version.
-  @Test func `the checksum is what it was`() {
+  @Test func `the checksum of a known text has not changed`() {
     let sum = Array("The quick brown fox jumps over the lazy dog".utf8).withUnsafeBytes { RecordChecksum.of($0) }
 
     #expect(sum == 17_719_259_871_106_797_205)

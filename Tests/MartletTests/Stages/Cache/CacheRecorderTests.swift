@@ -7,7 +7,7 @@ import Testing
 @testable import Martlet
 
 @Suite(.hangLimit) struct CacheRecorderTests {
-  @Test func `the beginning of a body whose length was not said is not stored`() async throws {
+  @Test func `does not store an incomplete body of unknown length`() async throws {
     let count = Mutex(0)
     let transport = StubTransport { _ in
       let number = count.withLock { count in

@@ -20,19 +20,20 @@ import Testing
       (200, ["Vary": "a, *"], [:], .variesByEverything), (200, ["Vary": "a b"], [:], .variesByEverything),
       (200, ["Cache-Control": "private"], ["Authorization": "x"], nil),
     ] as [(Int, HTTPHeaders, HTTPHeaders, CacheRules.Refusal?)])
-  func `says what may be stored`(status: Int, response: HTTPHeaders, request: HTTPHeaders, refusal: CacheRules.Refusal?)
-  {
+  func `decides which responses may be stored`(
+    status: Int, response: HTTPHeaders, request: HTTPHeaders, refusal: CacheRules.Refusal?
+  ) {
     #expect(CacheRules.refusal(toStore: status, response, of: request, ignoresServer: false) == refusal)
   }
 
-  @Test func `the program may overrule no-store`() {
+  @Test func `ignoring server directives overrides no-store in responses, but not in requests`() {
     let headers: HTTPHeaders = ["Cache-Control": "no-store"]
 
     #expect(CacheRules.refusal(toStore: 200, headers, of: [:], ignoresServer: true) == nil)
     #expect(CacheRules.refusal(toStore: 200, headers, of: headers, ignoresServer: true) == .requestForbids)
   }
 
-  @Test func `fields of the connection are not stored`() {
+  @Test func `does not store connection-specific fields and fields named by no-cache`() {
     let headers: HTTPHeaders = [
       "Connection": "close, X-Own", "X-Own": "1", "Keep-Alive": "x", "TE": "x", "Transfer-Encoding": "chunked",
       "Upgrade": "x", "Proxy-Authenticate": "x", "Proxy-Authorization": "x", "Proxy-Authentication-Info": "x",
@@ -43,7 +44,7 @@ import Testing
     #expect(CacheRules.storable(headers).map(\.name) == ["X-Other", "Set-Cookie", "Cache-Control"])
   }
 
-  @Test func `what is confirmed takes the new fields, but not those of the body`() {
+  @Test func `a 304 updates the stored fields except those that describe the content`() {
     let stored: HTTPHeaders = ["A": "1", "B": "1", "Content-Length": "5", "Content-Type": "text/plain"]
     let new: HTTPHeaders = ["b": "2", "C": "3", "Content-Length": "0", "Content-Type": "x/y", "Connection": "close"]
 
@@ -58,7 +59,9 @@ import Testing
     arguments: [
       (["ETag": "\"a\""], [0]), (["ETag": "\"b\""], [1]), (["ETag": "W/\"a\""], [0, 2]), (["ETag": "\"z\""], []),
       ([:], [1]),
-    ] as [(HTTPHeaders, [Int])]) func `a 304 is about those with its validator`(headers: HTTPHeaders, confirmed: [Int])
+    ] as [(HTTPHeaders, [Int])]) func `a 304 confirms the stored responses with its validator`(
+      headers: HTTPHeaders, confirmed: [Int]
+    )
   {
     let entries = ["\"a\"", "\"b\"", "W/\"a\""].map { FreshnessTests.entry(["ETag": $0]) }
 
@@ -72,7 +75,7 @@ import Testing
       ("Foo", "1, 2", "1,2", true), ("Foo", "1, 2", "2, 1", false), ("Foo", "a", "A", false),
       ("Accept-Encoding", "gzip, br", "br, gzip", true),
     ] as [(String, String, String, Bool)])
-  func `fields that mean the same select the same`(name: String, first: String, second: String, isSame: Bool) {
+  func `equivalent field values select the same variant`(name: String, first: String, second: String, isSame: Bool) {
     let names = [name.lowercased()]
 
     let left = Selection.selectors(names, of: HTTPHeaders([HTTPHeaders.Field(name: name, value: first)]))
@@ -81,14 +84,14 @@ import Testing
     #expect((left == right) == isSame)
   }
 
-  @Test func `two lines are one list, and none is not an empty one`() {
+  @Test func `combines field lines, and distinguishes a missing field from an empty one`() {
     #expect(Selection.selectors(["foo"], of: [:]) == [:])
     #expect(Selection.selectors(["foo"], of: ["Foo": ""]) == ["foo": ""])
     let lines = HTTPHeaders([HTTPHeaders.Field(name: "Foo", value: "1"), HTTPHeaders.Field(name: "foo", value: "2")])
     #expect(Selection.selectors(["foo"], of: lines) == ["foo": "1,2"])
   }
 
-  @Test func `too many names are as good as all of them`() {
+  @Test func `treats too many names in Vary as a wildcard`() {
     let many = (0..<40).map { "x\($0)" }.joined(separator: ",")
 
     #expect(Selection.names(["Vary": many]) == nil)
@@ -100,12 +103,12 @@ import Testing
       ("bytes=0-4", 10, 0...4), ("bytes=5-", 10, 5...9), ("bytes=-3", 10, 7...9), ("bytes=-30", 10, 0...9),
       ("bytes=0-99", 10, 0...9), ("bytes=10-", 10, nil), ("BYTES=1-1", 10, 1...1), ("bytes=-3", 0, nil),
     ] as [(String, Int64, ClosedRange<Int64>?)])
-  func `reads a range of bytes`(text: String, size: Int64, bytes: ClosedRange<Int64>?) throws {
+  func `resolves a byte range against a size`(text: String, size: Int64, bytes: ClosedRange<Int64>?) throws {
     #expect(try #require(ByteRange([text])).bytes(of: size) == bytes)
   }
 
   @Test(arguments: [
     "bytes=", "bytes=-", "bytes=a-b", "bytes=1-0", "bytes=-0", "bytes=0-1,2-3", "0-1", "bytes=+1-2", "bytes 0-1",
   ])
-  func `refuses what is no single range`(text: String) { #expect(ByteRange([text]) == nil) }
+  func `rejects malformed and multiple ranges`(text: String) { #expect(ByteRange([text]) == nil) }
 }

@@ -7,7 +7,7 @@ import Testing
 extension CacheStageTests {
   // MARK: What goes out
 
-  @Test func `alwaysRevalidate is told to caches on the way, unless the request has a word of its own`() async throws {
+  @Test func `alwaysRevalidate adds Cache-Control unless the request has its own`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""], confirms: true)
     let client = client(transport)
 
@@ -26,7 +26,7 @@ extension CacheStageTests {
 
   // MARK: Codings
 
-  @Test func `a part of a coded whole is stored for those who want it coded`() async throws {
+  @Test func `stores a partial response with a content coding only if decompression is off`() async throws {
     let transport = StubTransport { [day] request in
       let fields: HTTPHeaders = [
         "Cache-Control": "max-age=60", "ETag": "\"1\"", "Date": day.text, "Content-Encoding": "gzip",
@@ -47,7 +47,7 @@ extension CacheStageTests {
     #expect(whole.status == .ok && whole.text == "codedcoded" && whole.headers["Content-Encoding"] == "gzip")
   }
 
-  @Test func `a part is not completed with bytes in another coding`() async throws {
+  @Test func `does not complete a partial response with bytes in another content coding`() async throws {
     let transport = StubTransport { [day] request in
       var fields: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\"", "Date": day.text]
       switch request.headers["Range"] {

@@ -9,7 +9,9 @@ extension CacheStageTests {
   // MARK: What a caller sees of what is stored
 
   // S134: testCacheOnlyCallsRequestFinishedOnce
-  @MainActor @Test(arguments: [0, 100]) func `a stored response calls back once`(age: TimeInterval) async throws {
+  @MainActor @Test(arguments: [0, 100]) func `a stored response calls each callback once`(age: TimeInterval)
+    async throws
+  {
     let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""], confirms: true)
     let client = client(transport)
     _ = try await client.get("http://a.test/x")
@@ -25,7 +27,7 @@ extension CacheStageTests {
   }
 
   // S134: testStringEncoding
-  @Test func `a stored response is read by its charset`() async throws {
+  @Test func `decodes the text of a stored response by its charset`() async throws {
     let transport = StubTransport { _ in
       .status(
         .ok, headers: ["Cache-Control": "max-age=60", "Content-Type": "text/plain; charset=utf-16"],

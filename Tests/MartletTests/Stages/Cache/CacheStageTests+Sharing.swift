@@ -29,7 +29,7 @@ extension CacheStageTests {
     Task { try await client.get("http://a.test/x") }
   }
 
-  @Test func `the same GET under way is waited for`() async throws {
+  @Test func `coalesces concurrent equal GET requests`() async throws {
     let (gate, clock) = (Gate(), TestClock(advancing: .manually))
     let transport = Self.transport(gate)
     let client = client(transport, clock)
@@ -42,7 +42,7 @@ extension CacheStageTests {
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `who has waited too long asks for itself`() async throws {
+  @Test func `a waiting request is sent by itself after ten seconds`() async throws {
     let (gate, clock) = (Gate(), TestClock(advancing: .manually))
     let transport = Self.transport(gate)
     let client = client(transport, clock)
@@ -57,7 +57,7 @@ extension CacheStageTests {
     #expect(transport.requests.count == 3)
   }
 
-  @Test func `who leaves leaves alone`() async throws {
+  @Test func `cancelling the leader or a waiting request does not cancel the others`() async throws {
     let (gate, clock) = (Gate(), TestClock(advancing: .manually))
     let transport = Self.transport(gate)
     let client = client(transport, clock)
@@ -77,7 +77,7 @@ extension CacheStageTests {
     #expect(transport.requests.count == 2)
   }
 
-  @Test func `what cannot be shared is asked for by each, and not waited for again`() async throws {
+  @Test func `after a response that is not stored, sends waiting and later requests separately`() async throws {
     let (gates, clock) = ([Gate(), Gate()], TestClock(advancing: .manually))
     let round = Shared(0)
     let transport = StubTransport { _ in
@@ -101,7 +101,7 @@ extension CacheStageTests {
     #expect(transport.requests.count == 16)
   }
 
-  @Test func `coalescing can be switched off`() async throws {
+  @Test func `coalescing can be disabled`() async throws {
     let gate = Gate()
     let transport = Self.transport(gate)
     let client = client(transport) { $0.options.coalesces = false }
@@ -116,7 +116,7 @@ extension CacheStageTests {
 
   // MARK: Renewal in the background
 
-  @Test func `a stale response is used while it is renewed, once, by work that can be seen`() async throws {
+  @Test func `serves a stale response while one tracked request revalidates it`() async throws {
     let transport = transport(["Cache-Control": "max-age=60, stale-while-revalidate=60"])
     let client = client(transport)
 

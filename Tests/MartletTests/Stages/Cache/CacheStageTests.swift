@@ -51,7 +51,7 @@ import Testing
 
   // MARK: The standard's rules
 
-  @Test func `a fresh response is used without asking, with its age`() async throws {
+  @Test func `serves a fresh response with its Age and without a request`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
     let client = client(transport)
 
@@ -68,7 +68,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `what was asked about keeps nothing of its client`() async throws {
+  @Test func `a revalidated response does not retain its client`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""], confirms: true)
     let isGone = Shared(false)
     var client: HTTPClient? = client(transport) { [day, signal = ReleaseSignal { isGone.withLock { $0 = true } }] in
@@ -89,7 +89,7 @@ import Testing
     #expect(core == nil)
   }
 
-  @Test func `a stale response is asked about, and a 304 makes it fresh again`() async throws {
+  @Test func `revalidates a stale response, and a 304 makes it fresh again`() async throws {
     let transport = transport(
       ["Cache-Control": "max-age=60", "ETag": "\"1\"", "Last-Modified": day.text], confirms: true)
     let client = client(transport)
@@ -110,7 +110,7 @@ import Testing
     #expect(third.source == .cache && third.headers["X-Count"] == "2" && third.headers["Age"] == "10")
   }
 
-  @Test func `a newer response replaces what was stored`() async throws {
+  @Test func `a newer response replaces the stored one`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""])
     let client = client(transport)
 
@@ -124,7 +124,7 @@ import Testing
     #expect(third.source == .cache && third.text == "body 2")
   }
 
-  @Test func `what must not be stored, or would be of no use, is not`() async throws {
+  @Test func `does not store no-store responses, or stale ones without a validator`() async throws {
     for control in ["no-store", "max-age=0"] {
       let transport = transport(["Cache-Control": control])
       let client = client(transport)
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func `variants are kept side by side`() async throws {
+  @Test func `stores several variants of one URL`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "Vary": "Foo"])
     let client = client(transport)
 
@@ -149,7 +149,7 @@ import Testing
   }
 
   @Test(arguments: [("/a", "/a/"), ("/a?x=1", "/a?x=2"), ("/a", "/A"), ("/a", "/a?")])
-  func `different URLs are different`(first: String, second: String) async throws {
+  func `does not share responses between different URLs`(first: String, second: String) async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
     let client = client(transport)
 
@@ -159,7 +159,7 @@ import Testing
     #expect(transport.requests.count == 2)
   }
 
-  @Test func `the fragment and the spelling of a URL make no difference`() async throws {
+  @Test func `ignores the fragment and equivalent spellings of a URL`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
     let client = client(transport)
 
@@ -173,7 +173,9 @@ import Testing
   @Test(arguments: [
     (HTTPMethod.post, 200, true), (.put, 204, true), (.delete, 200, true), (.patch, 303, true), ("M-SEARCH", 200, true),
     (.post, 404, false), (.put, 500, false), (.options, 200, false),
-  ]) func `what changes a resource removes what is stored of it`(method: HTTPMethod, status: Int, isRemoved: Bool)
+  ]) func `a successful unsafe method invalidates the responses of its URL and Location`(
+    method: HTTPMethod, status: Int, isRemoved: Bool
+  )
     async throws
   {
     let transport = StubTransport { request in
@@ -193,7 +195,7 @@ import Testing
     #expect(sources == (isRemoved ? [.network, .network, .cache] : [.cache, .cache, .cache]))
   }
 
-  @Test func `another origin's responses are not removed by its Location`() async throws {
+  @Test func `a Location at another origin does not invalidate responses`() async throws {
     let transport = StubTransport { request in
       request.method == .get
         ? .status(.ok, headers: ["Cache-Control": "max-age=60"])
@@ -207,7 +209,7 @@ import Testing
     #expect(try await client.get("http://b.test/x").source == .cache)
   }
 
-  @Test func `HEAD is answered from a GET, and renews or removes it`() async throws {
+  @Test func `serves HEAD from a stored GET response, and HEAD freshens it`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""])
     let client = client(transport)
 
@@ -221,7 +223,7 @@ import Testing
     #expect(renewed.source == .cache && renewed.headers["X-Count"] == "2" && renewed.text == "body 1")
   }
 
-  @Test func `redirects are stored hop by hop`() async throws {
+  @Test func `stores each hop of a redirect separately`() async throws {
     let transport = StubTransport { request in
       request.url?.path() == "/a"
         ? .status(.found, headers: ["Location": "/b", "Cache-Control": "max-age=60"])
@@ -237,7 +239,7 @@ import Testing
     #expect(second.redirects.count == 1 && second.source == .network)
   }
 
-  @Test func `ranges are served from a whole, and parts are kept and completed`() async throws {
+  @Test func `serves ranges, and stores and completes partial responses`() async throws {
     let text = "0123456789"
     let transport = StubTransport { request in
       let fields: HTTPHeaders = ["Cache-Control": "max-age=60", "ETag": "\"1\""]
@@ -268,7 +270,7 @@ import Testing
     #expect(transport.requests[1].headers["If-Range"] == "\"1\"")
   }
 
-  @Test func `a condition of the caller's is answered with 304 from what is fresh`() async throws {
+  @Test func `answers the caller's If-None-Match with 304 from a fresh response`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "ETag": "\"1\""])
     let client = client(transport) { $0.accepts = .any }
 
@@ -281,7 +283,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `only-if-cached without anything stored is 504`() async throws {
+  @Test func `only-if-cached without a stored response returns 504`() async throws {
     let transport = transport([:])
     let client = client(transport) { $0.accepts = .any }
 
@@ -291,7 +293,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `a body that breaks off is not stored`() async throws {
+  @Test func `does not store an incomplete body`() async throws {
     struct Broken: Error {}
     let isBroken = Mutex(true)
     let transport = StubTransport { _ in
@@ -317,7 +319,7 @@ import Testing
     #expect(try await client.get("http://a.test/x").source == .cache)
   }
 
-  @Test func `a body of another length than was said is not stored`() async throws {
+  @Test func `does not store a body whose length differs from Content-Length`() async throws {
     let transport = transport(["Cache-Control": "max-age=60", "Content-Length": "999"])
     let client = client(transport)
 
@@ -328,7 +330,7 @@ import Testing
 
   // MARK: Isolation
 
-  @Test func `what is stored for one credential is served to no other`() async throws {
+  @Test func `serves a stored response only to requests with the same identity`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
     let client = client(transport)
     func source(_ options: RequestOptions = RequestOptions(), _ headers: HTTPHeaders = [:]) async throws
@@ -363,7 +365,7 @@ import Testing
     #expect(transport.requests.count == all + 2)
   }
 
-  @Test func `what a client sends with each request keeps it apart too`() async throws {
+  @Test func `the default Authorization field of a client separates stored responses`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
     let shared = ResponseCache.memory()
     func client(_ token: String) -> HTTPClient {
@@ -378,7 +380,7 @@ import Testing
     #expect(try await client("a").get("http://a.test/x").source == .cache)
   }
 
-  @Test func `a record that lies about its length does no harm`() async throws {
+  @Test func `tolerates a record with a wrong length`() async throws {
     let shelf = MemoryShelf(limit: 1 << 20)
     var entry = FreshnessTests.entry(["Cache-Control": "max-age=60"])
     entry.url = "http://a.test/x"
@@ -395,7 +397,7 @@ import Testing
     }
   }
 
-  @Test func `what is stored holds no credential`() async throws {
+  @Test func `stored records contain no credentials`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
     let client = client(transport)
 
@@ -406,7 +408,7 @@ import Testing
     for (key, record) in contents { #expect(!"\(key)\(record)".contains("secret")) }
   }
 
-  @Test func `nothing with somebody's secrets in it is written to what lasts`() async throws {
+  @Test func `writes no response with cookies or credentials to permanent storage`() async throws {
     let (lasting, session) = (MemoryShelf(limit: 1 << 20), MemoryShelf(limit: 1 << 20))
     let cache = ResponseCache(permanent: lasting, session: session)
     let transport = StubTransport { request in
@@ -431,7 +433,7 @@ import Testing
     #expect(!"\(written)".contains("secret"))
   }
 
-  @Test func `a cookie that is stored is not set once more`() async throws {
+  @Test func `does not set the cookies of a stored response again`() async throws {
     let count = Mutex(0)
     let transport = StubTransport { request in
       let number = count.withLock { count in
@@ -460,7 +462,7 @@ import Testing
     #expect(await client.cookies.all.map(\.value) == ["new"])
   }
 
-  @Test func `signing out empties the part of the session`() async throws {
+  @Test func `signing out clears the session storage`() async throws {
     let transport = transport(["Cache-Control": "max-age=60"])
     let client = client(transport)
 

@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `a dictionary is a store for two clients`() async throws {
+  @Test func `two clients can share a store backed by a dictionary`() async throws {
     let (store, transport) = (Dictionary(), transport())
     let (one, two) = (client(store, transport), client(store, transport))
 
@@ -87,7 +87,7 @@ import Testing
     #expect(store.contents.withLock { $0.isEmpty })
   }
 
-  @Test func `what is for a credential is not given to it`() async throws {
+  @Test func `keeps responses to authenticated requests out of the store`() async throws {
     let store = Dictionary()
     let client = client(store, transport())
 
@@ -98,14 +98,14 @@ import Testing
     #expect(store.contents.withLock { $0.isEmpty })
   }
 
-  @Test func `it cannot list what it has`() async throws {
+  @Test func `a custom store supports neither listing nor usage`() async throws {
     let client = client(Dictionary(), transport())
 
     await #expect(throws: HTTPError.self) { try await client.cache.responses }
     await #expect(throws: HTTPError.self) { try await client.cache.usage }
   }
 
-  @Test func `one that hangs holds a request up, but not for long`() async throws {
+  @Test func `a hanging store delays a request by two seconds, and is then skipped for five`() async throws {
     let (store, transport) = (Hanging(), transport())
     defer { store.gate.open() }
     let clock = TestClock(advancing: .manually)
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `one that fails does not fail a request, which tells of it`(canRead: Bool) async throws {
+  func `a failing store does not fail the request, which emits an event`(canRead: Bool) async throws {
     let transport = transport()
     let client = client(Failing(canRead: canRead), transport)
 

@@ -24,7 +24,7 @@ import Testing
     #expect(try shelf.record(Self.key) != nil, what)
   }
 
-  @Test func `a record cut anywhere, or with more at its end, is absent`() throws {
+  @Test func `discards a truncated or extended record`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf()
     try shelf.store(Self.small(), Self.key)
@@ -39,7 +39,7 @@ import Testing
     try expectAbsent(folder, shelf, "one byte more")
   }
 
-  @Test func `a record with any bit flipped is absent`() throws {
+  @Test func `discards a record with any flipped bit`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf()
     try shelf.store(Self.small(), Self.key)
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `a file of anything is absent`() throws {
+  @Test func `discards a file with arbitrary contents`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf()
     var random = SeededGenerator(seed: 9)
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `the record of another key under this name is absent`() throws {
+  @Test func `discards a file that contains the record of another key`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf()
     let manager = FileManager.default
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test(arguments: ["link", "dangling link", "folder", "full folder", "pipe"])
-  func `something else in the place of a file is absent`(what: String) throws {
+  func `discards a link, folder or pipe in place of a record file`(what: String) throws {
     let folder = try ShelfFolder()
     let manager = FileManager.default
     for (isScanned, isStored) in [(false, false), (true, false), (false, true)] {
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test func `a link in the place of a folder is not followed`() throws {
+  @Test func `does not follow a symbolic link in place of a folder`() throws {
     let folder = try ShelfFolder()
     let manager = FileManager.default
     for isStored in [false, true] {
@@ -151,7 +151,7 @@ import Testing
   @Test(arguments: [
     "absent", "empty", "cut", "longer", "first bit", "last bit", "some bit", "link", "folder", "other's",
   ])
-  func `a record whose large body is damaged is absent`(damage: String) throws {
+  func `discards a record whose large body is damaged`(damage: String) throws {
     let folder = try ShelfFolder()
     let writer = folder.shelf()
     // The one who has read the body before, and one who comes new.
@@ -188,7 +188,7 @@ import Testing
     }
   }
 
-  @Test func `a body that is cut while somebody reads it is an error, not a shorter body`() throws {
+  @Test func `throws if a body file is truncated before it is read`() throws {
     let folder = try ShelfFolder()
     try folder.shelf().store(CacheRecord(entry: nil, body: .data(Self.large)), Self.key)
     guard case .file(let file)? = try folder.shelf().record(Self.key)?.body else {

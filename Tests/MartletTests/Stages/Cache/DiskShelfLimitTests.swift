@@ -15,7 +15,7 @@ import Testing
     try range.filter { try shelf.record(Self.key($0)) != nil }
   }
 
-  @Test func `the longest unused go first, also after a restart`() throws {
+  @Test func `evicts the least recently used records first, even after a restart`() throws {
     let folder = try ShelfFolder()
     for number in 0..<10 {
       try folder.shelf(at: Self.start + Double(number)).store(.sample(body: Data(count: 10_000)), Self.key(number))
@@ -34,7 +34,7 @@ import Testing
     #expect(shelf.usage().records == left.count)
   }
 
-  @Test func `a use counts at once within a process`() throws {
+  @Test func `a lookup immediately protects a record from eviction`() throws {
     let folder = try ShelfFolder()
     let clock = Locked(0.0)
     let shelf = DiskShelf(path: folder.store, limit: 100_000) {
@@ -55,7 +55,7 @@ import Testing
     #expect(try shelf.record(Self.key(1)) == nil)
   }
 
-  @Test func `the limit holds for all files together, large bodies with them`() throws {
+  @Test func `the limit covers all files, including large bodies`() throws {
     let folder = try ShelfFolder()
     let limit: Int64 = 12 << 20
     let shelf = folder.shelf(limit: limit)
@@ -71,7 +71,7 @@ import Testing
     for number in 36..<40 { #expect(try shelf.record(Self.key(number)) != nil) }
   }
 
-  @Test func `what is larger than everything is not stored, nor is what it would have replaced kept`() throws {
+  @Test func `does not store an oversized record, and removes the record it replaces`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf(limit: 5_000)
     try shelf.store(.sample(), Self.key(1))
@@ -84,7 +84,7 @@ import Testing
     #expect(folder.files.isEmpty)
   }
 
-  @Test func `several that know nothing of each other keep the limit together`() throws {
+  @Test func `independent instances together exceed the limit by at most a tenth`() throws {
     let folder = try ShelfFolder()
     let limit = Int64(Stress.count(500_000, full: 2_000_000))
     let shelves = [folder.shelf(limit: limit), folder.shelf(limit: limit)]
@@ -101,7 +101,7 @@ import Testing
     #expect(Int64(most) >= limit / 2)
   }
 
-  @Test func `what another process uses is not removed as if nobody did`() throws {
+  @Test func `does not evict a record that another process has used recently`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf(limit: 100_000, at: Self.start)
     for number in 0..<8 { try shelf.store(.sample(body: Data(count: 10_000)), Self.key(number)) }
@@ -118,7 +118,7 @@ import Testing
     #expect(try later.record(Self.key(11)) != nil)
   }
 
-  @Test func `times in the future neither keep a record for ever nor hold anything up`() throws {
+  @Test func `evicts records dated in the future, and a use corrects the date`() throws {
     let folder = try ShelfFolder()
     for number in 0..<10 {
       try folder.shelf(at: Self.start).store(.sample(body: Data(count: 10_000)), Self.key(number))
@@ -135,7 +135,7 @@ import Testing
     #expect(time == Self.start)
   }
 
-  @Test func `what a killed process was writing goes after a time, what others put there stays`() throws {
+  @Test func `removes temporary files of killed processes later, and keeps foreign files`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf(at: Self.start)
     let large = Data(count: 1 << 20 | 1)
@@ -162,7 +162,7 @@ import Testing
     #expect(try shelf.record(Self.key(1))?.bodyBytes == large)
   }
 
-  @Test func `whatever is found in a folder while it is looked at, what was stored meanwhile is known`() {
+  @Test func `a scan of a folder keeps index entries that were stored meanwhile`() {
     var index = DiskIndex()
     let (old, new, other) = (DiskName(Self.key(1)), DiskName(Self.key(2)), DiskName(Self.key(3)))
     index.put(old, DiskIndex.Slot(bytes: 10, lastUse: 5))

@@ -8,7 +8,7 @@ import Testing
 @Suite struct DiskShelfOrphanTests {
   private static let large = Data(repeating: 7, count: 2 << 20)
 
-  @Test func `a body without a record goes, but not while its record may be on its way`() throws {
+  @Test func `removes a body without a record after a grace period`() throws {
     let folder = try ShelfFolder()
     let key = CacheKey.sample("a")
     try folder.shelf().store(.sample(body: Self.large), key)
@@ -22,7 +22,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: body))
   }
 
-  @Test func `what is being written is left alone while it may be`() throws {
+  @Test func `removes a temporary file only after a grace period`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf()
     let sink = try #require(try shelf.makeSink())
@@ -37,7 +37,7 @@ import Testing
     sink.discard()
   }
 
-  @Test func `what another process has used since stays, though its folder was not looked at`() throws {
+  @Test func `keeps a record used by another process even if its folder is not rescanned`() throws {
     let folder = try ShelfFolder()
     let start = Date(timeIntervalSince1970: 1_700_000_000)
     let limit: Int64 = 1_000_000

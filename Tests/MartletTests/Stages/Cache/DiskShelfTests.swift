@@ -6,7 +6,7 @@ import Testing
 @Suite struct DiskShelfTests {
   private static let large = Data((0..<(1 << 20 | 12_345)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
 
-  @Test func `keeps records for the next run`() throws {
+  @Test func `a new instance finds the stored records`() throws {
     let folder = try ShelfFolder()
     let key = CacheKey.sample("a")
 
@@ -20,7 +20,7 @@ import Testing
     #expect(try folder.shelf().record(CacheKey(url: key.url)) == nil)
   }
 
-  @Test func `files are for their owner only, and tell nothing of the URL`() throws {
+  @Test func `files are private to their owner and do not reveal the URL`() throws {
     let folder = try ShelfFolder()
     let key = CacheKey.sample("a")
 
@@ -35,7 +35,7 @@ import Testing
     #expect(try ShelfFolder.attribute("\(folder.store)/\(key.digest.prefix(2))", .posixPermissions) == 0o700)
   }
 
-  @Test func `replaces and removes`() throws {
+  @Test func `replaces and removes records`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf()
     for name in ["a", "b"] {
@@ -53,7 +53,7 @@ import Testing
     #expect(try usage.bytes == Int64(ShelfFolder.bytes(folder.file(.sample("b"))).count))
   }
 
-  @Test func `tells what is there, and removes all of it but what is not its own`() throws {
+  @Test func `lists its records, and removes all of them but no foreign files`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf()
     for name in ["a", "b", "c"] {
@@ -78,7 +78,7 @@ import Testing
     #expect(try shelf.record(.sample("a")) != nil)
   }
 
-  @Test func `there is surely nothing only where there is no folder`() throws {
+  @Test func `isSurelyEmpty is true only if the folder does not exist`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf()
     let isEmptyAtFirst = shelf.isSurelyEmpty
@@ -92,7 +92,7 @@ import Testing
 
   // MARK: Large bodies
 
-  @Test func `a large body has a file of its own, read piece by piece`() throws {
+  @Test func `stores a large body in a separate file, and reads ranges of it`() throws {
     let folder = try ShelfFolder()
     let sink = try #require(try folder.shelf().makeSink())
     for start in stride(from: 0, to: Self.large.count, by: 50_000) {
@@ -117,7 +117,7 @@ import Testing
     #expect(folder.files.count == 2)
   }
 
-  @Test func `a new head leaves the file of the body as it is, and a new body takes its place`() throws {
+  @Test func `a new head keeps the body file, and a new body replaces it`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf()
     try shelf.store(.sample(body: Self.large), .sample("a"))
@@ -143,7 +143,7 @@ import Testing
     #expect(try file.read(from: 0, count: Self.large.count) == Self.large)
   }
 
-  @Test func `a body that another key has, or that has gone, is copied`() throws {
+  @Test func `copies a body that belongs to another key or was removed`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf()
     try shelf.store(.sample(body: Self.large), .sample("a"))
@@ -157,7 +157,7 @@ import Testing
     #expect(folder.files.count == 4)
   }
 
-  @Test func `what is not stored leaves nothing behind`() throws {
+  @Test func `sinks leave no files if their bodies are not stored`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf(limit: 16 << 20)
     for count in [1, 4] {
@@ -177,7 +177,7 @@ import Testing
 
   // MARK: Trouble
 
-  @Test func `a folder that vanishes is made again`() throws {
+  @Test func `creates its folder again after it was deleted or moved`() throws {
     let folder = try ShelfFolder()
     let shelf = folder.shelf()
     for name in ["a", "b"] { try shelf.store(.sample(), .sample(name)) }
@@ -198,7 +198,7 @@ import Testing
     #expect(try shelf.record(.sample("a")) == nil)
   }
 
-  @Test func `a folder is made with those above it`() throws {
+  @Test func `creates its folder with intermediate folders`() throws {
     let folder = try ShelfFolder()
     let shelf = DiskShelf(path: folder.path + "/x/y/z/", limit: 1 << 20)
 
@@ -212,7 +212,7 @@ import Testing
   static let troubles = ["file", "link", "open to others", "below a file"] + (geteuid() == 0 ? [] : ["unwritable"])
 
   @Test(arguments: troubles)
-  func `where no store can be, lookups miss and storing says why`(trouble: String) throws {
+  func `with an unusable folder, lookups miss and storing throws an error with the path`(trouble: String) throws {
     let folder = try ShelfFolder()
     let manager = FileManager.default
     var path = folder.store

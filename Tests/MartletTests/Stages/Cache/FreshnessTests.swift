@@ -29,7 +29,9 @@ import Testing
       (["Last-Modified": date(-1e9), "Date": date(0)], 7 * 86_400), (["Cache-Control": "s-maxage=60"], 0),
       (["Cache-Control": "max-age=99999999999"], TimeInterval(1 << 31)), ([:], 0),
       (["Cache-Control": "no-cache", "Last-Modified": date(-1_000)], 100),
-    ] as [(HTTPHeaders, TimeInterval)]) func `has a lifetime`(headers: HTTPHeaders, lifetime: TimeInterval)
+    ] as [(HTTPHeaders, TimeInterval)]) func `computes the freshness lifetime`(
+      headers: HTTPHeaders, lifetime: TimeInterval
+    )
   {
     #expect(Freshness(Self.entry(headers), at: Self.start).lifetime == lifetime)
   }
@@ -38,7 +40,8 @@ import Testing
     (200, true), (203, true), (204, true), (300, true), (301, true), (308, true), (404, true), (405, true), (410, true),
     (414, true), (501, true), (201, false), (202, false), (302, false), (303, false), (307, false), (403, false),
     (500, false), (502, false), (503, false), (504, false), (599, false),
-  ]) func `guesses for statuses of which the standard allows it`(status: Int, isGuessed: Bool) {
+  ]) func `uses heuristic freshness only for heuristically cacheable or public responses`(status: Int, isGuessed: Bool)
+  {
     let headers: HTTPHeaders = ["Last-Modified": Self.date(-1_000)]
 
     #expect((Freshness(Self.entry(headers, status: status), at: Self.start).lifetime > 0) == isGuessed)
@@ -53,15 +56,15 @@ import Testing
       (["Date": date(-30)], 0, 30), (["Date": date(-30)], 10, 40), (["Date": date(30)], 10, 10),
       (["Date": date(-30), "Age": "100"], 0, 100), (["Date": date(-300), "Age": "100"], 0, 300),
     ] as [(HTTPHeaders, TimeInterval, TimeInterval)])
-  func `has an age`(headers: HTTPHeaders, resident: TimeInterval, age: TimeInterval) {
+  func `computes the current age`(headers: HTTPHeaders, resident: TimeInterval, age: TimeInterval) {
     #expect(Freshness(Self.entry(headers), at: Self.start + resident).age == age)
   }
 
-  @Test func `the time that the response took counts`() {
+  @Test func `the response delay counts toward the age`() {
     #expect(Freshness(Self.entry(["Age": "5"], delay: 3), at: Self.start).age == 8)
   }
 
-  @Test func `a clock that was set back makes everything stale, a little is nothing`() {
+  @Test func `a clock set back far makes responses stale, but a small shift does not`() {
     let entry = Self.entry(["Cache-Control": "max-age=60"])
 
     #expect(!Freshness(entry, at: Self.start - 3_600).isFresh)
@@ -71,12 +74,12 @@ import Testing
     #expect(!Freshness(entry, at: .distantFuture).isFresh)
   }
 
-  @Test func `the program's lifetime is above the server's`() {
+  @Test func `the program's lifetime overrides the server's`() {
     #expect(Freshness(Self.entry(["Cache-Control": "max-age=1"], lifetime: 100), at: Self.start).lifetime == 100)
     #expect(Freshness(Self.entry(["Cache-Control": "max-age=100"], lifetime: 1), at: Self.start).lifetime == 1)
   }
 
-  @Test func `is fresh until its age is its lifetime`() {
+  @Test func `is fresh until its age reaches its lifetime`() {
     let entry = Self.entry(["Cache-Control": "max-age=60"])
 
     #expect(Freshness(entry, at: Self.start + 59.9).isFresh)

@@ -44,7 +44,7 @@ import Testing
 
   private static let count = Stress.count(3_000, full: 100_000)
 
-  @Test func `random lines set no cookie that strangers get`() async throws {
+  @Test func `cookies from random Set-Cookie lines are not sent to foreign hosts`() async throws {
     print("CookieFuzzTests: seed \(Self.seed)")
     var random = SeededGenerator(seed: Self.seed)
     var table = CookieTable()

@@ -8,7 +8,7 @@ import Testing
 
   private func jar() -> CookieJar { CookieJar(now: { Self.now }) }
 
-  @Test func `keeps what a program sets, and sends it where it belongs`() async {
+  @Test func `stores cookies set by the program and sends them to matching URLs`() async {
     let jar = jar()
 
     let isSet = await jar.set(Cookie("a", "1", domain: ".Example.com", isHostOnly: false, path: "/x", isSecure: true))
@@ -25,7 +25,7 @@ import Testing
     #expect(await jar.all.allSatisfy { $0.created == Self.now && $0.isSessionCookie })
   }
 
-  @Test func `replaces and removes`() async throws {
+  @Test func `replaces and removes cookies`() async throws {
     let jar = jar()
     let cookie = Cookie("a", "1", domain: "x.test")
     await jar.set(cookie)
@@ -43,7 +43,7 @@ import Testing
     #expect(jar.shelf.isEmpty)
   }
 
-  @Test func `removes all, those of the session, or what a closure picks`() async {
+  @Test func `removes all cookies, session cookies, or those that a closure selects`() async {
     let jar = jar()
     func fill() async {
       for host in ["a.test", "b.test"] {
@@ -65,7 +65,7 @@ import Testing
     #expect(await jar.all.isEmpty)
   }
 
-  @Test func `keeps nothing where nothing is to be kept`() async {
+  @Test func `the jar of a client with cookies off stores nothing`() async {
     let client = HTTPClient { $0.cookies = .off }
 
     let isSet = await client.cookies.set(Cookie("a", "1", domain: "x.test"))
@@ -78,7 +78,7 @@ import Testing
 
   // MARK: cookies.txt
 
-  @Test func `reads a cookies file as curl writes it`() async {
+  @Test func `reads a cookies file written by curl`() async {
     let jar = jar()
 
     let count = await jar.add(
@@ -111,14 +111,14 @@ import Testing
     "a.test\tFALSE\t/\tFALSE\t-1\ta\t1", "a.test\tFALSE\t/\tFALSE\tx\ta\t1", "a.test\tx\t/\tFALSE\t0\ta\t1",
     "a.test\tFALSE\t/\tFALSE\t0\t__Host-a\t1", "a.test\tFALSE\t/\tFALSE\t0\t\t", "a.test\tFALSE\t/\tFALSE\t0\ta\tb;c",
     "\tFALSE\t/\tFALSE\t0\ta\t1", "a b\tFALSE\t/\tFALSE\t0\ta\t1", "a.test\tFALSE\t/\tFALSE\t0\ta\t\u{1B}[2J",
-  ]) func `takes nothing from a line that no server could have set`(line: String) async {
+  ]) func `skips invalid lines of a cookies file`(line: String) async {
     let jar = jar()
 
     #expect(await jar.add(netscape: line) == 0)
     #expect(await jar.all.isEmpty)
   }
 
-  @Test func `writes a cookies file that it reads again`() async {
+  @Test func `writes a cookies file that it can read`() async {
     let jar = jar()
     await jar.set(Cookie("a", "1 2=3", domain: "x.test", path: "/p", expires: Self.now + 60, isSecure: true))
     await jar.set(Cookie("b", "", domain: "x.test", isHostOnly: false, isHTTPOnly: true))
@@ -140,7 +140,7 @@ import Testing
     #expect(await copy.netscape == text)
   }
 
-  @Test func `no value can make a second line in a cookies file`() async {
+  @Test func `no name or value can inject a line into a cookies file`() async {
     let jar = jar()
     for octet in UInt8.min...UInt8.max {
       let text = String(decoding: [UInt8(ascii: "x"), octet, UInt8(ascii: "y")], as: UTF8.self)

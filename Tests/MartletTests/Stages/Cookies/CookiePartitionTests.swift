@@ -21,7 +21,7 @@ import Testing
     return Cookie.field(bench.table.select(for: url, .same, in: partition, now: bench.now)) ?? ""
   }
 
-  @Test mutating func `each has the cookies that it would have trusted, under the same name too`() throws {
+  @Test mutating func `each partition has its own cookies, even with equal names`() throws {
     _ = try receive("a=1", in: own)
     _ = try receive("a=2", in: "")
     _ = try receive("b=3; Domain=x.test", in: "")
@@ -32,7 +32,7 @@ import Testing
     #expect(try sent(in: own) == "a=1" && sent(in: "") == "b=3")
   }
 
-  @Test mutating func `a cookie of the program goes with all, until a response takes its place`() throws {
+  @Test mutating func `a cookie of the program is sent in all partitions until a response replaces it`() throws {
     _ = try receive("a=program", in: nil)
     #expect(try sent(in: own) == "a=program" && sent(in: "") == "a=program")
 
@@ -48,7 +48,7 @@ import Testing
     #expect(bench.table.count == 0)
   }
 
-  @Test mutating func `a Secure cookie is not in the way of what its clients never see`() throws {
+  @Test mutating func `a Secure cookie does not block cookies of another partition`() throws {
     _ = try receive("a=1; Secure", in: "")
 
     #expect(try receive("a=2", "http://x.test/", in: own))
@@ -56,7 +56,7 @@ import Testing
     #expect(try !receive("a=2", "http://x.test/", in: nil))
   }
 
-  @Test mutating func `too many of one push out none of another`() throws {
+  @Test mutating func `too many cookies of one partition do not evict those of another`() throws {
     _ = try receive("a=1", in: "")
     for number in 0..<60 { _ = try receive("c\(number)=1", in: own) }
 
@@ -64,7 +64,7 @@ import Testing
     #expect(bench.table.count == 51)
   }
 
-  @Test mutating func `what another process has saved takes the place of what it excludes`() throws {
+  @Test mutating func `a partitioned cookie from another process replaces a cookie of the program`() throws {
     var table = CookieTable(journal: .everything)
     let cookie = try #require(try CookieRulesTests.cookie("a=program", from: "https://x.test/"))
     table.put(cookie, now: bench.now)
@@ -78,7 +78,7 @@ import Testing
     #expect(!table.hasChanges)
   }
 
-  @Test func `a cookie that a program takes from one jar and sets in another goes with all clients`() async throws {
+  @Test func `a cookie that the program copies to another jar is sent in all partitions`() async throws {
     let (first, second) = (CookieJar(now: { CookieTableTests.start }), CookieJar(now: { CookieTableTests.start }))
     let url = try AbsoluteURL.parse("https://x.test/")
     #expect(first.shelf.receive(["a=1"], from: url, in: own, now: CookieTableTests.start) == false)

@@ -60,7 +60,7 @@ import Testing
       ("[::1]", "[::1]", "[::1]"), ("[::1]", "1", nil), ("[::1]", "1]", nil), ("[::1]", ":1]", nil),
       ("a.127.0.0.1.example", "1.example", ".1.example"),
     ] as [(String, String, String?)])
-  func `domains are the host's own or above it, and nobody else's`(
+  func `accepts only the host or a parent domain that is not a public suffix`(
     host: String, domain: String, expected: String?
   ) throws {
     let line = domain.isEmpty ? "a=b" : "a=b; Domain=\(domain)"
@@ -75,7 +75,7 @@ import Testing
     ("a.b.example.com", "example.com", true), ("example.com", "www.example.com", false),
     ("badexample.com", "example.com", false), ("example.comm", "example.com", false), ("com", "example.com", false),
     ("1.2.3.4", "2.3.4", false), ("1.2.3.4", "1.2.3.4", true), ("[::1]", "::1]", false), ("", "", true),
-  ]) func `hosts match a domain`(host: String, domain: String, isMatch: Bool) {
+  ]) func `matches hosts with cookie domains`(host: String, domain: String, isMatch: Bool) {
     #expect(Cookie.domainMatches(host, domain) == isMatch)
   }
 
@@ -83,7 +83,7 @@ import Testing
     ("/", "/", true), ("/a", "/", true), ("/a", "/a", true), ("/a/", "/a", true), ("/a/b", "/a", true),
     ("/a/b", "/a/", true), ("/ab", "/a", false), ("/a", "/a/", false), ("/", "/a", false), ("/A", "/a", false),
     ("/a%2Fb", "/a", false),
-  ]) func `paths match`(path: String, own: String, isMatch: Bool) {
+  ]) func `matches request paths with cookie paths`(path: String, own: String, isMatch: Bool) {
     #expect(Cookie.pathMatches(path, own) == isMatch)
   }
 
@@ -92,7 +92,9 @@ import Testing
     ("/a/b?c=/d/e", "", "/a"), ("/a/b", "Path", "/a"), ("/a/b", "Path=", "/a"), ("/a/b", "Path=x", "/a"),
     ("/a/b", "Path=/x", "/x"), ("/a/b", "Path=/x; Path=y", "/a"), ("/a/b", "Path=/x/", "/x/"),
     ("/a/b", "Path=\"/x\"", "/a"),
-  ]) func `paths are the attribute's or the URL's`(path: String, attribute: String, expected: String) throws {
+  ]) func `uses the Path attribute or the default path of the URL`(path: String, attribute: String, expected: String)
+    throws
+  {
     let cookie = try Self.cookie("a=b; \(attribute)", from: "http://example.com\(path)")
 
     #expect(cookie?.path == expected)
@@ -117,7 +119,9 @@ import Testing
     ("https://example.com/", "__Host-a; Secure; Path=/", false),
     ("https://example.com/", "=__Secure-a=b; Secure", false),
     ("https://example.com/", "=__Secur", true), ("https://example.com/", "__Hos-a=b", true),
-  ]) func `prefixes and flags keep what they promise`(url: String, line: String, isAccepted: Bool) throws {
+  ]) func `enforces Secure, SameSite and the __Host- and __Secure- prefixes`(
+    url: String, line: String, isAccepted: Bool
+  ) throws {
     #expect((try Self.cookie(line, from: url) != nil) == isAccepted)
   }
 
@@ -132,17 +136,17 @@ import Testing
     Cookie("__Host-a", "b", domain: "a.test"), Cookie("__Secure-a", "b", domain: "a.test"),
     Cookie("a", String(repeating: "b", count: 4096), domain: "a.test"), Cookie("a", "b", domain: "127.1"),
     Cookie("a", "b", domain: "a.test", sameSite: Cookie.SameSite.unrestricted),
-  ]) func `what no server could set is refused from programs too`(cookie: Cookie) {
+  ]) func `rejects an invalid cookie set by the program`(cookie: Cookie) {
     #expect(cookie.checked() == nil)
   }
 
-  @Test func `programs may spell a host as they like`() {
+  @Test func `accepts any spelling of a domain from the program`() {
     #expect(Cookie("a", "b", domain: ".Example.COM", isHostOnly: false).checked()?.domain == "example.com")
     #expect(Cookie("a", "b", domain: "bücher.example").checked()?.domain == "xn--bcher-kva.example")
     #expect(Cookie("__Host-a", "b", domain: "a.test", isSecure: true).checked() != nil)
   }
 
-  @Test func `values are in no description`() {
+  @Test func `descriptions contain no values`() {
     let cookie = Cookie("name", "secret", domain: "a.test")
     var dumped = ""
     dump(cookie, to: &dumped)
@@ -164,7 +168,7 @@ import Testing
       (["http://me.github.io/"], "http://you.github.io/", .get, "crossReading"),
       (["http://127.0.0.1/"], "http://127.0.0.2/", .get, "crossReading"),
       (["http://localhost/"], "http://127.0.0.1/", .put, "crossWriting"),
-    ] as [([String], String, HTTPMethod, String)]) func `sites are registrable domains under one scheme`(
+    ] as [([String], String, HTTPMethod, String)]) func `same-site requires an equal scheme and registrable domain`(
       before: [String], url: String, method: HTTPMethod, expected: String
     ) throws
   {

@@ -30,7 +30,7 @@ import Testing
 
   private func sent(_ transport: StubTransport) -> [String?] { transport.requests.map { $0.headers["Cookie"] } }
 
-  @Test func `sends back what a response has set, for each client by itself`() async throws {
+  @Test func `each client sends back only the cookies that its own responses set`() async throws {
     let transport = Self.transport()
     let client = Self.client(transport)
 
@@ -45,7 +45,7 @@ import Testing
     #expect(await client.cookies.all.map(\.value) == ["1"])
   }
 
-  @Test func `stores and sends at every hop of a redirect`() async throws {
+  @Test func `stores and sends cookies at every hop of a redirect`() async throws {
     let transport = Self.transport()
     let client = Self.client(transport)
 
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: ["http://b.test/", "http://www.a.test/", "http://a.test.b.test/", "http://127.0.0.1/"])
-  func `redirects take no cookie to another host`(other: String) async throws {
+  func `a redirect to another host sends no cookies of the first host`(other: String) async throws {
     let transport = Self.transport()
     let client = Self.client(transport)
     _ = try await client.get("http://a.test/set?a=1")
@@ -70,7 +70,7 @@ import Testing
     #expect(sent(transport).suffix(2) == ["a=1", "b=2"])
   }
 
-  @Test func `redirects to http take nothing that is Secure`() async throws {
+  @Test func `a redirect to http sends no Secure cookies`() async throws {
     let transport = Self.transport()
     let client = Self.client(transport)
     _ = try await client.get("https://a.test/set?a=1;Secure")
@@ -97,7 +97,7 @@ import Testing
     #expect(sent(transport).suffix(4) == [nil, expected, all, all])
   }
 
-  @Test func `a header field set by hand is sent as it is, to its origin only`() async throws {
+  @Test func `sends the caller's Cookie field unchanged, and only to its origin`() async throws {
     let transport = Self.transport()
     let client = Self.client(transport)
     for host in ["a.test", "b.test"] { _ = try await client.get("http://\(raw: host)/set?jar=1") }
@@ -110,7 +110,7 @@ import Testing
     #expect(response.request.headers[all: "Cookie"] == ["own=1"])
   }
 
-  @Test func `can be switched off for a client and for a request`() async throws {
+  @Test func `can be disabled for a client and for a request`() async throws {
     let transport = Self.transport()
     let off = Self.client(transport) { $0.cookies = .off }
     let on = Self.client(transport)
@@ -161,7 +161,7 @@ import Testing
 
   @Test(arguments: [
     Cookie("a;b", "1"), Cookie("a", "1\r\nX: y"), Cookie("", ""), Cookie("a", "1", domain: "com", isHostOnly: false),
-  ]) func `refuses a request with a chosen cookie that cannot be sent`(cookie: Cookie) async throws {
+  ]) func `rejects a request with an invalid chosen cookie`(cookie: Cookie) async throws {
     let transport = Self.transport()
 
     let error = await #expect(throws: HTTPError.self) {
@@ -173,7 +173,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `asks the jar for each attempt`() async throws {
+  @Test func `selects cookies again for each attempt`() async throws {
     let transport = StubTransport(script: [
       .status(503, headers: ["Set-Cookie": "node=2", "Retry-After": "0"]), .text("x"),
     ])
@@ -188,7 +188,7 @@ import Testing
     #expect(sent(transport) == [nil, "node=2"])
   }
 
-  @Test func `looks at 50 lines of a response`() async throws {
+  @Test func `reads at most 50 Set-Cookie lines of a response`() async throws {
     let lines = (0..<100).map { HTTPHeaders.Field(name: "Set-Cookie", value: "c\($0)=1") }
     let client = HTTPClient.stubbed(.status(.ok, headers: HTTPHeaders(lines)))
 
@@ -199,7 +199,7 @@ import Testing
     #expect(response.cookies.count == 50)
   }
 
-  @Test func `keeps cookies of errors, and separate fields with commas apart`() async throws {
+  @Test func `stores cookies of error responses, and does not split fields at commas`() async throws {
     let headers: HTTPHeaders = [
       "Set-Cookie": "a=1; Expires=Fri, 31 Dec 9999 23:59:59 GMT",
       "set-cookie": "b=2; Expires=Sun, 06 Nov 1994 08:49:37 GMT",
@@ -214,7 +214,9 @@ import Testing
   }
 
   @Test(arguments: [(HTTPResponse.Source.network, 1), (.revalidated, 1), (.cache, 0), (.fallback, 0)])
-  func `keeps what comes from the server, not what was stored`(source: HTTPResponse.Source, count: Int) async throws {
+  func `stores cookies from the network, but not from cached responses`(source: HTTPResponse.Source, count: Int)
+    async throws
+  {
     struct Stored: Middleware {
       let source: HTTPResponse.Source
 
@@ -233,7 +235,7 @@ import Testing
     #expect(await client.cookies.all.count == count)
   }
 
-  @Test func `belongs to a client and what is derived from it, until the store is changed`() async throws {
+  @Test func `a client shares its jar with derived clients unless they set another`() async throws {
     let transport = Self.transport()
     let client = Self.client(transport)
     let derived = client.derived { $0.headers["X-A"] = "b" }
@@ -249,7 +251,7 @@ import Testing
     #expect(first.cookies === second.cookies && first.cookies === shared)
   }
 
-  @Test func `is emptied when the user signs out`() async throws {
+  @Test func `the jar is emptied at sign-out`() async throws {
     let transport = Self.transport()
     let client = Self.client(transport)
     _ = try await client.get("http://a.test/set?a=1")
@@ -260,7 +262,7 @@ import Testing
     #expect(sent(transport) == [nil, nil])
   }
 
-  @Test func `goes by the client's date`() async throws {
+  @Test func `expires cookies by the client's date`() async throws {
     let transport = Self.transport()
     let date = Log<Date>()
     date.add(Date(timeIntervalSince1970: 1_700_000_000))

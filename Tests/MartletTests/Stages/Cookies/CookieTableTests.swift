@@ -26,7 +26,7 @@ import Testing
   }
 
   /// RFC 6265bis §3.1.
-  @Test func `follows the examples of the standard`() throws {
+  @Test func `follows the examples of RFC 6265bis`() throws {
     var bench = Bench()
 
     try bench.receive("SID=31d4d96e407aad42; Path=/; Secure; HttpOnly", from: "https://site.example/login")
@@ -59,7 +59,7 @@ import Testing
   }
 
   /// RFC 6265bis §5.8.3.
-  @Test func `sends what came at one time in the order in which it came`() throws {
+  @Test func `sends cookies with equal creation times in order of arrival`() throws {
     var table = CookieTable()
     let url = try AbsoluteURL.parse("http://www.x.test/")
     let names = ["c", "a", "d", "b"]
@@ -79,7 +79,7 @@ import Testing
     #expect(restored.map(\.name) == names)
   }
 
-  @Test func `tells cookies apart by name, domain, path and whom they are for`() throws {
+  @Test func `distinguishes cookies by name, domain, path and host-only flag`() throws {
     var bench = Bench()
     try bench.receive("a=host", from: "http://x.test/")
     try bench.receive("a=domain; Domain=x.test", from: "http://x.test/")
@@ -91,7 +91,7 @@ import Testing
     #expect(try bench.sent(to: "http://www.x.test/p") == "a=domain")
   }
 
-  @Test func `sends cookies to their own hosts only`() throws {
+  @Test func `sends cookies only to hosts that match their domain`() throws {
     var bench = Bench()
     try bench.receive("host=1", from: "http://www.x.test/")
     try bench.receive("domain=1; Domain=x.test", from: "http://www.x.test/")
@@ -105,7 +105,7 @@ import Testing
       sent == ["host=1; domain=1", "domain=1", "domain=1", "domain=1", "", "", "", "", "host=1; domain=1"])
   }
 
-  @Test func `forgets what has ended`() throws {
+  @Test func `removes expired cookies`() throws {
     var bench = Bench()
     try bench.receive("a=1; Max-Age=10", from: "http://x.test/")
     try bench.receive("b=1", from: "http://x.test/")
@@ -133,7 +133,7 @@ import Testing
     ("https://x.test/", "a=1; Secure", "http://y.test/", "a=2", true),
     ("https://x.test/", "a=1", "http://x.test/", "a=2", true),
     ("https://x.test/", "a=1; Secure", "https://x.test/", "a=2", true),
-  ]) func `http cannot replace or shadow what is Secure`(
+  ]) func `http cannot replace or shadow a Secure cookie`(
     first: String, line: String, second: String, other: String, isAccepted: Bool
   ) throws {
     var bench = Bench()
@@ -158,7 +158,7 @@ import Testing
 
   // MARK: Limits
 
-  @Test func `keeps 50 cookies of a domain, and drops the one that was not used for longest`() throws {
+  @Test func `keeps 50 cookies per domain, and evicts the least recently used`() throws {
     var bench = Bench()
     for number in 0..<50 { try bench.receive("c\(number)=1; Path=/\(number)", from: "http://x.test/") }
     // Used, and so not the oldest any more.
@@ -171,7 +171,7 @@ import Testing
     #expect(names.contains("c0") && names.contains("new") && !names.contains("c1"))
   }
 
-  @Test func `drops what has ended first, then what is not Secure`() throws {
+  @Test func `evicts expired cookies first, then those that are not Secure`() throws {
     var bench = Bench()
     for number in 0..<48 { try bench.receive("s\(number)=1; Secure", from: "https://x.test/") }
     try bench.receive("clear=1", from: "https://x.test/")
@@ -191,7 +191,7 @@ import Testing
     #expect(third == second)
   }
 
-  @Test func `keeps 3,000 cookies in all, and drops the one that was not used for longest`() throws {
+  @Test func `keeps 3,000 cookies in total, and evicts the least recently used`() throws {
     var bench = Bench()
     for number in 0..<3_000 { try bench.receive("a=\(number)", from: "https://h\(number).test/") }
     _ = try bench.sent(to: "http://h0.test/")
@@ -204,7 +204,7 @@ import Testing
     #expect(try bench.sent(to: "http://new.test/") == "a=new")
   }
 
-  @Test func `sends 8,190 bytes at most`() throws {
+  @Test func `sends at most 8,190 bytes`() throws {
     var bench = Bench()
     let value = String(repeating: "v", count: 4000)
     for number in 0..<4 { try bench.receive("c\(number)=\(value)", from: "http://x.test/") }

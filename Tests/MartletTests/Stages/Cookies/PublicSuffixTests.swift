@@ -33,7 +33,7 @@ import Testing
     #expect(count > 70)
   }
 
-  @Test func `has every rule of the source, also those that Foundation's tables make ASCII`() async throws {
+  @Test func `contains every rule of the list, including internationalized ones`() async throws {
     var count = 0
     var wrong: [String] = []
     for line in try Self.text("public_suffix_list.dat").split(separator: "\n") {
@@ -63,11 +63,11 @@ import Testing
     (".", true), ("www.ck", false), ("x.ck", true), ("ck", true), ("a.x.ck", false), ("kawasaki.jp", false),
     ("x.kawasaki.jp", true), ("city.kawasaki.jp", false), ("xn--55qx5d.cn", true), ("xn--p1ai", true),
     ("zzz.zzzzz", false), ("aaa", true), ("zw", true), ("0.aaa", false),
-  ]) func `finds names and nothing that only looks like them`(name: String, isSuffix: Bool) {
+  ]) func `matches public suffixes, but no similar names`(name: String, isSuffix: Bool) {
     #expect(PublicSuffix.isSuffix(name) == isSuffix)
   }
 
-  @Test func `takes addresses and long names as they are`() {
+  @Test func `returns addresses unchanged, and finds the registrable domain of long names`() {
     let long = Array(repeating: "a", count: 120).joined(separator: ".") + ".co.uk"
 
     #expect(PublicSuffix.registrable("127.0.0.1") == "127.0.0.1")
@@ -75,7 +75,7 @@ import Testing
     #expect(PublicSuffix.registrable(long) == "a.co.uk")
   }
 
-  @Test func `bears any text`() async {
+  @Test func `handles damaged names without crashing`() async {
     var random = SeededGenerator(seed: 53)
     for number in 0..<Stress.count(1_000, full: 20_000) {
       if number.isMultiple(of: 250) { await Task.yield() }

@@ -27,7 +27,7 @@ import Testing
     ("a=", "a", ""),
     ("a=b;", "a", "b"),
     ("a=b;;;=;=x; ;", "a", "b"),
-  ]) func `give name and value`(line: String, name: String, value: String) throws {
+  ]) func `reads the name and the value`(line: String, name: String, value: String) throws {
     let cookie = try #require(parse(line))
 
     #expect(cookie.name == name)
@@ -37,11 +37,11 @@ import Testing
   @Test(arguments: [
     "", ";", "=", " = ", "; a=b", "=; Secure", "a=b\u{0}", "a\u{1}=b", "a=b; Path=/\u{7F}", "a=b\r\n; x", "a=\u{1B}[2J",
     "a=b; x=\u{8}",
-  ]) func `are refused as a whole without name and value, or with controls`(line: String) {
+  ]) func `rejects lines without name and value or with control characters`(line: String) {
     #expect(parse(line) == nil)
   }
 
-  @Test func `are limited in size`() throws {
+  @Test func `limits the size of the name-value pair and of attributes`() throws {
     let whole = String(repeating: "v", count: 4095)
     let path = String(repeating: "p", count: 1023)
 
@@ -77,7 +77,7 @@ import Testing
       ("Max-Age=60; Max-Age=30", now + 30),
       ("Max-Age=60; Max-Age=x", now + 60),
       ("Expires=06 Nov 1994 08:49:37; Expires=x", Date(timeIntervalSince1970: 784_111_777)),
-    ] as [(String, Date?)]) func `end when they say`(attributes: String, end: Date?)
+    ] as [(String, Date?)]) func `reads Max-Age and Expires`(attributes: String, end: Date?)
   {
     #expect(parse("a=b; \(attributes)")?.expires == end)
   }
@@ -88,7 +88,7 @@ import Testing
       ("DOMAIN=EXAMPLE.com", "example.com"),
       ("Domain=..example.com", ".example.com"), ("Domain=", ""), ("Domain", ""), ("Domain=.", ""),
       ("Domain=a.com; Domain=b.com", "b.com"), ("Domain=a.com; Domain", ""), ("x", nil),
-    ] as [(String, String?)]) func `name a domain`(attributes: String, domain: String?)
+    ] as [(String, String?)]) func `reads Domain`(attributes: String, domain: String?)
   {
     #expect(parse("a=b; \(attributes)")?.domain == domain)
   }
@@ -98,21 +98,21 @@ import Testing
       ("SameSite=Lax", .lax), ("samesite=STRICT", .strict),
       ("SameSite=None", Cookie.SameSite.unrestricted), ("SameSite=maybe", nil), ("SameSite", nil),
       ("SameSite=Strict; SameSite=x", nil), ("x", nil),
-    ] as [(String, Cookie.SameSite?)]) func `say what holds for other sites`(
+    ] as [(String, Cookie.SameSite?)]) func `reads SameSite`(
       attributes: String, expected: Cookie.SameSite?
     )
   {
     #expect(parse("a=b; \(attributes)")?.sameSite == expected)
   }
 
-  @Test func `have flags`() throws {
+  @Test func `reads Secure and HttpOnly`() throws {
     let cookie = try #require(parse("a=b;SECURE=no; httponly ;Secured"))
 
     #expect(cookie.isSecure && cookie.isHTTPOnly)
     #expect(parse("a=b; Secured; HttpOnlyx")?.isSecure == false)
   }
 
-  @Test func `are taken as Latin-1 where they are not UTF-8`() throws {
+  @Test func `decodes lines that are not UTF-8 as Latin-1`() throws {
     let cookie = try #require(SetCookie([0x61, 0x3D, 0xE9, 0xFF], now: Self.now))
 
     #expect(cookie.value == "éÿ")

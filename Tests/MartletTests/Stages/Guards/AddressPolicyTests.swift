@@ -59,13 +59,13 @@ import Testing
     Case("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", .multicast),
   ]
 
-  @Test(arguments: four + six) func `knows what an address is used for`(_ line: Case) throws {
+  @Test(arguments: four + six) func `classifies addresses by their use`(_ line: Case) throws {
     let address = try #require(IPAddress(line.text))
 
     #expect(AddressPolicy(except: []).refusal(of: address) == line.use)
   }
 
-  @Test func `knows each network of its list`() {
+  @Test func `classifies each network of its list`() {
     for line in AddressUse.lines {
       let network = IPNetwork(line.text)
       #expect(network != nil, "\(line.text)")
@@ -74,7 +74,7 @@ import Testing
     #expect(Self.four.count + Self.six.count > 100)
   }
 
-  @Test func `judges an IPv4 address the same in every form of IPv6`() throws {
+  @Test func `classifies IPv4-mapped, NAT64 and 6to4 addresses like their IPv4 address`() throws {
     for line in Self.four {
       let bytes = try #require(IPAddress(line.text)).bytes
       let mapped = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF] + bytes
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `lets exceptions pass`() throws {
+  @Test func `allows only the special addresses among its exceptions`() throws {
     let policy = AddressPolicy(except: ["127.0.0.1", " 10.1.0.0/16", "[::1]", "fd00::/8"])
     func passes(_ text: String) throws -> Bool { policy.refusal(of: try #require(IPAddress(text))) == nil }
 
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(arguments: ["", "localhost", "10.0.0.0/33", "::/129", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8/8", "1.2.3", "*"])
-  func `says which exception is malformed`(_ text: String) {
+  func `the error names the malformed exception`(_ text: String) {
     let policy = AddressPolicy(except: ["::1", text])
 
     #expect(policy.problem?.message.contains("publicAddressesOnly has the exception \"\(text)\"") == true)
@@ -111,7 +111,7 @@ import Testing
     ("2001:0DB8::A", "2001:db8::a"), ("1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8"), ("1:0:3:4:5:6:7:8", "1:0:3:4:5:6:7:8"),
     ("::ffff:127.0.0.1", "::ffff:7f00:1"), ("127.0.0.1", "127.0.0.1"), ("1:0:0:4:0:0:0:8", "1:0:0:4::8"),
   ])
-  func `shows an address`(_ text: String, _ shown: String) throws {
+  func `formats an address in its shortest form`(_ text: String, _ shown: String) throws {
     let address = try #require(IPAddress(text))
 
     #expect(address.text == shown)

@@ -61,13 +61,13 @@ import Testing
     Case("localhost", "http://localhost/", true),
     Case("localhost", "http://127.0.0.1/", false),
   ])
-  func `allows the hosts of its patterns`(_ line: Case) throws {
+  func `allows only hosts that match the pattern`(_ line: Case) throws {
     let url = try AbsoluteURL.parse(line.url)
 
     #expect(AllowedHosts([line.pattern]).allows(url.host, port: url.effectivePort) == line.isAllowed)
   }
 
-  @Test func `allows what any of the patterns does, and nothing without one`() {
+  @Test func `allows hosts that match any pattern, and none without patterns`() {
     let hosts = AllowedHosts(["a.example", "*.b.example"])
 
     #expect(hosts.problem == nil)
@@ -79,7 +79,7 @@ import Testing
     "", "*", "*.", "a.*", "a*.example", "**.example", "http://a.example", "a.example/x", "u:p@a.example", "a.example:0",
     "a.example:65536", "a.example:x", "a..b", "*.127.0.0.1", "*.[::1]", "[::1", "1.2.3", "a b",
   ])
-  func `says which pattern is malformed, without a password`(_ text: String) {
+  func `reports a malformed pattern without its password`(_ text: String) {
     let problem = AllowedHosts(["a.example", text]).problem
 
     #expect(problem?.message.hasPrefix("allowedHosts has ") == true, "\(problem?.message ?? "none")")

@@ -53,7 +53,7 @@ import Testing
   ]
 
   @Test(arguments: refusing)
-  func `refuses a URL at every place, and sends nothing`(
+  func `rejects a disallowed URL in requests, redirects and middleware before sending`(
     _ rule: RequestGuard, _ url: String, _ name: String
   ) async throws {
     let transport = Self.transport()
@@ -87,7 +87,7 @@ import Testing
     #expect(try await client.get("https://a.test/").text == "x")
   }
 
-  @Test func `asks all guards`() async throws {
+  @Test func `a request must pass all guards`() async throws {
     let transport = Self.transport()
     let client = Self.client(
       transport, [.allowedHosts(["a.test", "b.test"]), .httpsOnly, .allowedHosts(["b.test", "c.test"])])
@@ -99,7 +99,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `does not repeat what was refused`() async throws {
+  @Test func `does not repeat a rejected request`() async throws {
     let client = Self.client(Self.transport(), [.httpsOnly]) { $0.retry = .backoff(attempts: 5) }
 
     #expect(await refusal(client, "http://b.test/")?.attempts.count == 1)
@@ -108,7 +108,7 @@ import Testing
   @Test(arguments: [
     (RequestGuard.allowedHosts(["a.*"]), "\"a.*\""), (.publicAddressesOnly(except: ["10.0.0.0/99"]), "\"10.0.0.0/99\""),
   ])
-  func `says what is malformed, before anything is sent`(_ rule: RequestGuard, _ value: String) async {
+  func `rejects a malformed guard before sending, and names the value`(_ rule: RequestGuard, _ value: String) async {
     let transport = Self.transport()
 
     let error = await refusal(Self.client(transport, [.httpsOnly, rule]), "https://a.test/")
@@ -118,7 +118,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `refuses guards that contradict each other`() async {
+  @Test func `rejects conflicting guards`() async {
     let stores = [RequestGuard.hsts, .hsts(.file(URL(filePath: "/none/hosts")))]
     let lists = [RequestGuard.publicAddressesOnly, .publicAddressesOnly(except: ["::1"])]
 
@@ -129,7 +129,7 @@ import Testing
     await #expect(throws: Never.self) { try await twice.get("https://a.test/") }
   }
 
-  @Test func `refuses a unix socket and a foreign transport where addresses are to be looked at`() async {
+  @Test func `publicAddressesOnly rejects Unix sockets and custom transports`() async {
     let socket = Self.client(Self.transport(), [.publicAddressesOnly]) { $0.unixSocket = "/tmp/a" }
     struct Foreign: Transport {
       func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
@@ -152,7 +152,7 @@ import Testing
 
   private func sent(_ transport: StubTransport) -> [String] { transport.requests.compactMap { $0.url?.absoluteString } }
 
-  @Test func `goes over https to a host that wants it, at the port that belongs to that`() async throws {
+  @Test func `upgrades requests for HSTS hosts to https, and the port with it`() async throws {
     let transport = Self.transport(Self.wish)
     let client = Self.client(transport, [.hsts])
 
@@ -174,7 +174,7 @@ import Testing
     #expect(response.request.url?.scheme == "http")
   }
 
-  @Test func `believes the first field only, and none where certificates are not checked`() async throws {
+  @Test func `trusts only the first HSTS field, and none without verified certificates`() async throws {
     let first = Self.transport([
       "Strict-Transport-Security": "max-age=x", "strict-transport-security": "max-age=100",
     ])
@@ -197,7 +197,7 @@ import Testing
     #expect(sent(address).map { $0.prefix(5) } == ["https", "http:", "https", "http:"])
   }
 
-  @Test func `remembers as long as it was told, for each client by itself`() async throws {
+  @Test func `remembers an HSTS host for max-age, separately for each client`() async throws {
     let transport = Self.transport(Self.wish)
     let now = Locked(Date(timeIntervalSince1970: 1_000_000))
     let client = Self.client(transport, [.hsts]) { $0.now = { now.withLock { $0 } } }
@@ -214,7 +214,7 @@ import Testing
     #expect(sent(transport).map { $0.prefix(5) } == ["https", "https", "http:", "https", "http:"])
   }
 
-  @Test func `chooses cookies and credentials for the URL that is sent`() async throws {
+  @Test func `chooses cookies and credentials for the upgraded URL`() async throws {
     let transport = Self.transport(Self.wish)
     let client = Self.client(transport, [.hsts]) {
       $0.baseURL = "http://a.test"
@@ -233,7 +233,7 @@ import Testing
     #expect(fields[1] == "Bearer base" && fields[2]?.hasPrefix("Basic ") == true && fields[3] == "Bearer base")
   }
 
-  @Test func `is no way from https to http, nor from one origin to another`() async throws {
+  @Test func `checks redirects for downgrades and origin changes after the HSTS upgrade`() async throws {
     let transport = StubTransport { request in
       switch request.url?.path() {
       case "/slash": .redirect(to: "http://a.test/slash/", status: 308)
@@ -259,7 +259,7 @@ import Testing
     #expect(loop?.kind == .tooManyRedirects)
   }
 
-  @Test func `tells of it, and lets a host that wants https pass httpsOnly`() async throws {
+  @Test func `emits an event for an upgrade, and HSTS hosts pass httpsOnly`() async throws {
     let transport = Self.transport(Self.wish)
     let client = Self.client(transport, [.httpsOnly, .hsts])
     _ = try await client.get("https://a.test/")
@@ -273,7 +273,7 @@ import Testing
     #expect(await refusal(client, "http://c.test/")?.kind == .refusedByGuard)
   }
 
-  @Test func `goes nowhere over http while its file cannot be read`() async throws {
+  @Test func `rejects http requests while the HSTS file is unreadable`() async throws {
     let transport = Self.transport(Self.wish)
     let client = Self.client(transport, [.hsts(.file(URL(filePath: "/")))])
 
@@ -284,7 +284,7 @@ import Testing
     #expect(sent(transport) == ["https://a.test/"])
   }
 
-  @Test func `looks at what attempt middleware has made, too`() async throws {
+  @Test func `upgrades requests that attempt middleware has changed`() async throws {
     let transport = Self.transport(Self.wish)
     let client = Self.client(transport, [.hsts]) { $0.attemptMiddleware = [Swap(url: "http://a.test/")] }
 
@@ -299,7 +299,7 @@ import Testing
 
   // MARK: Its place
 
-  @Test func `has its place above credentials, and below attempt middleware once more`() throws {
+  @Test func `runs before authentication and again after attempt middleware`() throws {
     func names(_ configure: (inout HTTPClient.Configuration) -> Void) -> [String] {
       var configuration = HTTPClient.Configuration()
       configuration.transport = Self.transport()
@@ -322,7 +322,7 @@ import Testing
     #expect(!names { $0.guards = [] }.contains("GuardStage"))
   }
 
-  @Test func `opens new connections only where addresses are looked at anew`() {
+  @Test func `only publicAddressesOnly changes the identity of the transport`() {
     var configuration = HTTPClient.Configuration()
     let first = configuration.transportIdentity
 

@@ -15,7 +15,7 @@ import Testing
     table.hear(policy, from: name, now: now)
   }
 
-  @Test func `covers a host until its time is over, and what is below it if it says so`() {
+  @Test func `covers a host until max-age, and its subdomains only with includeSubDomains`() {
     let table = Self.table(("a.example", "max-age=10"), ("b.example", "max-age=10; includeSubDomains"))
 
     #expect(table.covers("a.example", now: 1009))
@@ -26,7 +26,7 @@ import Testing
     #expect(!table.covers("b.example.other", now: 1001) && !table.covers("", now: 1001))
   }
 
-  @Test func `takes the last word of a host, and forgets it when told`() {
+  @Test func `a newer policy replaces the old one, and a max-age of zero removes it`() {
     var table = Self.table(("a.example", "max-age=10; includeSubDomains"), ("x.a.example", "max-age=5"))
 
     Self.hear("max-age=100", from: "a.example", at: 1001, &table)
@@ -38,13 +38,13 @@ import Testing
     #expect(table.changes.keys.sorted() == ["a.example", "x.a.example"])
   }
 
-  @Test func `does not overflow`() {
+  @Test func `a huge max-age does not overflow`() {
     let table = Self.table(("a.example", "max-age=99999999999999999999"), at: .max - 5)
 
     #expect(table.covers("a.example", now: .max - 1))
   }
 
-  @Test func `keeps so many hosts, those that were heard of last`() {
+  @Test func `limits the number of hosts, and evicts the least recently updated`() {
     var table = HSTSTable()
     for number in 0..<(HSTSTable.maximumHosts) {
       Self.hear("max-age=100", from: "\(number).example", at: 1000, &table)
@@ -60,7 +60,7 @@ import Testing
     #expect(table.entries.keys.sorted() == ["later.example", "new.example"])
   }
 
-  @Test func `has something to save only when it is worth it`() {
+  @Test func `does not save insignificant changes of the expiry`() {
     var table = Self.table(("a.example", "max-age=1000"))
     #expect(table.takeChanges().count == 1)
 
@@ -77,7 +77,7 @@ import Testing
     #expect(table.takeChanges() == ["a.example": nil])
   }
 
-  @Test func `takes over what others have saved, but for its own changes`() {
+  @Test func `adopts saved entries without overwriting its own unsaved changes`() {
     var table = Self.table(("mine.example", "max-age=10"), ("gone.example", "max-age=10"))
     _ = table.takeChanges()
     Self.hear("max-age=20", from: "mine.example", at: 1001, &table)
@@ -95,7 +95,7 @@ import Testing
     #expect(table.changes == ["mine.example": nil])
   }
 
-  @Test func `has names, not addresses`() {
+  @Test func `accepts host names, but no addresses`() {
     #expect(HSTSTable.name("a.example") == "a.example")
     #expect(HSTSTable.name("a.example.") == "a.example")
     #expect(HSTSTable.name("127.0.0.1") == nil)
@@ -104,7 +104,7 @@ import Testing
 
   // MARK: The file
 
-  @Test func `writes lines and reads them`() {
+  @Test func `writes and reads the file format`() {
     let entries = [
       "a.example": HSTSTable.Entry(expires: 1_924_992_000, includesSubdomains: true),
       "b.example": HSTSTable.Entry(expires: 7, includesSubdomains: false),
@@ -117,7 +117,7 @@ import Testing
     #expect(HSTSFile.parse(data) == entries)
   }
 
-  @Test func `skips lines that are broken`() {
+  @Test func `skips malformed lines`() {
     let text = """
       # martlet hsts 1
       12 + good.example
@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test(arguments: ["", "\n", "12 + a.example\n", "# martlet hsts 2\n12 + a.example\n", "{}"])
-  func `does not read what is no such file`(_ text: String) {
+  func `rejects a file without a valid first line`(_ text: String) {
     #expect(HSTSFile.parse(Data(text.utf8)) == nil)
   }
 }

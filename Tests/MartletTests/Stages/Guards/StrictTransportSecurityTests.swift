@@ -70,11 +70,11 @@ import Testing
     Case("max-age=1 includeSubDomains", nil),
     Case("max age=1", nil),
   ])
-  func `reads what a host says, or nothing of it`(_ line: Case) {
+  func `reads a valid value, and ignores a malformed one entirely`(_ line: Case) {
     #expect(StrictTransportSecurity(line.value) == line.policy)
   }
 
-  @Test func `reads noise without a crash`() {
+  @Test func `reads random text without crashing`() {
     var generator = SeededGenerator(seed: 6797)
     let alphabet = Array("max-age=includeSubDomains;\" \t\\,019\u{e9}\u{0}".unicodeScalars)
     var read = 0

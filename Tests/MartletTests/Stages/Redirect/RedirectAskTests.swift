@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `are followed with the request that was shown`() async throws {
+  @Test func `calls the closure with each hop, and follows it`() async throws {
     let hops = Log<RedirectPolicy.Hop>()
     let transport = StubTransport(script: [.redirect(to: "/b", status: 303), .redirect(to: "/c"), .text("x")])
     let client = Self.client(transport) {
@@ -37,7 +37,7 @@ import Testing
     #expect(hops.elements.map { $0.next.url?.path() } == ["/b", "/c"])
   }
 
-  @Test func `are delivered whole when stopped`() async throws {
+  @Test func `returns the redirect with its whole body when stopped`() async throws {
     let body = Data(repeating: 65, count: 200_000)
     let transport = StubTransport { _ in .status(302, headers: ["Location": "/b"], body: body) }
     let client = Self.client(transport) { _ in .stop }
@@ -50,7 +50,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `are replaced by another request`() async throws {
+  @Test func `sends a replacement instead of the redirect`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/b"), .text("x")])
     let client = Self.client(transport) { _ in .replace(.put("http://example.test/c", body: .text("t"))) }
 
@@ -61,7 +61,7 @@ import Testing
     #expect(response.redirects.map(\.to.absoluteString) == ["http://example.test/c"])
   }
 
-  @Test func `drop what a replacement carries to another origin and keep what it sets`() async throws {
+  @Test func `a replacement for another origin drops inherited credentials, and keeps new ones`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/b"), .text("x")])
     let client = Self.client(transport) { hop in
       var request = hop.request
@@ -84,7 +84,7 @@ import Testing
     #expect(next.headers["X-A"] == "1")
   }
 
-  @Test func `keep the credentials of a replacement at the same origin`() async throws {
+  @Test func `a replacement for the same origin keeps its credentials`() async throws {
     let transport = StubTransport(script: [.redirect(to: "http://other.test/"), .text("x")])
     let client = Self.client(transport) { hop in
       var request = hop.request
@@ -97,7 +97,7 @@ import Testing
     #expect(transport.requests.last?.headers["Authorization"] == "kept")
   }
 
-  @Test func `check a replacement like any request`() async throws {
+  @Test func `validates a replacement like any request`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/b"), .text("x")])
     let client = Self.client(transport) { _ in .replace(.get("http://example.test/", headers: ["X-A": "1\r\nX-B: 2"])) }
 
@@ -107,7 +107,9 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test(arguments: [false, true]) func `let a replacement leave https only if allowed`(isAllowed: Bool) async throws {
+  @Test(arguments: [false, true]) func `a replacement may downgrade to http only if allowed`(isAllowed: Bool)
+    async throws
+  {
     let transport = StubTransport(script: [.redirect(to: "/b"), .text("x")])
     let client = Self.client(transport, allowingDowngrade: isAllowed) { _ in .replace(.get("http://example.test/")) }
 
@@ -117,7 +119,7 @@ import Testing
     if case .failure(let error) = result { #expect((error as? HTTPError)?.kind == .redirectRefused) }
   }
 
-  @Test func `are not asked about when other rules forbid them`() async throws {
+  @Test func `does not call the closure for a forbidden redirect`() async throws {
     let asked = Log<Int>()
     let transport = StubTransport { request in
       let path = request.url?.path() ?? ""
@@ -141,14 +143,14 @@ import Testing
     #expect(asked.elements == Array(0..<10))
   }
 
-  @Test func `throw what the program throws`() async throws {
+  @Test func `rethrows the error of the closure`() async throws {
     struct Own: Error {}
     let client = Self.client(StubTransport { _ in .redirect(to: "/b") }) { _ in throw Own() }
 
     await #expect(throws: Own.self) { try await client.get("http://example.test/a") }
   }
 
-  @Test func `end by cancellation while the program does not answer`() async throws {
+  @Test func `cancellation ends the wait for the closure`() async throws {
     let gate = Gate()
     let client = Self.client(StubTransport { _ in .redirect(to: "/b") }) { _ in
       await gate.wait()
@@ -164,7 +166,7 @@ import Testing
     gate.open()
   }
 
-  @Test func `end by the total limit while the program does not answer`() async throws {
+  @Test func `the total limit ends the wait for the closure`() async throws {
     let clock = TestClock(advancing: .manually)
     let gate = Gate()
     let client = HTTPClient {

@@ -39,7 +39,7 @@ import Testing
     ("http://a.test/", "http://a.test@b.test/x", false),
     ("http://127.0.0.1/", "http://localhost/x", false),
     ("http://127.0.0.1/", "http://[::1]/x", false),
-  ]) func `go to their origin only`(from: String, location: String, isKept: Bool) async throws {
+  ]) func `are sent only to their origin`(from: String, location: String, isKept: Bool) async throws {
     let transport = StubTransport(script: [.redirect(to: location, status: 307), .text("x")])
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -53,7 +53,7 @@ import Testing
     #expect(next.headers["X-Kept"] == "1")
   }
 
-  @Test func `do not come back with the origin`() async throws {
+  @Test func `are not restored when a redirect returns to the origin`() async throws {
     let transport = StubTransport(script: [
       .redirect(to: "http://b.test/1"), .redirect(to: "http://a.test/2"), .redirect(to: "http://a.test/3"), .text("x"),
     ])
@@ -68,7 +68,7 @@ import Testing
     #expect(transport.requests.map { $0.headers["Cookie"] } == ["a=b", nil, nil, nil])
   }
 
-  @Test func `of the URL stay with its origin`() async throws {
+  @Test func `of a URL are sent only to its origin`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/x"), .redirect(to: "http://b.test/"), .text("x")])
     let client = HTTPClient.onTestClock { $0.transport = transport }
 
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test(arguments: ["http://user:word@a.test/x", "http://user:word@b.test/x", "//user:word@b.test/x"])
-  func `of a location are not used`(location: String) async throws {
+  func `of a Location are not used`(location: String) async throws {
     let transport = StubTransport(script: [.redirect(to: location), .text("x")])
     let client = HTTPClient.onTestClock { $0.transport = transport }
 
@@ -93,7 +93,7 @@ import Testing
     #expect(response.redirects.first?.to.user() == nil)
   }
 
-  @Test func `of a refused location are not told`() async throws {
+  @Test func `of a rejected Location are not part of the error`() async throws {
     let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in .redirect(to: "http://user:word@a.test/?t=word") }
     }
@@ -104,7 +104,7 @@ import Testing
     #expect(!error.description.contains("word") && !error.description.contains("user"))
   }
 
-  @Test func `that user middleware adds are dropped too`() async throws {
+  @Test func `added by middleware are dropped at another origin`() async throws {
     struct Signing: Middleware {
       func intercept(
         _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext

@@ -46,7 +46,9 @@ import Testing
     }
   }
 
-  @Test(arguments: cells) func `gives the next request its method and body`(cell: Cell) async throws {
+  @Test(arguments: cells) func `status and policy determine the method and the body of the next request`(cell: Cell)
+    async throws
+  {
     let transport = StubTransport(script: [.redirect(to: "/b", status: HTTPStatus(rawValue: cell.status)), .text("x")])
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -73,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: [301, 302, 303, 307, 308], [false, true])
-  func `a HEAD stays a HEAD`(status: Int, isStrict: Bool) async throws {
+  func `a HEAD request stays a HEAD request`(status: Int, isStrict: Bool) async throws {
     let transport = StubTransport(script: [.redirect(to: "/b", status: HTTPStatus(rawValue: status)), .text("x")])
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -85,7 +87,7 @@ import Testing
     #expect(transport.requests.map(\.method) == [.head, .head])
   }
 
-  @Test(arguments: [307, 308]) func `sends the contents of a file again`(status: Int) async throws {
+  @Test(arguments: [307, 308]) func `sends a file body again`(status: Int) async throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let file = try folder.write(Data("contents".utf8), to: "file")
@@ -97,7 +99,7 @@ import Testing
     #expect(transport.requests.map(\.body) == [.file(file), .file(file)])
   }
 
-  @Test func `fails if a file to be sent again is gone`() async throws {
+  @Test func `fails if a body file was deleted before it is sent again`() async throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let file = try folder.write(Data("contents".utf8), to: "file")
@@ -133,7 +135,7 @@ import Testing
     ("HTTP://OTHER.TEST:80/C", "http://other.test/C#top"),
     ("https://example.test/c", "https://example.test/c#top"),
     ("c d/ä", "http://example.test/a/c%20d/%C3%A4#top"),
-  ]) func `resolves the location`(location: String, expected: String) async throws {
+  ]) func `resolves Location against the URL of the request`(location: String, expected: String) async throws {
     let transport = StubTransport(script: [.redirect(to: location), .text("x")])
     let client = HTTPClient.onTestClock { $0.transport = transport }
 
@@ -149,7 +151,7 @@ import Testing
     "data:text/plain,x", "javascript:alert(1)", "mailto:a@example.test", "ws://example.test/", "http:", "http:///x",
     "http://", "https:example.test", "http://exa mple.test/", "http://example.test:0/", "http://example.test:99999/",
     "http://example.test:80x/", "http://[::1/", "//", "/a\u{0}b", "/a\r\nX: y", "/\u{7F}",
-  ]) func `refuses other schemes and malformed locations`(location: String) async throws {
+  ]) func `rejects other schemes and malformed Location values`(location: String) async throws {
     let transport = StubTransport(script: [
       .status(302, headers: ["Location": location], body: Data("moved".utf8)), .text("x"),
     ])
@@ -164,7 +166,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `refuses a location longer than 64 KiB`() async throws {
+  @Test func `rejects a Location longer than 64 KiB`() async throws {
     let transport = StubTransport(script: [
       .redirect(to: "/" + String(repeating: "a", count: 64 << 10)), .text("x"),
     ])
@@ -177,7 +179,7 @@ import Testing
   }
 
   @Test(arguments: [300, 304, 305, 306, 399, 200, 201])
-  func `delivers statuses that do not redirect, whatever their location`(status: Int) async throws {
+  func `does not follow Location if the status is not a redirect`(status: Int) async throws {
     let transport = StubTransport { _ in .redirect(to: "/b", status: HTTPStatus(rawValue: status)) }
     let client = HTTPClient.onTestClock { $0.transport = transport }
 
@@ -188,7 +190,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `refuses a redirect with different Location fields, and takes equal ones for one`() async throws {
+  @Test func `rejects different Location fields, and accepts equal ones`() async throws {
     let transport = StubTransport { request in
       switch request.url?.path {
       case "/equal": .status(302, headers: ["Location": "/b", "location": "/b"])
@@ -217,7 +219,7 @@ import Testing
   }
 
   @Test(arguments: [301, 302, 303, 307, 308], [[:], ["Location": ""]] as [HTTPHeaders])
-  func `delivers a redirect without a location, with its whole body`(status: Int, headers: HTTPHeaders) async throws {
+  func `returns a redirect without Location with its whole body`(status: Int, headers: HTTPHeaders) async throws {
     let body = Data(repeating: 65, count: 200_000)
     let client = HTTPClient.onTestClock {
       $0.transport = .stub { _ in .status(HTTPStatus(rawValue: status), headers: headers, body: body) }
@@ -229,7 +231,9 @@ import Testing
     #expect(response.body.count == body.count)
   }
 
-  @Test(arguments: [301, 302, 303, 307, 308]) func `returns redirects if they are off`(status: Int) async throws {
+  @Test(arguments: [301, 302, 303, 307, 308]) func `returns the redirect response if redirects are off`(status: Int)
+    async throws
+  {
     let transport = StubTransport { _ in .redirect(to: "file:///etc/passwd", status: HTTPStatus(rawValue: status)) }
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -265,7 +269,7 @@ import Testing
   }
 
   @Test(arguments: [(RedirectPolicy.follow, 10), (.follow(upTo: 3), 3), (.follow(upTo: 0), 0)])
-  func `fails after the most redirects`(policy: RedirectPolicy, limit: Int) async throws {
+  func `fails after the maximum number of redirects`(policy: RedirectPolicy, limit: Int) async throws {
     let transport = Self.chain(limit + 1)
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -281,7 +285,7 @@ import Testing
     #expect(transport.requests.count == limit + 1)
   }
 
-  @Test func `refuses a policy with fewer than no redirects`() async throws {
+  @Test func `rejects a negative maximum of redirects`() async throws {
     let transport = Self.chain(0)
     let client = HTTPClient.onTestClock { $0.transport = transport }
 
@@ -293,7 +297,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test(arguments: ["/a", "/b"]) func `ends a loop after the most redirects`(other: String) async throws {
+  @Test(arguments: ["/a", "/b"]) func `ends a redirect loop at the maximum`(other: String) async throws {
     let transport = StubTransport { $0.url?.path() == "/a" ? .redirect(to: other) : .redirect(to: "/a") }
     let client = HTTPClient.onTestClock { $0.transport = transport }
 
@@ -305,7 +309,7 @@ import Testing
     #expect(transport.requests.count == 11)
   }
 
-  @Test func `comes back to a URL that answers in another way the second time`() async throws {
+  @Test func `follows a redirect back to the same URL`() async throws {
     let transport = StubTransport { request in
       if request.headers["Cookie"] == "pass=1" { return .text("in") }
       return .status(.found, headers: ["Location": "/gate", "Set-Cookie": "pass=1"])
@@ -317,7 +321,7 @@ import Testing
     #expect(response.text == "in" && response.redirects.count == 1)
   }
 
-  @Test func `an answer to a form may stand where the form was sent to`() async throws {
+  @Test func `follows a 303 from a POST to the same URL`() async throws {
     let transport = StubTransport { $0.method == .post ? .redirect(to: "/form", status: 303) : .text("done") }
     let client = HTTPClient.onTestClock { $0.transport = transport }
 
@@ -326,7 +330,7 @@ import Testing
     #expect(response.text == "done")
   }
 
-  @Test func `refuses to leave https unless allowed`() async throws {
+  @Test func `rejects a downgrade to http unless allowed`() async throws {
     let transport = StubTransport {
       $0.url?.scheme == "https" ? .redirect(to: "http://example.test/b") : .text("plain")
     }
@@ -346,7 +350,7 @@ import Testing
   }
 
   @Test(arguments: ["/b", "http://other.test/b"])
-  func `does not take a chosen host along`(location: String) async throws {
+  func `drops the caller's Host field after a redirect`(location: String) async throws {
     let transport = StubTransport(script: [.redirect(to: location), .text("x")])
     let client = HTTPClient.onTestClock { $0.transport = transport }
 
@@ -355,7 +359,7 @@ import Testing
     #expect(transport.requests.map { $0.headers["Host"] } == ["virtual.test", nil])
   }
 
-  @Test func `counts the attempts of each hop by themselves`() async throws {
+  @Test func `counts attempts separately for each hop`() async throws {
     let transport = StubTransport(script: [
       .failure(HTTPError(.connectionLost, "lost")), .redirect(to: "/b"),
       .failure(HTTPError(.connectionLost, "lost")), .text("x"),
@@ -369,7 +373,7 @@ import Testing
     #expect(transport.requests.map { $0.url?.path() } == ["/a", "/a", "/b", "/b"])
   }
 
-  @Test func `keeps to the total limit over the whole chain`() async throws {
+  @Test func `the total limit covers the whole redirect chain`() async throws {
     let clock = TestClock(advancing: .manually)
     let transport = StubTransport { request in
       await clock.wait(forSleepers: 1)

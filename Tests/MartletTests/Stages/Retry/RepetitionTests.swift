@@ -15,7 +15,7 @@ import Testing
     return RetryPolicy.Outcome(error: error)
   }
 
-  @Test func `what was refused unread is owed ten times`() {
+  @Test func `repeats an unprocessed request up to ten times without counting it`() {
     var repetition = Repetition()
     let owed = (0..<12).map { _ in repetition.isOwed(after: Self.lost(reached: false), isHTTP2Chosen: false) }
 
@@ -25,7 +25,7 @@ import Testing
   }
 
   /// GOAWAY with INTERNAL_ERROR, and a last stream below.
-  @Test func `what was refused with an error is owed until it has had a connection of its own`() {
+  @Test func `after a refusal with an error, the last of three repetitions uses a new connection`() {
     var repetition = Repetition()
     var error = HTTPError(.connectionLost, "refused")
     (error.mayHaveReachedServer, error.http2ErrorCode) = (false, 2)
@@ -37,7 +37,7 @@ import Testing
     #expect(owed == ["owed", "owed", "new", "no", "no"])
   }
 
-  @Test func `a server that wants calm is asked again by a policy with pauses only`() async throws {
+  @Test func `only a policy with delays repeats a request after ENHANCE_YOUR_CALM`() async throws {
     var error = HTTPError(.connectionLost, "calm")
     (error.mayHaveReachedServer, error.mayBeStaleConnection, error.http2ErrorCode) = (false, false, 11)
     for (policy, count) in [(RetryPolicy.standard, 1), (.timeouts(3), 1), (.backoff(attempts: 3), 3)] {
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func `from its third refusal on a request has a connection of its own`() {
+  @Test func `an unprocessed request uses a new connection from its third refusal on`() {
     var repetition = Repetition()
     let isNew = (0..<5).map { _ in
       _ = repetition.isOwed(after: Self.lost(reached: false), isHTTP2Chosen: false)
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(arguments: [lost(), lost(http2Code: 2), lost(http2Code: 13), .init(status: .tooManyRequests, headers: [:])])
-  func `what may have been processed is not owed`(_ outcome: RetryPolicy.Outcome) {
+  func `does not repeat a request that may have been processed`(_ outcome: RetryPolicy.Outcome) {
     var repetition = Repetition()
     let isOwed = repetition.isOwed(after: outcome, isHTTP2Chosen: false)
 
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `what is wanted by HTTP 1·1 is owed once, unless HTTP 2 was asked for`(isHTTP2Chosen: Bool) {
+  func `repeats once over HTTP/1.1 if the server requires it, unless HTTP/2 was chosen`(isHTTP2Chosen: Bool) {
     var repetition = Repetition()
     let outcome = Self.lost(reached: false, http2Code: 13)
     let owed = (0..<2).map { _ in repetition.isOwed(after: outcome, isHTTP2Chosen: isHTTP2Chosen) }
@@ -85,7 +85,7 @@ import Testing
     #expect(repetition.needsHTTP11 == !isHTTP2Chosen)
   }
 
-  @Test func `a connection that dies after an answer counts as the first one, once`() {
+  @Test func `the standard policy does not count the first connection lost after a response`() {
     func counts(_ outcome: RetryPolicy.Outcome, _ policy: RetryPolicy) -> [Int] {
       var repetition = Repetition()
       return (1...4).map { repetition.counted($0, after: outcome, policy) }
@@ -97,7 +97,7 @@ import Testing
     #expect(counts(Self.lost(followsAnswer: true), .backoff()) == [1, 2, 3, 4])
   }
 
-  @Test func `connections may die before and after a challenge`() async throws {
+  @Test func `repeats a request if connections are lost before and after a challenge`() async throws {
     let transport = StubTransport(script: [
       .failure(HTTPError(.connectionLost, "stale")), .status(401, headers: ["WWW-Authenticate": #"Basic realm="b""#]),
       .failure(HTTPError(.connectionLost, "stale")), .text("x"),

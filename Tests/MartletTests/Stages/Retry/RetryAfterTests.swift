@@ -13,18 +13,18 @@ import Testing
     ("Sunday, 06-Nov-94 08:50:07 GMT", 30), ("Sun Nov  6 08:50:07 1994", 30),
     ("Sat, 05 Nov 1994 08:49:37 GMT", 0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
     ("Sat, 01 Jan 0000 00:00:00 GMT", 0),
-  ]) func `is read as seconds or as a date`(value: String, seconds: Int) {
+  ]) func `reads seconds and dates`(value: String, seconds: Int) {
     #expect(RetryAfter.delay(["Retry-After": value], now: Self.now) == .seconds(seconds))
   }
 
   @Test(arguments: ["", "-1", "+1", "1.5", "7s", "1e3", "0x10", "soon", "7, 8", "٧", "Sun, 06 Nov 1994", "\u{0}"])
-  func `is nothing when malformed`(value: String) {
+  func `ignores a malformed value`(value: String) {
     #expect(RetryAfter.delay(["Retry-After": value], now: Self.now) == nil)
   }
 
-  @Test func `is nothing when missing`() { #expect(RetryAfter.delay([:], now: Self.now) == nil) }
+  @Test func `has no delay if the field is missing`() { #expect(RetryAfter.delay([:], now: Self.now) == nil) }
 
-  @Test func `saturates at the ends of every integer type`() {
+  @Test func `limits large values without overflow`() {
     for power in 0..<128 {
       let middle = UInt128(1) << UInt128(power)
       for value in [middle - 1, middle, middle + 1] {
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: [-1e300, -1e10, 0, 1e10, 1e300, .infinity, -.infinity, .nan])
-  func `survives any clock`(now: Double) {
+  func `returns no negative delay for any clock value`(now: Double) {
     let date = "Fri, 31 Dec 9999 23:59:59 GMT"
 
     let delay = RetryAfter.delay(["Retry-After": date], now: Date(timeIntervalSince1970: now))

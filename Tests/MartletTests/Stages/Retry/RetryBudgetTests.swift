@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: [(0, 30), (1, 30), (4, 30), (5, 31), (100, 50), (1000, 230)])
-  func `allows a fifth of the requests and three a second`(requests: Int, expected: Int) {
+  func `allows a fifth of the requests plus three retries per second`(requests: Int, expected: Int) {
     let budget = RetryBudget()
     for _ in 0..<requests { budget.countRequest(at: .seconds(5)) }
 
@@ -22,7 +22,7 @@ import Testing
     #expect(!budget.takeRetry(at: .seconds(5)))
   }
 
-  @Test func `looks back ten seconds`() {
+  @Test func `counts the last ten seconds`() {
     let budget = RetryBudget()
     for _ in 0..<100 { budget.countRequest(at: .zero) }
     #expect(available(budget, at: .seconds(9)) == 50)
@@ -30,7 +30,7 @@ import Testing
     #expect(available(budget, at: .seconds(19)) == 30)
   }
 
-  @Test func `forgets what is long ago`() {
+  @Test func `forgets old requests`() {
     let budget = RetryBudget()
     for second in 0..<10 { for _ in 0..<1000 { budget.countRequest(at: .seconds(second)) } }
 
@@ -39,13 +39,13 @@ import Testing
     #expect(available(budget, at: .seconds(Int64.max)) == 30)
   }
 
-  @Test func `survives a time before its beginning`() {
+  @Test func `works with a time before its start`() {
     let budget = RetryBudget()
 
     #expect(available(budget, at: .seconds(-100)) == 30)
   }
 
-  @Test func `counts for many tasks at once`() async {
+  @Test func `counts correctly across concurrent tasks`() async {
     let budget = RetryBudget()
     for _ in 0..<1000 { budget.countRequest(at: .zero) }
 
@@ -60,7 +60,7 @@ import Testing
   }
 
   /// R requests a second of 1,000 users against a server that is down for 30 s, each repeated twice if allowed.
-  @Test(arguments: [1, 10, 100, 1000]) func `keeps the load on a dead server near the normal one`(rate: Int) {
+  @Test(arguments: [1, 10, 100, 1000]) func `keeps the load on a failing server close to normal`(rate: Int) {
     let budget = RetryBudget()
     var generator = SeededGenerator(seed: UInt64(rate))
     var repetitions: [Int: Int] = [:]
@@ -90,7 +90,7 @@ import Testing
     #expect(Double(sent.reduce(0, +)) <= 1.2 * Double(rate * 30) + 3 * 30 + 3)
   }
 
-  @Test func `bounds what a client sends to a dead server`() async throws {
+  @Test func `limits the retries of a client to a failing server`() async throws {
     let transport = StubTransport { _ in .status(503) }
     let client = HTTPClient {
       $0.transport = transport
@@ -107,7 +107,7 @@ import Testing
     #expect(transport.requests.count >= 1030)
   }
 
-  @Test func `is one for a client and those derived from it`() async throws {
+  @Test func `is shared by a client and its derived clients`() async throws {
     let clock = TestClock(advancing: .manually)
     let transport = StubTransport { _ in .status(503) }
     let client = HTTPClient {
@@ -133,7 +133,7 @@ import Testing
     #expect(third == 31)
   }
 
-  @Test func `does not bound the repetition of a stale connection`() async throws {
+  @Test func `does not limit retries after a stale connection`() async throws {
     let transport = StubTransport { _ in .failure(HTTPError(.connectionLost, "stale")) }
     let client = HTTPClient.onTestClock { $0.transport = transport }
 

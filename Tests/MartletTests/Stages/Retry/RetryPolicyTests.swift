@@ -55,7 +55,9 @@ import Testing
 
   // MARK: Pauses
 
-  @Test(arguments: [0, 0.5, 0.999] as [Double]) func `doubles the longest pause up to its cap`(random: Double) throws {
+  @Test(arguments: [0, 0.5, 0.999] as [Double]) func `doubles the backoff up to the maximum delay`(random: Double)
+    throws
+  {
     let policy = RetryPolicy.backoff(attempts: 1000, initialDelay: .milliseconds(200), maximumDelay: .seconds(20))
     let longest = [200, 400, 800, 1600, 3200, 6400, 12800, 20000, 20000]
 
@@ -67,7 +69,7 @@ import Testing
     #expect(abs(late / .seconds(1) - 20 * random) < 1e-9)
   }
 
-  @Test(arguments: [-1, 1, 7, .infinity, .nan] as [Double]) func `keeps a bad source of chance within its bounds`(
+  @Test(arguments: [-1, 1, 7, .infinity, .nan] as [Double]) func `clamps random numbers outside their range`(
     random: Double
   ) throws {
     let pause = try #require(Self.pause(.backoff(initialDelay: .seconds(1)), Self.status503, random: random))
@@ -75,7 +77,7 @@ import Testing
     #expect(pause == (random > 0 ? .seconds(1) : .zero))
   }
 
-  @Test func `survives absurd numbers`() throws {
+  @Test func `handles extreme delays and attempt counts without overflow`() throws {
     let policy = RetryPolicy.backoff(attempts: .max, initialDelay: .seconds(Int.max), maximumDelay: .seconds(Int.max))
 
     for attempt in [1, 2, 5, 31, 63, 64, 1000, Int.max - 1] {
@@ -87,7 +89,7 @@ import Testing
       Self.pause(.backoff(attempts: .max, initialDelay: .nanoseconds(1)), after: Int.max - 1, Self.status503) != nil)
   }
 
-  @Test func `spreads pauses evenly`() throws {
+  @Test func `distributes delays uniformly`() throws {
     var generator = SeededGenerator(seed: 7)
     let policy = RetryPolicy.backoff(attempts: 3, initialDelay: .seconds(1))
     var bins = [Int](repeating: 0, count: 20)
@@ -103,7 +105,7 @@ import Testing
     #expect(chiSquared < 36.19)
   }
 
-  @Test func `waits as long as the server asks, up to a limit`() {
+  @Test func `waits as long as Retry-After says, up to a limit`() {
     func pause(_ value: String, now: Date = RetryAfterTests.now) -> Duration? {
       Self.pause(.backoff(initialDelay: .seconds(2)), Outcome(status: 503, headers: ["Retry-After": value]), now: now)
     }
@@ -121,7 +123,7 @@ import Testing
     #expect(pause("Sun, 06 Nov 1994 08:50:07 GMT", now: RetryAfterTests.now - 10 * year) == nil)
   }
 
-  @Test func `takes another limit for what the server asks`() {
+  @Test func `maximumRetryAfter changes the limit for Retry-After`() {
     var policy = RetryPolicy.backoff()
     policy.maximumRetryAfter = .seconds(3600)
 
@@ -131,7 +133,7 @@ import Testing
 
   // MARK: What is repeated
 
-  @Test func `takes eight statuses for transient`() {
+  @Test func `treats seven statuses as transient`() {
     for code in 100...999 {
       let isRepeated = Self.pause(.backoff(), Outcome(status: HTTPStatus(rawValue: code), headers: [:])) != nil
       #expect(isRepeated == [408, 425, 429, 500, 502, 503, 504].contains(code), "\(code)")
@@ -170,7 +172,7 @@ import Testing
       post: "....", keyed: "...C"),
   ]
 
-  @Test(arguments: rows) func `repeats what is safe and may help`(row: Row) {
+  @Test(arguments: rows) func `repeats a request only if that is safe and may help`(row: Row) {
     let policies: [(Character, RetryPolicy)] = [
       ("S", .standard), ("T", .timeouts(2)), ("B", .backoff()), ("C", .custom { _, _ in .seconds(1) }),
     ]
@@ -207,7 +209,7 @@ import Testing
       (.custom { _, _ in .zero }, post, true, Outcome(status: 429, headers: [:]), .repeated),
       (.custom { _, _ in .zero }, post, false, Outcome(status: 200, headers: [:]), .ended),
       (.backoff(), used, true, status503, .refusedAsUsed), (.standard, used, true, status503, .ended),
-    ] as [(RetryPolicy, HTTPRequest, Bool, Outcome, Came)]) func `tells what it refuses from what it does not want`(
+    ] as [(RetryPolicy, HTTPRequest, Bool, Outcome, Came)]) func `distinguishes unsafe retries from unwanted ones`(
       policy: RetryPolicy, request: HTTPRequest, isIdempotent: Bool, outcome: Outcome, came: Came
     )
   {
@@ -221,7 +223,7 @@ import Testing
     }
   }
 
-  @Test func `stops after its attempts`() {
+  @Test func `stops after the maximum number of attempts`() {
     #expect(Self.pause(.standard, after: 1, Self.lost) == .zero)
     #expect(Self.pause(.standard, after: 2, Self.lost) == nil)
     #expect(Self.pause(.backoff(attempts: 3), after: 2, Self.lost) != nil)
@@ -233,7 +235,7 @@ import Testing
     #expect(Self.pause(.off, after: 1, Self.lost) == nil)
   }
 
-  @Test func `shows a closure the attempt and its outcome`() {
+  @Test func `passes the attempt and its outcome to a custom closure`() {
     let seen = Log<String>()
     let policy = RetryPolicy.custom(attempts: 5) { attempt, outcome in
       seen.add(
@@ -254,14 +256,14 @@ import Testing
     RetryPolicy.backoff(attempts: 0), .backoff(attempts: -1), .timeouts(-1), .timeouts(.min),
     .custom(attempts: 0) { _, _ in nil },
     .backoff(initialDelay: .seconds(-1)), .backoff(maximumDelay: .seconds(-1)),
-  ]) func `finds impossible numbers`(policy: RetryPolicy) {
+  ]) func `rejects invalid numbers`(policy: RetryPolicy) {
     #expect(policy.problem != nil)
   }
 
   @Test(arguments: [
     RetryPolicy.off, .standard, .timeouts(0), .timeouts(.max), .backoff(), .backoff(initialDelay: .zero),
   ])
-  func `finds nothing wrong with possible numbers`(policy: RetryPolicy) {
+  func `accepts valid numbers`(policy: RetryPolicy) {
     #expect(policy.problem == nil)
   }
 }

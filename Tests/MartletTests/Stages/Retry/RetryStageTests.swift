@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: [(0.5, [100, 200, 400]), (0.25, [50, 100, 200]), (0, [])] as [(Double, [Int])])
-  func `waits as the policy says`(random: Double, milliseconds: [Int]) async throws {
+  func `waits for the delays of the policy`(random: Double, milliseconds: [Int]) async throws {
     let clock = TestClock()
     let transport = StubTransport(failing: 3, with: .connectionLost, then: .text("x"))
     let client = Self.client(transport, .backoff(attempts: 4), clock: clock, random: random)
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: ["30", "Sun, 06 Nov 1994 08:50:07 GMT"])
-  func `waits as the server says`(value: String) async throws {
+  func `waits for the delay in Retry-After`(value: String) async throws {
     let clock = TestClock()
     let transport = StubTransport(script: [.status(503, headers: ["Retry-After": value]), .text("x")])
 
@@ -44,7 +44,7 @@ import Testing
     #expect(clock.sleeps == [.seconds(30)])
   }
 
-  @Test func `delivers the answer of a server that asks for too long a wait`() async throws {
+  @Test func `fails with the response if Retry-After is too long`() async throws {
     let clock = TestClock()
     let transport = StubTransport { _ in .text("later", status: 503, headers: ["Retry-After": "61"]) }
 
@@ -84,7 +84,7 @@ import Testing
     #expect(error.elapsed == .milliseconds(300))
   }
 
-  @Test func `records each attempt in the error of a status`() async throws {
+  @Test func `records each attempt in a status error`() async throws {
     let transport = StubTransport { _ in .status(503) }
 
     let error = try await #require(throws: HTTPError.self) {
@@ -95,7 +95,7 @@ import Testing
     #expect(error.response?.attempts.count == 2)
   }
 
-  @Test func `records the one attempt of a call that is not repeated`() async throws {
+  @Test func `records the only attempt of a call without retries`() async throws {
     let client = Self.client(StubTransport(script: [.text("x"), .status(500)]), .off)
 
     let response = try await client.get("http://example.test/")
@@ -135,7 +135,7 @@ import Testing
   @Test(
     arguments: [StubResponse.status(429), .failure(HTTPError(.connectionLost, "lost"))],
     [RetryPolicy.backoff(), .custom { _, _ in .zero }]
-  ) func `repeats a POST that the program calls idempotent`(response: StubResponse, policy: RetryPolicy) async throws {
+  ) func `repeats a POST marked as idempotent`(response: StubResponse, policy: RetryPolicy) async throws {
     let transport = StubTransport(script: [response, .text("x")])
     let client = Self.client(transport, policy)
 
@@ -145,7 +145,7 @@ import Testing
     #expect(answer.attempts.map(\.retryRefusal) == [nil, nil])
   }
 
-  @Test func `repeats no GET that the program calls not idempotent`() async throws {
+  @Test func `does not repeat a GET marked as not idempotent`() async throws {
     let transport = StubTransport { _ in .status(503) }
     let client = Self.client(transport, .backoff())
 
@@ -156,7 +156,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `says why it has not repeated what the policy asked for`() async throws {
+  @Test func `the error explains why a retry was refused`() async throws {
     let transport = StubTransport { _ in .status(429, headers: ["Retry-After": "5"]) }
     let client = Self.client(transport, .custom { _, _ in .zero })
 
@@ -185,7 +185,7 @@ import Testing
     #expect(transport.requests.map(\.body) == [.text("t"), .text("t"), .text("t")])
   }
 
-  @Test func `repeats a POST with a key, the same each time`() async throws {
+  @Test func `repeats a POST with its Idempotency-Key`() async throws {
     let transport = StubTransport(failing: 2, with: .connectionLost, then: .text("x"))
 
     let response = try await Self.client(transport, .backoff()).post(
@@ -195,7 +195,7 @@ import Testing
     #expect(transport.requests.map { $0.headers["Idempotency-Key"] } == ["k", "k", "k"])
   }
 
-  @Test func `judges by what attempt middleware made of the request`() async throws {
+  @Test func `judges idempotency by the request that attempt middleware sends`() async throws {
     struct Posting: Middleware {
       func intercept(
         _ request: HTTPRequest, context: RequestContext, next: MiddlewareNext
@@ -212,7 +212,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `repeats after timeouts as often as asked`() async throws {
+  @Test func `repeats after as many timeouts as configured`() async throws {
     let transport = StubTransport(failing: 2, with: .timedOut, then: .text("x"))
     let clock = TestClock()
 
@@ -222,7 +222,7 @@ import Testing
     #expect(clock.sleeps.isEmpty)
   }
 
-  @Test func `repeats a body that broke off`() async throws {
+  @Test func `repeats a GET whose response body was interrupted`() async throws {
     let transport = StubTransport(script: [Self.breaking(), .text("whole")])
 
     let response = try await Self.client(transport, .backoff()).get("http://example.test/")
@@ -231,7 +231,7 @@ import Testing
     #expect(response.attempts.map(Self.text) == ["1 connectionLost broke off 100 ms", "2 200 -"])
   }
 
-  @Test func `does not repeat a POST whose answer broke off`() async throws {
+  @Test func `does not repeat a POST whose response body was interrupted`() async throws {
     let transport = StubTransport { _ in Self.breaking() }
 
     let error = try await #require(throws: HTTPError.self) {
@@ -272,7 +272,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `does not ask a closure about a success or a redirect`() async throws {
+  @Test func `a custom policy does not repeat after a success or a redirect`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/b"), .text("x")])
     let client = Self.client(transport, .custom { _, _ in .zero })
 
@@ -281,7 +281,7 @@ import Testing
     #expect(transport.requests.count == 2)
   }
 
-  @Test func `gives up at once when the pause would pass the total limit`() async throws {
+  @Test func `gives up at once if the delay would exceed the total limit`() async throws {
     let clock = TestClock()
     let transport = StubTransport { _ in .status(503, headers: ["Retry-After": "5"]) }
     let client = Self.client(transport, .backoff(), clock: clock)
@@ -295,7 +295,7 @@ import Testing
     #expect(clock.sleeps.isEmpty)
   }
 
-  @Test func `ends a pause at once when cancelled`() async throws {
+  @Test func `cancelling the handle ends the delay at once`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = Self.client(StubTransport { _ in .status(503) }, .backoff(), clock: clock)
     let handle = client.start(.get("http://example.test/"), options: .timeout(nil))
@@ -314,7 +314,9 @@ import Testing
   }
 
   @Test(arguments: [(3, true, 4), (3, false, 1), (.max, true, 12)])
-  func `sends again what a server has refused unread`(refusals: Int, isOn: Bool, sends: Int) async throws {
+  func `the standard policy repeats a POST that the server did not process`(refusals: Int, isOn: Bool, sends: Int)
+    async throws
+  {
     let count = Shared(0)
     let transport = StubTransport { _ in
       let number = count.withLock { count in
@@ -334,7 +336,7 @@ import Testing
     #expect(transport.requests.count == sends)
   }
 
-  @Test func `ends a pause at once when its task is cancelled`() async throws {
+  @Test func `cancelling the task ends the delay at once`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = Self.client(StubTransport { _ in .status(503) }, .backoff(), clock: clock)
     let task = Task { try await client.get("http://example.test/", options: .timeout(nil)) }
@@ -346,7 +348,7 @@ import Testing
     #expect(client.core.entryCount == 0)
   }
 
-  @Test func `refuses an impossible policy before anything is sent`() async throws {
+  @Test func `rejects an invalid policy before sending`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = Self.client(transport, .backoff(attempts: 0))
 

@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `begins again with all bytes that come, and when the request body moves`(isReceiving: Bool) async throws {
+  func `restarts when bytes are received and when the request body progresses`(isReceiving: Bool) async throws {
     let handle = client().start(.get("https://a.test/"))
     await transport.contexts.wait(for: 1)
     let context = try #require(transport.contexts.elements.first)
@@ -65,7 +65,7 @@ import Testing
     #expect(error.elapsed == .seconds(110))
   }
 
-  @Test func `the wait for the head begins again when the request body moves`() async throws {
+  @Test func `progress of the request body restarts the first byte limit`() async throws {
     let contexts = Log<RequestContext>()
     let client = HTTPClient {
       $0.clock = clock
@@ -93,7 +93,7 @@ import Testing
     #expect(error.elapsed == .seconds(110))
   }
 
-  @Test func `does not pass while the reader is what is waited for, and begins anew after it`() async throws {
+  @Test func `does not expire while the transfer waits for the reader, and restarts afterwards`() async throws {
     let handle = client().start(.get("https://a.test/"))
     await transport.contexts.wait(for: 1)
     let exchange = try #require(transport.contexts.elements.first).exchange

@@ -91,7 +91,7 @@ import Testing
     await client.waitUntilEmpty()
   }
 
-  @Test(arguments: [0, 1, 2, 3]) func `has no limit where none is set`(index: Int) async throws {
+  @Test(arguments: [0, 1, 2, 3]) func `applies no limit if none is set`(index: Int) async throws {
     let clock = TestClock(advancing: .manually)
     let gate = Gate()
     let client = HTTPClient {
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `starts the idle limit again with each piece, reported or not`(isReported: Bool) async throws {
+  func `restarts the idle limit with each chunk, reported or not`(isReported: Bool) async throws {
     let clock = TestClock(advancing: .manually)
     let pieces = Pieces()
     let client = HTTPClient {
@@ -175,7 +175,7 @@ import Testing
     await client.waitUntilEmpty()
   }
 
-  @Test func `ends a body at the total limit, however fast it comes`() async throws {
+  @Test func `ends a body at the total limit even while chunks arrive`() async throws {
     let clock = TestClock(advancing: .manually)
     let pieces = Pieces()
     let client = HTTPClient {
@@ -198,7 +198,7 @@ import Testing
     #expect(error.elapsed == .seconds(60))
   }
 
-  @Test func `gives each attempt its own limits`() async throws {
+  @Test func `gives each attempt its own idle limit`() async throws {
     let clock = TestClock(advancing: .manually)
     let attempts = Log<Int>()
     let client = HTTPClient {
@@ -224,7 +224,7 @@ import Testing
   }
 
   @Test(arguments: [Duration.milliseconds(1), .seconds(Int.max), .seconds(Int64.max / 2), .milliseconds(1.5)])
-  func `takes any limit from one millisecond`(limit: Duration) async throws {
+  func `accepts any limit of at least one millisecond`(limit: Duration) async throws {
     for policy in Self.policies(limit) {
       let client = HTTPClient {
         $0.clock = TestClock(advancing: .manually)
@@ -237,7 +237,7 @@ import Testing
     }
   }
 
-  @Test func `takes the largest limits everywhere at once`() async throws {
+  @Test func `accepts the largest value for all limits at once`() async throws {
     let limit = Duration.seconds(Int.max)
     let client = HTTPClient {
       $0.transport = StubTransport(withContext: { _, context in
@@ -253,7 +253,7 @@ import Testing
 
   @Test(arguments: [
     Duration.zero, .microseconds(999), .nanoseconds(999_999), .milliseconds(-1), .seconds(-1), .seconds(Int.min),
-  ]) func `refuses a limit below one millisecond`(limit: Duration) async throws {
+  ]) func `rejects a limit below one millisecond`(limit: Duration) async throws {
     let transport = StubTransport { _ in .text("x") }
     let names = ["connect", "idle", "firstByte", "total"]
 
@@ -282,14 +282,14 @@ import Testing
   enum Unbounded: CaseIterable, Sendable { case stream, download, startedDownload, queuedDownload }
 
   @Test(arguments: Unbounded.allCases)
-  func `a total limit of the client is one of streams and downloads, too`(_ way: Unbounded) async throws {
+  func `a total limit set on the client applies to streams and downloads`(_ way: Unbounded) async throws {
     let error = try await Self.error(way, after: .seconds(8)) { $0.timeout.total = .seconds(8) }
 
     #expect(error.message.contains("total limit of 8.0 s"))
   }
 
   @Test(arguments: Unbounded.allCases)
-  func `that of 120 s, which nobody has set, is not`(_ way: Unbounded) async throws {
+  func `the default total limit does not apply to streams and downloads`(_ way: Unbounded) async throws {
     let error = try await Self.error(way, after: .seconds(500)) { $0.timeout.idle = .seconds(500) }
 
     #expect(error.message.contains("idle limit of 500.0 s"))
@@ -324,7 +324,7 @@ import Testing
     return try await #require(throws: HTTPError.self) { try await asking.value }
   }
 
-  @Test func `has limits unless told otherwise`() {
+  @Test func `has default limits`() {
     let policy = TimeoutPolicy()
 
     #expect(policy.connect == .seconds(10) && policy.idle == .seconds(30))
@@ -348,7 +348,7 @@ import Testing
   enum Way: CaseIterable, Sendable { case awaited, managed, streamed }
 
   @Test(arguments: Place.allCases, Way.allCases)
-  func `is not kept waiting by code that ignores cancellation`(place: Place, way: Way) async throws {
+  func `ends a call at its limit even if code ignores cancellation`(place: Place, way: Way) async throws {
     let clock = TestClock(advancing: .manually)
     let gate = Gate()
     let stubborn = Stubborn(gate: gate)
@@ -401,7 +401,7 @@ import Testing
     await client.waitUntilEmpty()
   }
 
-  @Test func `watches nothing that reports after its end`() async throws {
+  @Test func `reports after the end of a call do not restart its limits`() async throws {
     let clock = TestClock(advancing: .manually)
     let gate = Gate()
     let reported = Shared(false)

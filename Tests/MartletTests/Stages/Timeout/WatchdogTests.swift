@@ -60,7 +60,7 @@ import Testing
   @Test(arguments: [
     (Duration.seconds(70), Watchdog.grace), (.milliseconds(300), .milliseconds(300)), (.milliseconds(40), .zero),
   ])
-  func `lets what came during a standstill be read before it looks`(late: Duration, pause: Duration) async {
+  func `a late timer waits up to the grace period before it checks limits`(late: Duration, pause: Duration) async {
     let watchdog = Watchdog(Timeline(clock, knowsStandstill: true), changes: changes)
     watchdog.watch(Probe(1, [.seconds(30)], log), next: .seconds(30))
     await clock.wait(forSleepers: 1)
@@ -76,7 +76,7 @@ import Testing
     #expect(log.elements == [Look(name: 1, time: .seconds(30) + late + pause)])
   }
 
-  @Test func `a machine that is always late passes its limits all the same`() async {
+  @Test func `limits expire even if the timer is always late`() async {
     let watchdog = Watchdog(Timeline(clock, knowsStandstill: true), changes: changes)
     watchdog.watch(Probe(1, [.seconds(30)], log), next: .seconds(30))
 
@@ -89,7 +89,7 @@ import Testing
     #expect(log.elements == [Look(name: 1, time: .seconds(300))])
   }
 
-  @Test func `looks at each limit at its time, whatever the order they came in`() async {
+  @Test func `checks each limit on time, in any order of registration`() async {
     watch(3, [.seconds(3)])
     watch(1, [.seconds(1)])
     watch(2, [.seconds(2)])
@@ -107,7 +107,7 @@ import Testing
     #expect(watchdog.count == 0)
   }
 
-  @Test func `looks at an object again for its next limit`() async {
+  @Test func `checks an object again at its next limit`() async {
     watch(1, [.seconds(1), .seconds(5)])
 
     await advance(by: .seconds(1), expecting: 1, leaving: 1)
@@ -119,7 +119,7 @@ import Testing
     #expect(watchdog.count == 0)
   }
 
-  @Test func `forgets what is removed`() async {
+  @Test func `does not check removed objects`() async {
     let removed = Probe(1, [.seconds(1)], log)
     watchdog.watch(removed, next: .seconds(1))
     watch(2, [.seconds(2)])
@@ -135,7 +135,7 @@ import Testing
     #expect(log.elements == [Look(name: 2, time: .seconds(2))])
   }
 
-  @Test func `keeps nothing that is over alive`() {
+  @Test func `releases removed objects`() {
     var object: Probe? = Probe(1, [.seconds(1)], log)
     weak let reference = object
     if let object {
@@ -148,7 +148,7 @@ import Testing
     #expect(reference == nil)
   }
 
-  @Test func `goes away with its timer`() async {
+  @Test func `cancels its timer when it is released`() async {
     var watchdog: Watchdog? = Watchdog(Timeline(clock))
     weak let reference = watchdog
     watchdog?.watch(Probe(1, [.seconds(1000)], log), next: .seconds(1000))
@@ -179,7 +179,7 @@ import Testing
     #expect(watchdog.count == 0)
   }
 
-  @Test func `does not lose a limit that is set while it looks`() async {
+  @Test func `keeps a limit that is set during a check`() async {
     let watchdog = watchdog
     let isFirst = Locked(true)
     let looks = Log<Int>()
@@ -208,7 +208,7 @@ import Testing
     #expect(log.elements == [Look(name: 1, time: .seconds(2))])
   }
 
-  @Test func `takes limits that never come`() async {
+  @Test func `accepts limits that are never reached`() async {
     watch(1, [.seconds(Int.max)])
     watch(2, [.seconds(1)])
 
@@ -219,7 +219,7 @@ import Testing
     #expect(watchdog.count == 1)
   }
 
-  @Test func `takes limits that have passed`() async {
+  @Test func `checks limits in the past at once`() async {
     watch(1, [.seconds(-5)])
     watch(2, [.zero])
 

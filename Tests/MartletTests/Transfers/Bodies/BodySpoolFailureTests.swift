@@ -9,7 +9,7 @@ import Testing
 
   init() throws { try TemporaryFolder.requireRoom() }
 
-  @Test func `a reading that has failed is tried again by the next request`() async throws {
+  @Test func `the next request repeats a failed read`() async throws {
     let readings = Log<Void>()
     let body = HTTPBody.stream { () throws -> AsyncStream<Data> in
       readings.add(())
@@ -29,7 +29,7 @@ import Testing
     #expect(readings.count == 2)
   }
 
-  @Test func `who waits for a reading that fails reads for itself`() async throws {
+  @Test func `a waiter reads the body itself if the read it waits for fails`() async throws {
     let readings = Log<Void>()
     let gate = TestSupport.Gate()
     let body = HTTPBody.stream { () -> AsyncThrowingStream<Data, any Error> in

@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `a stream that can be read once is read once and sent again`() async throws {
+  @Test func `reads a one-shot stream once and sends it repeatedly`() async throws {
     try await Self.withFolder { folder in
       let transport = StubTransport(script: [.status(503), .status(503), .text("x"), .text("y")])
       let body = Self.stream("hello").spooled(in: folder)
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `many requests at a time share one reading`() async throws {
+  @Test func `concurrent requests share one read`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = Self.client(transport)
     let body = Self.stream(String(repeating: "abc", count: 1000)).spooled()
@@ -67,7 +67,7 @@ import Testing
     #expect(transport.requests.first?.body?.length == 3_000)
   }
 
-  @Test func `a request that comes while the body is read waits for it`() async throws {
+  @Test func `a request waits while another one reads the body`() async throws {
     let client = Self.client(StubTransport { _ in .text("x") })
     let (hasBegun, begin) = AsyncStream.makeStream(of: Void.self)
     let (source, feed) = AsyncStream.makeStream(of: Data.self)
@@ -90,7 +90,7 @@ import Testing
     #expect(body.length == 1)
   }
 
-  @Test func `what has a length and can be sent again is left alone`() {
+  @Test func `does not spool a replayable body of known length`() {
     for body in [
       .text("x"), .file(URL(filePath: "/x")), .form(["a": "b"]),
       .concatenating([.text("x"), .file(URL(filePath: "/x"))]),
@@ -102,7 +102,7 @@ import Testing
     #expect(spooled.spooled() == spooled)
   }
 
-  @Test(arguments: [4, 5]) func `more than its limit is refused before anything is sent`(limit: Int64) async throws {
+  @Test(arguments: [4, 5]) func `rejects a body above the limit before anything is sent`(limit: Int64) async throws {
     let transport = StubTransport { _ in .text("x") }
     let body = Self.stream("hello").spooled(upTo: limit)
 
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `what the source throws is thrown, and nothing is sent`() async throws {
+  @Test func `rethrows the source's error and sends nothing`() async throws {
     try await Self.withFolder { folder in
       let transport = StubTransport { _ in .text("x") }
       let broken = AsyncThrowingStream<Data, any Error> { source in
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func `cancelling ends the reading, and half a body is never sent`() async throws {
+  @Test func `cancelling stops the read, and a partial body is never sent`() async throws {
     try await Self.withFolder { folder in
       let transport = StubTransport { _ in .text("x") }
       let asked = Shared(0)
@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  @Test func `a total limit applies while it is read`() async throws {
+  @Test func `the total timeout applies while the body is read`() async throws {
     let clock = TestClock(advancing: .manually)
     let asked = Log<Int>()
     let body = HTTPBody.stream(
@@ -203,7 +203,7 @@ import Testing
     #expect(error.kind == .timedOut)
   }
 
-  @Test func `a folder that cannot be written is named`() async throws {
+  @Test func `the error about an unwritable folder names it`() async throws {
     let error = try await #require(throws: HTTPError.self) {
       try await HTTPClient.onTestClock { $0.transport = .stub { _ in .text("x") } }
         .post("http://example.test/", body: Self.stream("x").spooled(in: URL(filePath: "/nonexistent/martlet")))
@@ -213,7 +213,7 @@ import Testing
     #expect(error.message.contains("/nonexistent/martlet"))
   }
 
-  @Test func `gives a form with a stream a length, and what gzip makes`() async throws {
+  @Test func `gives a length to a form with a stream and to a gzipped body`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let form = HTTPBody.multipart { $0.add(Self.stream("hello"), for: "s") }.spooled()
     let part = HTTPBody.multipart { $0.add(Self.stream("hello").spooled(), for: "s") }

@@ -39,14 +39,14 @@ import Testing
     }
   }
 
-  @Test func `nothing and little are bytes`() {
+  @Test func `empty and small concatenations become data`() {
     #expect(HTTPBody.concatenating([]) == .data(Data()))
     #expect(HTTPBody.concatenating([.text("a"), .text(""), .text("b")]) == .data(Data("ab".utf8)))
     #expect(HTTPBody.concatenating([.text("a")], contentType: "x/y") == .data(Data("a".utf8), contentType: "x/y"))
     #expect(HTTPBody.concatenating([.text("a")], contentType: nil).contentType == nil)
   }
 
-  @Test func `is as replayable and as long as its pieces`() async throws {
+  @Test func `is replayable and has a length only if its parts do`() async throws {
     let once = HTTPBody.stream(AsyncStream<Data> { $0.finish() })
     let unknown = HTTPBody.stream { AsyncStream<Data> { $0.finish() } }
 
@@ -55,7 +55,7 @@ import Testing
     #expect(HTTPBody.concatenating([.text("a"), unknown]).length == nil)
   }
 
-  @Test func `what is wrong with a piece is thrown before anything is sent`() async throws {
+  @Test func `an invalid part throws before anything is sent`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock { $0.transport = transport }
     let missing = URL(filePath: "/nonexistent/martlet")
@@ -70,7 +70,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test(arguments: [-1, 1]) func `a file that changes between two looks is found out`(change: Int) async throws {
+  @Test(arguments: [-1, 1]) func `detects a file that changes its length before it is sent`(change: Int) async throws {
     try await Self.withFile(Data(count: 600_000)) { file in
       let body = HTTPBody.concatenating([.text("<"), .file(file), .text(">")])
       let plan = try BodyPlan(body.content)
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func `an empty file that grows is found out`() async throws {
+  @Test func `detects an empty file that grows`() async throws {
     try await Self.withFile(Data()) { file in
       let plan = try BodyPlan(.pieces([.file(file), .data(Data("x".utf8))]))
       try Data("x".utf8).write(to: file)

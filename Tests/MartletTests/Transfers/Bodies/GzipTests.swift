@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 100, 65_535, 65_536, 65_537, 262_144, 262_145, Stress.count(600_001, full: 3_000_001)])
-    func `comes back as it was, from any source`(count: Int) async throws {
+    func `gzipped bodies from any source decompress to the original`(count: Int) async throws {
       let data = Self.mixed(count)
       let folder = try TemporaryFolder()
       defer { folder.remove() }
@@ -76,7 +76,7 @@ import Testing
     }
   #endif
 
-  @Test func `a small body that gzip makes no smaller is sent as it is`() async throws {
+  @Test func `sends a small body uncompressed if gzip does not shrink it`() async throws {
     var random = SeededGenerator(seed: 5)
     let noise = Data((0..<1000).map { _ in UInt8.random(in: 0...255, using: &random) })
 
@@ -89,7 +89,7 @@ import Testing
     #expect(empty.data.isEmpty && empty.coding.isEmpty)
   }
 
-  @Test func `twice is once`() {
+  @Test func `gzipping a gzipped body changes nothing`() {
     let body = HTTPBody.text("x").gzipped()
 
     #expect(body.gzipped() == body)
@@ -97,7 +97,7 @@ import Testing
     #expect(body.contentType == "text/plain; charset=utf-8")
   }
 
-  @Test(arguments: [true, false]) func `a coding of the caller's own is refused`(isDefault: Bool) async throws {
+  @Test(arguments: [true, false]) func `rejects a Content-Encoding set by the caller`(isDefault: Bool) async throws {
     let error = try await #require(throws: HTTPError.self) {
       try await Self.sent(
         HTTPBody.text("x").gzipped(), headers: isDefault ? [:] : ["content-encoding": "br"]
@@ -108,7 +108,7 @@ import Testing
     #expect(error.message.contains("'Content-Encoding'"))
   }
 
-  @Test func `a request that was sent can be sent again as it was`() async throws {
+  @Test func `a sent request can be sent again unchanged`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient.onTestClock { $0.transport = transport }
     let body = HTTPBody.data(Data(count: 100_000)).gzipped()
@@ -121,7 +121,7 @@ import Testing
     #expect(Set(transport.requests.map(\.body)).count == 1)
   }
 
-  @Test func `middleware may gzip, and a redirect that reads drops the field`() async throws {
+  @Test func `middleware can gzip, and a redirect to GET drops Content-Encoding`() async throws {
     let transport = StubTransport(script: [.redirect(to: "/there", status: .seeOther), .text("x")])
     let client = HTTPClient.onTestClock {
       $0.transport = transport
@@ -133,7 +133,7 @@ import Testing
     #expect(transport.requests.map { $0.headers["Content-Encoding"] } == ["gzip", nil])
   }
 
-  @Test func `without a zlib nothing is sent`() throws {
+  @Test func `a missing zlib is an unsupported error`() throws {
     let problem = try #require(throws: InvalidBody.self) { try Deflater.check(isUsable: false) }
     let error = HTTPRequest.error(problem, of: .post("http://example.test/"))
 
@@ -142,7 +142,7 @@ import Testing
     #expect(Deflater.isUsable)
   }
 
-  @Test func `what is wrong inside is found before`() async throws {
+  @Test func `a missing file in a gzipped body throws a file error`() async throws {
     let error = try await #require(throws: HTTPError.self) {
       try await Self.sent(HTTPBody.file(URL(filePath: "/nonexistent/martlet")).gzipped())
     }

@@ -11,12 +11,12 @@ import Testing
       ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"), ("heic", "image/heic"),
       ("bin", "application/octet-stream"), ("zip", "application/zip"), ("js", "text/javascript"),
     ] as [(String, String)])
-  func `knows the types of files`(name: String, type: String) {
+  func `maps file extensions to media types`(name: String, type: String) {
     #expect(MediaType.forFileExtension(name)?.description == type)
   }
 
   @Test(arguments: ["", ".", "no-such-extension", "html ", "..html"])
-  func `says nothing of others`(name: String) {
+  func `returns nil for unknown extensions`(name: String) {
     #expect(MediaType.forFileExtension(name) == nil)
   }
 
@@ -26,11 +26,11 @@ import Testing
       ("", "application/octet-stream"), ("a.", "application/octet-stream"), ("a.PNG", "image/png"),
       ("日本.png", "image/png"), ("a.pnğ", "application/octet-stream"),
     ] as [(String, String)])
-  func `goes by the last extension of a name`(name: String, type: String) {
+  func `uses the last extension of a filename`(name: String, type: String) {
     #expect(MediaType.forFilename(name).description == type)
   }
 
-  @Test func `has some 130 extensions, each with a type that can be sent`() {
+  @Test func `knows at least 120 extensions, each with a valid media type`() {
     let table = FileTypes.byExtension
 
     #expect(120...200 ~= table.count)

@@ -42,7 +42,7 @@ import Testing
 
   // MARK: Bytes
 
-  @Test func `writes fields, data and files byte by byte`() async throws {
+  @Test func `encodes fields, data and files byte for byte`() async throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let file = try folder.write(Data("<p>".utf8), to: "page.html")
@@ -73,7 +73,7 @@ import Testing
     #expect(body.isReplayable)
   }
 
-  @Test func `keeps order and repeats`() async throws {
+  @Test func `keeps the order and the repetition of fields`() async throws {
     let text = try await Self.text(
       Self.form {
         $0.add("Ben", for: "names")
@@ -85,11 +85,11 @@ import Testing
     #expect(names == ["names=Ben", "other=x", "names=George"])
   }
 
-  @Test func `a form without parts is its end`() async throws {
+  @Test func `a form without parts consists of the closing delimiter`() async throws {
     #expect(try await Self.text(MultipartForm()) == "--b--\r\n")
   }
 
-  @Test func `many small fields are one piece of memory`() async throws {
+  @Test func `many small fields are stored as one Data`() async throws {
     let form = Self.form { form in for number in 0..<500 { form.add("v\(number)", for: "n\(number)") } }
 
     guard case .data = HTTPBody.multipart(form).content else {
@@ -129,7 +129,7 @@ import Testing
     arguments: [
       ("a\nb", "a\r\nb"), ("a\rb", "a\r\nb"), ("a\r\nb", "a\r\nb"), ("\n\n\r\r", "\r\n\r\n\r\n\r\n"), ("\"", "\""),
     ] as [(String, String)])
-  func `writes line breaks in values as CR LF`(value: String, expected: String) async throws {
+  func `normalises line breaks in text values to CRLF`(value: String, expected: String) async throws {
     let text = try await Self.text(
       Self.form {
         $0.add(value, for: "n")
@@ -143,7 +143,7 @@ import Testing
 
   // MARK: Types
 
-  @Test func `takes the type from the extension of the filename`() async throws {
+  @Test func `derives the media type from the filename extension`() async throws {
     let folder = try TemporaryFolder()
     defer { folder.remove() }
     let file = try folder.write(Data("x".utf8), to: "picture.JPEG")
@@ -169,7 +169,7 @@ import Testing
       "text/plain\r\nX-Injected: 1", "text/plain\nX: 1", "text/plain\r\n\r\nbody", "", "text", "text/", "text/plä in",
       "a/b\u{0}", "text/é",
     ])
-  func `refuses a type that is none before anything is sent`(type: String) async throws {
+  func `rejects an invalid media type before anything is sent`(type: String) async throws {
     let byData = try await Self.refusal(.multipart { $0.add(Data(), for: "n", filename: "f", type: type) })
     let byBody = try await Self.refusal(.multipart { $0.add(.data(Data(), contentType: type), for: "n") })
 
@@ -181,7 +181,9 @@ import Testing
   }
 
   /// `name="n\"; filename="; name=evil"` is the name `n"; filename=` to some servers, and a second name.
-  @Test(arguments: ["\\", "n\\", "n\\\\\\"]) func `a name that would swallow the filename is refused`(name: String)
+  @Test(arguments: ["\\", "n\\", "n\\\\\\"]) func `rejects a name whose trailing backslash would escape the quote`(
+    name: String
+  )
     async throws
   {
     let error = try await Self.refusal(.multipart { $0.add(Data(), for: name, filename: "; name=evil") })
@@ -196,7 +198,7 @@ import Testing
 
   // MARK: Boundaries
 
-  @Test func `a boundary is random, legal and nowhere in the parts`() async throws {
+  @Test func `generates random, valid boundaries`() async throws {
     let form = Self.form { $0.add("x", for: "n") }
 
     let types = (0..<50).compactMap { _ in HTTPBody.multipart(form).contentType }
@@ -210,7 +212,7 @@ import Testing
   }
 
   @Test(arguments: ["a", String(repeating: "x", count: 70), "a b", "'()+_,-./:=?", "0aZ"])
-  func `takes a legal boundary, quoted where it has to be`(boundary: String) async throws {
+  func `accepts a valid boundary and quotes it if necessary`(boundary: String) async throws {
     let sent = try await Self.sent(.multipart(Self.form { $0.add("x", for: "n") }, boundary: boundary))
 
     #expect(sent.type.flatMap { MediaType($0) }?.parameter("boundary") == boundary)
@@ -222,14 +224,14 @@ import Testing
     arguments: [
       "", "a ", String(repeating: "x", count: 71), "a\r\nb", "a\"b", "a;b", "é", "a\tb", "a@b", "a\u{0}", "a*",
     ])
-  func `refuses an illegal boundary`(boundary: String) async throws {
+  func `rejects an invalid boundary`(boundary: String) async throws {
     let error = try await Self.refusal(.multipart(boundary: boundary) { $0.add("x", for: "n") })
 
     #expect(error.kind == .invalidRequest)
     #expect(error.message.contains("not a boundary"))
   }
 
-  @Test(arguments: [0, 1, 2, 3]) func `refuses a boundary that is in a part`(place: Int) async throws {
+  @Test(arguments: [0, 1, 2, 3]) func `rejects a boundary that occurs in a part`(place: Int) async throws {
     let large = Data(repeating: 0x2D, count: 200_000) + Data("--own".utf8) + Data(count: 10)
     let body = HTTPBody.multipart(boundary: "own") {
       switch place {
@@ -246,7 +248,7 @@ import Testing
     #expect(error.message.contains("'own'"))
   }
 
-  @Test func `finds a boundary wherever it stands`() {
+  @Test func `finds a boundary at any position`() {
     var random = SeededGenerator(seed: 7)
     for _ in 0..<2000 {
       let letters: [UInt8] = [0x2D, 0x61, 0x62]
@@ -262,7 +264,7 @@ import Testing
 
   // MARK: Parts that cannot be sent
 
-  @Test func `a missing file, or a folder, is named before anything is sent`() async throws {
+  @Test func `a missing file or a folder throws before anything is sent`() async throws {
     let missing = FileManager.default.temporaryDirectory.appending(path: "martlet-missing-\(UUID().uuidString).txt")
 
     let first = try await Self.refusal(
@@ -280,7 +282,7 @@ import Testing
     #expect(HTTPBody.multipart { $0.add(file: missing, for: "f") }.length == nil)
   }
 
-  @Test func `a gzipped part, and a part that is wrong itself, are refused`() async throws {
+  @Test func `rejects gzipped and invalid parts`() async throws {
     let gzipped = try await Self.refusal(.multipart { $0.add(HTTPBody.text("x").gzipped(), for: "n") })
     let wrong = try await Self.refusal(.multipart { $0.add(.json([Double.infinity]), for: "n") })
 
@@ -290,7 +292,7 @@ import Testing
 
   // MARK: Values
 
-  @Test func `is a value that shows nothing of itself`() {
+  @Test func `has value semantics and a description without content`() {
     let form = Self.form { $0.add("hunter2", for: "password") }
     var other = form
     other.add("x", for: "n")
@@ -303,7 +305,7 @@ import Testing
     #expect("\(form)" == "a form of 1 parts")
   }
 
-  @Test func `a form with a stream is as that is`() async throws {
+  @Test func `a form is replayable and has a length only if its streams do`() async throws {
     let once = HTTPBody.multipart {
       $0.add("x", for: "n")
       $0.add(.stream(AsyncStream<Data> { $0.finish() }), for: "s")

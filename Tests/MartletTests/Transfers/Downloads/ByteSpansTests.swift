@@ -5,7 +5,7 @@ import Testing
 @testable import Martlet
 
 @Suite struct ByteSpansTests {
-  @Test func `joins what touches and keeps what does not`() {
+  @Test func `joins adjacent spans and keeps separate ones`() {
     var spans = ByteSpans()
     for span in [10..<20, 30..<40, 20..<25, 5..<7, 0..<5, 24..<31, 50..<50] as [Range<Int64>] { spans.insert(span) }
 
@@ -16,7 +16,7 @@ import Testing
     #expect(spans.cut(at: 12).spans == [0..<7, 10..<12])
   }
 
-  @Test func `is the same as a set of numbers`() {
+  @Test func `behaves like a set of integers`() {
     var generator = SeededGenerator(seed: 7)
     for _ in 0..<300 {
       var (spans, set) = (ByteSpans(), Set<Int64>())
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `survives its coding, and refuses what is no span`() throws {
+  @Test func `survives a JSON round trip and rejects invalid spans`() throws {
     var spans = ByteSpans(upTo: 9)
     spans.insert(20..<30)
     let data = try JSONEncoder().encode(spans)

@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `cancelling a download ends all that it has under way`() async throws {
+  @Test func `cancelling a download cancels all its requests`() async throws {
     let folder = try TemporaryFolder()
     let waiting = Log<String>()
     let transport = StubTransport { request in
@@ -68,7 +68,7 @@ import Testing
     #expect(error?.kind == .connectionLost)
   }
 
-  @Test func `the progress of one that goes on begins with what is there`() async throws {
+  @Test func `the progress of a resumed download starts at its partial length`() async throws {
     let folder = try TemporaryFolder()
     await leave(3_000_000, in: folder)
     let received = Log<Int64>()
@@ -83,7 +83,7 @@ import Testing
     #expect(try Data(contentsOf: folder.file) == Self.bytes)
   }
 
-  @Test func `a part with more bytes than it says is an error`() async throws {
+  @Test func `a partial response with excess bytes is a protocol violation`() async throws {
     let folder = try TemporaryFolder()
     await leave(3_000_000, in: folder)
     let transport = StubTransport { Self.part($0, and: Data("more".utf8)) }
@@ -96,7 +96,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: folder.file.path))
   }
 
-  @Test func `a part to which nothing is missing is asked about before it gets its name`() async throws {
+  @Test func `revalidates a complete part file before renaming it`() async throws {
     let folder = try TemporaryFolder()
     let part = try await PartFile.open(folder.file.path + ".part", url: "https://a.test/a", resume: .automatic)
     try part.start { $0.describe(["ETag": "\"1\""], length: 4, isResumable: true) }
@@ -115,7 +115,7 @@ import Testing
     #expect(try Data(contentsOf: folder.file) == Data("new!".utf8))
   }
 
-  @Test func `parts that never belong together end the download, however often it is tried again`() async throws {
+  @Test func `ranges that never match end the download despite retries`() async throws {
     let folder = try TemporaryFolder()
     let transport = StubTransport { request in
       guard request.headers.contains("Range") else {
@@ -141,7 +141,7 @@ import Testing
     #expect(transport.requests.count < 20)
   }
 
-  @Test func `the time limit of a download is that of all that it has under way`() async throws {
+  @Test func `the total timeout covers all segments of a download together`() async throws {
     let folder = try TemporaryFolder()
     let clock = TestClock(advancing: .manually)
     let gate = TestSupport.Gate()

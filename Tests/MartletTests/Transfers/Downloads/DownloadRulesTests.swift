@@ -22,7 +22,7 @@ import Testing
     DownloadRules.judge(HTTPStatus(rawValue: status), headers, asked: work, record: record)
   }
 
-  @Test func `asks for what is missing, on condition that it is the same file`() {
+  @Test func `requests the missing range with If-Range`() {
     let request = HTTPRequest.get("http://a.test/")
     #expect(Self.whole.request(from: request).headers == ["Accept-Encoding": "identity"])
     let rest = Self.rest.request(from: request).headers
@@ -32,14 +32,14 @@ import Testing
     #expect(Self.whole.request(from: own).headers["Accept-Encoding"] == "gzip")
   }
 
-  @Test func `takes a whole file for one`() {
+  @Test func `accepts 200, 203 and 204 as the whole file`() {
     #expect(Self.judge(200, ["Content-Length": "5"]) == .whole(length: 5))
     #expect(Self.judge(200, ["Content-Length": "x"]) == .whole(length: nil))
     #expect(Self.judge(203, [:], Self.whole) == .whole(length: nil))
     #expect(Self.judge(204, [:], Self.whole) == .whole(length: 0))
   }
 
-  @Test func `takes the part that was asked for`() {
+  @Test func `accepts the requested range`() {
     #expect(Self.judge(206, ["Content-Range": "bytes 100-999/1000"]) == .part(100..<1000, size: 1000))
     #expect(Self.judge(206, ["Content-Range": "bytes 100-149/*", "ETag": "\"a\""]) == .part(100..<150, size: nil))
     #expect(Self.judge(206, ["Content-Range": "bytes 100-199/1000"], Self.piece) == .part(100..<200, size: 1000))
@@ -55,14 +55,14 @@ import Testing
       ["Content-Range": "bytes 100-999/1000", "Content-Length": "899"],
       ["Content-Range": "bytes 100-99999999999999999999/*"],
     ] as [HTTPHeaders])
-  func `begins anew where a part is another one`(headers: HTTPHeaders) {
+  func `restarts after a mismatched partial response`(headers: HTTPHeaders) {
     guard case .restart = Self.judge(206, headers) else {
       Issue.record("\(Self.judge(206, headers))")
       return
     }
   }
 
-  @Test func `refuses more than was asked for, and a part for who asked for all`() {
+  @Test func `rejects excess ranges, unrequested ranges and repeated Content-Range fields`() {
     guard case .restart = Self.judge(206, ["Content-Range": "bytes 100-200/1000"], Self.piece) else {
       Issue.record("more than asked")
       return
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `takes a date for a validator only where there is no tag`() {
+  @Test func `uses Last-Modified as a validator only without an ETag`() {
     var record = Self.record
     record.entityTag = nil
     record.lastModified = "Sun, 06 Nov 1994 08:49:37 GMT"
@@ -91,7 +91,7 @@ import Testing
     #expect(Self.judge(206, range) == .part(100..<1000, size: 1000))
   }
 
-  @Test func `knows by a 416 that all is there, and nothing else`() {
+  @Test func `accepts a 416 as completion only if the length matches`() {
     let all = DownloadWork(start: 1000, isRange: true, validator: "\"a\"")
     #expect(Self.judge(416, ["Content-Range": "bytes */1000"], all) == .complete(1000))
     let first = DownloadWork(start: 0, end: 10, isRange: true)
@@ -117,7 +117,7 @@ import Testing
     return record
   }
 
-  @Test func `relies on what is written in this run of the machine, and on what is on the disk after it`() {
+  @Test func `relies on written bytes within one boot, and on synced bytes after it`() {
     #expect(Self.record.reliable(size: 700, boot: "now").spans == [0..<700])
     #expect(Self.record.reliable(size: 700, boot: "later").spans == [0..<300])
     #expect(Self.record.reliable(size: 700, boot: nil).spans == [0..<300])
@@ -125,7 +125,7 @@ import Testing
     #expect(Self.record.reliable(size: 5000, boot: "now").spans == [0..<1000])
   }
 
-  @Test func `relies on nothing without a validator, or after a wrong checksum`() {
+  @Test func `relies on no bytes without a validator or after a checksum mismatch`() {
     var record = Self.record
     record.isRejected = true
     #expect(record.reliable(size: 700, boot: "now").isEmpty)
@@ -134,7 +134,7 @@ import Testing
     #expect(record.reliable(size: 700, boot: "now").isEmpty)
   }
 
-  @Test func `relies on its word where there are gaps`() {
+  @Test func `relies on the recorded spans if the file has gaps`() {
     var record = Self.record
     record.isSequential = false
     record.written.insert(800..<900)
@@ -142,7 +142,7 @@ import Testing
     #expect(record.reliable(size: 850, boot: "now").spans == [0..<500, 800..<850])
   }
 
-  @Test func `takes only validators that are strong`() {
+  @Test func `accepts only strong validators`() {
     for (tag, strong) in [
       ("\"a\"", true), ("W/\"a\"", false), ("a", false), ("\"", false), ("\"\"", true), ("\"a\u{7F}\"", false),
       ("\"a b\"", false), (" \"a\" ", true),
@@ -158,7 +158,7 @@ import Testing
     }
   }
 
-  @Test func `reads the digest that a server sends`() {
+  @Test func `parses the SHA-256 of a digest field`() {
     let digits = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     let text = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="
     #expect(DownloadCheck.sha256("sha-256=:\(text):") == digits)
@@ -168,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func `counts SHA-256 in pieces as in one`() {
+  @Test func `SHA-256 of chunks equals SHA-256 of the whole`() {
     var generator = SeededGenerator(seed: 3)
     for count in [0, 1, 55, 56, 63, 64, 65, 119, 128, 1000] {
       let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }

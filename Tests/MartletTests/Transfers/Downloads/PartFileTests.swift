@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `is for its owner only until it is finished, and then as private as is wanted`(isPrivate: Bool) async throws {
+  func `is owner-only until it is finished, then has the requested permissions`(isPrivate: Bool) async throws {
     let folder = try Folder()
     let usual = folder.path + "/usual"
     let descriptor = open(usual, O_WRONLY | O_CREAT, 0o666)
@@ -52,7 +52,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a", "usual"])
   }
 
-  @Test func `is for its owner only again when its end fails, and when it is resumed`() async throws {
+  @Test func `is owner-only again when it is released unfinished or resumed`() async throws {
     let folder = try Folder()
     let part = try await folder.open()
     try begin(part)
@@ -68,7 +68,7 @@ import Testing
     #expect(try mode(folder.part) == 0o600)
   }
 
-  @Test func `a file that everybody may write to is begun anew`() async throws {
+  @Test func `restarts a world-writable part file`() async throws {
     let folder = try Folder()
     try Data("x".utf8).write(to: URL(filePath: folder.part))
     try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: folder.part)
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a folder that cannot be opened is an error before a file has its name`(isReplacing: Bool) async throws {
+  func `a folder that cannot be opened throws before the file is renamed`(isReplacing: Bool) async throws {
     let folder = try Folder()
     let part = try await folder.open()
     try begin(part, length: 10)
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(arguments: [DownloadOptions.Resume.automatic, .never])
-  func `a file with another name is begun anew, and what has that name stays as it is`(
+  func `replaces a hard-linked part file and leaves the other link unchanged`(
     resume: DownloadOptions.Resume
   ) async throws {
     let folder = try Folder()
@@ -121,7 +121,7 @@ import Testing
     #expect(try Data(contentsOf: URL(filePath: folder.part)) == Data(repeating: 2, count: 20))
   }
 
-  @Test func `a gap is noted before anything is written behind it`() async throws {
+  @Test func `records a gap before writing behind it`() async throws {
     let folder = try Folder()
     let part = try await folder.open()
     try begin(part)
@@ -135,7 +135,7 @@ import Testing
     #expect(record.reliable(size: 1100, boot: record.boot).missing(in: 0..<1000).contains { $0.contains(500) })
   }
 
-  @Test func `nothing of an older version is left when another one has begun`() async throws {
+  @Test func `starting a new version discards the bytes of the old one`() async throws {
     let folder = try Folder()
     let first = try await folder.open()
     try begin(first, "1")
@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test(arguments: [DownloadOptions.Resume.automatic, .fromAnyURL])
-  func `what another trust has brought is not gone on with`(resume: DownloadOptions.Resume) async throws {
+  func `does not resume a part file of another partition`(resume: DownloadOptions.Resume) async throws {
     let folder = try Folder()
     let first = try await folder.open(partition: "anything")
     try begin(first)
@@ -169,7 +169,7 @@ import Testing
     #expect(try await folder.open().record.entityTag == "\"1\"")
   }
 
-  @Test func `what is on the disk is noted, for a machine that stops`() async throws {
+  @Test func `records synced bytes for recovery after a reboot`() async throws {
     let folder = try Folder()
     let part = try await folder.open()
     try begin(part)
@@ -183,7 +183,7 @@ import Testing
     #expect(record.reliable(size: 2000, boot: "another run").spans == [0..<1000])
   }
 
-  @Test func `a file that was let go of writes no more`() async throws {
+  @Test func `a discarded part file cannot be written`() async throws {
     let folder = try Folder()
     let part = try await folder.open()
     try begin(part)
@@ -195,7 +195,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
   }
 
-  @Test func `the beginning of another file is not gone on with, unless that is wanted`() async throws {
+  @Test func `resumes a part file of another URL only with fromAnyURL`() async throws {
     let folder = try Folder()
     let part = try await folder.open()
     try begin(part)

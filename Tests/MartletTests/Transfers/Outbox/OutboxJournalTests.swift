@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func `what one has added, the others learn, and in one order`() throws {
+  @Test func `journals of one folder read each other's records in the same order`() throws {
     let folder = try OutboxFolder()
     let (one, other) = (try OutboxJournal(folder.url), try OutboxJournal(folder.url))
     _ = try one.append([Self.submission("a").bytes], isSynced: true)
@@ -32,7 +32,7 @@ import Testing
     #expect(try one.catchUp().changes.isEmpty)
   }
 
-  @Test func `each folder that is made for it gets a name that survives a crash`() throws {
+  @Test func `syncs the parent of each folder that it creates`() throws {
     let folder = try TemporaryFolder()
     let opened = Shared<[String]>([])
     let calls = ParentFolder.Calls(
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: [EMFILE, ENFILE, EIO, ENOMEM, EACCES])
-  func `a folder that cannot be opened is an error before a journal is made or replaced`(code: Int32) throws {
+  func `a folder that cannot be opened throws before a journal is created or replaced`(code: Int32) throws {
     let folder = try TemporaryFolder()
     let isFailing = Shared(true)
     let calls = ParentFolder.Calls(
@@ -80,7 +80,7 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("a/b")).sorted() == ["journal", "lock"])
   }
 
-  @Test func `cut anywhere, what was whole before is there, and what comes after is, too`() throws {
+  @Test func `a truncated journal keeps its complete records and accepts new ones`() throws {
     let folder = try OutboxFolder()
     var ends: [Int64] = []
     do {
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func `a changed byte costs one record at most, and never makes another one`() throws {
+  @Test func `a changed byte loses at most one record and never forges one`() throws {
     let folder = try OutboxFolder()
     do {
       let journal = try OutboxJournal(folder.url)
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func `any bytes at all are an error, or a journal; never a request that nobody has submitted`() throws {
+  @Test func `random bytes are an error or an empty journal, never a request`() throws {
     let folder = try OutboxFolder()
     var random = SeededGenerator(seed: 5)
     for _ in 0..<Stress.count(100, full: 300) {
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test func `a body that looks like a journal is none, also where a frame before it is damaged`() throws {
+  @Test func `a body that contains a journal is not read as one, even after a damaged frame`() throws {
     let folder = try OutboxFolder()
     let forged = OutboxFrames(mark: 7).frame(Self.submission("forged").bytes)
     var file: [UInt8] = OutboxFrames(mark: 7).head
@@ -168,7 +168,7 @@ import Testing
     #expect(Self.texts(journal, news) == ["b"] && news.damaged == 1)
   }
 
-  @Test func `written anew it has what is needed, and others notice`() throws {
+  @Test func `compacting keeps live records, and other instances notice it`() throws {
     let folder = try OutboxFolder()
     let (one, other) = (try OutboxJournal(folder.url), try OutboxJournal(folder.url))
     var table = OutboxTable(.concurrent(1))
@@ -201,7 +201,7 @@ import Testing
     #expect(try one.compact([]) == nil)
   }
 
-  @Test func `a journal of a later version is left alone, one that never got a byte is begun`() throws {
+  @Test func `rejects a journal of a later version and restarts a zeroed one`() throws {
     let folder = try OutboxFolder()
     _ = try OutboxJournal(folder.url).append([Self.submission("a").bytes], isSynced: false)
     var bytes = try folder.journalBytes()
@@ -218,7 +218,7 @@ import Testing
     #expect(Self.texts(journal, try journal.append([Self.submission("b").bytes], isSynced: true)) == ["b"])
   }
 
-  @Test func `bodies that nobody speaks of are removed, those on their way are not`() async throws {
+  @Test func `removes orphaned body files, but not those of running submissions`() async throws {
     let folder = try OutboxFolder()
     let journal = try OutboxJournal(folder.url)
     let body = HTTPBody.data(Data(count: 100_000))

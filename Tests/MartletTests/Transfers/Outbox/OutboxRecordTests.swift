@@ -19,11 +19,11 @@ import Testing
     .revived(UUID(), at: Date(timeIntervalSince1970: 6)), .removed(UUID()),
   ]
 
-  @Test func `is read as it was written`() {
+  @Test func `survives a round trip`() {
     for record in Self.records { #expect(OutboxRecord(record.bytes) == record) }
   }
 
-  @Test func `whatever it is cut to or changed to, reading it is safe`() {
+  @Test func `parses truncated and damaged records safely`() {
     var random = SeededGenerator(seed: 6)
     for record in Self.records {
       let bytes = record.bytes
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func `is sent as it was submitted`() throws {
+  @Test func `recreates the submitted request`() throws {
     let stored = Self.request(.file(9))
     let request = stored.request(in: "/box")
     #expect(request.method == .post && request.url?.absoluteString == "https://api.test/a?b=c")
@@ -56,11 +56,11 @@ import Testing
     OutboxVerdict(HTTPStatus(status), headers, Outbox.Options(), now: Date(timeIntervalSince1970: 5))
   }
 
-  @Test func `a success is a delivery, and nothing else`() {
+  @Test func `counts a 2xx status as a delivery`() {
     for status in [200, 201, 202, 204, 208, 299] { #expect(Self.verdict(status) == .delivered(HTTPStatus(status))) }
   }
 
-  @Test func `what may be otherwise later is tried again, all else is dead`() {
+  @Test func `retries transient statuses and gives up on the others`() {
     for status in 300...599 {
       let isLater = [408, 409, 425, 429].contains(status) || status >= 500 && status != 501 && status != 505
       let expected: OutboxVerdict =
@@ -71,12 +71,12 @@ import Testing
     }
   }
 
-  @Test func `a server says when`() {
+  @Test func `obeys Retry-After`() {
     let verdict = Self.verdict(503, ["Retry-After": "17"])
     #expect(verdict == .later(.status(.serviceUnavailable), isCounted: true, asked: .seconds(17)))
   }
 
-  @Test func `an attempt without a connection does not count, one that a server had a part in does`() {
+  @Test func `does not count an attempt that fails before a connection`() {
     func isCounted(_ error: any Error) -> Bool? {
       if case .later(_, let isCounted, _) = OutboxVerdict(error) { isCounted } else { nil }
     }
@@ -98,11 +98,11 @@ import Testing
     Outbox.Failure.status(.gone), .error(.tls, "no trust: x  y"), .error(.timedOut, ""), .redirected(.get),
     .unreadable("the file of its body is gone"), .unreadable(""), .expired, .cancelled,
   ])
-  func `a failure is read as it was written`(_ failure: Outbox.Failure) {
+  func `a failure survives a round trip`(_ failure: Outbox.Failure) {
     #expect(Outbox.Failure(text: failure.text) == failure)
   }
 
-  @Test func `a failure in words that nobody knows is told as it is`() {
+  @Test func `keeps the text of an unknown failure`() {
     #expect(Outbox.Failure(text: "status x") == .unreadable("status x"))
     #expect(Outbox.Failure(text: "") == .unreadable(""))
   }

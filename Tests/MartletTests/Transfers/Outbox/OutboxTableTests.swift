@@ -19,7 +19,7 @@ import Testing
     OutboxTable(.concurrent(total, perHost: perHost))
   }
 
-  @Test mutating func `requests with a key go one after the other, the others do not wait`() {
+  @Test mutating func `starts requests with the same key one at a time, and others at once`() {
     var table = Self.table()
     let (one, two, three) = (entry("k"), entry("k"), entry())
     for entry in [one, two, three] { table.apply(.submitted(entry)) }
@@ -34,7 +34,7 @@ import Testing
     #expect(table.start(now: .zero).map(\.id) == [two.id])
   }
 
-  @Test mutating func `a dead letter lets its successor go on, and comes after it when it is revived`() {
+  @Test mutating func `a dead letter unblocks its successor, and follows it when revived`() {
     var table = Self.table()
     let (one, two) = (entry("k"), entry("k"))
     for entry in [one, two] { table.apply(.submitted(entry)) }
@@ -49,7 +49,7 @@ import Testing
     #expect(table.start(now: .zero).map(\.id) == [one.id])
   }
 
-  @Test mutating func `one that is removed from the middle leaves the order as it is`() {
+  @Test mutating func `removing a request keeps the order of the others`() {
     var table = Self.table()
     let all = (0..<4).map { _ in entry("k") }
     for entry in all { table.apply(.submitted(entry)) }
@@ -64,7 +64,7 @@ import Testing
     #expect(table.bytes == 0 && table.frameBytes == 0 && table.entries.isEmpty)
   }
 
-  @Test mutating func `hosts have turns, and no more than their share`() {
+  @Test mutating func `shares the limit evenly between hosts`() {
     var table = Self.table(4, perHost: 3)
     for _ in 0..<5 { table.apply(.submitted(entry(host: "a"))) }
     for _ in 0..<5 { table.apply(.submitted(entry(host: "b"))) }
@@ -77,7 +77,7 @@ import Testing
     #expect(table.start(now: .zero).count { $0.host == "b" } == 2)
   }
 
-  @Test mutating func `a host that fails pauses longer and longer, then one tries for all`() {
+  @Test mutating func `a failing host backs off exponentially, then one request probes it`() {
     var table = Self.table(perHost: 10)
     for _ in 0..<3 { table.apply(.submitted(entry())) }
     table.apply(.submitted(entry(host: "b")))
@@ -111,7 +111,7 @@ import Testing
     #expect(table.start(now: now).count == 2)
   }
 
-  @Test mutating func `a pause is shortened by half at most, and as long as the server asks for, up to a day`() {
+  @Test mutating func `jitter at most halves a delay, and Retry-After is obeyed up to a day`() {
     var table = Self.table()
     let options = Outbox.Options()
     #expect(table.hasFailed("a", now: .zero, asked: nil, options, random: 0.999) >= .milliseconds(500))
@@ -121,7 +121,7 @@ import Testing
     #expect(table.hasFailed("b", now: .zero, asked: nil, options, random: 0) == .seconds(1))
   }
 
-  @Test mutating func `an answer does not end the pause that another one has led to`() {
+  @Test mutating func `a late response does not end the delay that another failure caused`() {
     var table = Self.table(perHost: 2)
     let (one, two) = (entry(), entry())
     for entry in [one, two, self.entry()] { table.apply(.submitted(entry)) }
@@ -137,7 +137,7 @@ import Testing
     #expect(table.start(now: .seconds(60)).map(\.id).contains(one.id) == false)
   }
 
-  @Test mutating func `one that somebody removes while it is sent keeps its successor waiting until it has ended`() {
+  @Test mutating func `a request removed while it is sent blocks its successor until it ends`() {
     var table = Self.table()
     let (one, two) = (entry("k"), entry("k"))
     for entry in [one, two] { table.apply(.submitted(entry)) }
@@ -148,7 +148,7 @@ import Testing
     #expect(table.start(now: .zero).map(\.id) == [two.id])
   }
 
-  @Test mutating func `told from its beginning once more, it sends nothing twice`() {
+  @Test mutating func `replaying the journal sends nothing twice`() {
     var table = Self.table()
     let (one, two) = (entry("k"), entry("k"))
     for entry in [one, two] { table.apply(.submitted(entry)) }
@@ -160,7 +160,7 @@ import Testing
     #expect(table.start(now: .zero).map(\.id) == [one.id])
   }
 
-  @Test mutating func `thousands with one key go one by one, in their order`() {
+  @Test mutating func `starts thousands of requests with one key one by one, in order`() {
     var table = Self.table(1)
     let all = (0..<(isSanitized ? 2_000 : 20_000)).map { _ in entry("k") }
     for entry in all { table.apply(.submitted(entry)) }
@@ -173,7 +173,7 @@ import Testing
     #expect(isInOrder && table.entries.isEmpty && table.bytes == 0)
   }
 
-  @Test mutating func `any order of events leaves nothing behind, and never two of a key at once`() {
+  @Test mutating func `random events drain the table and never start two requests of a key at once`() {
     var random = SeededGenerator(seed: 11)
     for _ in 0..<200 {
       var table = Self.table(3, perHost: 2)

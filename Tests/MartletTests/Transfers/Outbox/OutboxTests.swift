@@ -79,7 +79,7 @@ import Testing
     .post(RequestTarget("https://api.test/\(path)"), body: .text(text))
   }
 
-  @Test func `delivers what was submitted, in order by key, with a key of its own`() async throws {
+  @Test func `delivers requests in order by key, each with its own Idempotency-Key`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     var ids: [UUID] = []
@@ -93,7 +93,7 @@ import Testing
     #expect(outbox.status.isSender)
   }
 
-  @Test func `what was not delivered is delivered by the next process, with the same key`() async throws {
+  @Test func `the next outbox delivers pending requests with the same Idempotency-Key`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let first = try await server.client().outbox(
       at: folder.url, options: Self.options { $0.connectivity = Network([.disconnected]) })
@@ -114,7 +114,7 @@ import Testing
     #expect(folder.names == ["journal"])
   }
 
-  @Test func `a host that fails is tried again, and keeps nobody else waiting`() async throws {
+  @Test func `retries a failing host, and delivers to other hosts`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     server.answer("a", .status(503), .failure(HTTPError(.cannotConnect, "refused")), .status(429))
     let outbox = try await server.client().outbox(at: folder.url)
@@ -131,7 +131,7 @@ import Testing
     #expect(outbox.status.delivered == 3)
   }
 
-  @Test func `what is refused for good, or too often, is a dead letter, which can be tried again or removed`()
+  @Test func `requests that fail for good become dead letters that can be retried or removed`()
     async throws
   {
     let (folder, server) = (try OutboxFolder(), Server())
@@ -164,7 +164,7 @@ import Testing
     #expect(again.status.dead == 0 && again.status.bytes == 0)
   }
 
-  @Test func `what is too old is a dead letter`() async throws {
+  @Test func `an expired request becomes a dead letter`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let date = Locked(Date(timeIntervalSince1970: 1_700_000_000))
     let network = Network([.disconnected])
@@ -179,7 +179,7 @@ import Testing
     #expect(try await outbox.deadLetters().map(\.failure) == [.expired])
   }
 
-  @Test func `nothing is sent without a network, and pauses end with it`() async throws {
+  @Test func `sends nothing without a network, and retries as soon as it returns`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     server.answer("a", .failure(HTTPError(.cannotConnect, "no network")))
     let network = Network([.unknown])
@@ -202,7 +202,7 @@ import Testing
     #expect(server.visits.count == 3)
   }
 
-  @Test func `a host is tried at once if somebody says so`() async throws {
+  @Test func `retryNow ends the delay of a host`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     server.answer("a", .status(503, headers: ["Retry-After": "3000"]))
     let outbox = try await server.client().outbox(at: folder.url)
@@ -215,7 +215,7 @@ import Testing
     #expect(server.visits.count == 2)
   }
 
-  @Test func `pauses are those of the client's clock`() async throws {
+  @Test func `delays follow the client's clock`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     server.answer("a", .status(503), .status(503), .status(503))
     let clock = TestClock()
@@ -227,7 +227,7 @@ import Testing
     #expect(clock.now.offset >= .seconds(6))
   }
 
-  @Test func `bad input is an error, and nothing is kept`() async throws {
+  @Test func `invalid submissions throw and store nothing`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url, options: Self.options { $0.maximumBytes = 300_000 })
     func kind(_ request: HTTPRequest) async -> HTTPError.Kind? {
@@ -261,7 +261,7 @@ import Testing
     #expect(await kind(.post("https://api.test/")) == .clientClosed)
   }
 
-  @Test func `options and folders that cannot be are refused`() async throws {
+  @Test func `rejects invalid options and unsuitable folders`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     func kind(_ url: URL, _ change: (inout Outbox.Options) -> Void = { _ in }) async -> HTTPError.Kind? {
       do {
@@ -285,7 +285,7 @@ import Testing
     #expect(await kind(folder.url) == .file)
   }
 
-  @Test func `streams and files are read once, and sent again as they were`() async throws {
+  @Test func `stores streams and files at submission and resends them unchanged`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let other = try OutboxFolder()
     try FileManager.default.createDirectory(at: other.url, withIntermediateDirectories: true)
@@ -309,7 +309,7 @@ import Testing
     #expect(folder.names == ["journal"])
   }
 
-  @Test func `a body that is gone from the disk is a dead letter`() async throws {
+  @Test func `a request with a missing body file becomes a dead letter`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let network = Network([.disconnected])
     let outbox = try await server.client().outbox(
@@ -325,7 +325,7 @@ import Testing
     #expect(server.visits.isEmpty)
   }
 
-  @Test func `a client that is drained ends its outbox, and what is left stays`() async throws {
+  @Test func `draining the client stops its outbox and keeps pending requests`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     server.hold(true)
     let clock = TestClock(advancing: .manually)
@@ -350,7 +350,7 @@ import Testing
     await #expect(throws: HTTPError.self) { try await client.outbox(at: folder.url) }
   }
 
-  @Test func `an outbox that is let go of delivers what it has, then lets another one send`() async throws {
+  @Test func `a released outbox drains, then hands over to another instance`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let clock = TestClock(advancing: .manually)
     let client = server.client { $0.clock = clock }
@@ -373,7 +373,7 @@ import Testing
     _ = outbox
   }
 
-  @Test func `a submission that is cancelled while its stream is read keeps nothing`() async throws {
+  @Test func `a submission cancelled while its stream is read stores nothing`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     let asked = Log<Int>()
@@ -392,7 +392,7 @@ import Testing
     #expect(folder.names == ["journal"] && outbox.status.pending == 0 && server.visits.isEmpty)
   }
 
-  @Test func `a redirect takes the body along, or is no delivery`() async throws {
+  @Test func `a redirect counts as a delivery only if it keeps the body`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     server.answer("moved", .redirect(to: "https://api.test/there"))
     server.answer("see", .redirect(to: "https://api.test/other", status: .seeOther))
@@ -405,7 +405,7 @@ import Testing
     #expect(try await outbox.deadLetters().map(\.failure) == [.redirected(.get)])
   }
 
-  @Test func `requests that are cancelled are sent again, after a pause`() async throws {
+  @Test func `resends requests that were cancelled`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     server.answer("a", .failure(CancellationError()), .failure(CancellationError()))
     let outbox = try await server.client().outbox(at: folder.url)
@@ -415,7 +415,7 @@ import Testing
     #expect(server.visits.count == 3 && outbox.status.delivered == 1)
   }
 
-  @Test func `waiting ends also if nothing but a message has come`() async throws {
+  @Test func `waitUntilIdle returns after retryNow without pending requests`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     for _ in 0..<50 {
@@ -425,7 +425,7 @@ import Testing
     #expect(outbox.status.pending == 0)
   }
 
-  @Test func `thousands that are too old are given up at once`() async throws {
+  @Test func `expires hundreds of requests without a delay between rounds`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let date = Locked(Date(timeIntervalSince1970: 1_700_000_000))
     let network = Network([.disconnected])
@@ -448,7 +448,7 @@ import Testing
     #expect(clock.now.offset == .zero)
   }
 
-  @Test func `a hundred at once are safe`() async throws {
+  @Test func `delivers a hundred concurrent submissions exactly once`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     try await withThrowingTaskGroup(of: Void.self) { group in

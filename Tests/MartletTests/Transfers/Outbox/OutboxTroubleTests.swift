@@ -34,7 +34,7 @@ import Testing
   /// Beyond this a body has a file of its own.
   private static let large = 70_000
 
-  @Test func `what cannot be noted as delivered is not sent again, and noted later`() async throws {
+  @Test func `a delivery that cannot be recorded is recorded later and not resent`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     var events = outbox.events.makeAsyncIterator()
@@ -56,7 +56,7 @@ import Testing
     #expect(outbox.status.delivered == 1 && outbox.status.pending == 0)
   }
 
-  @Test func `what a killed process has left of a record is cut off before another one is written`() async throws {
+  @Test func `truncates an incomplete record before appending another one`() async throws {
     func record(_ count: Int) -> [UInt8] {
       let body = OutboxRequest.Body.bytes(Data(count: count))
       return OutboxRecord.submitted(
@@ -77,7 +77,7 @@ import Testing
     #expect(try folder.journalBytes().count < 1_000)
   }
 
-  @Test func `a body that was cut on the disk is a dead letter, and not sent`() async throws {
+  @Test func `a request with a truncated body file becomes a dead letter unsent`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     try await outbox.submit(Self.post("held"), key: "k")
@@ -94,7 +94,7 @@ import Testing
     #expect(try await outbox.deadLetters().map(\.id) == [id])
   }
 
-  @Test func `what is being sent cannot be removed`() async throws {
+  @Test func `a request that is being sent cannot be removed`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     let id = try await outbox.submit(Self.post("held"))
@@ -108,7 +108,7 @@ import Testing
     #expect(try await !outbox.remove(id))
   }
 
-  @Test func `the file of a body goes with its request`() async throws {
+  @Test func `deletes a body file together with its request`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     try await outbox.submit(Self.post("held"), key: "k")
@@ -127,7 +127,7 @@ import Testing
     #expect(folder.names == ["journal"])
   }
 
-  @MainActor @Test func `one that is closing takes no more`() async throws {
+  @MainActor @Test func `a closing outbox rejects submissions`() async throws {
     let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)
     try await outbox.submit(Self.post("held"))
@@ -146,7 +146,7 @@ import Testing
     #expect(next.status.pending == 0)
   }
 
-  @Test func `a body that cannot be kept leaves no file`() async throws {
+  @Test func `a body that fails while it is stored leaves no file`() async throws {
     struct Broken: Error {}
     let (folder, server) = (try OutboxFolder(), Server())
     let outbox = try await server.client().outbox(at: folder.url)

@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @MainActor @Test func `a task that is cancelled waits no longer for the end of a queue`() async {
+  @MainActor @Test func `a cancelled task stops waiting for the end of a queue`() async {
     let queue = RequestQueue(client: Self.client())
     let handle = queue.add(.get("http://a.test/held"))
     let waiter = Task { await queue.finish() }
@@ -40,7 +40,7 @@ import Testing
     queue.cancelAll()
   }
 
-  @Test func `what asks for a length is cancelled with all the others`() async throws {
+  @Test func `cancelAll also cancels the HEAD request for a length`() async throws {
     let methods = Log<HTTPMethod>()
     let transport = StubTransport { request in
       methods.add(request.method)
@@ -58,7 +58,7 @@ import Testing
     #expect(methods.elements == [.head])
   }
 
-  @Test(arguments: [1, 2, 5]) func `nothing begins while all are cancelled`(_ width: Int) async throws {
+  @Test(arguments: [1, 2, 5]) func `no request starts during cancelAll`(_ width: Int) async throws {
     let begun = Log<String>()
     let transport = StubTransport { request in
       begun.add("\(request.method) \(request.url?.lastPathComponent ?? "")")
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func `what runs waits for nobody any more`() async throws {
+  @Test func `a running request accepts no dependency`() async throws {
     let begun = Log<String>()
     let transport = StubTransport { request in
       begun.add(request.url?.lastPathComponent ?? "")
@@ -97,7 +97,7 @@ import Testing
     #expect(await queue.finish() == RequestQueue.Summary(added: 2, cancelled: 2))
   }
 
-  @Test func `bytes that were counted are not counted again`() {
+  @Test func `does not count the same bytes twice`() {
     var tally = QueueTally(.simple)
     let id = RequestID(number: 1)
     tally.add()

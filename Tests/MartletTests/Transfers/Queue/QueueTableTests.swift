@@ -24,7 +24,7 @@ import Testing
     #expect(table.start() == nil && table.runningCount == 3 && table.count == 4)
   }
 
-  @Test func `starts what waits when all before it have succeeded, and never when one has not`() throws {
+  @Test func `starts a request only after all its dependencies have succeeded`() throws {
     var table = QueueTable(.concurrent(9))
     let ids = Self.ids(4)
     try table.add(ids[0], host: "a", priority: 0, after: [])
@@ -46,7 +46,7 @@ import Testing
     #expect(table.start() == RequestID(number: 9))
   }
 
-  @Test func `remembers the last ones that ended, and no more`() throws {
+  @Test func `remembers a limited number of recent outcomes`() throws {
     var table = QueueTable(.concurrent(1))
     let most = QueueTable.maximumOutcomes
     let ids = Self.ids(2 * most + 5)
@@ -68,7 +68,7 @@ import Testing
     #expect(table.start() == next)
   }
 
-  @Test func `refuses that two wait for each other, over any number of others`() throws {
+  @Test func `rejects direct and indirect dependency cycles`() throws {
     var table = QueueTable(.concurrent(9))
     let ids = Self.ids(100)
     for (index, id) in ids.enumerated() {
@@ -86,7 +86,7 @@ import Testing
     #expect(table.count == 0 && table.runningCount == 0)
   }
 
-  @Test func `loses none and keeps every limit, whatever happens`() throws {
+  @Test func `loses no request and keeps every limit under random operations`() throws {
     var generator = SeededGenerator(seed: 11)
     for _ in 0..<200 {
       let (total, perHost) = (Int.random(in: 1...5, using: &generator), Int.random(in: 1...3, using: &generator))

@@ -29,7 +29,7 @@ import Testing
     for await progress in queue.progress where progress.summary.ended >= count { return }
   }
 
-  @Test func `S22 sends as many at a time as it may`() async throws {
+  @Test func `S22 sends as many requests at once as the limits allow`() async throws {
     let crowd = Crowd()
     let queue = RequestQueue(client: Self.client(crowd), limits: .concurrent(3, perHost: 2))
     for index in 0..<4 { queue.add(.get("http://a.test/\(index)")) }
@@ -45,7 +45,7 @@ import Testing
     #expect(crowd.names.prefix(3).sorted() == ["0", "0", "1"], "two of one host, and one of the other")
   }
 
-  @Test func `S23 a paused queue starts nothing, and is resumed once`() async throws {
+  @Test func `S23 a paused queue starts nothing until it is resumed`() async throws {
     let crowd = Crowd()
     crowd.open()
     let client = Self.client(crowd)
@@ -68,7 +68,7 @@ import Testing
     #expect(await queue.finish().succeeded == 4)
   }
 
-  @Test func `S24 S25 tells of every request in its order, and of the end of all`() async throws {
+  @Test func `S24 S25 reports the events of every request in order, and the end of the queue`() async throws {
     let queue = RequestQueue(client: Self.client(), limits: .concurrent(1), paused: true)
     var events = queue.events.makeAsyncIterator()
     let good = queue.add(.get("http://a.test/1"))
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `S26 the first failure cancels the others, if it is to`(cancels: Bool) async throws {
+  func `S26 the first failure cancels the others only with cancelOthers`(cancels: Bool) async throws {
     let crowd = Crowd()
     let queue = RequestQueue(
       client: Self.client(crowd), limits: .concurrent(2), onFailure: cancels ? .cancelOthers : .carryOn, paused: true)
@@ -117,14 +117,14 @@ import Testing
     #expect(handles.allSatisfy { !$0.isAlive })
   }
 
-  @Test func `S26 a cancellation cancels the others, too`() async throws {
+  @Test func `S26 a cancellation cancels the others with cancelOthers`() async throws {
     let queue = RequestQueue(client: Self.client(), onFailure: .cancelOthers, paused: true)
     let handles = (0..<10).map { queue.add(.get("http://a.test/\($0)")) }
     handles[3].cancel()
     #expect(await queue.finish() == RequestQueue.Summary(added: 10, cancelled: 10))
   }
 
-  @Test func `S26 each failure cancels what is there, not what is added after it`() async throws {
+  @Test func `S26 each failure cancels existing requests, not those added after it`() async throws {
     let queue = RequestQueue(client: Self.client(), limits: .concurrent(1), onFailure: .cancelOthers)
     for _ in 0..<2 {
       let bad = queue.add(.get("http://a.test/bad"))
@@ -144,7 +144,7 @@ import Testing
     #expect(late.value != nil)
   }
 
-  @Test func `S27 cancels everything, and goes on after it`() async throws {
+  @Test func `S27 cancels all requests and accepts new ones`() async throws {
     let crowd = Crowd()
     let client = Self.client(crowd)
     let queue = RequestQueue(client: client, limits: .concurrent(2))
@@ -160,7 +160,7 @@ import Testing
     await client.waitUntilEmpty()
   }
 
-  @Test func `S33 what depends on a failed request fails, however long the chain`() async throws {
+  @Test func `S33 all direct and indirect dependents of a failed request fail`() async throws {
     let queue = RequestQueue(client: Self.client(), paused: true)
     let first = queue.add(.get("http://a.test/bad"))
     var chain = [first]
@@ -179,7 +179,7 @@ import Testing
     #expect(try await other.value.text == "xxx")
   }
 
-  @Test func `S33 sends what depends on another after it`() async throws {
+  @Test func `S33 sends a request after its dependencies`() async throws {
     let crowd = Crowd()
     crowd.open()
     let queue = RequestQueue(client: Self.client(crowd), limits: .concurrent(4), paused: true)
@@ -192,7 +192,7 @@ import Testing
     #expect(crowd.names == ["first", "middle", "last"])
   }
 
-  @Test func `S30 simple progress moves with each end, and no other way`() async throws {
+  @Test func `S30 simple progress advances only when a request ends`() async throws {
     let queue = RequestQueue(client: Self.client(), limits: .concurrent(1), paused: true)
     var progress = queue.progress.makeAsyncIterator()
     var fractions = [await progress.next()?.fraction]
@@ -209,7 +209,7 @@ import Testing
     #expect(queue.status.fraction == 1 && queue.status.summary == RequestQueue.Summary(added: 4, succeeded: 4))
   }
 
-  @Test func `S31 what is added late never lets it fall`() async throws {
+  @Test func `S31 adding requests never decreases the progress`() async throws {
     let queue = RequestQueue(client: Self.client())
     for index in 1...2 { _ = try await queue.add(.get("http://a.test/\(index)")).value }
     await Self.waitForEnds(2, of: queue)
@@ -221,7 +221,7 @@ import Testing
     #expect(queue.status.fraction == 1 && !queue.status.isEstimate)
   }
 
-  @Test func `S29 accurate progress asks for the lengths first, and counts bytes`() async throws {
+  @Test func `S29 accurate progress requests all lengths before the bodies`() async throws {
     let transport = Self.transport()
     let client = HTTPClient.stubbed(transport) { $0.cache = .off }
     let queue = RequestQueue(client: client, limits: .concurrent(1), progress: .accurate, paused: true)
@@ -240,7 +240,7 @@ import Testing
   }
 
   // S29, S134: testHEADFailure
-  @Test func `a request whose length cannot be asked for fails as itself, and not unheard`() async throws {
+  @Test func `a request whose length is unavailable still runs and fails with its own error`() async throws {
     let transport = StubTransport { _ in throw HTTPError(.cannotConnect, "nobody is there") }
     let client = HTTPClient.stubbed(transport) { $0.retry = .off }
     let queue = RequestQueue(client: client, limits: .concurrent(1), progress: .accurate, paused: true)
@@ -255,7 +255,7 @@ import Testing
     #expect(summary == RequestQueue.Summary(added: 1, failed: 1) && queue.status.fraction == 1)
   }
 
-  @Test func `counts bytes exactly, those of unknown length as the mean of the others`() {
+  @Test func `assumes the mean length for requests of unknown length`() {
     var tally = QueueTally(.accurate)
     let ids = (1...3).map { RequestID(number: $0) }
     for _ in ids { tally.add() }
@@ -274,7 +274,7 @@ import Testing
     #expect(tally.progress.fraction == 1 && tally.progress.received == 960)
   }
 
-  @Test func `what is wrong with a request, or is not of the queue, is an error at once`() async throws {
+  @Test func `an invalid request or a foreign dependency fails at once`() async throws {
     let queue = RequestQueue(client: Self.client())
     let bad = queue.add(.get("http://a b/"))
     #expect(!bad.isAlive)
@@ -285,7 +285,7 @@ import Testing
     #expect(await queue.finish() == RequestQueue.Summary())
   }
 
-  @Test func `requests go on when the queue is let go of`() async throws {
+  @Test func `requests continue after the queue is released`() async throws {
     let crowd = Crowd()
     let client = Self.client(crowd)
     var handles: [RequestHandle<HTTPResponse>] = []
@@ -298,7 +298,7 @@ import Testing
     await client.waitUntilEmpty()
   }
 
-  @Test func `a request can be repeated through the queue`() async throws {
+  @Test func `retry adds a request to its queue again`() async throws {
     let queue = RequestQueue(client: Self.client(), limits: .concurrent(1))
     let handle = queue.add(.get("http://a.test/bad"))
     await #expect(throws: HTTPError.self) { try await handle.value }

@@ -65,7 +65,7 @@ import Testing
   ]
 
   @Test(arguments: streams, ["\n", "\r", "\r\n"])
-  func `reads what the standard says, wherever pieces end`(
+  func `parses streams as the standard requires, regardless of chunk boundaries`(
     stream: (text: String, events: [ServerSentEvents.Event]), end: String
   ) throws {
     let bytes = Data(stream.text.replacing("\n", with: end).utf8)
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `line ends of all kinds may stand in one stream`() throws {
+  @Test func `accepts mixed line endings in one stream`() throws {
     let bytes = Data("data: a\rdata: b\r\ndata: c\n\r\ndata: d\n\rdata: e\r\r\n".utf8)
 
     for pieces in ResponseLinesTests.cuts(bytes) {
@@ -83,12 +83,12 @@ import Testing
     }
   }
 
-  @Test func `an event is there with the blank line, also if that ends with CR`() throws {
+  @Test func `emits an event at the blank line, even if that ends with CR`() throws {
     #expect(try Self.events([Data("data: a\r\r".utf8)]).count == 1)
     #expect(try Self.events([Data("data: a\r\n\r".utf8)]).count == 1)
   }
 
-  @Test func `an identifier counts with the blank line, and stays over streams`() throws {
+  @Test func `an identifier takes effect at the blank line and persists across streams`() throws {
     var parser = EventParser(lastEventID: "0", upTo: 1000)
 
     parser.push(Data("data: x\n\nid: 1\n".utf8))
@@ -102,7 +102,7 @@ import Testing
     #expect(parser.lastEventID == "1")
   }
 
-  @Test func `an event that is too large is an error, in one line or in many`() throws {
+  @Test func `rejects an oversized event in one line or in many`() throws {
     let long = String(repeating: "x", count: 94)
     #expect(try Self.events([Data("data: \(long)\n\n".utf8)], upTo: 100).count == 1)
     for text in ["data: \(long)y", "data: \(long)\ndata: 123456\n", String(repeating: "data\n", count: 102)] {
@@ -113,7 +113,7 @@ import Testing
     #expect(try Self.events([Data(String(repeating: "data: \(long)\n\n", count: 10).utf8)], upTo: 100).count == 10)
   }
 
-  @Test func `bears any bytes, and pieces make no difference`() throws {
+  @Test func `random bytes parse the same regardless of chunk boundaries`() throws {
     var random = SeededGenerator(seed: 20_261_122)
     let words = ["data", ":", " ", "\n", "\r", "\r\n", "id", "event", "retry", "1", "\u{0}", "\u{FEFF}", "é"]
     for _ in 0..<3_000 {

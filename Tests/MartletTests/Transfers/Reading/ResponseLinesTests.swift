@@ -31,13 +31,13 @@ import Testing
       ("\r\n\r\n", ["", ""]), ("größe\n日本\u{1F600}\n", ["größe", "日本\u{1F600}"]),
       ("\u{FEFF}a\n\u{FEFF}b", ["a", "\u{FEFF}b"]), ("\u{FEFF}", []), ("\u{FEFF}\n", [""]),
     ] as [(String, [String])])
-  func `cuts a body into lines wherever its pieces end`(text: String, expected: [String]) async throws {
+  func `splits a body into lines regardless of chunk boundaries`(text: String, expected: [String]) async throws {
     for pieces in Self.cuts(Data(text.utf8)) {
       #expect(try await Self.lines(Self.body(pieces)) == expected, "\(pieces.map { [UInt8]($0) })")
     }
   }
 
-  @Test func `replaces what is not UTF-8, wherever pieces end`() async throws {
+  @Test func `replaces invalid UTF-8 regardless of chunk boundaries`() async throws {
     let bytes = Data([0x61, 0xFF, 0x0A, 0xE2, 0x82, 0x0A, 0xE2, 0x82, 0xAC])
 
     for pieces in Self.cuts(bytes) {
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `a line is there as soon as its end is`() async throws {
+  @Test func `yields a line as soon as its end arrives`() async throws {
     let pulls = Locked(0)
     let body = ResponseBody {
       pulls.withLock { pulls in
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(arguments: ["123456", "123456\n", "1\n123456\n"])
-  func `a line that is too long is an error, wherever pieces end`(text: String) async throws {
+  func `rejects a line above the limit regardless of chunk boundaries`(text: String) async throws {
     for pieces in Self.cuts(Data(text.utf8)) {
       let error = await #expect(throws: HTTPError.self) { try await Self.lines(Self.body(pieces), upTo: 5) }
       #expect(error?.kind == .bodyTooLarge)
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func `a body without line ends is given up at the limit`() async throws {
+  @Test func `stops reading a body without line ends at the limit`() async throws {
     let pulls = Locked(0)
     let body = ResponseBody {
       pulls.withLock { $0 += 1 }
@@ -97,13 +97,13 @@ import Testing
     }
   }
 
-  @Test func `reads JSON Lines and skips blank ones`() async throws {
+  @Test func `reads JSON Lines and skips blank lines`() async throws {
     let points = try await Self.points("{\"x\":1}\n\n{\"x\":\r2}\r\n \t\n{\"x\":3}")
 
     #expect(points == [Point(x: 1), Point(x: 2), Point(x: 3)])
   }
 
-  @Test func `names the line that is not the JSON of a type, and nothing that is in it`() async throws {
+  @Test func `a decoding error names the line but not its content`() async throws {
     let error = await #expect(throws: HTTPError.self) { try await Self.points("{\"x\":1}\n\n{\"x\":\"secret\"}\n") }
 
     #expect(error?.kind == .decoding)
@@ -112,7 +112,7 @@ import Testing
     #expect(error?.redactedURL == "http://example.test/")
   }
 
-  @Test func `decodes JSON Lines as the client decodes`() async throws {
+  @Test func `decodes JSON Lines with the client's decoder`() async throws {
     struct Moment: Decodable, Sendable { var at: Date }
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .secondsSince1970
@@ -132,7 +132,7 @@ import Testing
 
   // MARK: Text
 
-  @Test func `reads text by its charset, up to a limit`() async throws {
+  @Test func `decodes text by its charset, up to a limit`() async throws {
     let client = HTTPClient.onTestClock {
       $0.transport = StubTransport { _ in
         .status(.ok, headers: ["Content-Type": "text/plain; charset=iso-8859-15"], body: Data([0xA4, 0x31]))

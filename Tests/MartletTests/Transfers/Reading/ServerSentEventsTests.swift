@@ -38,7 +38,7 @@ import Testing
     StubTransport(script: script + [.status(.noContent)])
   }
 
-  @Test func `asks for an event stream, past the cache`() async throws {
+  @Test func `requests an event stream and bypasses the cache`() async throws {
     let transport = Self.answers(Self.stream("data: a\n\n"))
 
     let texts = try await Self.texts(Self.client(transport).serverSentEvents(Self.request))
@@ -50,7 +50,7 @@ import Testing
     #expect(headers["Last-Event-ID"] == nil)
   }
 
-  @Test func `leaves fields alone that the request has`() async throws {
+  @Test func `keeps header fields that the request already has`() async throws {
     let transport = Self.answers()
     var request = Self.request
     request.headers["Accept"] = "application/json, text/event-stream"
@@ -64,8 +64,7 @@ import Testing
     #expect(headers["Pragma"] == "x")
   }
 
-  @Test func `connects again after the pause that the server asks for, and says which event was the last`() async throws
-  {
+  @Test func `reconnects after the server's delay with Last-Event-ID`() async throws {
     let clock = TestClock()
     let transport = Self.answers(
       Self.stream("id: 1\ndata: a\n\nid: 2\ndata: lost"), Self.stream("retry: 1500\nid: zwei ü\ndata: b\n\n"),
@@ -81,7 +80,7 @@ import Testing
     #expect(client.activity.current.totals.succeeded == 4 && client.activity.current.running.isEmpty)
   }
 
-  @Test func `goes on after an event of an earlier stream`() async throws {
+  @Test func `sends the given lastEventID from the first request on`() async throws {
     let transport = Self.answers(Self.stream("data: b\n\n"))
 
     _ = try await Self.texts(
@@ -90,7 +89,7 @@ import Testing
     #expect(transport.requests.map { $0.headers["Last-Event-ID"] } == ["41", "41"])
   }
 
-  @Test func `does not tell an identifier that no field can hold`() async throws {
+  @Test func `does not send an identifier that is not a valid field value`() async throws {
     let transport = Self.answers(Self.stream("id: a\u{1}b\ndata: x\n\n"))
 
     var ids: [String] = []
@@ -100,7 +99,7 @@ import Testing
     #expect(transport.requests.map { $0.headers["Last-Event-ID"] } == [nil, nil])
   }
 
-  @Test func `connects again after a connection that breaks`() async throws {
+  @Test func `reconnects after a lost connection`() async throws {
     let pieces = Locked([Data("id: 1\ndata: a\n\ndata: half".utf8)])
     let broken = StubResponse.streamed(headers: ["Content-Type": "text/event-stream"]) {
       if let piece = pieces.withLock({ $0.popLast() }) { return piece }
@@ -114,7 +113,7 @@ import Testing
     #expect(transport.requests.last?.headers["Last-Event-ID"] == "1")
   }
 
-  @Test func `waits longer while reconnects fail, and gives up after some`() async throws {
+  @Test func `backs off while reconnects fail, and gives up after maximumFailures`() async throws {
     let clock = TestClock()
     let down = StubResponse.status(503)
     let transport = StubTransport(script: [Self.stream("retry: 1000\ndata: a\n\n"), down])
@@ -131,7 +130,7 @@ import Testing
     #expect(transport.requests.count == 7)
   }
 
-  @Test func `a reconnect that works ends the count of failures`() async throws {
+  @Test func `a successful reconnect resets the failure count`() async throws {
     let lost = StubResponse.failure(HTTPError(.cannotConnect, "refused"))
     let transport = Self.answers(
       Self.stream("data: a\n\n"), lost, .status(429, headers: ["Retry-After": "20"]), Self.stream("data: b\n\n"), lost,
@@ -146,7 +145,7 @@ import Testing
     #expect(clock.sleeps.contains(.seconds(20)))
   }
 
-  @Test func `connections that bring nothing are made ever more seldom`() async throws {
+  @Test func `backs off after empty connections`() async throws {
     let clock = TestClock()
     let transport = Self.answers(
       Self.stream("data: a\n\n"), Self.stream(""), Self.stream(""), Self.stream(""), Self.stream(": here\n"))
@@ -157,7 +156,7 @@ import Testing
     #expect(seconds == [3, 3, 6, 12, 3])
   }
 
-  @Test func `a server that asks for no pause gets one, which grows until a connection lasts`() async throws {
+  @Test func `a zero retry delay is raised and grows until a connection lasts`() async throws {
     let clock = TestClock()
     let number = Shared(0)
     let transport = StubTransport { _ in
@@ -178,7 +177,7 @@ import Testing
     #expect(seconds == [1, 1, 2, 4, 8, 1, 1, 2])
   }
 
-  @Test func `the shortest pause can be none`() async throws {
+  @Test func `the minimum delay can be zero`() async throws {
     let clock = TestClock()
     let script = Array(repeating: Self.stream("retry: 0\ndata: a\n\n"), count: 5) + [.status(.noContent)]
     var settings = ServerSentEvents.Options()
@@ -191,7 +190,7 @@ import Testing
   }
 
   @Test(arguments: [500, 404, 401, 429])
-  func `a first connection that is refused throws`(status: Int) async throws {
+  func `throws if the first response has an error status`(status: Int) async throws {
     let transport = StubTransport { _ in .text("no", status: HTTPStatus(rawValue: status)) }
 
     let error = try await Self.error(Self.client(transport).serverSentEvents(Self.request))
@@ -200,7 +199,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `a reconnect that another try would not mend throws`() async throws {
+  @Test func `throws if a reconnect fails permanently`() async throws {
     let transport = StubTransport(script: [Self.stream("data: a\n\n"), .status(404)])
 
     let error = try await Self.error(Self.client(transport).serverSentEvents(Self.request))
@@ -209,7 +208,7 @@ import Testing
   }
 
   @Test(arguments: ["text/html", "", "text/event-streams", "application/json"])
-  func `what is no event stream throws`(type: String) async throws {
+  func `throws for a response that is not an event stream`(type: String) async throws {
     let transport = StubTransport { _ in .text("data: a\n\n", headers: ["Content-Type": type]) }
 
     let error = try await Self.error(Self.client(transport).serverSentEvents(Self.request))
@@ -218,13 +217,13 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `another success than 200 throws`() async throws {
+  @Test func `throws for a success status other than 200`() async throws {
     let transport = StubTransport { _ in .text("data: a\n\n", status: 202) }
 
     #expect(try await Self.error(Self.client(transport).serverSentEvents(Self.request))?.status == 202)
   }
 
-  @Test func `an event that is too large throws and ends it`() async throws {
+  @Test func `an oversized event throws and ends the stream`() async throws {
     let transport = StubTransport { _ in Self.stream("data: 0123456789\n\n") }
     let client = Self.client(transport)
     var settings = ServerSentEvents.Options()
@@ -240,7 +239,7 @@ import Testing
 
   // MARK: What is sent again
 
-  @Test func `a POST ends with its connection`() async throws {
+  @Test func `a POST is not repeated when its connection ends`() async throws {
     let transport = StubTransport { _ in Self.stream("data: a\n\n") }
     let request = HTTPRequest.post("http://example.test/chat", body: .text("question"))
 
@@ -250,7 +249,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `a POST that breaks throws`() async throws {
+  @Test func `a POST throws if its connection is lost`() async throws {
     let transport = StubTransport { _ in
       .streamed(headers: ["Content-Type": "text/event-stream"]) { throw HTTPError(.connectionLost, "gone") }
     }
@@ -260,7 +259,7 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `a POST is sent again if that is asked for, or it has a key`() async throws {
+  @Test func `a POST is repeated with reconnect always or an Idempotency-Key`() async throws {
     var request = HTTPRequest.post("http://example.test/chat", body: .text("question"))
     let first = Self.answers(Self.stream("data: a\n\n"))
     _ = try await Self.texts(Self.client(first).serverSentEvents(request, options: .init { $0.reconnect = .always }))
@@ -273,7 +272,7 @@ import Testing
   }
 
   @Test(arguments: [true, false, nil], [true, false, nil])
-  func `what may be sent twice by the options is sent again`(client: Bool?, own: Bool?) async throws {
+  func `a POST is repeated if the options mark it as idempotent`(client: Bool?, own: Bool?) async throws {
     let transport = Self.answers(Self.stream("data: a\n\n"))
     let request = HTTPRequest.post("http://example.test/chat", body: .text("question"))
     var options = RequestOptions()
@@ -286,7 +285,7 @@ import Testing
     #expect(transport.requests.count == (own ?? client ?? false ? 2 : 1))
   }
 
-  @Test func `nothing is sent again if that is asked for, nor a body that can be read once`() async throws {
+  @Test func `does not reconnect with reconnect never or a body that is not replayable`() async throws {
     let transport = StubTransport { _ in Self.stream("data: a\n\n") }
     let client = Self.client(transport)
     let once = HTTPBody.stream(AsyncStream<Data> { $0.finish() }, length: nil)
@@ -301,7 +300,7 @@ import Testing
 
   // MARK: The end
 
-  @Test func `a total limit is for all connections together`() async throws {
+  @Test func `a total timeout in the options covers all connections together`() async throws {
     let clock = TestClock(advancing: .manually)
     let transport = StubTransport { _ in Self.stream("data: a\n\n") }
     let client = Self.client(transport, clock)
@@ -321,7 +320,7 @@ import Testing
   }
 
   /// It is meant for requests that end; silence is what ends a connection here.
-  @Test func `a total limit of the client is none of events`() async throws {
+  @Test func `the client's total timeout does not apply to event streams`() async throws {
     let clock = TestClock(advancing: .manually)
     let transport = StubTransport { _ in Self.stream("data: a\n\n") }
     let client = Self.client(transport, clock).derived { $0.timeout.total = .seconds(8) }
@@ -338,7 +337,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await reader.value }
   }
 
-  @Test func `cancelling all ends it in a pause`() async throws {
+  @Test func `cancelAll ends the stream during a reconnect delay`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = Self.client(StubTransport { _ in Self.stream("data: a\n\n") }, clock)
     let reader = Task { try await Self.texts(client.serverSentEvents(Self.request)) }
@@ -351,7 +350,7 @@ import Testing
     await client.waitUntilEmpty()
   }
 
-  @Test func `cancelling the task ends it in a pause`() async throws {
+  @Test func `cancelling the task ends the stream during a reconnect delay`() async throws {
     let clock = TestClock(advancing: .manually)
     let client = Self.client(StubTransport { _ in Self.stream("data: a\n\n") }, clock)
     let reader = Task { try await Self.texts(client.serverSentEvents(Self.request)) }
@@ -376,7 +375,7 @@ import Testing
     #expect(client.activity.current.totals.cancelled == 1)
   }
 
-  @Test func `nothing comes after the end, nor after an error`() async throws {
+  @Test func `yields nothing after the end or an error`() async throws {
     let transport = StubTransport(script: [.status(.noContent), .status(500)])
     let client = Self.client(transport)
     var ended = client.serverSentEvents(Self.request).makeAsyncIterator()

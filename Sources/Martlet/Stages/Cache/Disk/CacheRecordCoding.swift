@@ -1,26 +1,26 @@
 import MartletBase
 import Foundation
 
-/// How a record is written down, whole or but its head.
+/// The binary format of records.
 ///
-/// A whole record is a ``CacheRecordHeader``, the head and the body. The head, where a text is its length in 4 bytes and
-/// its UTF-8, and a list its count in 4 bytes and its members:
+/// A complete record is a ``CacheRecordHeader``, the head and the body. In the head, a text is its length in 4 bytes and
+/// its UTF-8, and a list is its count in 4 bytes and its members:
 ///
 ///     text        the URL of the key
 ///     text        the detail of the key
-///     1           what there is: 1 an index, 2 an entry
+///     1           flags: 1 an index, 2 an entry
 ///     index       8 the generation; the list of selections, each a list of texts
-///     entry  1    what there is: 1 a URL (else it is that of the key), 2 an identity, 4 a part, 8 the length of the
-///                 whole that it is a part of, 16 a lifetime
+///     entry  1    flags: 1 a URL (by default that of the key), 2 an identity, 4 a part, 8 the length of the whole
+///                 representation, 16 a lifetime
 ///            8    the status
 ///            8 8  the times of request and response, in seconds since 2001 as floating point
 ///            8    the length of the body
-///            text the reason phrase, then as far as there are: the URL, the identity, 8 8 the part's first and last,
-///                 8 the length of the whole, 8 the lifetime
+///            text the reason phrase, then by flag: the URL, the identity, 8 8 the part's first and last byte,
+///                 8 the length of the whole representation, 8 the lifetime
 ///            list of the selectors, each two texts
 ///            list of the fields, each 4 and 4 bytes of length, the name and the value
 ///
-/// Reading takes any bytes: each length is compared with what is there before anything is done with it.
+/// Decoding is safe for arbitrary bytes: each length is checked against the available bytes before it is used.
 enum CacheRecordCoding {
   private struct Parts: OptionSet {
     var rawValue: UInt8
@@ -42,7 +42,9 @@ enum CacheRecordCoding {
 
   // MARK: Whole records
 
-  /// A record and its key in one piece; `nil` if the body is in a file, or the head longer than one can be.
+  /// Encodes a record with its key.
+  ///
+  /// `nil` if the body is in a file, or the head exceeds its maximum length.
   static func encode(_ record: CacheRecord, _ key: CacheKey) -> Data? {
     guard case .data(let body) = record.body else { return nil }
     let head = head(record, key)
@@ -56,7 +58,7 @@ enum CacheRecordCoding {
     return data
   }
 
-  /// What ``encode(_:_:)`` has made; `nil` if it is anything else, or damaged.
+  /// Decodes the output of ``encode(_:_:)``; `nil` for damaged or foreign data.
   static func decode(_ data: Data) -> (key: CacheKey, record: CacheRecord)? {
     data.withUnsafeBytes { bytes in
       guard let header = CacheRecordHeader(bytes), header.bodyFile == 0, header.recordLength == Int64(bytes.count)
@@ -73,7 +75,7 @@ enum CacheRecordCoding {
 
   // MARK: Heads
 
-  /// What is written before the body.
+  /// Encodes the head, which precedes the body.
   static func head(_ record: CacheRecord, _ key: CacheKey) -> [UInt8] {
     var writer = RecordWriter()
     writer.reserve(1024)
@@ -88,7 +90,9 @@ enum CacheRecordCoding {
     return writer.bytes
   }
 
-  /// The key and the record without its body; `nil` if the head is not the one that the header tells of.
+  /// Decodes a head into the key and the record without its body.
+  ///
+  /// `nil` if the head does not match the header.
   static func decodeHead(
     _ bytes: UnsafeRawBufferPointer, _ header: CacheRecordHeader
   ) -> (key: CacheKey, record: CacheRecord)? {
@@ -128,7 +132,7 @@ enum CacheRecordCoding {
 
   private static func write(_ entry: CacheEntry, _ key: CacheKey, to writer: inout RecordWriter) {
     var parts: EntryParts = []
-    // By their bytes: texts that are written differently may count as equal.
+    // Compare bytes: strings with different bytes may be equal.
     if !entry.url.utf8.elementsEqual(key.url.utf8) { parts.insert(.url) }
     if entry.identity != nil { parts.insert(.identity) }
     if entry.part != nil { parts.insert(.part) }
@@ -175,7 +179,7 @@ enum CacheRecordCoding {
     if parts.contains(.part) {
       entry.part = CacheEntry.Part(first: try reader.number(), last: try reader.number())
       if parts.contains(.complete) { entry.part?.complete = try reader.number() }
-      // As `Content-Range` has it, so that its ends can be added to.
+      // The bounds that `Content-Range` has, so that arithmetic cannot overflow.
       guard let part = entry.part, 0 <= part.first, part.first <= part.last, part.last < part.complete ?? .max else {
         throw RecordReader.Malformed()
       }
@@ -189,7 +193,7 @@ enum CacheRecordCoding {
     return entry
   }
 
-  /// The fields as they stand there; they become text for who asks.
+  /// Decodes the fields lazily: they become strings when they are read.
   private static func fields(_ reader: inout RecordReader) throws(RecordReader.Malformed) -> HTTPHeaders {
     let count = try reader.count(ofAtLeast: 8)
     guard count > 0 else { return [:] }
@@ -202,7 +206,7 @@ enum CacheRecordCoding {
       let nameStart = reader.position - start
       _ = try reader.bytes(name)
       _ = try reader.bytes(value)
-      // All are within a head, whose length is bounded.
+      // The offsets fit into `Int32`, because the length of a head is bounded.
       places.append(
         ReceivedFields.Place(
           nameStart: Int32(nameStart), nameEnd: Int32(nameStart + name), valueStart: Int32(nameStart + name),

@@ -1,6 +1,6 @@
-/// The first bytes of a stored record, which say what the rest has to be.
+/// The header of a stored record, with lengths and checksums of the rest.
 ///
-/// Numbers have their lowest byte first:
+/// Numbers are little-endian:
 ///
 ///      0   8  the magic
 ///      8   4  the version, 2
@@ -8,14 +8,18 @@
 ///     16   8  the length of the body
 ///     24   8  the checksum of the head
 ///     32   8  the checksum of the body
-///     40   8  the number of the file that the body is in; 0 if it follows the head
+///     40   8  the number of the file with the body; 0 if the body follows the head
 ///     48   8  the checksum of the 48 bytes before
-///     56      the head, then the body unless it is in a file of its own; nothing after them
+///     56      the head, then the body unless it has its own file; nothing after them
 struct CacheRecordHeader: Equatable {
   static let length = 56
-  /// More than any response may have; a length beyond it is not worth the memory.
+  /// The maximum length of a head, beyond that of any response.
+  ///
+  /// It limits the memory that a damaged length can request.
   static let maximumHeadLength = 16 << 20
-  /// The first byte is no text and no UTF-8, the last ones suffer if somebody translates the ends of lines.
+  /// The magic number.
+  ///
+  /// The first byte is neither ASCII nor valid UTF-8. The last bytes change if line ends are converted.
   private static let magic: UInt64 = 0x0A0D_6568_6361_4D8A
   private static let version: UInt32 = 2
 
@@ -33,7 +37,7 @@ struct CacheRecordHeader: Equatable {
     self.bodyFile = bodyFile
   }
 
-  /// Reads it from the first bytes of a record; `nil` if it is none, or damaged.
+  /// Parses a header from a record's first bytes; `nil` if it is damaged or foreign.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= Self.length else { return nil }
     var reader = RecordReader(UnsafeRawBufferPointer(rebasing: bytes[..<Self.length]))
@@ -46,7 +50,7 @@ struct CacheRecordHeader: Equatable {
       bodyFile = try reader.number()
       let checksum: UInt64 = try reader.number()
       let covered = UnsafeRawBufferPointer(rebasing: bytes[..<(Self.length - 8)])
-      // The lengths are bounded so that they can be added up.
+      // The lengths are bounded, so that their sum cannot overflow.
       guard checksum == RecordChecksum.of(covered), headLength <= Self.maximumHeadLength,
         (0...Int64.max / 4).contains(bodyLength)
       else { return nil }
@@ -55,10 +59,10 @@ struct CacheRecordHeader: Equatable {
     }
   }
 
-  /// How many bytes the header, the head and what follows them of the body have together.
+  /// The length of the header, the head and the body unless that has its own file.
   var recordLength: Int64 { Int64(Self.length + headLength) + (bodyFile == 0 ? bodyLength : 0) }
 
-  /// What it is written as.
+  /// The encoded header.
   var bytes: [UInt8] {
     var writer = RecordWriter()
     writer.reserve(Self.length + headLength)

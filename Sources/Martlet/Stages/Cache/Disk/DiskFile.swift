@@ -1,43 +1,43 @@
 import MartletBase
 import Foundation
 
-/// A large body in a file of its own, which is never written again once it is whole.
+/// A large body in its own file, which is immutable once complete.
 ///
-/// It can be read to its end even if it is removed.
+/// The body remains readable if the file is removed.
 final class DiskFile: Sendable {
   let count: Int64
   let checksum: UInt64
   let descriptor: DiskDescriptor
-  /// What a sink made, which has no lasting name before it is stored.
+  /// The file of a sink, which has a temporary name until it is stored.
   private let temporary: DiskTemporary?
   private let home: Locked<Home?>
 
-  /// Where a file has its lasting name.
+  /// The permanent location of a file.
   struct Home: Sendable {
     var name: DiskName
     var number: UInt64
-    /// The folder of the store.
+    /// The folder of the storage.
     var folder: String
   }
 
-  /// Its file, if that is a lasting one.
+  /// The URL of the file, if it has a permanent name.
   var url: URL? {
     home.withLock { $0 }.map { URL(filePath: $0.folder).appending(path: $0.name.path(body: $0.number)) }
   }
 
-  /// A body that is stored.
+  /// Creates a body that is stored.
   init(_ descriptor: DiskDescriptor, count: Int64, checksum: UInt64, home: Home) {
     (self.descriptor, self.count, self.checksum, temporary) = (descriptor, count, checksum, nil)
     self.home = Locked(home)
   }
 
-  /// A body that is whole, and not stored yet.
+  /// Creates a complete body that is not stored yet.
   init(_ temporary: DiskTemporary, count: Int64, checksum: UInt64) {
     (self.temporary, self.count, self.checksum, descriptor) = (temporary, count, checksum, temporary.descriptor)
     home = Locked(nil)
   }
 
-  /// Reads bytes; fewer than asked for at the end only.
+  /// Reads bytes; fewer than requested only at the end.
   func read(from offset: Int64, count: Int) throws(HTTPError) -> Data {
     let wanted = Int(clamping: min(Int64(max(count, 0)), max(self.count - max(offset, 0), 0)))
     guard offset >= 0, wanted > 0 else { return Data() }
@@ -49,11 +49,11 @@ final class DiskFile: Sendable {
       throw HTTPError(
         .file, "a stored body cannot be read: \(got < 0 ? String(cString: strerror(Int32(-got))) : "it has been cut")")
     }
-    // Only now: of a few bytes it makes a copy, and frees the memory at once.
+    // `Data` copies small contents and frees the memory at once, so create it after reading.
     return Data(bytesNoCopy: memory, count: wanted, deallocator: .free)
   }
 
-  /// The number under which it is stored for a key, if it is, and still there.
+  /// The number under which the file is stored for a key; `nil` if it is not.
   func number(for name: DiskName, in folder: DiskFolder) -> UInt64? {
     guard let home = home.withLock({ $0 }), home.name == name,
       let own = DiskCalls.facts(descriptor.number), let there = folder.facts(name, body: home.number),
@@ -62,7 +62,7 @@ final class DiskFile: Sendable {
     return home.number
   }
 
-  /// Gives it its lasting name, by number; `nil` if it has another one already.
+  /// Renames the file to a permanent name with a new number; `nil` if it has one already.
   func settle(_ name: DiskName) throws(HTTPError) -> UInt64? {
     guard let temporary, home.withLock({ $0 == nil }) else { return nil }
     let number = UInt64.random(in: 1 ... .max)
@@ -72,7 +72,7 @@ final class DiskFile: Sendable {
   }
 }
 
-/// Takes a large body piece by piece into a file, before it is known whether it will be whole.
+/// Writes a large body to a temporary file, chunk by chunk.
 final class DiskSink: Sendable {
   private struct State {
     let temporary: DiskTemporary
@@ -80,7 +80,7 @@ final class DiskSink: Sendable {
     var count: Int64 = 0
   }
 
-  /// `nil` while somebody works with it, which is not done under the lock, and after the end.
+  /// `nil` during a write, which happens outside the lock, and after the end.
   private let state: Locked<State?>
 
   init(_ temporary: DiskTemporary) { state = Locked(State(temporary: temporary)) }
@@ -93,13 +93,13 @@ final class DiskSink: Sendable {
     state.withLock { [now] in $0 = now }
   }
 
-  /// The whole body, fit to be stored by the shelf that made the sink.
+  /// Returns the complete body, for storage by the shelf that made the sink.
   func finish() throws(HTTPError) -> CachedBody {
     guard let now = state.withLock({ $0.take() }) else { throw Self.ended }
     return .file(DiskFile(now.temporary, count: now.count, checksum: now.checksum.value))
   }
 
-  /// Forgets the bytes; also when it is dropped.
+  /// Discards the bytes, as does releasing the sink.
   func discard() { _ = state.withLock { $0.take() } }
 
   private static let ended = HTTPError(.file, "a body was written after its end, or by two at the same time")

@@ -1,23 +1,26 @@
-/// What is known of the files of a store, as a hint: other processes add and remove some, too.
+/// The known files of a storage folder: a hint, because other processes change the folder.
 ///
-/// It is kept in 256 parts, one a folder, each of which can be looked at anew for itself, so that no store waits for all.
+/// The index has 256 parts, one for each subfolder. Each part is rescanned separately, so that storing a record rarely
+/// needs a full scan.
 struct DiskIndex {
   /// The files of one key.
   struct Slot: Equatable {
-    /// The bytes of the record's file and of the body's.
+    /// The size of the record's file and the body's file.
     var bytes: Int64
-    /// The number of the body; 0 if it has no file of its own.
+    /// The number of the body's file; 0 if it has none.
     var body: UInt64 = 0
     /// Microseconds since 1970.
     var lastUse: Int64
-    /// When the slot was changed, in changes; of two that were used at the same time, the one stored first goes first.
+    /// The value of ``changes`` at the slot's last change.
+    ///
+    /// If two slots have the same last use, the lower value is evicted first.
     fileprivate(set) var change: UInt64 = 0
   }
 
   static let partCount = 256
 
   private(set) var bytes: Int64 = 0
-  /// How often anything was changed here.
+  /// The number of changes to the index.
   private(set) var changes: UInt64 = 0
   private var parts = [[DiskName: Slot]](repeating: [:], count: partCount)
   private var nextPart = 0
@@ -46,7 +49,7 @@ struct DiskIndex {
     parts[name.folder].values[place].lastUse = max(before, time)
   }
 
-  /// Takes what was found in a folder for all that is there, but for what was changed since.
+  /// Replaces a part with the result of a scan, except for slots changed since its start.
   mutating func replace(part: Int, with found: [DiskName: Slot], since start: UInt64) {
     let old = parts[part]
     var new = found
@@ -54,7 +57,7 @@ struct DiskIndex {
       if slot.change > start {
         new[name] = slot
       } else if let place = new.index(forKey: name) {
-        // The file tells of a use only now and then.
+        // Files record a use only at intervals, so keep the later time.
         new.values[place].lastUse = max(new.values[place].lastUse, slot.lastUse)
         new.values[place].change = slot.change
       }
@@ -63,10 +66,10 @@ struct DiskIndex {
     parts[part] = new
   }
 
-  /// Notes that something was written, and tells which folders are to be looked at again for it.
+  /// Records a write, and returns the parts to rescan.
   ///
-  /// All have had their turn after a twentieth of the limit, or a quarter of what is free; so two processes that know
-  /// nothing of each other are at most that far from the limit.
+  /// All parts are rescanned after writes of a twentieth of the limit, or a quarter of the free space if that is more.
+  /// Two processes that do not know of each other thus exceed the limit by at most that amount.
   mutating func partsDue(afterWriting written: Int64, limit: Int64) -> [Int] {
     writtenBytes += written
     let share = max(max(limit / 20, (limit - bytes) / 4) / Int64(Self.partCount), 1)
@@ -77,8 +80,9 @@ struct DiskIndex {
     return (nextPart..<(nextPart + count)).map { $0 % Self.partCount }
   }
 
-  /// What has to go so that no more than the limit is there, the longest unused first, and a twentieth more, so that
-  /// not every store has to look for the oldest.
+  /// The files to evict for the limit, least recently used first.
+  ///
+  /// They include another twentieth of the limit, so that not every stored record causes a search.
   func victims(limit: Int64) -> [(name: DiskName, slot: Slot)] {
     guard bytes > limit else { return [] }
     var all: [(name: DiskName, slot: Slot)] = []

@@ -1,9 +1,9 @@
-/// What the files of one key are called.
+/// The file names of one key.
 ///
 ///     ab/                                    the first two digits
-///     ab/ab…40 digits                        the record: header, head, and body if it is not large
-///     ab/ab…40 digits-0123456789abcdef       a large body, by its random number
-///     new-0123456789abcdef-0123456789abcdef  what is being written: the process and a random number
+///     ab/ab…40 digits                        the record: header, head, and body unless it is large
+///     ab/ab…40 digits-0123456789abcdef       a large body, with its random number
+///     new-0123456789abcdef-0123456789abcdef  an unfinished file: the process and a random number
 struct DiskName: Hashable, Sendable {
   private var first: UInt64 = 0
   private var second: UInt64 = 0
@@ -15,7 +15,7 @@ struct DiskName: Hashable, Sendable {
     for digit in key.digest.utf8 { push(UInt64(Self.value(digit) ?? 0)) }
   }
 
-  /// Reads the name of a file: of a record or, with a number, of a body; `nil` of anything else.
+  /// Parses the file name of a record or, with a number, of a body; `nil` for other names.
   static func read(_ name: UnsafePointer<CChar>) -> (name: DiskName, body: UInt64?)? {
     var found = DiskName()
     for place in 0..<digitCount {
@@ -32,7 +32,7 @@ struct DiskName: Hashable, Sendable {
     return name[digitCount + 17] == 0 ? (found, body) : nil
   }
 
-  /// Whether that is what a file is called while it is written.
+  /// Whether the name is that of an unfinished file.
   static func isTemporary(_ name: UnsafePointer<CChar>) -> Bool {
     let text = String(cString: name)
     guard text.utf8.count == 37, text.hasPrefix("new-") else { return false }
@@ -43,15 +43,17 @@ struct DiskName: Hashable, Sendable {
 
   private init() {}
 
-  /// Which of the 256 folders it is in.
+  /// The index of the subfolder, 0 to 255.
   var folder: Int { Int(first >> 56) }
 
   static func folderName(_ folder: Int) -> String { (folder < 16 ? "0" : "") + String(folder, radix: 16) }
 
-  /// The name of the file of the record or, by its number, of a body.
+  /// The file name of the record, or of a body with a number.
   func fileName(body: UInt64? = nil) -> String { String(path(body: body).dropFirst(3)) }
 
-  /// The same within the folder of the store; each lookup needs one, so it is written into its memory at once.
+  /// The path relative to the storage folder.
+  ///
+  /// Every lookup needs a path, so the string is built in place.
   func path(body: UInt64? = nil) -> String {
     String(unsafeUninitializedCapacity: 60) { text in
       var count = 0

@@ -3,10 +3,12 @@ import Foundation
 enum DiskRecord {
   typealias Found = (header: CacheRecordHeader, key: CacheKey, record: CacheRecord)
 
-  /// What most records with their bodies fit in.
+  /// The size of the first read, which suffices for most complete records.
   private static let firstRead = 16 << 10
 
-  /// Reads a record of an open file, with its body if that is asked for and in this file; `nil` if it is damaged.
+  /// Reads a record from an open file; `nil` if it is damaged.
+  ///
+  /// The body is included if it is requested and is in the same file.
   static func read(_ descriptor: Int32, size: Int64, needsBody: Bool = true) throws(DiskCalls.Failure) -> Found? {
     let result = withUnsafeTemporaryAllocation(byteCount: firstRead, alignment: 16) {
       buffer -> Result<Found?, DiskCalls.Failure> in
@@ -48,7 +50,7 @@ enum DiskRecord {
     return (header, decoded.key, decoded.record)
   }
 
-  /// Some bytes of the file, as far as they can be taken from the first ones; `nil` if they are not there.
+  /// Reads bytes of the file, reusing those of the first read; `nil` if the file is too short.
   private static func piece(
     _ descriptor: Int32, _ offset: Int, _ count: Int, _ first: UnsafeRawBufferPointer
   ) throws(DiskCalls.Failure) -> Data? {
@@ -65,11 +67,11 @@ enum DiskRecord {
       if got < 0 { throw DiskCalls.Failure(code: Int32(-got)) }
       return nil
     }
-    // Only now: of a few bytes it makes a copy, and frees the memory at once.
+    // `Data` copies small contents and frees the memory at once, so create it after reading.
     return Data(bytesNoCopy: memory, count: count, deallocator: .free)
   }
 
-  /// Reads only what says where the body is; `nil` if that cannot be told.
+  /// Reads only the header; `nil` if that fails.
   static func header(_ name: DiskName, in folder: DiskFolder) -> CacheRecordHeader? {
     let number = folder.openFile(name)
     return number >= 0 ? header(DiskDescriptor(number)) : nil
@@ -82,7 +84,7 @@ enum DiskRecord {
     }
   }
 
-  /// The checksum of a whole file; of fewer bytes than its size if it is cut meanwhile.
+  /// The checksum of a file; if the file is truncated meanwhile, that of the remaining bytes.
   static func checksum(_ descriptor: Int32, size: Int64) throws(DiskCalls.Failure) -> UInt64 {
     var sum = RecordChecksum()
     var offset: Int64 = 0

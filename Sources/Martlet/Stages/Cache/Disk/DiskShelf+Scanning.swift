@@ -2,12 +2,14 @@ import MartletBase
 import Foundation
 
 extension DiskShelf {
-  /// How long what is being written may stand still before it counts as left behind by a process that was killed.
+  /// The age in microseconds at which an unfinished file counts as abandoned by a killed process.
   static let temporaryLifetime: Int64 = 3600 * 1_000_000
-  /// The same for a body that no record refers to: its record comes in the next instant or never.
+  /// The age in microseconds at which a body without a record is removed.
+  ///
+  /// A body's record is written immediately after it.
   static let orphanLifetime: Int64 = 60 * 1_000_000
 
-  /// Looks at folders again and removes what is too much, after something was stored.
+  /// Rescans subfolders and evicts records, after a record was stored.
   func tidy(_ folder: DiskFolder, afterWriting bytes: Int64) {
     let (isFirst, due) = state.withLock { state -> (Bool, [Int]) in
       switch state.scan {
@@ -30,12 +32,12 @@ extension DiskShelf {
     state.withLock { $0.isEvicting = false }
   }
 
-  /// Removes what was not used for longest until the limit is kept.
+  /// Evicts the least recently used records until the limit is met.
   private func evict(_ folder: DiskFolder) {
-    // What another process has used turns out to be younger than it seemed, so once may not be enough.
+    // Records that another process has used are skipped, so one pass may not suffice.
     for _ in 0..<4 {
       let time = time
-      // The copy is gone before anything is removed: it would be made for good then.
+      // The copy of the index is released before the removals, which would otherwise copy its storage.
       let victims = state.withLock { $0.index }.victims(limit: limit)
       if victims.isEmpty { return }
       for (name, slot) in victims {
@@ -44,7 +46,7 @@ extension DiskShelf {
           state.withLock { $0.index.touch(name, at: facts.time) }
           continue
         }
-        // Another process may have given it another body.
+        // Another process may have replaced the body.
         let body = facts == nil ? nil : DiskRecord.header(name, in: folder)?.bodyFile
         if facts != nil { folder.remove(name) }
         if let body, body != 0, body != slot.body { folder.remove(name, body: body) }
@@ -63,14 +65,14 @@ extension DiskShelf {
     }
   }
 
-  /// What is in a folder; what has no business there is removed.
+  /// Scans a subfolder, and removes invalid files.
   private func slots(_ part: Int, of folder: DiskFolder) -> [DiskName: DiskIndex.Slot] {
     guard let inner = folder.openFolder(part) else { return [:] }
     let time = time
     var slots: [DiskName: DiskIndex.Slot] = [:]
     var bodies: [(name: DiskName, number: UInt64, facts: DiskFacts)] = []
     DiskCalls.eachName(in: inner.number) { text in
-      // Others' files are left alone.
+      // Leave files with foreign names alone.
       guard let (name, body) = DiskName.read(text), let facts = DiskCalls.facts(text, in: inner.number) else { return }
       guard facts.isFile, facts.isOwn, name.folder == part, body != nil || facts.size >= CacheRecordHeader.length else {
         DiskCalls.remove(text, in: inner.number)
@@ -93,7 +95,7 @@ extension DiskShelf {
     return slots
   }
 
-  /// Removes what processes that were killed have left of files that they were writing.
+  /// Removes unfinished files of killed processes.
   func removeOldTemporaries(_ folder: DiskFolder) {
     let time = time
     DiskCalls.eachName(in: folder.number) { name in

@@ -2,13 +2,13 @@ import MartletBase
 import Foundation
 
 extension DiskShelf {
-  /// A body that is where it belongs.
+  /// A body that is stored.
   private struct Placed {
-    /// What stands in the file of the record.
+    /// The bytes that follow the head in the record's file.
     var data = Data()
     var length: Int64
     var checksum: UInt64
-    /// The number of its own file; 0 if it has none.
+    /// The number of the body's file; 0 if it has none.
     var number: UInt64 = 0
   }
 
@@ -30,7 +30,7 @@ extension DiskShelf {
         head: head, bodyLength: body.length, bodyChecksum: body.checksum, bodyFile: body.number)
       replaced = try write(header.bytes + head, body.data, to: name, in: folder, time)
     } catch {
-      // A body that the record in place refers to stays.
+      // Keep a body that the existing record refers to.
       if body.number != 0 && body.number != old { folder.remove(name, body: body.number) }
       throw error
     }
@@ -51,7 +51,7 @@ extension DiskShelf {
     return try file.settle(name, isReplacing: true)
   }
 
-  /// Puts a body where a record of that name can refer to it.
+  /// Stores a body, so that a record with this name can refer to it.
   private func place(_ body: CachedBody, _ name: DiskName, in folder: DiskFolder) throws(HTTPError) -> Placed {
     switch body {
     case .data(let data) where Int64(data.count) <= Self.maximumInlineBytes:
@@ -65,7 +65,7 @@ extension DiskShelf {
       if let number = own.number(for: name, in: folder) {
         return Placed(length: own.count, checksum: own.checksum, number: number)
       }
-      // So that an old file without a record is one that nobody is about to refer to.
+      // Update the time, so that no scan removes the body before its record exists.
       DiskCalls.setTime(time, of: own.descriptor.number)
       guard let number = try own.settle(name) else { return try place(try copy(own, in: folder), name, in: folder) }
       if let facts = DiskCalls.facts(own.descriptor.number) { remember(number, facts) }
@@ -73,7 +73,7 @@ extension DiskShelf {
     }
   }
 
-  /// A body that is stored elsewhere, or was removed meanwhile, once more.
+  /// Copies a body that is stored elsewhere, or was removed meanwhile.
   private func copy(_ file: DiskFile, in folder: DiskFolder) throws(HTTPError) -> CachedBody {
     let sink = DiskSink(try DiskTemporary(in: folder))
     var offset: Int64 = 0

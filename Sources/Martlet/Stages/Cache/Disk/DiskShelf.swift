@@ -1,30 +1,31 @@
 import MartletBase
 import Foundation
 
-/// Records on disk, one file each; the one that was not used for longest goes first.
+/// Records on disk, one file each, with eviction of the least recently used.
 ///
-/// ``DiskName`` draws the folder and ``CacheRecordHeader`` a file. A file is written under another name and renamed, so
-/// that it is what it was or what it will be, whoever reads it and whenever the process ends. Nothing is synced: if the
-/// machine stops, the checksums find what it tore, and the response is fetched again. A file that is not what it has to
-/// be counts as absent and is removed.
+/// ``DiskName`` describes the folder and ``CacheRecordHeader`` a file. A file is written under a temporary name and
+/// renamed, so that it is replaced atomically, even if the process ends. Files are not synced: after a crash of the
+/// machine, the checksums detect damage, and the response is requested again. An invalid file counts as absent and is
+/// removed.
 ///
-/// Several processes may share the folder, without a lock: the name of a file follows from the key, so a lookup asks the
-/// disk. What is kept in memory are sizes and times of use, to know what has to go; ``DiskIndex`` says how it follows what
-/// others do. The time of last use is that of the file, set again after some minutes of use only.
+/// Several processes may share the folder without a lock. The name of a file derives from the key, so a lookup goes to
+/// the disk. The index in memory has only sizes and times of use, for eviction; ``DiskIndex`` describes how it follows
+/// the changes of other processes. The time of last use is the file's modification time, updated only every few
+/// minutes.
 final class DiskShelf: CacheShelf {
   struct State {
     var folder: DiskFolder?
     var index = DiskIndex()
     var scan = Scan.none
     var isEvicting = false
-    /// The bodies that were read to their end and found whole, as they were then.
+    /// The bodies whose checksums were verified, with their files' facts at that time.
     var verified: [UInt64: DiskFacts] = [:]
   }
 
-  /// Whether all folders were looked at.
+  /// The state of the first full scan.
   enum Scan { case none, running, done }
 
-  /// Larger bodies are in a file of their own.
+  /// The maximum size of a body in the record's file; larger bodies have their own file.
   static let maximumInlineBytes: Int64 = 1 << 20
 
   let path: String
@@ -33,22 +34,25 @@ final class DiskShelf: CacheShelf {
   let now: @Sendable () -> Date
   let state = Locked(State())
 
-  /// Makes a shelf; nothing is looked at or made before it is used.
+  /// Creates a shelf without accessing the disk.
   ///
-  /// A relative path starts where the process is now. A use is noted on disk again after `touchInterval` seconds.
+  /// A relative path is resolved against the current working directory. `touchInterval` is the number of seconds after
+  /// which another use is recorded on disk.
   init(path: String, limit: Int64, touchInterval: Int = 600, now: @escaping @Sendable () -> Date = { Date() }) {
     let full = URL(filePath: path).standardizedFileURL.path(percentEncoded: false)
-    // A link is followed if a slash comes after it.
+    // With a trailing slash, a symbolic link would be followed.
     self.path = full.count > 1 && full.hasSuffix("/") ? String(full.dropLast()) : full
     self.limit = min(max(0, limit), 1 << 50)
     self.touchInterval = Int64(touchInterval) * 1_000_000
     self.now = now
   }
 
-  /// A quarter of everything, so that one large body does not empty the shelf.
+  /// A quarter of the limit, so that one large body does not evict everything else.
   var maximumBodyBytes: Int64 { limit / 4 }
 
-  /// Another process may store something at any time, but not in a folder that does not exist.
+  /// Whether the folder does not exist.
+  ///
+  /// In an existing folder, other processes may store records at any time.
   var isSurelyEmpty: Bool { state.withLock { $0.folder == nil } && DiskFolder.isAbsent(path) }
 
   var time: Int64 { DiskCalls.microseconds(now()) }
@@ -70,7 +74,7 @@ final class DiskShelf: CacheShelf {
         drop(name, header, in: folder)
         return nil
       case .absent:
-        // Another process may have stored something else in the meantime.
+        // Another process may have replaced the record in the meantime.
         if missing == header.bodyFile {
           drop(name, header, in: folder)
           return nil
@@ -97,7 +101,7 @@ final class DiskShelf: CacheShelf {
         drop(name, nil, in: folder)
         return nil
       }
-      // Also if it was used in the future: then the clock was wrong.
+      // A time in the future comes from a wrong clock, and is updated, too.
       if abs(time - facts.time) > touchInterval { DiskCalls.setTime(time, of: descriptor.number) }
       state.withLock { $0.index.touch(name, at: time) }
       return (found.header, found.record)
@@ -145,16 +149,16 @@ final class DiskShelf: CacheShelf {
         home: DiskFile.Home(name: name, number: header.bodyFile, folder: folder.path)))
   }
 
-  /// Notes that a body is whole as long as its file stays what it is.
+  /// Records that a body is valid while the facts of its file stay the same.
   func remember(_ body: UInt64, _ facts: DiskFacts) {
     state.withLock { state in
-      // Rather read some again than let the table grow.
+      // Verifying some bodies again is better than an unbounded table.
       if state.verified.count >= 4096 { state.verified = [:] }
       state.verified[body] = facts
     }
   }
 
-  /// Removes what is not fit to be served.
+  /// Removes an invalid record.
   private func drop(_ name: DiskName, _ header: CacheRecordHeader?, in folder: DiskFolder) {
     folder.remove(name)
     if let body = header?.bodyFile, body != 0 { folder.remove(name, body: body) }
@@ -163,7 +167,9 @@ final class DiskShelf: CacheShelf {
 
   // MARK: The folder
 
-  /// The folder, if it is there and can be used; for a lookup anything else is a miss.
+  /// The folder, if it exists and is usable.
+  ///
+  /// For a lookup, an unusable folder is a miss.
   func folderIfThere() -> DiskFolder? {
     if let folder = state.withLock({ $0.folder }) { return folder }
     guard let opened = try? DiskFolder.open(path) else { return nil }
@@ -174,7 +180,7 @@ final class DiskShelf: CacheShelf {
     }
   }
 
-  /// The folder, made if it is missing, or if what was opened has gone from its place.
+  /// The folder, created if it is missing or was moved away.
   func folderMade() throws(HTTPError) -> DiskFolder {
     let known = state.withLock { $0.folder }
     if let known, known.isInPlace { return known }

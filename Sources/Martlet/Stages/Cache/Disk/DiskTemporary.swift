@@ -1,7 +1,9 @@
 import MartletBase
 import Foundation
 
-/// A file while it is written: it has a name that nobody looks for, and is gone if it is dropped.
+/// A file while it is written, under a temporary name.
+///
+/// Releasing it removes the file unless it was renamed.
 final class DiskTemporary: Sendable {
   let folder: DiskFolder
   let descriptor: DiskDescriptor
@@ -24,18 +26,18 @@ final class DiskTemporary: Sendable {
     guard code == 0 else { throw folder.error("cannot be written in", code) }
   }
 
-  /// Gives the file its name, once; what had it before is gone in the same instant.
+  /// Renames the file to its permanent name, atomically replacing a previous file.
   ///
-  /// If there probably is a file of that name (`isReplacing`), tells the number of the body of the record that it has
-  /// replaced, as far as that is known.
+  /// With `isReplacing`, which says that a previous file probably exists, returns the body number of the replaced
+  /// record, if it is known.
   @discardableResult
   func settle(_ name: DiskName, body: UInt64? = nil, isReplacing: Bool = false) throws(HTTPError) -> UInt64? {
     let inner = try folder.makeFolder(name.folder)
-    // On ext4 a file that takes another's name is written down to the disk first; one that changes names with it is not.
+    // On ext4, renaming over a file first writes the new one to disk; exchanging their names does not.
     let file = name.fileName(body: body)
     if isReplacing, DiskCalls.exchange(self.name, in: folder.number, with: file, in: inner.number) {
       isNamed.withLock { $0 = true }
-      // What it has taken the place of: another process may have put it there in the last instant.
+      // The replaced file, which another process may have stored in the last instant.
       let number = openat(folder.number, self.name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
       let replaced = number >= 0 ? DiskRecord.header(DiskDescriptor(number)) : nil
       DiskCalls.remove(self.name, in: folder.number)
@@ -43,7 +45,7 @@ final class DiskTemporary: Sendable {
     }
     var code = renameat(folder.number, self.name, inner.number, file) == 0 ? 0 : errno
     if code == EISDIR || code == ENOTDIR || code == ENOTEMPTY || code == EEXIST {
-      // A folder where a file of ours belongs.
+      // A folder blocks the name of the file.
       DiskCalls.remove(file, in: inner.number)
       code = renameat(folder.number, self.name, inner.number, file) == 0 ? 0 : errno
     }
