@@ -298,7 +298,13 @@ uint32_t martlet_curl_version(void) { return martlet_curl_problem() ? 0 : versio
 const char *martlet_curl_version_text(void) { return martlet_curl_problem() ? NULL : facts->version; }
 int martlet_curl_features(void) { return martlet_curl_problem() ? 0 : facts->features; }
 const char *martlet_curl_ca_file(void) { return martlet_curl_problem() ? NULL : ca_file; }
-bool martlet_curl_has_http2(void) { return martlet_curl_features() & kFeatureHTTP2 && version >= kVersionReady; }
+bool martlet_curl_is_built_with_http2(void) { return martlet_curl_features() & kFeatureHTTP2; }
+// Before 7.88 a body that was cut off looks complete, and a stream that ends while its request is sent is not noticed.
+// 8.5.0 does not notice that either, nor a broken connection, and drops what its reader has not taken. Which connections
+// use HTTP/2 is known from OpenSSL only.
+bool martlet_curl_has_http2(void) {
+  return martlet_curl_is_built_with_http2() && version >= 0x075800 && version != 0x080500 && martlet_tls_is_known();
+}
 const char *martlet_curl_tls_name(void) { return martlet_curl_problem() ? NULL : facts->ssl_version; }
 const char *martlet_curl_no_ca_path(void) { return version >= 0x081500 && facts->capath ? "/proc/self/ns" : NULL; }
 const char *martlet_curl_ca_folder(void) { return martlet_curl_problem() ? NULL : ca_path; }
@@ -375,7 +381,7 @@ int martlet_easy_prepare(
   SET(kOptProtocols, (long)(kProtocolHTTP | kProtocolHTTPS));
   // Without nghttp2 even setting this option is an error.
   if (facts->features & kFeatureHTTP2) {
-    SET(kOptHTTPVersion, (long)(version < kVersionReady ? kHTTPVersion1 : kHTTPVersion2TLS));
+    SET(kOptHTTPVersion, (long)(martlet_curl_has_http2() ? kHTTPVersion2TLS : kHTTPVersion1));
   }
   SET(kOptHTTP09Allowed, 0L);
   // Empty texts, because libcurl reads the environment if there are none.
@@ -514,14 +520,33 @@ int martlet_easy_kept_socket(void *easy) {
   return curl.easy_getinfo(easy, kInfoActiveSocket, &socket) ? -1 : socket;
 }
 
-void *martlet_easy_tls(void *easy) {
+enum { kOpenSSL = 1, kGnuTLS = 2 };
+
+// The backend's number, and its object; 0 without TLS.
+static int tls_session(void *easy, void **internals) {
   struct {
     int backend;
     void *internals;
   } *session = NULL;
-  enum { kOpenSSL = 1 };
-  if (curl.easy_getinfo(easy, kInfoTLS, &session) || !session || session->backend != kOpenSSL) return NULL;
-  return session->internals;
+  if (curl.easy_getinfo(easy, kInfoTLS, &session) || !session || !session->internals) return 0;
+  *internals = session->internals;
+  return session->backend;
+}
+
+void *martlet_easy_tls(void *easy) {
+  void *internals = NULL;
+  return tls_session(easy, &internals) == kOpenSSL ? internals : NULL;
+}
+
+void *martlet_easy_session(void *easy) {
+  void *internals = NULL;
+  const int backend = tls_session(easy, &internals);
+  return backend == kOpenSSL || backend == kGnuTLS ? internals : NULL;
+}
+
+bool martlet_easy_has_tls(void *easy) {
+  void *internals = NULL;
+  return tls_session(easy, &internals) != 0;
 }
 
 void *martlet_list_append(void *list, const char *line) { return curl.slist_append(list, line); }

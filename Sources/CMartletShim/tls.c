@@ -16,6 +16,7 @@ static struct {
   void (*set_messages)(void *, message_callback *);
   long (*control)(void *, int, long, void *);
   int (*pending)(const void *);
+  int (*has_pending)(const void *);
   int (*peek)(void *, void *, int);
   int (*error)(const void *, int);
   void *(*reader)(const void *);
@@ -29,12 +30,15 @@ static struct {
 static bool is_usable;
 static void (*set_key_log)(void *, void *);
 static void (*set_context_messages)(void *, message_callback *);
+static uint64_t (*set_context_options)(void *, uint64_t);
+static size_t (*gnutls_pending)(void *);
 
 #define TLS_FUNCTIONS(x) \
   x(SSL_get0_alpn_selected, ssl.protocol) \
   x(SSL_set_msg_callback, ssl.set_messages) \
   x(SSL_ctrl, ssl.control) \
   x(SSL_pending, ssl.pending) \
+  x(SSL_has_pending, ssl.has_pending) \
   x(SSL_peek, ssl.peek) \
   x(SSL_get_error, ssl.error) \
   x(SSL_get_rbio, ssl.reader) \
@@ -50,8 +54,12 @@ TLS_FUNCTIONS(MARTLET_DECLARE)
 CRYPTO_FUNCTIONS(MARTLET_DECLARE)
 MARTLET_DECLARE(SSL_CTX_set_keylog_callback, set_key_log)
 MARTLET_DECLARE(SSL_CTX_set_msg_callback, set_context_messages)
+MARTLET_DECLARE(SSL_CTX_set_options, set_context_options)
+MARTLET_DECLARE(gnutls_record_check_pending, gnutls_pending)
 
 bool martlet_tls_open(const struct martlet_library *library, const char *name, bool is_logging) {
+  const struct martlet_symbol gnutls[] = {MARTLET_SYMBOL(gnutls_record_check_pending, gnutls_pending)};
+  if (name && strncmp(name, "GnuTLS/", 7) == 0) martlet_library_find_beside(library, gnutls, 1);
   // LibreSSL and BoringSSL have OpenSSL's callbacks, but their functions are not looked up.
   if (!name || strstr(name, "OpenSSL/") == NULL) return !is_logging || !name || strstr(name, "SSL") == NULL;
   const struct martlet_symbol key_log[] = {MARTLET_SYMBOL(SSL_CTX_set_keylog_callback, set_key_log)};
@@ -59,6 +67,8 @@ bool martlet_tls_open(const struct martlet_library *library, const char *name, b
   if (getenv("SSLKEYLOGFILE")) martlet_library_find_beside(library, key_log, 1);
   const struct martlet_symbol messages[] = {MARTLET_SYMBOL(SSL_CTX_set_msg_callback, set_context_messages)};
   if (is_logging && !martlet_library_find_beside(library, messages, 1)) return false;
+  const struct martlet_symbol options[] = {MARTLET_SYMBOL(SSL_CTX_set_options, set_context_options)};
+  martlet_library_find_beside(library, options, 1);
   const struct martlet_symbol tls[] = {TLS_FUNCTIONS(MARTLET_SYMBOL)};
   const struct martlet_symbol crypto[] = {CRYPTO_FUNCTIONS(MARTLET_SYMBOL)};
   is_usable = martlet_library_find_beside(library, tls, sizeof tls / sizeof tls[0]) &&
@@ -73,7 +83,19 @@ static int drop_callbacks(void *easy, void *context, void *unused) {
   return 0;
 }
 
-void *martlet_tls_guard(void) { return set_key_log || set_context_messages ? (void *)drop_callbacks : NULL; }
+// Connections may end without `close_notify`, which OpenSSL 3 reports as an error.
+static int drop_callbacks_and_ends(void *easy, void *context, void *unused) {
+  enum { kIgnoreUnexpectedEnd = 1 << 7 };
+  if (set_context_options) set_context_options(context, kIgnoreUnexpectedEnd);
+  return drop_callbacks(easy, context, unused);
+}
+
+bool martlet_tls_is_known(void) { return is_usable; }
+
+void *martlet_tls_guard(bool needs_end) {
+  if (!needs_end && set_context_options) return (void *)drop_callbacks_and_ends;
+  return set_key_log || set_context_messages ? (void *)drop_callbacks : NULL;
+}
 
 bool martlet_tls_is_http2(void *tls) {
   const unsigned char *name = NULL;
@@ -109,7 +131,13 @@ bool martlet_tls_has_ended(uintptr_t number) {
   return false;
 }
 
-bool martlet_tls_has_read(void *tls) { return is_usable && ssl.pending(tls) > 0; }
+bool martlet_tls_has_read(void *tls, int socket) {
+  if (gnutls_pending) return gnutls_pending(tls) > 0;
+  if (!is_usable) return false;
+  if (ssl.pending(tls) > 0) return true;
+  // Since 8.18 libcurl lets OpenSSL read ahead. What it has read and not processed may be a session ticket.
+  return ssl.has_pending(tls) && (socket < 0 || !martlet_tls_is_quiet(tls, socket));
+}
 
 bool martlet_tls_is_quiet(void *tls, int socket) {
   if (!is_usable || ssl.pending(tls) > 0) return false;
@@ -127,7 +155,7 @@ bool martlet_tls_is_quiet(void *tls, int socket) {
   ssl.clear_errors();
   char byte;
   int count = ssl.peek(tls, &byte, 1);
-  bool is_quiet = count <= 0 && ssl.error(tls, count) == kWantRead;
+  bool is_quiet = count <= 0 && ssl.error(tls, count) == kWantRead && !ssl.has_pending(tls);
   ssl.clear_errors();
   ssl.set_reader(tls, reader);
   ssl.set_writer(tls, writer);

@@ -14,7 +14,7 @@ public final class EventRecorder<Element: Sendable>: Sendable {
   private struct State {
     var elements: [Element] = []
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
-    /// The waits whose time is over.
+    /// The waits that have timed out or were cancelled.
     var expired: Set<Int> = []
     var nextID = 0
   }

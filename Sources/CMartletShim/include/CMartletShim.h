@@ -24,15 +24,18 @@ const char *_Nullable martlet_curl_version_text(void);
 int martlet_curl_features(void);
 /// The file that it was loaded from, or NULL.
 const char *_Nullable martlet_curl_path(void);
-/// The folder with the system's root certificates, or NULL if libcurl knows none or cannot read it.
+/// The folder with the system's root certificates. NULL if libcurl knows none, cannot read it or finds no certificate
+/// in it.
 const char *_Nullable martlet_curl_ca_folder(void);
 /// The file with the system's root certificates, or NULL. This is the file that libcurl was built with, if it can be
-/// read. If neither that file nor the folder can be read, it is one at a usual place.
+/// read. If neither that file nor a folder with certificates can be read, it is one at a usual place.
 const char *_Nullable martlet_curl_ca_file(void);
 /// The name and version of its TLS library, or NULL.
 const char *_Nullable martlet_curl_tls_name(void);
 /// Whether HTTP/2 can be used: libcurl supports it, and reports a request before sending it.
 bool martlet_curl_has_http2(void);
+/// Whether libcurl was built with HTTP/2, which may be too faulty to use.
+bool martlet_curl_is_built_with_http2(void);
 /// Whether libcurl reports a request before sending it, as it does from 7.80 on. Before, its log is always on.
 bool martlet_curl_tells_before_sending(void);
 /// The folder to set so that no root certificates are trusted. From 8.21 on, NULL means the folder that libcurl was
@@ -222,24 +225,33 @@ int martlet_easy_kept_socket(void *easy);
 /// The OpenSSL object of a transfer's connection. NULL without TLS and with another TLS library. It is freed with the
 /// connection.
 void *_Nullable martlet_easy_tls(void *easy);
+/// The object of OpenSSL or GnuTLS for `martlet_tls_has_read`.
+void *_Nullable martlet_easy_session(void *easy);
+/// Whether a transfer's connection uses TLS, also to a proxy.
+bool martlet_easy_has_tls(void *easy);
 
 // MARK: OpenSSL
 
-/// Finds the OpenSSL that an opened libcurl uses. Returns false if its log is always on and cannot be guarded.
+/// Finds the OpenSSL that an opened libcurl uses. Returns false if `is_logging`, libcurl's log is always on, and no
+/// OpenSSL is found whose callback for that log can be removed.
 bool martlet_tls_open(const struct martlet_library *library, const char *_Nullable name, bool is_logging);
 /// The callback for `martlet_opt_ssl_context_function` that undoes some of libcurl's settings: the file for secrets
-/// that the environment names (`SSLKEYLOGFILE`), and the log of TLS where it is not safe. NULL if there is nothing to
-/// undo.
-void *_Nullable martlet_tls_guard(void);
+/// that the environment names (`SSLKEYLOGFILE`), and the log of TLS where it is not safe. Without `needs_end`, OpenSSL
+/// accepts a connection that ends without the end of TLS. NULL if there is nothing to do.
+void *_Nullable martlet_tls_guard(bool needs_end);
+/// Whether libcurl uses an OpenSSL whose functions were found.
+bool martlet_tls_is_known(void);
 /// Watches whether TLS ends before its connection does. Returns the number to query it by, or 0 if that is impossible.
 uintptr_t martlet_tls_watch_end(void *tls);
 /// Whether this thread has just read the end of TLS with this number.
 bool martlet_tls_has_ended(uintptr_t number);
 /// Whether client and server have negotiated HTTP/2.
 bool martlet_tls_is_http2(void *tls);
-/// Whether bytes were read from a connection's socket that libcurl has not taken yet.
-bool martlet_tls_has_read(void *tls);
-/// Whether only messages of the TLS protocol wait in a connection's socket; they are consumed.
+/// Whether bytes were read from a connection's socket that libcurl has not taken yet; `tls` is an object of OpenSSL or
+/// GnuTLS. `socket` is -1 if another TLS connection carries this one, which then counts as having read what may be a
+/// message of the TLS protocol only.
+bool martlet_tls_has_read(void *tls, int socket);
+/// Whether only messages of the TLS protocol wait in a connection's socket; they are consumed. False with GnuTLS.
 bool martlet_tls_is_quiet(void *tls, int socket);
 
 /// Adds a line to a list, which may be NULL. Returns NULL if memory is exhausted; the list is then unchanged.

@@ -1,6 +1,6 @@
 /// The result of checking a host's addresses.
 struct CurlAddressCheck {
-  /// The reason for refusing the first address.
+  /// The reason for the first refusal.
   private var reason: String?
   private var hasAddress = false
 

@@ -19,7 +19,7 @@ struct RestingConnections {
   private var known: [UInt64: Connection] = [:]
   private var names: [CInt: UInt64] = [:]
   private var sockets: Set<CInt> = []
-  /// The OpenSSL objects of connections that have one.
+  /// The OpenSSL or GnuTLS objects of connections that have one.
   private var tls: [CInt: UnsafeMutableRawPointer] = [:]
   /// The OpenSSL objects of the TLS connections to proxies that carry them.
   private var carriers: [CInt: UnsafeMutableRawPointer] = [:]
@@ -42,8 +42,8 @@ struct RestingConnections {
   /// Ends a transfer's use; returns the socket if it must not be reused.
   ///
   /// That is so if not all bytes that arrived there are taken. `socket` is `nil` if the connection cannot serve another
-  /// transfer. `new` is the connection's OpenSSL object; `nil` if the connection has served before or does not use
-  /// OpenSSL. `carrier` is that of the TLS connection to a proxy that carries it.
+  /// transfer. `new` is the connection's OpenSSL or GnuTLS object; `nil` if the connection has served before or
+  /// uses neither. `carrier` is that of the TLS connection to a proxy that carries it.
   mutating func end(
     _ name: UInt64, of user: AnyObject, socket: @autoclosure () -> CInt?, tls new: UnsafeMutableRawPointer?,
     within carrier: UnsafeMutableRawPointer?
@@ -58,8 +58,9 @@ struct RestingConnections {
     known[name] = connection
     names[socket] = name
     if let new { (tls[socket], carriers[socket]) = (new, carrier) }
-    if let known = tls[socket], martlet_tls_has_read(known) { return socket }
-    if let known = carriers[socket], martlet_tls_has_read(known) { return socket }
+    let carrier = carriers[socket]
+    if let known = tls[socket], martlet_tls_has_read(known, carrier == nil ? socket : -1) { return socket }
+    if let carrier, martlet_tls_has_read(carrier, socket) { return socket }
     sockets.insert(socket)
     return nil
   }

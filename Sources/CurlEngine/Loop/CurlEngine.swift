@@ -31,7 +31,7 @@ package final class CurlEngine: Sendable {
 package final class CurlMailbox: Sendable {
   package enum Operation: Sendable {
     case start(CurlTransfer)
-    /// Removes the transfer from its connection, which ends the connection.
+    /// Removes the transfer from its connection. This ends an HTTP/1 connection, but only the stream of HTTP/2.
     case cancel(CurlTransfer)
     /// The reader of the transfer has made room.
     case drained(CurlTransfer)
@@ -150,11 +150,13 @@ package final class CurlMailbox: Sendable {
     }
   }
 
-  /// Runs a closure on the loop's thread; never returns if the process is exiting.
+  /// Runs a closure with the loop, under its lock; only the loop's own thread may call this.
+  ///
+  /// Never returns if the process is exiting.
   func withLoop<Result: Sendable>(_ body: (inout sending CurlLoop?) -> sending Result) -> Result {
     loop.withLock { loop in
-      // Enters only after locking, so that the exit handler never waits for this lock: a callback may exit while it
-      // holds the lock.
+      // Enters only after locking, so that the exit handler never waits for a thread that waits for this lock: a
+      // callback may exit while it holds the lock.
       martlet_library_await()
       defer {
         if loop == nil { martlet_library_end_thread() }

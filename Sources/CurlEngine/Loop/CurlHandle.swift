@@ -18,6 +18,8 @@ final class CurlHandle {
   /// The URL as text, and as libcurl has parsed it.
   private var text: String?
   private var url: UnsafeMutableRawPointer?
+  /// Whether the request target is set in addition to the URL.
+  private var hasTarget = false
   private var connectTimeout = 0
   private var pieceSize: Int?
   private var lastConnection: CurlConnection?
@@ -49,7 +51,7 @@ final class CurlHandle {
   /// Whether a part of a head was written, before libcurl 7.80.
   private var isWritingHead = false
   private var isLogging = false
-  /// The OpenSSL object of a connection that the transfer has made.
+  /// The OpenSSL or GnuTLS object of a connection that the transfer has made.
   private(set) var tls: UnsafeMutableRawPointer?
   /// The OpenSSL object of the TLS connection to a proxy that carries it.
   var proxyTLS: UnsafeMutableRawPointer?
@@ -97,6 +99,7 @@ final class CurlHandle {
       connectTimeout = 0
       pieceSize = nil
       text = nil
+      hasTarget = false
       lines = nil
       waitsForSharing = false
       connectionKey = ExclusiveConnections.shared
@@ -104,7 +107,8 @@ final class CurlHandle {
     }
     if job.url != text {
       set(setURL(job.url))
-      if CurlLibrary.changesEscapes {
+      if job.target != nil || hasTarget {
+        hasTarget = job.target != nil
         set(martlet_easy_set_text(easy, CInt(martlet_opt_request_target), job.target))
       }
     }
@@ -243,7 +247,9 @@ final class CurlHandle {
     let (isReused, isSecure) = (isReused, transfer.job.isSecure)
     isMultiplexed = transfer.hasPriorKnowledge || isSecure && isHTTP2
     if isReused, CurlLibrary.tellsBeforeSending {
-      if isSpoiled(name, for: transfer) || isSecure && !isMultiplexed && isTaken(name, by: transfer) {
+      // libcurl 8.14 sends an http request on a TLS connection to the same host and port.
+      let isOther = !isSecure && transfer.route?.proxy?.kind != .https && martlet_easy_has_tls(easy)
+      if isOther || isSpoiled(name, for: transfer) || isSecure && !isMultiplexed && isTaken(name, by: transfer) {
         transfer.isMisplaced = true
         return false
       }
@@ -344,7 +350,11 @@ final class CurlHandle {
     case 4: wasKept = true
     case 6: transfer?.life.sends.noteDowngrade()
     case 7: isStreamClosed = true
-    case 8: (connectionNumber, isWritingHead) = (UInt64(stream), false)
+    case 8:
+      (connectionNumber, isWritingHead) = (UInt64(stream), false)
+      // libcurl before 7.80 names the connection that it has chosen just before it sends. Sending on one that was
+      // abandoned fails, and libcurl continues on a new connection.
+      if !CurlLibrary.tellsBeforeSending, let transfer { _ = isSpoiled(connectionNumber, for: transfer) }
     case 2 where !isRepeating:
       guard let connectionName else { return }
       loop.goaways[connectionName] = GoAway(lastStream: stream, error: error)
@@ -400,7 +410,7 @@ final class CurlHandle {
     guard let transfer, !isReused else { return }
     let isSecure = transfer.job.isSecure
     let hasSecureProxy = transfer.route?.proxy?.kind == .https
-    if isSecure != hasSecureProxy || proxyTLS != nil { tls = martlet_easy_tls(easy) }
+    if isSecure != hasSecureProxy || proxyTLS != nil { tls = martlet_easy_session(easy) }
   }
 
   /// Watches for the end of TLS, which has to precede the end of the body.

@@ -42,6 +42,9 @@ package enum CurlLibrary {
   /// 8.5.0 logs them without the chunked coding.
   package static let showsRawBody = martlet_curl_version() != 0x080500
 
+  /// Whether libcurl takes a malformed chunk size such as `0x1` for 0.
+  static let misreadsChunkSizes = martlet_curl_version() < 0x075800
+
   /// Whether libcurl leaves an HTTP/2 stream open after it stops sending the request.
   ///
   /// It stops after a response with a status from 300 on.

@@ -4,7 +4,8 @@ import CMartletShim
 /// The work of the engine's thread: waits for events, and lets libcurl work.
 ///
 /// Its state, and everything of libcurl, is used only under the lock of its ``CurlMailbox``. The thread holds the lock
-/// whenever it does not wait. A caller takes the lock if the thread sleeps with nothing in flight.
+/// whenever it does not wait. A caller takes the lock if the thread sleeps with nothing in flight, and again to receive
+/// for the transfer that it waits for.
 final class CurlLoop {
   private static let maximumFree = 256
   private static let longestSleep: Int64 = 5_000_000
@@ -24,7 +25,7 @@ final class CurlLoop {
   /// The transfers with a handle, and those whose last bytes wait for the reader.
   private var running = 0
   private var lingering: [ObjectIdentifier: CurlTransfer] = [:]
-  /// The transfers that are not started yet, because their body streams have produced nothing.
+  /// The transfers that are not started yet, because a stream that must be empty has shown neither bytes nor its end.
   private var held: [ObjectIdentifier: CurlTransfer] = [:]
   var uploads = RunningUploads()
   /// Transfers whose response may be complete although libcurl still sends.
@@ -327,7 +328,7 @@ final class CurlLoop {
     return handle
   }
 
-  /// Removes a handle from its transfer, which closes an unfinished connection.
+  /// Removes a handle from its transfer, which closes an HTTP/1 connection whose transfer is unfinished.
   ///
   /// A handle whose transfer failed or was cancelled is not reused, because the state that libcurl leaves in it is
   /// unknown.

@@ -81,7 +81,7 @@ package final class CurlTLS {
   /// Before 8.10 each handle has its own sessions, and the next transfer may use another handle.
   private let sessions: UnsafeMutableRawPointer
 
-  /// Prepares valid settings; `nil` if no memory or descriptors are left.
+  /// Prepares valid settings; `nil` if the roots cannot be read, or no memory or descriptors are left.
   init?(_ settings: CurlTLSSettings) {
     trust = settings.trust
     // CURL_SSLVERSION_TLSv1_2 and CURL_SSLVERSION_TLSv1_3: both set the minimum version.
@@ -128,7 +128,7 @@ package final class CurlTLS {
       if code == 0 { code = martlet_easy_set_text(easy, CInt(option), value) }
     }
     number(martlet_opt_ssl_version, version)
-    if code == 0, let guarding = martlet_tls_guard() {
+    if code == 0, let guarding = martlet_tls_guard(needsEnd) {
       code = martlet_easy_set_pointer(easy, CInt(martlet_opt_ssl_context_function), guarding)
     }
     if code == 0 { code = martlet_easy_set_pointer(easy, CInt(martlet_opt_share), sessions) }

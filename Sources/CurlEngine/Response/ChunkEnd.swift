@@ -5,7 +5,7 @@
 ///    └──── 0 ────▶ trailer ──empty line──▶ ended
 /// ```
 ///
-/// Reports no errors: libcurl decodes the same bytes and fails on malformed ones.
+/// Reports no errors: libcurl decodes the same bytes and fails on malformed ones. A malformed size has no end.
 struct ChunkEnd {
   private enum Part {
     /// The size so far, and whether its last digit has come.
@@ -57,7 +57,8 @@ struct ChunkEnd {
       if let digit = Character(Unicode.Scalar(byte)).hexDigitValue {
         size <= Int64.max >> 4 ? .size(size << 4 | Int64(digit), isRead: false) : .broken
       } else {
-        .size(size, isRead: true)
+        // libcurl before 7.88 takes `0x1` for 0.
+        [0x0D, 0x20, 0x09, 0x3B].contains(byte) ? .size(size, isRead: true) : .broken
       }
     case .dataEnd: byte == lineFeed ? .size(0, isRead: false) : .dataEnd
     case .trailer(let isEmpty) where byte == lineFeed: isEmpty ? .ended : .trailer(isEmpty: true)

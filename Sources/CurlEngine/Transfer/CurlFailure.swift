@@ -16,7 +16,7 @@ package enum CurlFailure: Error {
   case bodyFile(String)
   /// libcurl has requested bytes of a stopped upload.
   case uploadStopped
-  /// No loop could be started for the transfer.
+  /// No loop or handle is available: the system lacks a resource, or the process is exiting.
   case unavailable
 }
 
@@ -30,7 +30,7 @@ package struct CurlEnding: Sendable {
   /// Whether any bytes of a response arrived.
   package var hasMoved = false
   package var hasHead = false
-  /// Whether the connection had served another request before.
+  /// Whether the connection served other requests before, or does at the same time.
   package var isReused = false
   /// Whether libcurl was about to send the request again.
   package var wasRepeated = false

@@ -2,10 +2,17 @@ import CMartletShim
 
 /// A chunked body in its raw form.
 struct RawChunks {
+  /// Whether the body is incomplete without a well-formed last chunk, whatever libcurl says.
+  ///
+  /// If the response also has a length of 0, which RFC 9112 §6.3 ignores, libcurl from 8.14 on takes its body for empty.
+  /// Before 7.88 it takes the size `0x1` for the last one.
+  let needsEnd: Bool
   var end = ChunkEnd()
   /// The number of bytes taken from a delivery that libcurl will repeat.
   var taken = 0
   private var trailer: [UInt8] = []
+
+  init(needsEnd: Bool) { self.needsEnd = needsEnd }
 
   /// Appends an octet of the trailers; returns the line that it completes.
   mutating func line(_ octet: UInt8) -> [UInt8]? {
@@ -46,9 +53,9 @@ extension CurlTransfer {
   /// Watches the raw bytes of a chunked body for its end.
   ///
   /// libcurl may not report the end, or a send error may keep it from doing so.
-  func watchChunks(_ handle: CurlHandle) {
-    guard job.hasBody, !hasSentAll(handle) else { return }
-    chunks = RawChunks()
+  func watchChunks(_ handle: CurlHandle, needsEnd: Bool) {
+    guard needsEnd || job.hasBody && !hasSentAll(handle) else { return }
+    chunks = RawChunks(needsEnd: needsEnd)
     if CurlLibrary.showsRawBody {
       handle.showRawBody()
     } else {

@@ -120,7 +120,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
 
   package func readerHasLeft() { cancel() }
 
-  /// Fails the transfer, because no loop could be started.
+  /// Fails the transfer, because no loop or handle is available, or because the process is exiting.
   func refuse() {
     release()
     fail(.unavailable)
@@ -165,7 +165,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     }
   }
 
-  /// Gives the response to the caller; later ones are ignored.
+  /// Gives the result, a response or an error, to the caller; later ones are ignored.
   private func answer(_ answer: Swift.Result<CurlAnswer, any Error>) {
     state.withLock { $0.answer.give(answer) }?.resume(with: answer)
   }
@@ -230,7 +230,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
       case .interim: sink.didReceive(0, of: nil)
       case .final(let head):
         let arrival = CurlArrival(head, handle)
-        if head.framing.hasTransferCoding { watchChunks(handle) }
+        if head.framing.hasTransferCoding { watchChunks(handle, needsEnd: head.framing.lengthCount > 0 || CurlLibrary.misreadsChunkSizes) }
         if life.hasHead(arrival, isInHandshake: route?.handshake != nil) {
           try open(arrival)
           handle.loop.hasHead(self)
@@ -361,7 +361,8 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     let seen = TransferLife.Circumstances(
       isTLSCut: endOfTLS != 0 && !martlet_tls_has_ended(endOfTLS), isCutOff: result.isCutOff,
       dropsWhilePaused: CurlLibrary.readsWhilePaused, isPending: body?.isPending == true,
-      chunksHaveEnded: chunks?.end.hasEnded)
+      chunksHaveEnded: chunks?.end.hasEnded,
+      lacksLastChunk: chunks.map { $0.needsEnd && !$0.end.hasEnded } ?? false)
     switch life.completed(result.code, seen) {
     case .challenge(let arrival): decide(arrival)
     case .withoutRest: if end() != nil { body?.stream.finish() }

@@ -1,4 +1,4 @@
-/// Ensures that a caller gets one response, and a transfer one end.
+/// Ensures that a caller gets one result, a response or an error, and a transfer one end.
 ///
 /// Any thread may end a transfer.
 ///
@@ -19,7 +19,7 @@ struct TransferAnswer<Answer, Caller, Body> {
   private enum Delivery {
     case owed
     case awaited(by: Caller)
-    /// The response waits for the caller.
+    /// The result waits for the caller.
     case ready(Answer)
     case done
   }
@@ -29,7 +29,7 @@ struct TransferAnswer<Answer, Caller, Body> {
 
   var isEnded: Bool { if case .ended = stage { true } else { false } }
 
-  /// Whether there is a response, taken or not.
+  /// Whether there is a result, a response or an error, taken or not.
   var isAnswered: Bool {
     switch delivery {
     case .owed, .awaited: false
@@ -51,7 +51,7 @@ struct TransferAnswer<Answer, Caller, Body> {
     return stage
   }
 
-  /// Sets the response unless there is one; returns the caller if it waits.
+  /// Sets the result, a response or an error, unless there is one; returns the caller if it waits.
   mutating func give(_ answer: Answer) -> Caller? {
     switch delivery {
     case .owed:
@@ -64,7 +64,7 @@ struct TransferAnswer<Answer, Caller, Body> {
     }
   }
 
-  /// Takes the response, or lets the caller wait for it; call it once.
+  /// Takes the result, or lets the caller wait for it; call it once.
   mutating func ask(_ caller: Caller) -> Answer? {
     switch delivery {
     case .ready(let answer):

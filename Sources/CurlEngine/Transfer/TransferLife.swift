@@ -248,6 +248,8 @@ extension TransferLife {
     /// Whether received bytes are not decoded yet.
     var isPending = false
     var chunksHaveEnded: Bool?
+    /// Whether a chunked body whose last chunk must be seen has not shown it.
+    var lacksLastChunk = false
   }
 
   enum Completion {
@@ -285,6 +287,7 @@ extension TransferLife {
   /// What is wrong with the end of a body that libcurl reports as complete.
   private func earlyEnd(_ seen: Circumstances) -> CurlFailure? {
     if seen.isTLSCut { return .cutBody("the body ended with its connection, and TLS did not") }
+    if seen.lacksLastChunk, bodyEnd == .chunks { return .cutBody("the last chunk of the body did not arrive") }
     if seen.dropsWhilePaused, !isAlone, waits.contains(.reader) {
       return .cutBody("libcurl 8.5.0 has dropped what came for a reader that took its time: the body is incomplete")
     }

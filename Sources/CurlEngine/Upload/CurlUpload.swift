@@ -9,7 +9,7 @@ import Synchronization
 /// before does not use up a body that can be sent only once.
 ///
 /// `@unchecked Sendable`: the caller creates it; afterwards it is used only under the lock of the loop. Exceptions are
-/// ``stop()`` and what the task and the other thread use, which is constant or locked.
+/// ``stop()``, ``isUnread`` and what the task and the other thread use, which is constant, locked or atomic.
 package final class CurlUpload: @unchecked Sendable {
   enum Piece {
     case bytes(Int)

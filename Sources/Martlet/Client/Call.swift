@@ -447,7 +447,7 @@ private struct Telling {
     return (nil, waiter)
   }
 
-  /// Waits until all progress is delivered.
+  /// Stores a continuation to resume once all progress is delivered.
   ///
   /// Returns `false` if none is being delivered.
   mutating func wait(_ suspension: Suspension<Void>) -> Bool {

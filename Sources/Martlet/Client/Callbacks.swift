@@ -1,12 +1,12 @@
 /// The callbacks of a request, and their delivery.
 ///
 /// `@unchecked Sendable`, because the closures need not be Sendable: they are called only on the actor on which they
-/// were created, one at a time for one request. Without an actor they are called on the global executor, one at a time,
-/// after everything that the caller did before starting the request.
+/// were created. Without an actor they are called on one of their own, after everything that the caller did before
+/// starting the request. What they capture may be released on any thread.
 struct Callbacks<Output: Sendable>: @unchecked Sendable {
   var onStart: (() -> Void)?
-  /// Throws if the output cannot be decoded on the actor.
-  var onSuccess: (Output) throws -> Void
+  /// Decodes the output, if that is done on the actor, and returns the call.
+  var success: (Output) throws -> () -> Void
   var onError: (HTTPError) -> Void
 
   /// Delivers the outcome of a request and of its repetitions on the caller's actor.
@@ -18,19 +18,21 @@ struct Callbacks<Output: Sendable>: @unchecked Sendable {
 
   /// The isolation in which callbacks run.
   ///
-  /// The actor is held weakly: a request must not keep the owner of its scope alive.
+  /// The caller's actor is held weakly: a request must not keep the owner of its scope alive.
   private struct Place: Sendable {
+    private actor Own {}
+
     private weak let actor: (any Actor)?
-    private let isAnywhere: Bool
+    private let own: Own?
 
     init(_ actor: (any Actor)?) {
       self.actor = actor
-      isAnywhere = actor == nil
+      own = actor == nil ? Own() : nil
     }
 
     /// Runs `work` on the actor, or not at all if the actor is gone.
-    func run(_ work: @Sendable (isolated (any Actor)?) -> Void) async {
-      if let actor { await work(actor) } else if isAnywhere { work(nil) }
+    func run(_ work: @Sendable (isolated any Actor) -> Void) async {
+      if let actor = own ?? actor { await work(actor) }
     }
   }
 
@@ -38,32 +40,50 @@ struct Callbacks<Output: Sendable>: @unchecked Sendable {
     handle.call?.expectDelivery()
     Task {
       if onStart != nil {
-        await place.run { (_: isolated (any Actor)?) in
+        await place.run { (_: isolated any Actor) in
           if !handle.isSilenced { onStart?() }
         }
       }
       let outcome = await handle.outcome()
-      await place.run { (_: isolated (any Actor)?) in end(handle, outcome) }
+      await place.run { (_: isolated any Actor) in end(handle, outcome) }
       handle.call?.delivered()
     }
   }
 
   /// Runs on the actor: a request that was cancelled there earlier reports at most its cancellation.
   private func end(_ handle: RequestHandle<Output>, _ outcome: Result<Output, any Error>) {
-    if handle.isSilenced {
-      if handle.reportsCancellation { onError(HTTPError(.cancelled, "the request was cancelled")) }
-      return
+    if handle.isSilenced { return cancelled(handle) }
+    switch outcome {
+    case .success(let output):
+      do {
+        let call = try success(output)
+        // Decoding takes time, in which another thread may have cancelled the request.
+        if handle.isSilenced { cancelled(handle) } else { call() }
+      } catch {
+        failed(handle.call?.complete(error) ?? error)
+      }
+    case .failure(is CancellationError) where handle.call?.isAborted != false: cancelled(handle)
+    case .failure(let error): failed(error)
     }
-    do {
-      try onSuccess(outcome.get())
-    } catch let error as HTTPError {
-      var error = error
-      handle.call?.complete(&error)
-      onError(error)
-    } catch is CancellationError {
-      if handle.reportsCancellation { onError(HTTPError(.cancelled, "the request was cancelled")) }
-    } catch {
+  }
+
+  private func cancelled(_ handle: RequestHandle<Output>) {
+    if handle.reportsCancellation { onError(HTTPError(.cancelled, "the request was cancelled")) }
+  }
+
+  private func failed(_ error: any Error) {
+    switch error {
+    case let error as HTTPError: onError(error)
+    // A transport or middleware has thrown it, without a cancellation of the request.
+    case is CancellationError: onError(HTTPError(.cancelled, "the request was cancelled", underlying: error))
+    default:
       onError(HTTPError(.middleware, InvalidInput.printable(String(describing: error)), underlying: error))
     }
+  }
+}
+
+extension Callbacks {
+  init(onStart: (() -> Void)? = nil, onSuccess: @escaping (Output) -> Void, onError: @escaping (HTTPError) -> Void) {
+    self.init(onStart: onStart, success: { output in { onSuccess(output) } }, onError: onError)
   }
 }

@@ -2,7 +2,8 @@
 extension HTTPClient {
   /// Starts a `GET` request that calls back on the caller's actor.
   ///
-  /// The request is managed: it runs until it succeeds, fails or is cancelled. After a cancellation, no callback runs.
+  /// The request is managed: it runs until it succeeds, fails or is cancelled. After a cancellation, no callback runs,
+  /// except `onError` with ``RequestOptions/reportsCancellation``.
   ///
   /// - Parameters:
   ///   - target: The target.
@@ -22,7 +23,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .get(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError
+      .get(target, query: query, headers: headers), options, isolation, onStart,
+      { response in { onSuccess(response) } }, onError
     ) { $0 }
   }
 
@@ -37,7 +39,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .head(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError
+      .head(target, query: query, headers: headers), options, isolation, onStart,
+      { response in { onSuccess(response) } }, onError
     ) { $0 }
   }
 
@@ -52,7 +55,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .delete(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError
+      .delete(target, query: query, headers: headers), options, isolation, onStart,
+      { response in { onSuccess(response) } }, onError
     ) { $0 }
   }
 
@@ -67,7 +71,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .post(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError
+      .post(target, query: query, headers: headers, body: body), options, isolation, onStart,
+      { response in { onSuccess(response) } }, onError
     ) { $0 }
   }
 
@@ -82,7 +87,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .put(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError
+      .put(target, query: query, headers: headers, body: body), options, isolation, onStart,
+      { response in { onSuccess(response) } }, onError
     ) { $0 }
   }
 
@@ -97,7 +103,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .patch(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError
+      .patch(target, query: query, headers: headers, body: body), options, isolation, onStart,
+      { response in { onSuccess(response) } }, onError
     ) { $0 }
   }
 }
@@ -105,11 +112,12 @@ extension HTTPClient {
 extension ClientCore {
   func start<Output: Sendable>(
     _ request: HTTPRequest, _ options: RequestOptions, _ isolation: isolated (any Actor)?,
-    _ onStart: (() -> Void)?, _ onSuccess: @escaping (Output) throws -> Void, _ onError: @escaping (HTTPError) -> Void,
+    _ onStart: (() -> Void)?, _ onSuccess: @escaping (Output) throws -> () -> Void,
+    _ onError: @escaping (HTTPError) -> Void,
     decode: @escaping @Sendable (HTTPResponse) throws -> Output
   ) -> RequestHandle<Output> {
     let handle = start(request, options: options, decode: decode)
-    Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError).attach(to: handle, isolation: isolation)
+    Callbacks(onStart: onStart, success: onSuccess, onError: onError).attach(to: handle, isolation: isolation)
     return handle
   }
 }

@@ -2,7 +2,8 @@
 extension HTTPClient {
   /// Starts a `GET` request that calls back on the caller's actor with the decoded JSON of the response.
   ///
-  /// The request is managed: it runs until it succeeds, fails or is cancelled. After a cancellation, no callback runs.
+  /// The request is managed: it runs until it succeeds, fails or is cancelled. After a cancellation, no callback runs,
+  /// except `onError` with ``RequestOptions/reportsCancellation``.
   /// The JSON is decoded off the actor, with the client's decoder.
   ///
   /// - Parameters:
@@ -24,13 +25,12 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
     core.start(
-      .get(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError
+      .get(target, query: query, headers: headers), options, isolation, onStart,
+      { value in { onSuccess(value) } }, onError
     ) { try $0.json(type) }
   }
 
-  /// Starts a `DELETE` request that calls back with the decoded JSON of the response.
-  ///
-  /// See ``get(_:query:headers:options:as:isolation:onStart:onSuccess:onError:)``.
+  /// Starts a `DELETE` request that calls back with the decoded JSON of the response, like `get`.
   @discardableResult
   public func delete<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
@@ -39,13 +39,12 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
     core.start(
-      .delete(target, query: query, headers: headers), options, isolation, onStart, onSuccess, onError
+      .delete(target, query: query, headers: headers), options, isolation, onStart,
+      { value in { onSuccess(value) } }, onError
     ) { try $0.json(type) }
   }
 
-  /// Starts a `POST` request that calls back with the decoded JSON of the response.
-  ///
-  /// See ``get(_:query:headers:options:as:isolation:onStart:onSuccess:onError:)``.
+  /// Starts a `POST` request that calls back with the decoded JSON of the response, like `get`.
   @discardableResult
   public func post<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -54,13 +53,12 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
     core.start(
-      .post(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError
+      .post(target, query: query, headers: headers, body: body), options, isolation, onStart,
+      { value in { onSuccess(value) } }, onError
     ) { try $0.json(type) }
   }
 
-  /// Starts a `PUT` request that calls back with the decoded JSON of the response.
-  ///
-  /// See ``get(_:query:headers:options:as:isolation:onStart:onSuccess:onError:)``.
+  /// Starts a `PUT` request that calls back with the decoded JSON of the response, like `get`.
   @discardableResult
   public func put<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -69,13 +67,12 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
     core.start(
-      .put(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError
+      .put(target, query: query, headers: headers, body: body), options, isolation, onStart,
+      { value in { onSuccess(value) } }, onError
     ) { try $0.json(type) }
   }
 
-  /// Starts a `PATCH` request that calls back with the decoded JSON of the response.
-  ///
-  /// See ``get(_:query:headers:options:as:isolation:onStart:onSuccess:onError:)``.
+  /// Starts a `PATCH` request that calls back with the decoded JSON of the response, like `get`.
   @discardableResult
   public func patch<T: Decodable & Sendable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
@@ -84,7 +81,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
     core.start(
-      .patch(target, query: query, headers: headers, body: body), options, isolation, onStart, onSuccess, onError
+      .patch(target, query: query, headers: headers, body: body), options, isolation, onStart,
+      { value in { onSuccess(value) } }, onError
     ) { try $0.json(type) }
   }
 }
@@ -94,7 +92,8 @@ extension HTTPClient {
   /// Starts a `GET` request that decodes the JSON of the response, and calls back, on the caller's actor.
   ///
   /// For types that cannot leave the actor: types that are not `Sendable`, and types whose `Decodable` conformance is
-  /// isolated to an actor, as in a module with a default isolation. Other types are decoded off the actor.
+  /// isolated to an actor, as in a module with a default isolation. Other types are decoded off the actor, unless the
+  /// handle is declared as one of a response.
   ///
   /// - Parameters:
   ///   - target: The target.
@@ -106,17 +105,21 @@ extension HTTPClient {
   ///   - onStart: Called first.
   ///   - onSuccess: Called with the value.
   ///   - onError: Called with the error if the request fails or the body is not JSON of this type.
-  /// - Returns: A handle of the response; releasing it does not affect the request.
+  /// - Returns: A handle of the response, which succeeds even if decoding fails: only `onError` receives that error.
+  ///   Releasing the handle does not affect the request.
   @discardableResult
   public func get<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
-    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated any Actor = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
       .get(target, query: query, headers: headers), options, isolation, onStart,
-      { onSuccess(try $0.json(type)) }, onError
+      { response in
+        let value = try response.json(type)
+        return { onSuccess(value) }
+      }, onError
     ) { $0 }
   }
 
@@ -124,13 +127,16 @@ extension HTTPClient {
   @discardableResult
   public func delete<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:],
-    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated any Actor = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
       .delete(target, query: query, headers: headers), options, isolation, onStart,
-      { onSuccess(try $0.json(type)) }, onError
+      { response in
+        let value = try response.json(type)
+        return { onSuccess(value) }
+      }, onError
     ) { $0 }
   }
 
@@ -138,13 +144,16 @@ extension HTTPClient {
   @discardableResult
   public func post<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
-    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated any Actor = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
       .post(target, query: query, headers: headers, body: body), options, isolation, onStart,
-      { onSuccess(try $0.json(type)) }, onError
+      { response in
+        let value = try response.json(type)
+        return { onSuccess(value) }
+      }, onError
     ) { $0 }
   }
 
@@ -152,13 +161,16 @@ extension HTTPClient {
   @discardableResult
   public func put<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
-    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated any Actor = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
       .put(target, query: query, headers: headers, body: body), options, isolation, onStart,
-      { onSuccess(try $0.json(type)) }, onError
+      { response in
+        let value = try response.json(type)
+        return { onSuccess(value) }
+      }, onError
     ) { $0 }
   }
 
@@ -166,13 +178,16 @@ extension HTTPClient {
   @discardableResult
   public func patch<T: Decodable>(
     _ target: RequestTarget, query: Query = [:], headers: HTTPHeaders = [:], body: HTTPBody? = nil,
-    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated (any Actor)? = #isolation,
+    options: RequestOptions = RequestOptions(), as type: T.Type, isolation: isolated any Actor = #isolation,
     onStart: (() -> Void)? = nil, onSuccess: @escaping (T) -> Void,
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
       .patch(target, query: query, headers: headers, body: body), options, isolation, onStart,
-      { onSuccess(try $0.json(type)) }, onError
+      { response in
+        let value = try response.json(type)
+        return { onSuccess(value) }
+      }, onError
     ) { $0 }
   }
 }

@@ -58,7 +58,7 @@ enum DiskCalls {
     martlet_set_times(descriptor, microseconds)
   }
 
-  /// Exchanges two names atomically; returns `false` where the system cannot.
+  /// Exchanges two names atomically; returns `false` on failure, also where the system does not support it.
   static func exchange(
     _ one: UnsafePointer<CChar>, in folder: Int32, with other: UnsafePointer<CChar>, in otherFolder: Int32
   ) -> Bool {

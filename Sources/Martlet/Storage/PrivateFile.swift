@@ -42,10 +42,10 @@ enum PrivateFile {
     }
   }
 
-  /// Replaces a file atomically, also in case of a crash.
+  /// Replaces a file atomically, even if the process is killed.
   ///
   /// The new file has a temporary name at first. The default name requires that the caller holds the lock of the file.
-  /// With `isSynced`, the file survives a crash of the machine, and not only the end of the process.
+  /// With `isSynced`, the replacement is also atomic, and survives, if the machine crashes.
   static func replace(
     _ path: String, with data: Data, by name: String? = nil, isSynced: Bool = true, calls: ParentFolder.Calls = .system
   ) throws(HTTPError) {

@@ -11,8 +11,8 @@ import MartletBase
 ///                     └▶ the reason, when aborted
 /// ```
 ///
-/// A request waits only for its own origin or for the total, never for a request to another origin, nor for a
-/// connection that it does not need.
+/// A request waits only for its own origin or for the total, never behind a request that waits for another origin, nor
+/// for a connection that it does not need.
 final class ConnectionLimiter: Sendable {
   fileprivate struct Waiter {
     let number: Int
@@ -102,7 +102,7 @@ final class ConnectionLimiter: Sendable {
   /// Creates a limiter.
   ///
   /// It limits connections per origin, connections in total, and exchanges per origin. Without the last limit, the
-  /// connections determine the number of exchanges, over HTTP/2 up to ``streams``.
+  /// connections determine the number of exchanges; over HTTP/2 it is ``streams``, or `perOrigin` if that is larger.
   init(perOrigin: Int, total: Int, requests: Int? = nil) {
     limits = Limits(perOrigin: max(1, perOrigin), total: max(1, total), requests: requests.map { max(1, $0) })
   }
@@ -203,7 +203,7 @@ final class ConnectionLimiter: Sendable {
     let served: [Served] = state.withLock { state in
       state.active -= 1
       state.change(pool) { $0.remove(isExclusive: isExclusive) }
-      // A few idle pools are kept for the next request to the same origin.
+      // Idle pools are kept for the next request to the same origin, unless there are more than 32 pools.
       if let line = state.lines[pool], line.load.active == 0, line.waiting == 0, state.lines.count > 32 {
         state.lines[pool] = nil
       }

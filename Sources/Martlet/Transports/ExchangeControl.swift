@@ -128,7 +128,7 @@ package final class ExchangeControl: Watched {
     call.didMove(sent: 0, received: bytes, now: now, moved)
   }
 
-  /// Reports whether the exchange waits for the reader instead of the network.
+  /// Reports whether the exchange waits for its reader, its body source or a bandwidth limit instead of the network.
   package func setPaused(_ isPaused: Bool) {
     let now = call.core.timeline.now()
     state.withLock {

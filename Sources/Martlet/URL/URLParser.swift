@@ -37,7 +37,7 @@ struct URLParts {
     return scheme == nil && authority == nil && (path.first == backslash || path.starts(with: [slash, backslash]))
   }
 
-  /// Whether the first path segment contains a colon, which RFC 3986 §4.2 forbids.
+  /// Whether a relative path has a colon before its first slash, which RFC 3986 §4.2 forbids.
   var hasColonInFirstSegment: Bool {
     guard scheme == nil, authority == nil else { return false }
     return path.prefix { $0 != UInt8(ascii: "/") }.contains(UInt8(ascii: ":"))

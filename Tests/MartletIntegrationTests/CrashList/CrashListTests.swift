@@ -40,7 +40,7 @@
       }
     }
 
-    @Test(arguments: HostileAnswer.all)
+    @Test(.needs(.documentedLoader), arguments: HostileAnswer.all)
     func `the system's loader survives, crashes or freezes as documented`(_ answer: HostileAnswer) async {
       await #expect(processExitsWith: answer.end.condition) { [id = answer.id as String] in
         await HostileAnswer.meet(id, .urlSession(loader: .system))

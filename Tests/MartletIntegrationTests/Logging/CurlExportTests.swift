@@ -82,7 +82,9 @@ import Testing
         let command = try client.curlCommand(for: request)
         server.forgetRequests()
         _ = try await client.send(request)
-        let result = try await TestProgram.shell.start(["-c", "\(command) --silent --output /dev/null"]).end()
+        let result = try await TestProgram.shell.start([
+          "-c", "unset LD_LIBRARY_PATH; \(command) --silent --output /dev/null",
+        ]).end()
 
         let seen = server.requests
         try #require(result.status == 0 && seen.count == 2, "\(number): \(command) \(result.errors)")
@@ -100,7 +102,7 @@ import Testing
 
       _ = try await client.send(request)
       let command = try client.curlCommand(for: request)
-      let result = try await TestProgram.shell.start(["-c", command]).end()
+      let result = try await TestProgram.shell.start(["-c", "unset LD_LIBRARY_PATH; \(command)"]).end()
 
       #expect(result.text == "x")
       let sent = server.requests.map { [$0.header("Authorization"), $0.header("Cookie")] }

@@ -78,7 +78,7 @@
       #expect(server.requests.count == 2)
     }
 
-    @Test func `reports the connection of each response`() async throws {
+    @Test(.needs(.reportedRequests)) func `reports the connection of each response`() async throws {
       let server = try MockServer(.ok("x"))
       let client = client { _ in }
 

@@ -84,7 +84,11 @@
 
       let name = answer.testDescription
       #expect(other.text == "direct", "\(name)")
-      #expect(error?.kind == answer.kind && error?.phase == .connecting, "\(name): \(error.map { "\($0)" } ?? "none")")
+      // From 8.21 on, libcurl itself reports a NUL.
+      let isNUL = error?.kind == .protocolViolation && error?.message.contains("Nul byte") == true
+      #expect(
+        (error?.kind == answer.kind || isNUL) && error?.phase == .connecting,
+        "\(name): \(error.map { "\($0)" } ?? "none")")
       #expect(error?.mayHaveReachedServer == false, "\(name)")
       #expect(await proxy.waitForOpenConnections(atMost: 0), "\(name)")
       #expect(proxy.requests.count == 1, "\(name)")

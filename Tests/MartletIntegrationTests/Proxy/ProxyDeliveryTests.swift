@@ -41,7 +41,8 @@
       let deliveries = Delivery.all(answers, seed: seed) { name, result in
         guard case .failure(let error as HTTPError) = result else { return "\(result)" }
         // Where a head has no end, the end of the connection is all that there is to say.
-        let isRight = [kinds[name] ?? .tls, .cannotConnect].contains(error.kind)
+        let isRight =
+          [kinds[name] ?? .tls, .cannotConnect].contains(error.kind) || error.message.contains("Nul byte in header")
         return isRight && error.phase == .connecting && !error.mayHaveReachedServer ? nil : "\(error)"
       }
 

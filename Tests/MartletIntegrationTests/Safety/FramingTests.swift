@@ -197,7 +197,7 @@
     }
 
     /// A handle forgets what it did before (curl CVE-2022-32221, CVE-2023-28322).
-    @Test(arguments: Lane.engines)
+    @Test(.needs(.reportedRequests), arguments: Lane.engines)
     func `PUT, POST, GET and HEAD follow each other in all 24 orders on one connection`(lane: Lane) async throws {
       let server = try MockServer(answering: MockResponse.echo)
       let client = lane.client()

@@ -36,7 +36,7 @@
       #expect(server.connectionCount == 0)
     }
 
-    @Test(arguments: Lane.engines)
+    @Test(.needs(.largeHeads), arguments: Lane.engines)
     func `sends requests just below the size limits`(lane: Lane) async throws {
       let server = try MockServer(.ok("x"))
       let client = lane.client()

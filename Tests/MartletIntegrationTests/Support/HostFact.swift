@@ -24,6 +24,26 @@ struct HostFact: Sendable {
   static let http2 = HostFact("the system's libcurl is asked for no HTTP/2") {
     HTTPClient().diagnostics.httpVersions.contains("2")
   }
+  /// A libcurl that reports its requests before it sends them: it may send a `POST` on a reused connection.
+  static let reportedRequests = HostFact("before libcurl 7.80, a POST gets a new connection") { libcurl >= [7, 80] }
+  /// A libcurl whose own descriptors can be kept from children.
+  static let ownDescriptors = HostFact("children inherit some descriptors of libcurl before 7.88 and of 8.5") {
+    libcurl >= [7, 88] && libcurl < [8, 5] || libcurl >= [8, 8]
+  }
+  /// A libcurl that sends a request head of any size.
+  static let largeHeads = HostFact("libcurl 8.5.0 does not send large request heads") { libcurl != [8, 5, 0] }
+  /// A libcurl with a thread for each lookup, whose end can be seen.
+  static let countedLookups = HostFact("lookups of libcurl 8.5 and of 8.20 or newer cannot be counted") {
+    libcurl < [8, 20] && libcurl != [8, 5, 0]
+  }
+  /// The libcurl with which the faults of the system's loader were documented.
+  static let documentedLoader = HostFact("the system's loader was examined with libcurl 7.88") {
+    libcurl.starts(with: [7, 88])
+  }
+  /// A libcurl that uses OpenSSL.
+  static let curlWithOpenSSL = HostFact("the system's libcurl does not use OpenSSL") {
+    HTTPClient().diagnostics.tlsLibrary?.hasPrefix("OpenSSL/") == true
+  }
   /// What Linux tells of a process.
   static let proc = HostFact("there is no /proc") { FileManager.default.fileExists(atPath: "/proc/self/fd") }
 
@@ -39,6 +59,21 @@ struct HostFact: Sendable {
     guard descriptor >= 0 else { return false }
     close(descriptor)
     return true
+  }
+
+  /// The version of the system's libcurl; empty without one.
+  private static let libcurl = Version(
+    (HTTPClient().diagnostics.libcurl ?? "").split(separator: ".").compactMap { Int($0.prefix { $0.isNumber }) })
+
+  private struct Version: Comparable, ExpressibleByArrayLiteral {
+    let numbers: [Int]
+
+    init(_ numbers: [Int]) { self.numbers = numbers }
+    init(arrayLiteral numbers: Int...) { self.numbers = numbers }
+
+    func starts(with numbers: [Int]) -> Bool { self.numbers.starts(with: numbers) }
+
+    static func < (one: Version, other: Version) -> Bool { one.numbers.lexicographicallyPrecedes(other.numbers) }
   }
 
   private static let isBare = ProcessInfo.processInfo.environment["MARTLET_BARE"] == "1"

@@ -154,7 +154,8 @@
         return kinds
       }
 
-      #expect(kinds == Array(repeating: .connectionLost, count: 5))
+      // From 8.14 on, libcurl reports the malformed frame to one of them.
+      #expect(kinds.count == 5 && kinds.allSatisfy { $0 == .connectionLost || $0 == .protocolViolation })
     }
 
     @Test(arguments: Lane.engines) func `streams that end while others continue are complete`(_ lane: Lane) async throws

@@ -43,7 +43,7 @@
       }
     }
 
-    @Test func `fails with a TLS error for a wrong password or key`() async throws {
+    @Test(.needs(.curlWithOpenSSL)) func `fails with a TLS error for a wrong password or key`() async throws {
       let authority = try await CertificateAuthority()
       let server = try await nginx(authority)
       let identity = try await authority.identity("alice")
@@ -63,7 +63,7 @@
       }
     }
 
-    @Test(arguments: ["-tls1_2", "-tls1_3"], ["http/1.1", "h2"])
+    @Test(.needs(.curlWithOpenSSL), arguments: ["-tls1_2", "-tls1_3"], ["http/1.1", "h2"])
     func `fails with a TLS error if the certificate is missing or not trusted`(version: String, next: String)
       async throws
     {

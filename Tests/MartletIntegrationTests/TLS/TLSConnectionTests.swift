@@ -68,7 +68,7 @@
       #expect(connections.count <= 48)
     }
 
-    @Test func `resumes TLS sessions and reports the handshake time`() async throws {
+    @Test(.needs(.curlWithOpenSSL)) func `resumes TLS sessions and reports the handshake time`() async throws {
       let authority = try await CertificateAuthority()
       let client = client(.customRoots(pem: authority.root))
       for version in ["-tls1_2", "-tls1_3"] {

@@ -65,7 +65,7 @@
       #expect(!FileManager.default.fileExists(atPath: folder.path("file")))
     }
 
-    @Test(arguments: Lane.engines, WireServer.Way.allCases)
+    @Test(.needs(.curlWithOpenSSL), arguments: Lane.engines, WireServer.Way.allCases)
     func `allowsMissingCloseNotify accepts a body without close_notify`(_ lane: Lane, _ way: WireServer.Way)
       async throws
     {

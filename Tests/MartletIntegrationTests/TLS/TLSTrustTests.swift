@@ -20,7 +20,10 @@
       #expect(error?.kind == .tls, sourceLocation: location)
       #expect(error?.phase == .connecting, sourceLocation: location)
       #expect(error?.isTransient == false, sourceLocation: location)
-      #expect(error?.message.contains(words) == true, "\(error?.message ?? "")", sourceLocation: location)
+      // Other TLS libraries have other words.
+      if HostFact.curlWithOpenSSL.holds {
+        #expect(error?.message.contains(words) == true, "\(error?.message ?? "")", sourceLocation: location)
+      }
       #expect(error?.message.contains("/proc/") == false, sourceLocation: location)
     }
 

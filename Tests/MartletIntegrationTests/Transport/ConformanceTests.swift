@@ -38,7 +38,9 @@ private let systemLoaderExclusions: [String: String] = {
 
 @Suite(.hangLimit) struct ConformanceTests {
   /// It sends no body streams, on any system.
-  @Test(arguments: TransportConformance.cases(excluding: systemLoaderExclusions).filter { !$0.needsBodyStreams })
+  @Test(
+    .needs(.documentedLoader),
+    arguments: TransportConformance.cases(excluding: systemLoaderExclusions).filter { !$0.needsBodyStreams })
   func `URLSession with the system loader passes all cases that are not excluded`(
     _ conformance: TransportConformance.Case
   ) async throws {

@@ -293,7 +293,9 @@
 
     // MARK: Handles
 
-    @Test func `a handle sends all fields of a request after a request with another method`() async throws {
+    @Test(.needs(.reportedRequests)) func `a handle sends all fields of a request after a request with another method`()
+      async throws
+    {
       let server = try MockServer(.ok("x"))
       let client = client()
       for method in [HTTPMethod.get, .head, .get, .delete, .head, .post, .get] {

@@ -108,7 +108,7 @@
       #expect(fields.first?.value == "other.example")
     }
 
-    @Test func `sends requests with different methods over one connection`() async throws {
+    @Test(.needs(.reportedRequests)) func `sends requests with different methods over one connection`() async throws {
       let server = try MockServer(answering: MockResponse.echo)
       let methods: [(HTTPMethod, HTTPBody?)] = [
         (.get, nil), (.post, .text("a")), (.get, nil), (.head, nil), (.get, nil), (.get, .text("b")), (.get, nil),
@@ -127,7 +127,7 @@
     // MARK: Once
 
     /// libcurl would send it again by itself, whatever the method is.
-    @Test(arguments: ["GET", "POST", "PUT", "DELETE", "PATCH", "PROPFIND"], [false, true])
+    @Test(.needs(.reportedRequests), arguments: ["GET", "POST", "PUT", "DELETE", "PATCH", "PROPFIND"], [false, true])
     func `a request lost on a reused connection is sent once`(method: String, hasBody: Bool) async throws {
       for step in [MockResponse.Step.cut, .reset] {
         let server = try MockServer(connectionScripts: [[.ok("warm"), .steps([step])], [.ok("twice")]])

@@ -33,7 +33,7 @@
         .filter { !$0.hasPrefix("/proc/") }
     }
 
-    @Test(.needs(.list), arguments: Lane.engines)
+    @Test(.needs(.ownDescriptors), .needs(.list), arguments: Lane.engines)
     func `a child process inherits no descriptors of an active client`(_ lane: Lane) async {
       await #expect(processExitsWith: .success) { [lane = lane as Lane] in
         let folder = try TemporaryFolder()
@@ -179,7 +179,7 @@
       return numbers.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
     }
 
-    @Test(.needs(.list, .openssl, .python), arguments: Lane.engines)
+    @Test(.needs(.ownDescriptors), .needs(.list, .openssl, .python), arguments: Lane.engines)
     func `a child process inherits no TLS, proxy, unix socket or file descriptors`(_ lane: Lane) async throws {
       let authority = try await CertificateAuthority()
       let identity = try await authority.identity()

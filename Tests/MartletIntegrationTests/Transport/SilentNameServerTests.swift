@@ -13,7 +13,7 @@
     private static let variable = "MARTLET_SILENT_NAME_SERVER"
     private static let address = "127.0.0.53"
 
-    @Test(.needs(.unshare))
+    @Test(.needs(.countedLookups), .needs(.unshare))
     func `abandoned lookups count toward the connection limit until they end`() async throws {
       let folder = try TemporaryFolder()
       let settings = try folder.write(

@@ -19,6 +19,7 @@
           Case(lane: lane, version: .http2, isSecure: true),
         ]
       }
+      .filter { $0.version == .http1 || HostFact.http2.holds }
 
       func server(isDeaf: Bool, _ authority: CertificateAuthority) async throws -> SlowReader {
         try await SlowReader(version, isDeaf: isDeaf, isSecure ? authority.identity() : nil)

@@ -138,7 +138,7 @@
       #expect(second.headers["X-Number"] == "\(number + 1)" && second.text == "\(number + 1)")
     }
 
-    @Test(arguments: Lane.engines) func `a TLS KeyUpdate does not prevent connection reuse`(
+    @Test(.needs(.curlWithOpenSSL), arguments: Lane.engines) func `a TLS KeyUpdate does not prevent connection reuse`(
       _ lane: Lane
     ) async throws {
       let authority = try await CertificateAuthority()

@@ -101,6 +101,61 @@ import Testing
     #expect(box.values.count == 1 && box.values[0].hasPrefix("decoding ") && box.values[0].contains("/list"))
   }
 
+  @MainActor private struct Watched: @MainActor Decodable {
+    static var onDecoding: () -> Void = {}
+
+    init(from decoder: any Decoder) throws {
+      MainActor.assertIsolated()
+      Self.onDecoding()
+    }
+  }
+
+  @MainActor @Test func `a request that is cancelled while it is decoded does not call back`() async throws {
+    let client = HTTPClient.stubbed(.text("{}"))
+    let box = Box()
+    var handle: RequestHandle<HTTPResponse>?
+    Watched.onDecoding = { handle?.cancel() }
+
+    handle = client.get(
+      "/", as: Watched.self, onSuccess: { _ in box.values.append("success") },
+      onError: { _ in box.values.append("error") })
+
+    await client.waitUntilEmpty()
+    #expect(box.values.isEmpty)
+  }
+
+  @Test func `reports a CancellationError of the transport if the request was not cancelled`() async {
+    let client = HTTPClient.stubbed(StubTransport { _ in throw CancellationError() })
+    let kinds = Shared<[HTTPError.Kind]>([])
+
+    client.get("/", onSuccess: { _ in }, onError: { error in kinds.withLock { $0.append(error.kind) } })
+
+    await client.waitUntilEmpty()
+    #expect(kinds.value == [.cancelled])
+  }
+
+  @Test func `repetitions without an actor call back one at a time`() async {
+    let client = HTTPClient.stubbed(.text("x"))
+    let counts = Shared((inside: 0, most: 0, calls: 0))
+
+    let handle = client.get(
+      "/",
+      onSuccess: { _ in
+        counts.withLock {
+          $0.inside += 1
+          $0.most = max($0.most, $0.inside)
+          $0.calls += 1
+        }
+        for _ in 0..<5000 { sched_yield() }
+        counts.withLock { $0.inside -= 1 }
+      })
+    for _ in 0..<8 { handle.retry() }
+
+    await client.waitUntilEmpty()
+    #expect(counts.value.most == 1)
+    #expect(counts.value.calls == 9)
+  }
+
   actor Screen {
     var texts: [String] = []
 

@@ -1,7 +1,8 @@
 extension HTTPClient {
   /// Starts an endpoint's request that calls back on the caller's actor, with the typed output.
   ///
-  /// The request is managed: it runs until it succeeds, fails or is cancelled. After a cancellation, no callback runs.
+  /// The request is managed: it runs until it succeeds, fails or is cancelled. After a cancellation, no callback runs,
+  /// except `onError` with ``RequestOptions/reportsCancellation``.
   ///
   /// - Parameters:
   ///   - endpoint: The endpoint.

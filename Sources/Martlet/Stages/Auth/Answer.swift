@@ -35,7 +35,7 @@ final class Answer: Sendable {
   /// The challenge's realm; `nil` if the credential is sent preemptively.
   let realm: String?
   let digest: DigestSession?
-  /// Whether the credential came from the store, which must remove it if it is rejected.
+  /// Whether the credential came from the store, from which the session removes it if it is rejected.
   let isStored: Bool
 
   var strength: Int { Self.strength(scheme, digest?.challenge) }
@@ -78,7 +78,7 @@ final class Answer: Sendable {
     }
   }
 
-  /// Whether both answers put the same credentials into a request.
+  /// Whether both answers put the same field value into a request; two Digest sessions never do.
   func isSame(as other: Answer?) -> Bool {
     guard let other else { return false }
     return self === other || (digest == nil && scheme == other.scheme && credential == other.credential)

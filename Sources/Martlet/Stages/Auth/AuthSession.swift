@@ -61,7 +61,7 @@ final class AuthSession: Sendable {
 
   /// Returns the credential that a request is first sent with.
   ///
-  /// Throws `authenticationFailed` if an expired token could not be replaced.
+  /// Throws `authenticationFailed` if a rejected or expired token could not be replaced, or the store cannot be read.
   func first(_ visit: Visit) async throws -> Sent {
     try await askStoreForToken(visit)
     let key = key(visit, nil)

@@ -178,7 +178,7 @@ public struct OriginPattern: Sendable, Hashable {
 
   var proxy: Origin? { if case .proxy(let proxy) = place { proxy } else { nil } }
 
-  /// The pattern, if it matches several hosts.
+  /// The `*.` pattern of subdomains; `nil` for other patterns.
   var hostPattern: String? { if case .subdomains(let name) = place { "*.\(name)" } else { nil } }
 
   var problem: InvalidInput? { if case .invalid(let problem) = place { problem } else { nil } }

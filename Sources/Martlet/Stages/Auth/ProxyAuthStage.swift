@@ -62,7 +62,7 @@ struct ProxyAuthStage: Stage {
 
   // The functions below are not inlined: an async function reserves memory for its inlined callees while it waits.
 
-  /// Sends a request, and separates a proxy's 407 from other outcomes.
+  /// Sends a request, and separates a proxy's 407, or its 401 to CONNECT, from other outcomes.
   @inline(never) private static func send(
     _ request: HTTPRequest, _ context: RequestContext, _ next: Next, _ exchange: ProxyExchange, _ exchanges: Int
   ) async throws -> Outcome {

@@ -15,7 +15,7 @@ struct CacheControl: Sendable, Equatable {
   init(_ values: [String]) {
     var rest = Self.maximumBytes
     for value in values {
-      // The skipped fields could contain a restriction, so nothing may be stored.
+      // The skipped fields could contain a restriction, so nothing may be stored, nor served to such a request.
       guard value.utf8.count <= rest else {
         arguments["no-store", default: []].append(nil)
         return

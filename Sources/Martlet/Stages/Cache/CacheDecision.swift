@@ -13,7 +13,7 @@ enum CacheDecision: Sendable, Equatable {
   case revalidate(Int, Reason)
   /// Request the missing part of the candidate.
   case complete(Int, Reason)
-  /// Send the request unconditionally; the candidate, if any, is the fallback if the server fails.
+  /// Send the request without conditions of the cache; the candidate, if any, is the fallback if the server fails.
   case fetch(Int?, Reason)
   /// Fail without a request.
   case fail(Reason)

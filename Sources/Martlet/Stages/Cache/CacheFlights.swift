@@ -4,8 +4,8 @@ import MartletBase
 ///
 /// ```
 ///   join ─▶ lead ─▶ the response is stored: the others look it up again
-///      │         ├▶ it cannot be stored, or the request fails: the others send their own requests
-///      │         └▶ the caller cancels: one of the others leads
+///      │         ├▶ it cannot be stored, or fails before its head: the others send their own requests
+///      │         └▶ the caller cancels, or the body is not read to its end: one of the others leads
 ///      └──▶ wait, for a limited time
 /// ```
 final class CacheFlights: Sendable {

@@ -46,11 +46,11 @@ public final class ResponseCache: Sendable {
   /// the process is killed; a damaged file counts as absent. A response that cannot be written is not stored, and its request
   /// proceeds.
   ///
-  /// Responses to requests with credentials are not written to disk. They are kept in 8 MiB of memory, together with those
-  /// stored for the session (``ResponseCache/Storage/session``).
+  /// Responses to requests with credentials are written to disk only with a ``RequestOptions/cachePartition``. Otherwise they
+  /// are kept in 8 MiB of memory, together with those stored for the session (``ResponseCache/Storage/session``).
   ///
   /// - Parameters:
-  ///   - directory: The directory; it is created when a response is stored. It must not contain other files.
+  ///   - directory: The directory; it is created when a response is stored. It should not contain other files.
   ///   - bytes: The maximum size of all files; 256 MiB by default. The least recently used responses are evicted first. One
   ///     response may use a quarter of it.
   /// - Returns: The cache.
@@ -62,8 +62,8 @@ public final class ResponseCache: Sendable {
 
   /// A cache in a custom storage backend.
   ///
-  /// Responses to requests with credentials, and those stored for the session, are not passed to the store. They are kept in
-  /// 8 MiB of memory.
+  /// Responses to requests with credentials are passed to the store only with a ``RequestOptions/cachePartition``, and those
+  /// stored for the session never. The others are kept in 8 MiB of memory.
   ///
   /// - Parameters:
   ///   - store: The store.

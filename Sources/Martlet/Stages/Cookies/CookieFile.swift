@@ -81,7 +81,9 @@ final class CookieFile: Sendable {
     shelf.adopt(merged)
   }
 
-  /// Reads the file; before a write, an unreadable file is renamed, so that it is not lost.
+  /// Reads the file; before a write, a file with other contents is renamed, so that it is not lost.
+  ///
+  /// A file that cannot be read at all is not renamed; its error is thrown.
   private func readOrSetAside(isWriting: Bool) throws(HTTPError) -> [Cookie] {
     do {
       return try read()

@@ -154,7 +154,8 @@ public actor CookieJar {
 
   /// Saves pending changes, and loads the changes of other processes.
   ///
-  /// Changes are saved automatically; the call is only needed after a failure. A jar without a file does nothing.
+  /// Own changes are saved automatically: call this method to retry after a failure, or to load the changes of other
+  /// processes. A jar without a file does nothing.
   ///
   /// - Throws: ``HTTPError`` of kind ``HTTPError/Kind/file``, also if another process holds the file's lock for more than two
   ///   seconds. Unsaved changes stay in memory, and are saved with the next change.

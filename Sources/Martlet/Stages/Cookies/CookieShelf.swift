@@ -58,7 +58,9 @@ final class CookieShelf: Sendable {
   /// The last error of reading or writing the file; `nil` after a success.
   var lastProblem: HTTPError? { problem.withLock { $0 } }
 
-  /// Runs a closure with exclusive access to the cookies.
+  /// Runs a closure with the cookies, under the lock.
+  ///
+  /// With `.system`, the cookies are read and written back without a lock.
   func withTable<Result: Sendable>(_ body: @Sendable (inout CookieTable) -> Result) -> Result {
     #if canImport(Darwin)
       if case .system = keeping { return SystemCookies.withTable(now(), body) }

@@ -35,7 +35,7 @@ final class HSTSFile: Sendable {
     return entries
   }
 
-  /// Runs a closure on the queue of the file, where it may block.
+  /// Runs a closure on the serial queue of the file, after earlier ones; there it may block.
   func inTurn(_ work: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
       queue.async {

@@ -37,7 +37,7 @@ struct HSTSTable: Sendable {
 
   /// Whether HSTS applies to a host (RFC 6797 §8.2).
   ///
-  /// It does by the entry of the host, or by that of a parent domain.
+  /// It does by the entry of the host, or by that of a parent domain that includes subdomains.
   func covers(_ name: String, now: Int64) -> Bool {
     var rest = name[...]
     var isExact = true
@@ -61,8 +61,8 @@ struct HSTSTable: Sendable {
     let entry = Entry(expires: isLate ? .max : sum, includesSubdomains: policy.includesSubdomains)
     let old = hosts[name]
     put(entry, name, now: now)
-    // Hosts send the field with each response. Write only if the expiration moves by more than a twentieth of the
-    // lifetime.
+    // Hosts send the field with each response. Write only a new host, a change of `includesSubdomains`, an earlier
+    // expiration, or one that is later by more than a twentieth of the lifetime.
     if let old, let written = old.written, old.entry.includesSubdomains == entry.includesSubdomains,
       entry.expires >= written, entry.expires - written <= policy.maxAge / 20
     {

@@ -65,7 +65,9 @@ struct RedirectStage: Stage {
     }
   }
 
-  /// Removes credentials that a replacement carried over to another origin; keeps those that the program set.
+  /// Removes the fields that a replacement only carried over to another origin.
+  ///
+  /// Fields with a value other than in the previous request are kept, because the program set them anew.
   @inline(never) private static func strip(
     _ replacement: HTTPRequest, comingFrom request: HTTPRequest, _ old: AbsoluteURL, _ new: AbsoluteURL
   ) -> HTTPRequest {

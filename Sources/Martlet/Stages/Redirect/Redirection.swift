@@ -73,7 +73,7 @@ enum Redirection {
     }
   }
 
-  /// Whether the next request is a `GET`, or remains a `HEAD`.
+  /// Whether the next request loses its body and becomes a `GET`; a `HEAD` stays one.
   private static func becomesGet(_ status: HTTPStatus, _ method: HTTPMethod, _ policy: RedirectPolicy) -> Bool {
     switch status.rawValue {
     case 303: true

@@ -86,7 +86,7 @@ struct RetryStage: Stage {
       after: attempt, of: weaker, isIdempotent: call.options.isIdempotent ?? weaker.isIdempotent, outcome: outcome,
       now: configuration.now(), random: configuration.random())
     guard case .repeated(let pause) = decision else { return decision }
-    // If the delay exceeds the total limit, give up now: the current error says more than a timeout.
+    // If the delay would last until the total limit, give up now: the current error says more than a timeout.
     if let total = call.timeouts.total, call.elapsed + pause >= total {
       return .refused(.exceedsTotalLimit(delay: pause, limit: total))
     }

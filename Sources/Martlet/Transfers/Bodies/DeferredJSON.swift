@@ -2,7 +2,7 @@ import Foundation
 
 /// A value that the sending client encodes as JSON, with its own encoder.
 ///
-/// An object, so that it does not enlarge bodies: each waiting request has several.
+/// An object, so that it does not enlarge bodies, of which each waiting request holds several.
 package final class DeferredJSON: Sendable {
   private let value: any Encodable & Sendable
 

@@ -14,7 +14,7 @@ struct DownloadPlace: Sendable {
   /// The maximum length of a name in bytes, with room for the suffixes of a part file.
   private static let longestName = SafeFilename.maximumBytes - ".part.json.new".utf8.count
 
-  /// Checks that a file can be created at the destination, or in its folder.
+  /// Checks that a file can be created at the destination or, if that is a folder, in it.
   ///
   /// Without a destination, the file is in the temporary folder.
   init(_ destination: URL?, of url: AbsoluteURL, _ options: DownloadOptions) throws(HTTPError) {

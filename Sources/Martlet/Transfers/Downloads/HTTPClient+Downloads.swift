@@ -23,7 +23,7 @@ extension HTTPClient {
   ///   - options: Options for the download and its request.
   ///   - progress: Called at most 20 times a second, and at the end, on any thread; it must return quickly.
   /// - Returns: The file.
-  /// - Throws: ``HTTPError``: ``HTTPError/Kind/status`` for a response that is not successful (2xx),
+  /// - Throws: ``HTTPError``: ``HTTPError/Kind/status`` for a status other than 2xx, or one that the request rejects,
   ///   ``HTTPError/Kind/file`` for a failed file operation, ``HTTPError/Kind/downloadInProgress``,
   ///   ``HTTPError/Kind/checksumMismatch``; `CancellationError`; or an error thrown by middleware.
   @discardableResult

@@ -203,7 +203,7 @@ final class PartFile: Sendable {
     }
   }
 
-  /// Writes the record; requires the lock, because there is one name for the new record.
+  /// Writes the record, under one name for all new records; callers must hold the lock of `file`, but not of `state`.
   private func putRecord() throws(HTTPError) {
     let record = state.withLock { state in
       state.unsaved = 0
@@ -238,7 +238,7 @@ final class PartFile: Sendable {
     try opened().read(at: offset, count: count)
   }
 
-  /// Links a cache file instead of copying it; fails across file systems.
+  /// Links a cache file instead of copying it; returns `false` if it cannot be linked, as across file systems.
   func adopt(_ file: URL) -> Bool {
     // Left by a killed process.
     unlink(linkPath)
@@ -259,7 +259,7 @@ final class PartFile: Sendable {
     unlink(linkPath)
     if let modified { DiskCalls.setTime(DiskCalls.microseconds(modified.date), of: file.number) }
     try file.sync()
-    // Last, so that a file left by an earlier crash is private.
+    // Last, so that a crash before this line leaves the file private.
     if !isPrivate, let mode = DiskCalls.usualMode(linkPath) { file.setMode(mode) }
   }
 

@@ -9,7 +9,7 @@ extension Outbox {
     case redirected(HTTPMethod)
     /// The request or its body cannot be read from disk, for this one-line reason.
     case unreadable(String)
-    /// The request is older than ``Options/maximumAge``.
+    /// The request has waited longer than ``Options/maximumAge``, counted from its submission or its last retry.
     case expired
     /// The request was cancelled.
     case cancelled

@@ -16,7 +16,7 @@ extension Outbox {
     /// ends before the request: a day offline, or with an expired certificate, makes no dead letters.
     public var maximumAttempts = 20
 
-    /// The maximum age of a request before it is a dead letter; 7 days by default.
+    /// The maximum age of a request, from its submission or its last retry, before it is a dead letter; 7 days by default.
     public var maximumAge = Duration.seconds(7 * 24 * 3600)
 
     /// The delay after the first failure of a host; 1 second by default.

@@ -2,10 +2,10 @@ public import Foundation
 
 /// A durable queue of requests that outlive the process.
 ///
-/// Once ``submit(_:key:)`` returns, delivery is guaranteed, even after a crash and a restart: at least once, with an
-/// `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header) by which a server can recognise repetitions. Requests
-/// with the same key are delivered one at a time, in order. A failing host is retried with growing delays. A request
-/// that can never be delivered becomes a dead letter (``DeadLetter``).
+/// Once ``submit(_:key:)`` returns, a request survives a crash and a restart. It is sent until a server accepts it or it
+/// becomes a dead letter (``DeadLetter``): possibly more than once, with an `Idempotency-Key`
+/// (draft-ietf-httpapi-idempotency-key-header) by which a server can recognise repetitions. Requests with the same key
+/// are delivered one at a time, in order. A failing host is retried with growing delays.
 ///
 /// Any number of processes can open an outbox in the same folder: each of them can submit, one of them sends, and
 /// another one takes over when that one ends.
@@ -80,7 +80,9 @@ public final class Outbox: Sendable {
   /// Waits until nothing is pending; returns early when the task is cancelled, or the outbox has ended.
   public func waitUntilIdle() async { await core.waitUntilIdle() }
 
-  /// Stops sending, so that another process can send; running deliveries finish.
+  /// Ends the outbox, so that another process can send; running deliveries finish.
+  ///
+  /// Later submissions throw ``HTTPError/Kind/clientClosed``; pending requests wait for the next process.
   ///
   /// - Parameter timeout: The maximum time to wait, after which running deliveries are cancelled; the next process
   ///   repeats them. `nil` sets no limit.

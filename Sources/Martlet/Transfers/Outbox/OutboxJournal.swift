@@ -44,7 +44,7 @@ final class OutboxJournal: Sendable {
   private let calls: ParentFolder.Calls
   private let state = Locked(State())
 
-  /// Opens the folder; creates it if it is missing, so that its name survives a crash.
+  /// Opens the folder, creates it if it is missing, and syncs its parent, so that its name survives a crash.
   init(_ folder: URL, calls: ParentFolder.Calls = .system) throws(HTTPError) {
     self.folder = DiskFolder.path(folder)
     path = self.folder + "/journal"
@@ -69,7 +69,7 @@ final class OutboxJournal: Sendable {
     return try state.withLock { state throws(HTTPError) in try work(&state) }
   }
 
-  /// Takes the lock of the sending process, or returns `nil` if another process holds it.
+  /// Takes the lock of the sending process; `nil` if another process holds it, or its file cannot be opened.
   func lease() -> DiskDescriptor? {
     guard let lease = OpenFile.at(folder + "/lease", O_RDWR | O_CREAT)?.descriptor else { return nil }
     return flock(lease.number, LOCK_EX | LOCK_NB) == 0 ? lease : nil

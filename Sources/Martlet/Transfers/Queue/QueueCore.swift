@@ -1,7 +1,7 @@
 import MartletBase
 import Foundation
 
-/// The state of a queue, which lives as long as any of its requests.
+/// The state of a queue, which outlives the queue as long as any request is in it.
 final class QueueCore: CallObserver {
   private struct State {
     var table: QueueTable
@@ -107,9 +107,9 @@ final class QueueCore: CallObserver {
     }
   }
 
-  /// Requests the length of a response before the request itself starts.
+  /// Requests the length of a response, before all other requests of the queue.
   ///
-  /// An unknown length does not matter.
+  /// The request itself waits for it. An unknown length does not matter.
   private func enqueueMeasure(_ call: Call, _ options: RequestOptions) -> RequestID? {
     var request = call.request
     request.method = .head

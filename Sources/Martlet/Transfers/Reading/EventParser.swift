@@ -19,7 +19,7 @@ struct EventParser {
   /// The reconnection time that the server has set last.
   var pause: Duration? { fields.pause }
 
-  /// Whether a line is complete, such as a comment that shows that the server is alive.
+  /// Whether any line has been completed, even only a comment that shows that the server is alive.
   var hasLines: Bool { fields.hasLines }
 
   /// Adds bytes, after ``next()`` has returned `nil`.

@@ -5,7 +5,7 @@ struct EventPauses {
 
   private let minimum: Duration
   private let maximum: Duration
-  /// The delay that the server requests, but at least the minimum.
+  /// The initial delay or, once the server has requested one, that delay, but at least the minimum.
   private var base: Duration
   /// Whether the server requests a shorter delay than the minimum.
   private(set) var isHasty = false

@@ -41,6 +41,10 @@
     private static var remarks: [String] {
       let number = martlet_curl_version()
       let known: [(isKnown: Bool, text: String)] = [
+        (
+          !martlet_curl_has_http2() && martlet_curl_is_built_with_http2(),
+          "HTTP/2 is not used before 7.88, with 8.5.0 and without OpenSSL: truncated bodies could look complete"
+        ),
         (!worksOnAnyThread, "before 7.88, requests are sent by the engine's thread only, which takes a little longer"),
         (number < 0x075700, "before 7.87, the root certificates are read for each new TLS connection"),
         (needsGuard, "7.83 to 8.1.0 may write to freed memory after a folded first field: such a response is refused"),
@@ -57,15 +61,14 @@
           "from 8.21 on, the root certificates are read for each new TLS connection"
         ),
         (
-          (0x080500..<0x080e00).contains(number),
-          "8.5 to 8.13 may not notice that an HTTP/2 connection broke while the server keeps it open: set a time limit"
+          (0x080600..<0x080e00).contains(number),
+          "8.6 to 8.13 may not notice that an HTTP/2 connection broke while the server keeps it open: set a time limit"
         ),
         (number == 0x080500, "8.5.0 does not send a request head of more than 128 KiB whole"),
         (
-          !tellsBeforeSending,
-          "before 7.80, HTTP/2 is not spoken, and a request that must not be sent twice gets a new connection"
+          !tellsBeforeSending, "before 7.80, a request that must not be sent twice gets a new connection"
         ),
-        (tellsBeforeSending && !martlet_curl_has_http2(), "it was built without HTTP/2"),
+        (!martlet_curl_is_built_with_http2(), "it was built without HTTP/2"),
       ]
       return known.filter(\.isKnown).map(\.text)
     }

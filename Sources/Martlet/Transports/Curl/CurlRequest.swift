@@ -58,24 +58,29 @@
     func job(_ context: RequestContext, _ route: CurlRoute?) -> CurlJob {
       let limits = context.call.timeouts
       return CurlJob(
-        origin: origin, url: url, target: CurlLibrary.changesEscapes ? changeableTarget(through: route?.proxy) : nil,
+        origin: origin, url: url, target: changeableTarget(through: route?.proxy),
         method: method.rawValue, lines: lines, length: length, expectsContinue: hasBody && expectsContinue,
         asksLeave: asksLeave, isIdempotent: request.isIdempotent, needsNewConnection: context.needsNewConnection,
         isDecoded: context.call.options.decompression == .automatic, connectLimit: limits.connect,
         silenceLimit: hasBody ? [limits.idle, limits.firstByte].compactMap { $0 }.min() : nil)
     }
 
-    /// The request target, if it has a lower-case percent-encoding, which libcurl may change.
+    /// The request target, if libcurl may change it.
+    ///
+    /// Some versions drop an empty query, and newer ones write percent-encodings in upper case.
     private func changeableTarget(through proxy: CurlRoute.Proxy?) -> String? {
-      guard url.utf8.contains(0x25) else { return nil }
-      let bytes = Array(url.utf8)
-      let isChanged = bytes.indices.dropLast(2).contains { index in
-        bytes[index] == 0x25 && (bytes[index + 1] >= 0x61 || bytes[index + 2] >= 0x61)
-      }
-      guard isChanged else { return nil }
+      guard url.hasSuffix("?") || CurlLibrary.changesEscapes && hasLowercaseEscape else { return nil }
       if let proxy, proxy.kind != .socks5, origin.scheme == "http" { return url }
       let path = url.dropFirst(origin.scheme.count + 3).drop { $0 != "/" && $0 != "?" }
       return path.hasPrefix("/") ? String(path) : "/\(path)"
+    }
+
+    private var hasLowercaseEscape: Bool {
+      guard url.utf8.contains(0x25) else { return false }
+      let bytes = Array(url.utf8)
+      return bytes.indices.dropLast(2).contains { index in
+        bytes[index] == 0x25 && (bytes[index + 1] >= 0x61 || bytes[index + 2] >= 0x61)
+      }
     }
 
     /// Opens the source of the body.

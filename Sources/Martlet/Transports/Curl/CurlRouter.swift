@@ -39,8 +39,10 @@
         throw HTTPError(.unsupported, "HTTP/2 requires https; \(way)", request: wire.request)
       }
       guard version != .http2 && version != .http2PriorKnowledge || martlet_curl_has_http2() else {
-        let isBuiltWithout = CurlLibrary.tellsBeforeSending
-        let reason = isBuiltWithout ? "was built without HTTP/2" : "is older than 7.80, which HTTP/2 requires"
+        let reason =
+          martlet_curl_is_built_with_http2()
+          ? "may lose responses over HTTP/2: use 7.88 or newer with OpenSSL, but not 8.5.0"
+          : "was built without HTTP/2"
         let message = "the system's libcurl \(CurlLibrary.version ?? "") \(reason)"
         throw HTTPError(.unsupported, message, request: wire.request)
       }

@@ -8,7 +8,7 @@ import MartletBase
 /// | `example.com`, `.example.com`, `*.example.com` | this name and all its subdomains |
 /// | `10.1.2.3`, `::1`, `[::1]` | this address, in any notation |
 /// | `10.0.0.0/8`, `fd00::/8` | the addresses of this network |
-/// | any entry except a network, with a port: `a.example:8080`, `[::1]:8080` | the same, on this port |
+/// | a name or an address, with a port: `a.example:8080`, `[::1]:8080` | the same, on this port |
 struct NoProxy: Sendable {
   private enum Entry: Sendable {
     case everything

@@ -42,8 +42,8 @@ public struct ProxySettings: Sendable {
   /// - Parameters:
   ///   - proxy: The proxy.
   ///   - hosts: The hosts to reach directly. `example.com` and `.example.com` match this name and all its subdomains,
-  ///     `10.1.2.3` or `::1` an address, `10.0.0.0/8` or `fd00::/8` a network, `*` everything; a port may follow
-  ///     (`a.example:8080`, `[::1]:8080`). Names are compared, never resolved.
+  ///     `10.1.2.3` or `::1` an address, `10.0.0.0/8` or `fd00::/8` a network, `*` everything; a port may follow a
+  ///     name or an address (`a.example:8080`, `[::1]:8080`). Names are compared, never resolved.
   /// - Returns: The settings. A malformed host makes every request throw ``HTTPError/Kind/invalidRequest``.
   public static func proxy(_ proxy: Proxy, except hosts: [String] = []) -> ProxySettings {
     ProxySettings(rule: .fixed(proxy, NoProxy(hosts)))

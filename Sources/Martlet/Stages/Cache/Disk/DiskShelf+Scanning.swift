@@ -2,9 +2,9 @@ import MartletBase
 import Foundation
 
 extension DiskShelf {
-  /// The age in microseconds at which an unfinished file counts as abandoned by a killed process.
+  /// The microseconds since its last write after which an unfinished file counts as abandoned by a killed process.
   static let temporaryLifetime: Int64 = 3600 * 1_000_000
-  /// The age in microseconds at which a body without a record is removed.
+  /// The microseconds since its last write after which a body without a record is removed.
   ///
   /// A body's record is written immediately after it.
   static let orphanLifetime: Int64 = 60 * 1_000_000
