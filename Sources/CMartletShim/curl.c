@@ -268,6 +268,8 @@ static void open_library(void) {
     snprintf(problem, sizeof problem, "libcurl cannot start: %s", curl.easy_strerror(code));
     return;
   }
+  // Only now is it certain which of several TLS libraries is used.
+  info = curl.version_info(kVersionNow);
   version = info->version_num;
   facts = info;
   // For its log, libcurl before 7.80 sets an OpenSSL callback whose transfer may already be freed.
@@ -541,7 +543,7 @@ void *martlet_easy_tls(void *easy) {
 void *martlet_easy_session(void *easy) {
   void *internals = NULL;
   const int backend = tls_session(easy, &internals);
-  return backend == kOpenSSL || backend == kGnuTLS ? internals : NULL;
+  return backend == (martlet_tls_is_known() ? kOpenSSL : kGnuTLS) ? internals : NULL;
 }
 
 bool martlet_easy_has_tls(void *easy) {

@@ -193,8 +193,8 @@ static void make_end(void) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) return;
   // Reading returns the end. Bytes written go to the other end, which stays open: otherwise writing would raise a
-  // signal.
-  shutdown(pair[0], SHUT_RD);
+  // signal. libcurl before 7.80 may be about to write, on a thread that has blocked the signal; that must fail.
+  shutdown(pair[0], martlet_curl_tells_before_sending() ? SHUT_RD : SHUT_RDWR);
   end = pair[0];
 }
 

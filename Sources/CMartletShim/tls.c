@@ -59,9 +59,10 @@ MARTLET_DECLARE(gnutls_record_check_pending, gnutls_pending)
 
 bool martlet_tls_open(const struct martlet_library *library, const char *name, bool is_logging) {
   const struct martlet_symbol gnutls[] = {MARTLET_SYMBOL(gnutls_record_check_pending, gnutls_pending)};
+  // A libcurl with several TLS libraries names the others in parentheses.
   if (name && strncmp(name, "GnuTLS/", 7) == 0) martlet_library_find_beside(library, gnutls, 1);
   // LibreSSL and BoringSSL have OpenSSL's callbacks, but their functions are not looked up.
-  if (!name || strstr(name, "OpenSSL/") == NULL) return !is_logging || !name || strstr(name, "SSL") == NULL;
+  if (!name || strncmp(name, "OpenSSL/", 8) != 0) return !is_logging || !name || strstr(name, "SSL") == NULL;
   const struct martlet_symbol key_log[] = {MARTLET_SYMBOL(SSL_CTX_set_keylog_callback, set_key_log)};
   // libcurl has just read the variable, too.
   if (getenv("SSLKEYLOGFILE")) martlet_library_find_beside(library, key_log, 1);
@@ -132,10 +133,9 @@ bool martlet_tls_has_ended(uintptr_t number) {
 }
 
 bool martlet_tls_has_read(void *tls, int socket) {
-  if (gnutls_pending) return gnutls_pending(tls) > 0;
-  if (!is_usable) return false;
+  if (!is_usable) return gnutls_pending && gnutls_pending(tls) > 0;
   if (ssl.pending(tls) > 0) return true;
-  // Since 8.18 libcurl lets OpenSSL read ahead. What it has read and not processed may be a session ticket.
+  // Since 8.15 libcurl lets OpenSSL read ahead. What it has read and not processed may be a session ticket.
   return ssl.has_pending(tls) && (socket < 0 || !martlet_tls_is_quiet(tls, socket));
 }
 

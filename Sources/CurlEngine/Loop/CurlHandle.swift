@@ -127,8 +127,8 @@ final class CurlHandle {
     }
     // The TLS handshake shows whether a new connection can be shared. Without TLS only the first response shows it, and
     // all requests would wait for the slowest one.
-    let canWait = job.isSecure || transfer.hasPriorKnowledge
-    let waits = canWait && key == ExclusiveConnections.shared
+    let canWait = job.isSecure && transfer.sharing == .agreed || transfer.hasPriorKnowledge
+    let waits = canWait && CurlLibrary.hasHTTP2 && key == ExclusiveConnections.shared
     if waits != waitsForSharing {
       set(martlet_easy_set_number(easy, CInt(martlet_opt_pipe_wait), waits ? 1 : 0))
       waitsForSharing = waits
@@ -148,7 +148,10 @@ final class CurlHandle {
       set(martlet_easy_set_method(easy, job.method, job.method == "HEAD"))
     }
     if let route = transfer.route { set(route.apply(to: self)) }
-    if job.lines.closesConnection { set(martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 1)) }
+    let hasHiddenTLS = CurlLibrary.hidesProxyTLS && transfer.route?.proxy?.kind == .https
+    if job.lines.closesConnection || hasHiddenTLS {
+      set(martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 1))
+    }
     isPlain = job.isPlain && transfer.route == nil && code == 0 && key != ExclusiveConnections.fresh
     guard code == 0 else { return code }
     self.transfer = transfer
@@ -268,7 +271,7 @@ final class CurlHandle {
       transfer.slot.noteVersion(isMultiplexed: isMultiplexed)
     }
     // Without OpenSSL the version of a connection is unknown.
-    guard isMultiplexed || isSecure && !knowsVersion else { return true }
+    guard isMultiplexed || CurlLibrary.hasHTTP2 && isSecure && !knowsVersion else { return true }
     if !isLogging { _ = martlet_easy_log(easy, true) }
     isLogging = true
     if isMultiplexed, CurlLibrary.hidesBrokenConnections, let connectionName {

@@ -42,8 +42,16 @@ package enum CurlLibrary {
   /// 8.5.0 logs them without the chunked coding.
   package static let showsRawBody = martlet_curl_version() != 0x080500
 
+  static let hasHTTP2 = martlet_curl_has_http2()
+
   /// Whether libcurl takes a malformed chunk size such as `0x1` for 0.
   static let misreadsChunkSizes = martlet_curl_version() < 0x075800
+
+  /// Whether the TLS connection to a proxy may have read bytes that nothing reveals.
+  ///
+  /// From 8.15 on OpenSSL reads ahead, and from 8.16 on libcurl does not give its object. A connection through an https
+  /// proxy then serves one request.
+  static let hidesProxyTLS = martlet_curl_version() >= 0x080f00 || !martlet_tls_is_known()
 
   /// Whether libcurl leaves an HTTP/2 stream open after it stops sending the request.
   ///

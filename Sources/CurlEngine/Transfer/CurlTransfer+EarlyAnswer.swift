@@ -4,7 +4,7 @@ import CMartletShim
 struct RawChunks {
   /// Whether the body is incomplete without a well-formed last chunk, whatever libcurl says.
   ///
-  /// If the response also has a length of 0, which RFC 9112 §6.3 ignores, libcurl from 8.14 on takes its body for empty.
+  /// If the response also has a length of 0, which RFC 9112 §6.3 ignores, libcurl from 8.10 on takes its body for empty.
   /// Before 7.88 it takes the size `0x1` for the last one.
   let needsEnd: Bool
   var end = ChunkEnd()
@@ -61,6 +61,14 @@ extension CurlTransfer {
     } else {
       _ = martlet_easy_set_number(handle.easy, CInt(martlet_opt_transfer_decoding), 0)
     }
+  }
+
+  /// Forgets the chunks of a response that was only a step of an authentication.
+  func forgetChunks() {
+    guard chunks != nil else { return }
+    chunks = nil
+    guard !CurlLibrary.showsRawBody, let handle else { return }
+    _ = martlet_easy_set_number(handle.easy, CInt(martlet_opt_transfer_decoding), 1)
   }
 
   func received(_ bytes: UnsafeRawBufferPointer) -> CurlBody.Reply {

@@ -176,7 +176,10 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   func willSend() -> Bool {
     let (isAllowed, isNextStep) = life.willSend()
     guard isAllowed else { return false }
-    if isNextStep { reader = ResponseHeadReader() }
+    if isNextStep {
+      reader = ResponseHeadReader()
+      forgetChunks()
+    }
     upload?.willBeAsked()
     proxySink?.connected()
     sink.reached(job.hasBody ? .sending : .waiting)
@@ -230,7 +233,9 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
       case .interim: sink.didReceive(0, of: nil)
       case .final(let head):
         let arrival = CurlArrival(head, handle)
-        if head.framing.hasTransferCoding { watchChunks(handle, needsEnd: head.framing.lengthCount > 0 || CurlLibrary.misreadsChunkSizes) }
+        if head.framing.hasTransferCoding {
+          watchChunks(handle, needsEnd: head.framing.lengthCount > 0 || CurlLibrary.misreadsChunkSizes)
+        }
         if life.hasHead(arrival, isInHandshake: route?.handshake != nil) {
           try open(arrival)
           handle.loop.hasHead(self)
@@ -360,7 +365,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     endTurn(isLast: true)
     let seen = TransferLife.Circumstances(
       isTLSCut: endOfTLS != 0 && !martlet_tls_has_ended(endOfTLS), isCutOff: result.isCutOff,
-      dropsWhilePaused: CurlLibrary.readsWhilePaused, isPending: body?.isPending == true,
+      isPending: body?.isPending == true,
       chunksHaveEnded: chunks?.end.hasEnded,
       lacksLastChunk: chunks.map { $0.needsEnd && !$0.end.hasEnded } ?? false)
     switch life.completed(result.code, seen) {

@@ -243,8 +243,6 @@ extension TransferLife {
     /// Whether TLS should have ended before the connection, but did not.
     var isTLSCut = false
     var isCutOff = false
-    /// Whether this libcurl drops bytes that arrive while it waits for a reader.
-    var dropsWhilePaused = false
     /// Whether received bytes are not decoded yet.
     var isPending = false
     var chunksHaveEnded: Bool?
@@ -287,9 +285,8 @@ extension TransferLife {
   /// What is wrong with the end of a body that libcurl reports as complete.
   private func earlyEnd(_ seen: Circumstances) -> CurlFailure? {
     if seen.isTLSCut { return .cutBody("the body ended with its connection, and TLS did not") }
-    if seen.lacksLastChunk, bodyEnd == .chunks { return .cutBody("the last chunk of the body did not arrive") }
-    if seen.dropsWhilePaused, !isAlone, waits.contains(.reader) {
-      return .cutBody("libcurl 8.5.0 has dropped what came for a reader that took its time: the body is incomplete")
+    if seen.lacksLastChunk, bodyEnd == .chunks {
+      return .violation("the chunked body has no valid last chunk", hasHead: true)
     }
     guard bodyEnd == .stream, seen.isCutOff else { return nil }
     return .cutBody("the HTTP/2 connection broke before the stream ended: the body is incomplete")

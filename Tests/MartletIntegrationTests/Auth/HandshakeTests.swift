@@ -143,7 +143,8 @@
       #expect(server.server.requests.count <= 4 && server.logins.isEmpty)
     }
 
-    @Test(hasNTLM, arguments: Lane.engines) func `stops after repeated NTLM challenges and returns the 401`(lane: Lane)
+    @Test(.needs(.reportedRequests), hasNTLM, arguments: Lane.engines)
+    func `stops after repeated NTLM challenges and returns the 401`(lane: Lane)
       async throws
     {
       let headers: KeyValuePairs = [
@@ -236,7 +237,7 @@
       }
     }
 
-    @Test(hasNTLM, arguments: Lane.engines, [HTTPMethod.get, .post])
+    @Test(.needs(.reportedRequests), hasNTLM, arguments: Lane.engines, [HTTPMethod.get, .post])
     func `a request is not retried if the connection is lost after the NTLM challenge`(lane: Lane, method: HTTPMethod)
       async throws
     {

@@ -217,7 +217,7 @@
 
     // MARK: Refusals
 
-    @Test(arguments: Lane.engines, ["http", "https"])
+    @Test(.needs(.reportedRequests), arguments: Lane.engines, ["http", "https"])
     func `missing or wrong credentials fail with an error that names the proxy`(lane: Lane, scheme: String) async throws
     {
       let proxy = try Self.proxy()

@@ -96,7 +96,7 @@
       #expect(server.requests.allSatisfy { $0.isComplete })
     }
 
-    @Test(arguments: Lane.engines)
+    @Test(.needs(.reportedRequests), arguments: Lane.engines)
     func `repeats the request without Expect after a 417`(lane: Lane) async throws {
       let options = MockServer.Options(
         sendsContinue: false, earlyAnswer: { $0.header("Expect") == nil ? nil : .status(417, body: "do not ask") })

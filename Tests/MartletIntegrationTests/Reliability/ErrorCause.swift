@@ -151,6 +151,7 @@
         provoke: answer(.text("HTTP/9.9 200 OK\r\n\r\n"), .cut)),
       ErrorCause(
         "a malformed status", .protocolViolation, .waiting, "response code", "HTTP/0.9", "HTTP/1 subversion",
+        "status line",
         provoke: answer(.text("HTTP/1.1 2x0 OK\r\n\r\n"), .cut)),
       ErrorCause(
         "a line of 1 MiB", .protocolViolation, .waiting, "header", "memory", "large",

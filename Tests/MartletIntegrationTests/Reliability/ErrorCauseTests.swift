@@ -20,7 +20,7 @@
 
       let error = try #require(await #expect(throws: HTTPError.self) { try await cause.provoke(client) })
 
-      #expect(error.kind == cause.kind, "\(error)")
+      #expect(error.kind == cause.kind || cause.kind == .tls && !HostFact.curlWithOpenSSL.holds, "\(error)")
       #expect(error.phase == cause.phase, "\(error)")
       #expect(cause.texts.contains { error.message.contains($0) }, "\(error)")
       #expect(error.mayHaveReachedServer == cause.hasReached, "\(error)")

@@ -158,6 +158,8 @@
       "Transfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n2\r\nok\r\n0\r\n\r\n",
       "Content-Length: 2\r\nContent-Length: 2\r\n\r\nok",
     ]
+    // Elsewhere it is an error, unless all of it comes at once.
+    .filter { HostFact.chunksDespiteLength.holds || !$0.contains("Content-Length: 0") }
 
     /// Two answers at once, the first of which has an odd length.
     @Test(arguments: Lane.engines, whole)

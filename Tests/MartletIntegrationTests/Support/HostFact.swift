@@ -40,6 +40,24 @@ struct HostFact: Sendable {
   static let documentedLoader = HostFact("the system's loader was examined with libcurl 7.88") {
     libcurl.starts(with: [7, 88])
   }
+  /// A libcurl through which the TLS of an https proxy can be seen.
+  static let visibleProxyTLS = HostFact(
+    "from libcurl 8.15 on, and without OpenSSL, https proxies get a connection each"
+  ) {
+    libcurl < [8, 15] && curlWithOpenSSL.holds
+  }
+  /// A libcurl that closes each HTTP/2 connection on which it cannot go on.
+  static let closesBrokenHTTP2 = HostFact("libcurl from 8.14 on may use a broken HTTP/2 connection once more") {
+    libcurl < [8, 14]
+  }
+  /// A libcurl that reads a chunked body although `Content-Length` is 0.
+  static let chunksDespiteLength = HostFact("libcurl from 8.10 on reads no chunks if Content-Length is 0") {
+    libcurl < [8, 10]
+  }
+  /// A libcurl that reuses a connection on which a TLS message waits.
+  static let reusesReadable = HostFact("libcurl from 8.0 on may drop a connection on which a TLS message waits") {
+    libcurl < [8, 0]
+  }
   /// A libcurl that uses OpenSSL.
   static let curlWithOpenSSL = HostFact("the system's libcurl does not use OpenSSL") {
     HTTPClient().diagnostics.tlsLibrary?.hasPrefix("OpenSSL/") == true

@@ -17,7 +17,7 @@
 
     // MARK: Wrong sources
 
-    @Test(arguments: [1, 99_999, 100_001, 1_000_000] as [Int64])
+    @Test(.needs(.reportedRequests), arguments: [1, 99_999, 100_001, 1_000_000] as [Int64])
     func `a stream that differs from its announced length fails and closes the connection`(length: Int64) async throws {
       let server = try MockServer(.ok())
       let client = client
