@@ -340,7 +340,7 @@ final class CurlHandle {
     }
     // CURLINFO_DATA_IN
     if type == 3, CurlLibrary.showsRawBody {
-      transfer?.chunks?.end.read(UnsafeRawBufferPointer(start: bytes, count: count))
+      transfer?.receivedRaw(UnsafeRawBufferPointer(start: bytes, count: count))
     }
     var (stream, error): (UInt32, UInt32) = (0, 0)
     let note = martlet_curl_read_note(type, bytes, count, isGuarded, &stream, &error)

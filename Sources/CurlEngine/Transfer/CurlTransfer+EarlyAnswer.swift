@@ -63,6 +63,14 @@ extension CurlTransfer {
     }
   }
 
+  /// Reads bytes of a response body as they came.
+  func receivedRaw(_ bytes: UnsafeRawBufferPointer) {
+    guard chunks != nil else { return }
+    chunks?.end.read(bytes)
+    // libcurl 8.21 may go on sending, and does not always stop watching the socket for more of the response.
+    if job.hasBody, chunks?.end.hasEnded == true { handle?.loop.mayBeAnswered.append(self) }
+  }
+
   /// Forgets the chunks of a response that was only a step of an authentication.
   func forgetChunks() {
     guard chunks != nil else { return }
