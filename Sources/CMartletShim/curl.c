@@ -237,6 +237,16 @@ static void find_roots(const struct version_info *info) {
 
 FUNCTIONS(MARTLET_DECLARE)
 
+// The TLS library in use; a libcurl with several names the others in parentheses, before or after it.
+static const char *tls_name(const struct version_info *info) {
+  const char *name = info->ssl_version;
+  while (name && *name == '(') {
+    name = strchr(name, ')');
+    if (name) name += name[1] == ' ' ? 2 : 1;
+  }
+  return name;
+}
+
 static void open_library(void) {
   const struct martlet_symbol symbols[] = {FUNCTIONS(MARTLET_SYMBOL)};
   const char *const files[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
@@ -273,7 +283,7 @@ static void open_library(void) {
   version = info->version_num;
   facts = info;
   // For its log, libcurl before 7.80 sets an OpenSSL callback whose transfer may already be freed.
-  if (!martlet_tls_open(&library, info->ssl_version, version < kVersionReady)) {
+  if (!martlet_tls_open(&library, tls_name(info), version < kVersionReady)) {
     snprintf(problem, sizeof problem, "libcurl %s needs to be guarded, and its OpenSSL is not to be found", info->version);
     return;
   }
@@ -307,7 +317,7 @@ bool martlet_curl_is_built_with_http2(void) { return martlet_curl_features() & k
 bool martlet_curl_has_http2(void) {
   return martlet_curl_is_built_with_http2() && version >= 0x075800 && version != 0x080500 && martlet_tls_is_known();
 }
-const char *martlet_curl_tls_name(void) { return martlet_curl_problem() ? NULL : facts->ssl_version; }
+const char *martlet_curl_tls_name(void) { return martlet_curl_problem() ? NULL : tls_name(facts); }
 const char *martlet_curl_no_ca_path(void) { return version >= 0x081500 && facts->capath ? "/proc/self/ns" : NULL; }
 const char *martlet_curl_ca_folder(void) { return martlet_curl_problem() ? NULL : ca_path; }
 const char *martlet_curl_path(void) { return martlet_curl_problem() ? NULL : path; }

@@ -59,7 +59,6 @@ MARTLET_DECLARE(gnutls_record_check_pending, gnutls_pending)
 
 bool martlet_tls_open(const struct martlet_library *library, const char *name, bool is_logging) {
   const struct martlet_symbol gnutls[] = {MARTLET_SYMBOL(gnutls_record_check_pending, gnutls_pending)};
-  // A libcurl with several TLS libraries names the others in parentheses.
   if (name && strncmp(name, "GnuTLS/", 7) == 0) martlet_library_find_beside(library, gnutls, 1);
   // LibreSSL and BoringSSL have OpenSSL's callbacks, but their functions are not looked up.
   if (!name || strncmp(name, "OpenSSL/", 8) != 0) return !is_logging || !name || strstr(name, "SSL") == NULL;
@@ -92,6 +91,7 @@ static int drop_callbacks_and_ends(void *easy, void *context, void *unused) {
 }
 
 bool martlet_tls_is_known(void) { return is_usable; }
+bool martlet_tls_shows_pending(void) { return is_usable || gnutls_pending; }
 
 void *martlet_tls_guard(bool needs_end) {
   if (!needs_end && set_context_options) return (void *)drop_callbacks_and_ends;

@@ -32,7 +32,7 @@ const char *_Nullable martlet_curl_ca_folder(void);
 const char *_Nullable martlet_curl_ca_file(void);
 /// The name and version of its TLS library, or NULL.
 const char *_Nullable martlet_curl_tls_name(void);
-/// Whether HTTP/2 can be used: libcurl supports it, and reports a request before sending it.
+/// Whether HTTP/2 can be used: libcurl supports it, is 7.88 or newer but not 8.5.0, and uses an OpenSSL that was found.
 bool martlet_curl_has_http2(void);
 /// Whether libcurl was built with HTTP/2, which may be too faulty to use.
 bool martlet_curl_is_built_with_http2(void);
@@ -241,6 +241,8 @@ bool martlet_tls_open(const struct martlet_library *library, const char *_Nullab
 void *_Nullable martlet_tls_guard(bool needs_end);
 /// Whether libcurl uses an OpenSSL whose functions were found.
 bool martlet_tls_is_known(void);
+/// Whether `martlet_tls_has_read` knows the TLS library.
+bool martlet_tls_shows_pending(void);
 /// Watches whether TLS ends before its connection does. Returns the number to query it by, or 0 if that is impossible.
 uintptr_t martlet_tls_watch_end(void *tls);
 /// Whether this thread has just read the end of TLS with this number.

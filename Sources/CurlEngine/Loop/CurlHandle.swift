@@ -148,11 +148,12 @@ final class CurlHandle {
       set(martlet_easy_set_method(easy, job.method, job.method == "HEAD"))
     }
     if let route = transfer.route { set(route.apply(to: self)) }
-    let hasHiddenTLS = CurlLibrary.hidesProxyTLS && transfer.route?.proxy?.kind == .https
+    let hasHiddenTLS =
+      CurlLibrary.hidesProxyTLS && transfer.route?.proxy?.kind == .https || CurlLibrary.hidesTLS && job.isSecure
     if job.lines.closesConnection || hasHiddenTLS {
       set(martlet_easy_set_number(easy, CInt(martlet_opt_forbid_reuse), 1))
     }
-    isPlain = job.isPlain && transfer.route == nil && code == 0 && key != ExclusiveConnections.fresh
+    isPlain = job.isPlain && transfer.route == nil && code == 0 && key != ExclusiveConnections.fresh && !hasHiddenTLS
     guard code == 0 else { return code }
     self.transfer = transfer
     return 0

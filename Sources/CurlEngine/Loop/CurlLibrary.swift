@@ -49,9 +49,12 @@ package enum CurlLibrary {
 
   /// Whether the TLS connection to a proxy may have read bytes that nothing reveals.
   ///
-  /// From 8.15 on OpenSSL reads ahead, and from 8.16 on libcurl does not give its object. A connection through an https
-  /// proxy then serves one request.
+  /// From 8.15 on OpenSSL reads ahead, and from 8.16 on libcurl does not give its object. A connection of HTTP/1 through
+  /// an https proxy then serves one request.
   static let hidesProxyTLS = martlet_curl_version() >= 0x080f00 || !martlet_tls_is_known()
+
+  /// Whether each TLS connection may have read bytes that nothing reveals, as with LibreSSL, which reads ahead.
+  static let hidesTLS = martlet_curl_version() >= 0x080f00 && !martlet_tls_shows_pending()
 
   /// Whether libcurl leaves an HTTP/2 stream open after it stops sending the request.
   ///

@@ -46,8 +46,8 @@ extension CurlLoop {
     var code: CInt = 0
     while let easy = martlet_multi_next_done(multi, &code) {
       guard let handle = handles[easy] else { continue }
-      // libcurl 8.14 keeps a connection whose frames it can no longer read. HTTP2, or RECV_ERROR.
-      if code == 16 || code == 56, handle.error.hasPrefix("nghttp2") { handle.closesKeptConnection = true }
+      // libcurl 8.14 keeps a connection whose frames it can no longer read.
+      if code != 0, handle.error.hasPrefix("nghttp2") { handle.closesKeptConnection = true }
       let isDoubtful = code != 0 || handle.transfer?.life.bodyEnd == .stream
       handle.leaveConnection(isDoubtful ? .inDoubt : .surely)
       ended.append((handle, code))

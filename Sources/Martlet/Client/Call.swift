@@ -119,6 +119,9 @@ package final class Call: Watched {
   /// Whether the call was ended from outside; ``abortSource`` aborts shortly afterwards.
   var isAborted: Bool { state.withLock { $0.isAborted } }
 
+  /// Whether the call has ended by a cancellation.
+  var isCancelled: Bool { if case .ended(.cancelled) = stage { true } else { false } }
+
   /// The error with which the call has ended, or `nil`.
   var failure: (any Error)? {
     switch stage {

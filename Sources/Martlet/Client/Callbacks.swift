@@ -60,9 +60,9 @@ struct Callbacks<Output: Sendable>: @unchecked Sendable {
         // Decoding takes time, in which another thread may have cancelled the request.
         if handle.isSilenced { cancelled(handle) } else { call() }
       } catch {
-        failed(handle.call?.complete(error) ?? error)
+        if handle.isSilenced { cancelled(handle) } else { failed(handle.call?.complete(error) ?? error) }
       }
-    case .failure(is CancellationError) where handle.call?.isAborted != false: cancelled(handle)
+    case .failure(is CancellationError) where handle.call?.isCancelled == true: cancelled(handle)
     case .failure(let error): failed(error)
     }
   }
@@ -72,13 +72,9 @@ struct Callbacks<Output: Sendable>: @unchecked Sendable {
   }
 
   private func failed(_ error: any Error) {
-    switch error {
-    case let error as HTTPError: onError(error)
-    // A transport or middleware has thrown it, without a cancellation of the request.
-    case is CancellationError: onError(HTTPError(.cancelled, "the request was cancelled", underlying: error))
-    default:
-      onError(HTTPError(.middleware, InvalidInput.printable(String(describing: error)), underlying: error))
-    }
+    // Also a `CancellationError` that a transport or middleware has thrown, without a cancellation of the request.
+    let made = HTTPError(.middleware, InvalidInput.printable(String(describing: error)), underlying: error)
+    onError(error as? HTTPError ?? made)
   }
 }
 

@@ -42,7 +42,7 @@ struct HostFact: Sendable {
   }
   /// A libcurl through which the TLS of an https proxy can be seen.
   static let visibleProxyTLS = HostFact(
-    "from libcurl 8.15 on, and without OpenSSL, https proxies get a connection each"
+    "from libcurl 8.15 on, and without OpenSSL, requests through https proxies get a connection each"
   ) {
     libcurl < [8, 15] && curlWithOpenSSL.holds
   }

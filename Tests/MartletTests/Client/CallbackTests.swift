@@ -102,11 +102,11 @@ import Testing
   }
 
   @MainActor private struct Watched: @MainActor Decodable {
-    static var onDecoding: () -> Void = {}
+    static var onDecoding: () throws -> Void = {}
 
     init(from decoder: any Decoder) throws {
       MainActor.assertIsolated()
-      Self.onDecoding()
+      try Self.onDecoding()
     }
   }
 
@@ -114,13 +114,18 @@ import Testing
     let client = HTTPClient.stubbed(.text("{}"))
     let box = Box()
     var handle: RequestHandle<HTTPResponse>?
-    Watched.onDecoding = { handle?.cancel() }
 
-    handle = client.get(
-      "/", as: Watched.self, onSuccess: { _ in box.values.append("success") },
-      onError: { _ in box.values.append("error") })
+    for throwing in [false, true] {
+      Watched.onDecoding = {
+        handle?.cancel()
+        if throwing { throw CancellationError() }
+      }
+      handle = client.get(
+        "/", as: Watched.self, onSuccess: { _ in box.values.append("success") },
+        onError: { _ in box.values.append("error") })
+      await client.waitUntilEmpty()
+    }
 
-    await client.waitUntilEmpty()
     #expect(box.values.isEmpty)
   }
 
@@ -131,7 +136,7 @@ import Testing
     client.get("/", onSuccess: { _ in }, onError: { error in kinds.withLock { $0.append(error.kind) } })
 
     await client.waitUntilEmpty()
-    #expect(kinds.value == [.cancelled])
+    #expect(kinds.value == [.middleware])
   }
 
   @Test func `repetitions without an actor call back one at a time`() async {
