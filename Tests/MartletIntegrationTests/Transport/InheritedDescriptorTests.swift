@@ -64,7 +64,9 @@
         #expect(await becomes { full.openConnections == 1 })
         #expect(await becomes { folder.names.contains { $0.hasSuffix(".part") } })
 
-        let inherited = try InheritedDescriptorTests.inherited(folder)
+        var inherited = try InheritedDescriptorTests.inherited(folder)
+        // What Foundation has open for a moment is not there the next time.
+        if inherited != before { inherited.formIntersection(try InheritedDescriptorTests.inherited(folder)) }
 
         // A session of Foundation's has a multi handle of its own, with a pair of sockets that nothing can name.
         let foreign = lane == .urlSession ? 2 : 0
