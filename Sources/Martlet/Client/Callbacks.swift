@@ -83,3 +83,18 @@ extension Callbacks {
     self.init(onStart: onStart, success: { output in { onSuccess(output) } }, onError: onError)
   }
 }
+
+extension Callbacks<HTTPResponse> {
+  /// Decodes the JSON of the response on the actor.
+  init<T: Decodable>(
+    onStart: (() -> Void)?, decoding type: T.Type, onSuccess: @escaping (T) -> Void,
+    onError: @escaping (HTTPError) -> Void
+  ) {
+    self.init(
+      onStart: onStart,
+      success: { response in
+        let value = try response.json(type)
+        return { onSuccess(value) }
+      }, onError: onError)
+  }
+}

@@ -23,8 +23,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .get(target, query: query, headers: headers), options, isolation, onStart,
-      { response in { onSuccess(response) } }, onError
+      .get(target, query: query, headers: headers), options, isolation,
+      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
     ) { $0 }
   }
 
@@ -39,8 +39,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .head(target, query: query, headers: headers), options, isolation, onStart,
-      { response in { onSuccess(response) } }, onError
+      .head(target, query: query, headers: headers), options, isolation,
+      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
     ) { $0 }
   }
 
@@ -55,8 +55,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .delete(target, query: query, headers: headers), options, isolation, onStart,
-      { response in { onSuccess(response) } }, onError
+      .delete(target, query: query, headers: headers), options, isolation,
+      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
     ) { $0 }
   }
 
@@ -71,8 +71,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .post(target, query: query, headers: headers, body: body), options, isolation, onStart,
-      { response in { onSuccess(response) } }, onError
+      .post(target, query: query, headers: headers, body: body), options, isolation,
+      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
     ) { $0 }
   }
 
@@ -87,8 +87,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .put(target, query: query, headers: headers, body: body), options, isolation, onStart,
-      { response in { onSuccess(response) } }, onError
+      .put(target, query: query, headers: headers, body: body), options, isolation,
+      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
     ) { $0 }
   }
 
@@ -103,8 +103,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .patch(target, query: query, headers: headers, body: body), options, isolation, onStart,
-      { response in { onSuccess(response) } }, onError
+      .patch(target, query: query, headers: headers, body: body), options, isolation,
+      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
     ) { $0 }
   }
 }
@@ -112,12 +112,10 @@ extension HTTPClient {
 extension ClientCore {
   func start<Output: Sendable>(
     _ request: HTTPRequest, _ options: RequestOptions, _ isolation: isolated (any Actor)?,
-    _ onStart: (() -> Void)?, _ onSuccess: @escaping (Output) throws -> () -> Void,
-    _ onError: @escaping (HTTPError) -> Void,
-    decode: @escaping @Sendable (HTTPResponse) throws -> Output
+    _ callbacks: Callbacks<Output>, decode: @escaping @Sendable (HTTPResponse) throws -> Output
   ) -> RequestHandle<Output> {
     let handle = start(request, options: options, decode: decode)
-    Callbacks(onStart: onStart, success: onSuccess, onError: onError).attach(to: handle, isolation: isolation)
+    callbacks.attach(to: handle, isolation: isolation)
     return handle
   }
 }

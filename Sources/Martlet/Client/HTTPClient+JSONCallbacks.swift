@@ -25,8 +25,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
     core.start(
-      .get(target, query: query, headers: headers), options, isolation, onStart,
-      { value in { onSuccess(value) } }, onError
+      .get(target, query: query, headers: headers), options, isolation,
+      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
     ) { try $0.json(type) }
   }
 
@@ -39,8 +39,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
     core.start(
-      .delete(target, query: query, headers: headers), options, isolation, onStart,
-      { value in { onSuccess(value) } }, onError
+      .delete(target, query: query, headers: headers), options, isolation,
+      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
     ) { try $0.json(type) }
   }
 
@@ -53,8 +53,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
     core.start(
-      .post(target, query: query, headers: headers, body: body), options, isolation, onStart,
-      { value in { onSuccess(value) } }, onError
+      .post(target, query: query, headers: headers, body: body), options, isolation,
+      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
     ) { try $0.json(type) }
   }
 
@@ -67,8 +67,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
     core.start(
-      .put(target, query: query, headers: headers, body: body), options, isolation, onStart,
-      { value in { onSuccess(value) } }, onError
+      .put(target, query: query, headers: headers, body: body), options, isolation,
+      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
     ) { try $0.json(type) }
   }
 
@@ -81,8 +81,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<T> {
     core.start(
-      .patch(target, query: query, headers: headers, body: body), options, isolation, onStart,
-      { value in { onSuccess(value) } }, onError
+      .patch(target, query: query, headers: headers, body: body), options, isolation,
+      Callbacks(onStart: onStart, onSuccess: onSuccess, onError: onError)
     ) { try $0.json(type) }
   }
 }
@@ -115,11 +115,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .get(target, query: query, headers: headers), options, isolation, onStart,
-      { response in
-        let value = try response.json(type)
-        return { onSuccess(value) }
-      }, onError
+      .get(target, query: query, headers: headers), options, isolation,
+      Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
     ) { $0 }
   }
 
@@ -132,11 +129,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .delete(target, query: query, headers: headers), options, isolation, onStart,
-      { response in
-        let value = try response.json(type)
-        return { onSuccess(value) }
-      }, onError
+      .delete(target, query: query, headers: headers), options, isolation,
+      Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
     ) { $0 }
   }
 
@@ -149,11 +143,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .post(target, query: query, headers: headers, body: body), options, isolation, onStart,
-      { response in
-        let value = try response.json(type)
-        return { onSuccess(value) }
-      }, onError
+      .post(target, query: query, headers: headers, body: body), options, isolation,
+      Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
     ) { $0 }
   }
 
@@ -166,11 +157,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .put(target, query: query, headers: headers, body: body), options, isolation, onStart,
-      { response in
-        let value = try response.json(type)
-        return { onSuccess(value) }
-      }, onError
+      .put(target, query: query, headers: headers, body: body), options, isolation,
+      Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
     ) { $0 }
   }
 
@@ -183,11 +171,8 @@ extension HTTPClient {
     onError: @escaping (HTTPError) -> Void = { _ in }
   ) -> RequestHandle<HTTPResponse> {
     core.start(
-      .patch(target, query: query, headers: headers, body: body), options, isolation, onStart,
-      { response in
-        let value = try response.json(type)
-        return { onSuccess(value) }
-      }, onError
+      .patch(target, query: query, headers: headers, body: body), options, isolation,
+      Callbacks(onStart: onStart, decoding: type, onSuccess: onSuccess, onError: onError)
     ) { $0 }
   }
 }

@@ -69,7 +69,7 @@
     ///
     /// Some versions drop an empty query, and newer ones write percent-encodings in upper case.
     private func changeableTarget(through proxy: CurlRoute.Proxy?) -> String? {
-      guard url.hasSuffix("?") || CurlLibrary.changesEscapes && hasLowercaseEscape else { return nil }
+      guard url.utf8.last == UInt8(ascii: "?") || CurlLibrary.changesEscapes && hasLowercaseEscape else { return nil }
       if let proxy, proxy.kind != .socks5, origin.scheme == "http" { return url }
       let path = url.dropFirst(origin.scheme.count + 3).drop { $0 != "/" && $0 != "?" }
       return path.hasPrefix("/") ? String(path) : "/\(path)"
