@@ -43,7 +43,7 @@ final class CurlHandle {
   /// Another transfer may have it closed at once.
   private var wasKept = false
   /// Whether to close the connection after the transfer, although libcurl keeps it.
-  var closesKeptConnection = false
+  private(set) var closesKeptConnection = false
   /// Whether libcurl found its HTTP/2 stream closed after sending the rest of the request.
   private var isStreamClosed = false
   /// The number of the connection in libcurl's log, before 7.80.
@@ -74,6 +74,11 @@ final class CurlHandle {
 
   /// libcurl's text for the last failure.
   var error: String { CurlTLS.readable(String(cString: errorText)) }
+
+  /// Whether libcurl cannot read the frames of the HTTP/2 connection any more.
+  ///
+  /// From 8.14 on it keeps that connection.
+  var hasBrokenFrames: Bool { errorText[0] == CChar(UInt8(ascii: "n")) && error.hasPrefix("nghttp2") }
 
   var isReused: Bool { martlet_easy_connection_count(easy) == 0 }
 
@@ -253,7 +258,8 @@ final class CurlHandle {
     if isReused, CurlLibrary.tellsBeforeSending {
       // libcurl 8.14 sends an http request on a TLS connection to the same host and port.
       let isOther = !isSecure && transfer.route?.proxy?.kind != .https && martlet_easy_has_tls(easy)
-      if isOther || isSpoiled(name, for: transfer) || isSecure && !isMultiplexed && isTaken(name, by: transfer) {
+      let isBroken = name.map { loop.broken[$0] != nil } == true || isSpoiled(name, for: transfer)
+      if isOther || isBroken || isSecure && !isMultiplexed && isTaken(name, by: transfer) {
         transfer.isMisplaced = true
         return false
       }
@@ -380,8 +386,9 @@ final class CurlHandle {
 
   /// The result of the transfer, while it has its connection.
   func result(_ code: CInt) -> CurlTransfer.Result {
-    // SEND_ERROR: libcurl since 8.7 reports it if the server had ended its response before.
-    guard code != 0, !(code == 55 && isStreamClosed && transfer?.body != nil) else {
+    // SEND_ERROR: libcurl since 8.0 reports it if the server had ended its response before. While the reader pauses, or
+    // after many bytes at once, libcurl may have dropped the end of the response.
+    guard code != 0, !(code == 55 && isStreamClosed && transfer?.hasReadOn == true) else {
       let isCutOff = connectionName.map { loop.multiplexed.isBroken($0) } ?? false
       return CurlTransfer.Result(code: 0, text: "", isReused: isReused, isCutOff: isCutOff)
     }

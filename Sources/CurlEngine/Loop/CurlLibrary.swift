@@ -61,6 +61,10 @@ package enum CurlLibrary {
   /// It stops after a response with a status from 300 on.
   package static let leavesStreamsOpen = martlet_curl_version() >= 0x080700
 
+  /// Whether libcurl reports a send error, and drops what it has buffered of the response, when the end of the request
+  /// closes an HTTP/2 stream.
+  static let dropsUnread = martlet_curl_version() >= 0x080000
+
   /// Whether bytes sent over HTTP/2 may be sent twice if the socket is full.
   package static let repeatsUploads = martlet_curl_repeats_uploads()
 

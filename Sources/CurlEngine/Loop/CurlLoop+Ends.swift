@@ -46,17 +46,26 @@ extension CurlLoop {
     var code: CInt = 0
     while let easy = martlet_multi_next_done(multi, &code) {
       guard let handle = handles[easy] else { continue }
-      // libcurl 8.14 keeps a connection whose frames it can no longer read.
-      if code != 0, handle.error.hasPrefix("nghttp2") { handle.closesKeptConnection = true }
       let isDoubtful = code != 0 || handle.transfer?.life.bodyEnd == .stream
       handle.leaveConnection(isDoubtful ? .inDoubt : .surely)
       ended.append((handle, code))
     }
   }
 
+  /// Closes a kept HTTP/2 connection that must not, or cannot, serve another transfer.
+  func closeUnusable(_ handle: CurlHandle) {
+    guard let name = handle.connectionName else { return }
+    let isBroken = handle.hasBrokenFrames
+    if isBroken { broken[name] = () }
+    guard handle.closesKeptConnection || isBroken, !multiplexed.isUsed(name) else { return }
+    // libcurl keeps the connection of a cancelled transfer only when the transfer is removed.
+    if let socket = handle.keptSocket { giveUp(socket) } else { handle.closeConnection() }
+  }
+
   /// Notes that a transfer is about to send on a connection.
   func uses(_ transfer: CurlTransfer, _ connection: UInt64, isNew: Bool) {
-    if isNew, goaways.count > 0 { goaways[connection] = nil }  // Of an earlier connection with the same addresses.
+    // Of an earlier connection with the same addresses.
+    if isNew, goaways.count > 0 || broken.count > 0 { (goaways[connection], broken[connection]) = (nil, nil) }
     resting.use(connection, by: transfer)
   }
 

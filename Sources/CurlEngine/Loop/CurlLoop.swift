@@ -32,6 +32,8 @@ final class CurlLoop {
   var mayBeAnswered: [CurlTransfer] = []
   /// The GOAWAY of each connection, by its name.
   var goaways = RecentTable<UInt64, GoAway>(limit: 64)
+  /// The HTTP/2 connections whose frames libcurl cannot read any more; from 8.14 on it would reuse them.
+  var broken = RecentTable<UInt64, Void>(limit: 64)
   /// Transfers for which libcurl may have read more than it has delivered.
   var mayHoldMore: [CurlTransfer] = []
   /// The origins whose waiting requests are to look for a connection.
@@ -348,10 +350,7 @@ final class CurlLoop {
           $0, of: transfer, socket: isReusable ? handle.keptSocket : nil, tls: handle.tls, within: handle.proxyTLS)
       }
       if let spoiled { giveUp(spoiled) }
-      if handle.closesKeptConnection, let name = handle.connectionName, !multiplexed.isUsed(name) {
-        // libcurl keeps the connection of a cancelled transfer only when the transfer is removed.
-        if let socket = handle.keptSocket { giveUp(socket) } else { handle.closeConnection() }
-      }
+      closeUnusable(handle)
     }
     _ = martlet_multi_remove(multi, handle.easy)
     if !lookups.isEmpty, let transfer = handle.transfer { lookups.ends(transfer, slot: transfer.slot) }

@@ -41,6 +41,15 @@ extension CurlTransfer {
     _ = martlet_easy_set_number(handle.easy, CInt(martlet_opt_keep_sending_on_error), 1)
   }
 
+  /// Whether the end of the request has to wait for the reader.
+  ///
+  /// If it closes the HTTP/2 stream, libcurl drops what it has buffered of the response.
+  func holdsEnd() -> Bool {
+    guard CurlLibrary.dropsUnread, body != nil, !life.isAlone, life.isPaused else { return false }
+    wait(for: .end)
+    return true
+  }
+
   func stopUpload(_ status: Int) {
     guard let upload else { return }
     // If the body has a length, libcurl requires all of it.
@@ -117,6 +126,11 @@ extension CurlTransfer {
     }
     return life.endOfResponse(sight)
   }
+
+  /// Whether libcurl has delivered all that it had received of an HTTP/2 response before it sent.
+  ///
+  /// It reads its buffer of 256 KiB up to ten times before that.
+  var hasReadOn: Bool { body != nil && !life.isPaused && unreported < 8 * Self.fullBuffer }
 
   /// Whether the request was completely sent over HTTP/2, and the response has begun.
   var isSentOverHTTP2: Bool { body != nil && !life.isAlone && !life.isPaused && upload?.isAtEnd == true }

@@ -45,7 +45,7 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
   /// Whether the transfer is in the loop's list of throttled transfers.
   var isListed = false
   /// The number of bytes received in this turn of the loop.
-  private var unreported = 0
+  private(set) var unreported = 0
   /// The raw form of a chunked body whose end must be found.
   var chunks: RawChunks?
   var overhead: OverheadMeter?
@@ -190,9 +190,10 @@ package final class CurlTransfer: CurlBody.Source, @unchecked Sendable {
     guard let upload else { return .bytes(0) }
     // HTTP/1: a wait stops the upload without ending it. HTTP/2: the stream may end, because that leaves its connection
     // intact.
-    if life.isUploadStopped { return life.isAlone ? .wait : .bytes(0) }
+    if life.isUploadStopped { return life.isAlone || holdsEnd() ? .wait : .bytes(0) }
     upload.noteAnswer()
     guard let buffer = fitting(buffer).flatMap({ limited($0) }) else { return .wait }
+    if upload.mayEnd(within: buffer.count), holdsEnd() { return .wait }
     let piece = upload.read(into: buffer)
     switch piece {
     case .bytes(0): sink.didSendAll()

@@ -150,19 +150,24 @@ struct CurlWaits: OptionSet {
   static let up = CurlWaits(rawValue: 8)
   /// Room in the socket.
   static let room = CurlWaits(rawValue: 16)
+  /// The reader, before the end of the request may be sent.
+  static let end = CurlWaits(rawValue: 32)
 }
 
 extension TransferLife {
   /// Whether libcurl waits before it receives.
   var isPaused: Bool { !waits.isDisjoint(with: [.reader, .down]) }
   /// Whether libcurl waits before it sends.
-  var holdsUpload: Bool { !waits.isDisjoint(with: [.bytes, .up, .room]) }
+  var holdsUpload: Bool { !waits.isDisjoint(with: [.bytes, .up, .room, .end]) }
   /// Whether the transfer waits for anything but the network, so that no network limit applies.
   var isAtRest: Bool { !waits.subtracting(.room).isEmpty }
 
   mutating func wait(for reason: CurlWaits) { waits.insert(reason) }
 
-  mutating func endWaiting(for reasons: CurlWaits) { waits.subtract(reasons) }
+  mutating func endWaiting(for reasons: CurlWaits) {
+    waits.subtract(reasons)
+    if !isPaused { waits.remove(.end) }
+  }
 
   enum Drained {
     case nothing

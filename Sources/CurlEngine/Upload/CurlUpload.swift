@@ -89,6 +89,9 @@ package final class CurlUpload: @unchecked Sendable {
 
   var isAtStart: Bool { offset == 0 }
 
+  /// Whether the next `count` bytes may be the last ones.
+  func mayEnd(within count: Int) -> Bool { length.map { $0 - offset <= count } ?? buffer.isAtEnd }
+
   /// Stops the upload; from any thread.
   func stop() { buffer.stop() }
 

@@ -40,6 +40,9 @@ final class UploadBuffer: Sendable {
 
   var isStopped: Bool { state.withLock { $0.isStopped } }
 
+  /// Whether no more bytes come.
+  var isAtEnd: Bool { state.withLock { $0.hasEnded && $0.count == 0 } }
+
   /// Sets the action to take when the buffer is stopped.
   func onStop(_ action: @escaping @Sendable () -> Void) {
     let isStopped = state.withLock {

@@ -46,10 +46,6 @@ struct HostFact: Sendable {
   ) {
     libcurl < [8, 15] && curlWithOpenSSL.holds
   }
-  /// A libcurl that closes each HTTP/2 connection on which it cannot go on.
-  static let closesBrokenHTTP2 = HostFact("libcurl from 8.14 on may use a broken HTTP/2 connection once more") {
-    libcurl < [8, 14]
-  }
   /// A libcurl that reads a chunked body although `Content-Length` is 0.
   static let chunksDespiteLength = HostFact("libcurl from 8.10 on reads no chunks if Content-Length is 0") {
     libcurl < [8, 10]

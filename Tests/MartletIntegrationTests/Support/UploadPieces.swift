@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import TestSupport
 
 @testable import MartletBase
 
@@ -42,17 +43,29 @@ final class UploadPieces: AsyncSequence, Sendable {
 
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(owner: self) }
 
-  /// A sequence of one piece that never ends, and says whether it is still there.
+  /// A sequence of one piece that never ends, and whether nobody reads it any more.
   static func endless(after delay: Duration? = nil) -> (body: HTTPBody, isGone: @Sendable () -> Bool) {
-    let isGone = Locked(false)
+    let (isRead, hasEnded) = (Shared(false), Shared(false))
     let pieces = AsyncStream<Data> { source in
-      source.onTermination = { _ in isGone.withLock { $0 = true } }
+      source.onTermination = { _ in hasEnded.withLock { $0 = true } }
       guard let delay else { return _ = source.yield(Data("begin".utf8)) }
       Task {
         try await Task.sleep(for: delay)
         source.yield(Data("begin".utf8))
       }
     }
-    return (.stream(pieces), { isGone.withLock { $0 } })
+    let body = HTTPBody.stream(Endless(pieces: pieces, isRead: isRead))
+    // A response may come before libcurl asks for the body.
+    return (body, { !isRead.withLock { $0 } || hasEnded.withLock { $0 } })
+  }
+
+  private struct Endless: AsyncSequence {
+    let pieces: AsyncStream<Data>
+    let isRead: Shared<Bool>
+
+    func makeAsyncIterator() -> AsyncStream<Data>.Iterator {
+      isRead.withLock { $0 = true }
+      return pieces.makeAsyncIterator()
+    }
   }
 }

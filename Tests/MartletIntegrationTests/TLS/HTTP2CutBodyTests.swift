@@ -59,7 +59,7 @@
       }
     }
 
-    @Test(.needs(.closesBrokenHTTP2), arguments: Lane.engines, Way.allCases)
+    @Test(arguments: Lane.engines, Way.allCases)
     func `a truncated body is an error, and the next request succeeds`(_ lane: Lane, _ way: Way) async throws {
       let authority = try await CertificateAuthority()
       let folder = try TemporaryFolder()

@@ -98,7 +98,7 @@
       private static let unsaid: HTTPError.Kind? = martlet_curl_hides_broken_connections() ? .connectionLost : nil
     }
 
-    @Test(.needs(.closesBrokenHTTP2), arguments: Lane.engines)
+    @Test(arguments: Lane.engines)
     func `each frame sequence ends its request once, and the next request succeeds`(
       _ lane: Lane
     ) async throws {

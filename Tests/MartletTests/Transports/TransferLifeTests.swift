@@ -133,7 +133,7 @@
 
     @Test(arguments: [
       (wait: CurlWaits.reader, isPaused: true, holdsUpload: false, isAtRest: true), (.down, true, false, true),
-      (.bytes, false, true, true), (.up, false, true, true), (.room, false, true, false),
+      (.bytes, false, true, true), (.up, false, true, true), (.room, false, true, false), (.end, false, true, true),
       (.room.union(.bytes), false, true, true),
     ])
     func `each wait holds one direction, and only a wait for socket room is not at rest`(
@@ -148,6 +148,18 @@
       #expect(life.isAtRest == row.isAtRest)
       life.endWaiting(for: row.wait)
       #expect(!life.isPaused && !life.holdsUpload && !life.isAtRest)
+    }
+
+    @Test func `the end of the request waits until nothing else pauses the response`() {
+      var life = Self.opened(.length(1))
+      life.wait(for: [.reader, .down, .end, .bytes])
+
+      _ = life.fed()
+      #expect(life.waits == [.reader, .down, .end])
+      life.endWaiting(for: .down)
+      #expect(life.holdsUpload)
+      _ = life.drained(.success(true))
+      #expect(!life.holdsUpload && !life.isPaused)
     }
 
     @Test func `a reader without room keeps libcurl paused`() {
