@@ -135,6 +135,7 @@ struct Arguments {
     case "--no-follow": command.followsRedirects = false
     case "--all": removesAll = true
     case "--verbose": command.isVerbose = true
+    case "--explain": command.explains = true
     case "--include": command.includesHead = true
     case "--timing": command.showsTiming = true
     case "--no-proxy": command.connecting.isDirect = true

@@ -22,7 +22,8 @@ enum CurlOptions {
 
   /// The options that have none, besides those.
   static let flags: Set = [
-    "--form", "--multipart", "--ignore-stdin", "--head", "--no-follow", "--verbose", "--include", "--timing",
+    "--form", "--multipart", "--ignore-stdin", "--head", "--no-follow", "--verbose", "--explain", "--include",
+    "--timing",
     "--no-proxy", "--http1.0", "--http1.1", "--http2", "--http2-prior-knowledge", "--insecure", "--help", "--version",
   ]
 

@@ -31,7 +31,7 @@ enum Help {
     -b, --cookies-txt FILE   read a cookies.txt; -c, --save-cookies FILE: write one
         --cookie-jar FILE    keep cookies here, in a file of martlet's own
     -i, --include            show status and header also in a pipe
-    -v, --verbose            show every request and response on standard error
+    -v, --verbose            show exchanges on standard error;  --explain: say why
     -o, --output FILE|-      write the body to a file, but not that of an error
         --cache DIR          keep responses here; --http 1.0|1.1|2: this version
         --http2-prior-knowledge              HTTP/2 without TLS

@@ -60,6 +60,8 @@ struct RequestCommand: Equatable, Sendable {
   var retries = 0
   var followsRedirects = true
   var isVerbose = false
+  /// Whether to say on standard error what was decided about the request, and why.
+  var explains = false
   var includesHead = false
   var output: String?
   /// The directory of the cache.
@@ -85,6 +87,7 @@ struct RequestCommand: Equatable, Sendable {
       options = options.timeout(TimeoutPolicy(idle: nil, total: timeout))
     }
     if retries > 0 { options = options.retry(.backoff(attempts: retries + 1)) }
+    if explains { options = options.explains() }
     if !followsRedirects { options = options.redirects(.off) }
     if let version = connecting.version { options = options.httpVersion(version) }
     return options

@@ -49,6 +49,7 @@ struct RunRequest: Sendable {
     do {
       let code = try await client.stream(command.request, options: command.options) { response in
         try await show(response)
+        if command.explains { explain(response.explanation) }
         if command.showsTiming { showTiming(of: response, total: .now - start) }
         return Self.code(of: response.status)
       }
@@ -58,8 +59,13 @@ struct RunRequest: Sendable {
     } catch {
       // What went wrong stands below what led to it.
       await logging?.sink.flush()
+      if command.explains, let error = error as? HTTPError { explain(error.explanation) }
       throw error
     }
+  }
+
+  private func explain(_ explanation: Explanation) {
+    for entry in explanation.entries { errors.complain("why: \(entry)") }
   }
 
   // MARK: Output

@@ -27,6 +27,7 @@ package final class Call: Watched {
     var ledger = ProgressLedger()
     var telling = Telling()
     var history: [RequestEvent] = []
+    var explanation = Explanation()
     var events: [Int: AsyncStream<RequestEvent>.Continuation] = [:]
     var progressStreams: [Int: AsyncStream<TransferProgress>.Continuation] = [:]
     var progressWatchers: [@Sendable (TransferProgress) -> Void] = []
@@ -53,6 +54,8 @@ package final class Call: Watched {
   let observer: (any CallObserver)?
   /// Whether the call is managed: its events are kept, because they may be read later.
   let isManaged: Bool
+  /// Whether all decisions are recorded; otherwise those that go beyond sending a request once.
+  let explains: Bool
   package let abortSource = AbortSource()
   /// Set if the client has a bandwidth limit.
   let throttledTime: ThrottledTime?
@@ -75,6 +78,7 @@ package final class Call: Watched {
     self.retryOf = retryOf
     self.isManaged = isManaged
     self.observer = observer
+    explains = options.explains
     throttledTime = settings.configuration.bandwidthBudget.map { _ in ThrottledTime() }
     state = Locked(State(startedAt: core.timeline.now(), current: request))
   }
@@ -84,8 +88,11 @@ package final class Call: Watched {
   var stage: RequestEvent.State { state.withLock { $0.stage } }
   var attempts: [HTTPResponse.Attempt] { state.withLock { $0.attempts } }
   var redirects: [HTTPResponse.Redirect] { state.withLock { $0.redirects } }
-  /// The redirects followed, and the attempts at the last hop.
-  var trail: ([HTTPResponse.Redirect], [HTTPResponse.Attempt]) { state.withLock { ($0.redirects, $0.attempts) } }
+  /// The redirects followed, the attempts at the last hop, and the decisions.
+  var trail: ([HTTPResponse.Redirect], [HTTPResponse.Attempt], Explanation) {
+    state.withLock { ($0.redirects, $0.attempts, $0.explanation) }
+  }
+  var explanation: Explanation { state.withLock { $0.explanation } }
   var progress: TransferProgress { state.withLock { $0.ledger.progress } }
   var startedAt: Duration { state.withLock { $0.startedAt } }
   var elapsed: Duration { core.timeline.now() - startedAt }
@@ -224,6 +231,7 @@ package final class Call: Watched {
     let phase = currentPhase()
     var error = HTTPError(.timedOut, "the total limit of \(HTTPError.text(total)) passed", phase: phase)
     error.mayHaveReachedServer = !attempts.isEmpty || phase != .queued && phase != .connecting
+    note(.limit(.time(error.message)))
     complete(&error)
     abort(error)
     return nil
@@ -240,6 +248,7 @@ package final class Call: Watched {
     error.redact(settings.configuration.redaction)
     if error.attempts.isEmpty { error.attempts = attempts }
     if error.elapsed == nil { error.elapsed = elapsed }
+    if error.explanation.isEmpty { error.explanation = explanation }
   }
 
   // MARK: What happens on the way
@@ -253,6 +262,16 @@ package final class Call: Watched {
     guard isChanged else { return }
     if case .waiting(let reason) = stage { emit(.waiting(reason)) }
     core.activityChanged()
+  }
+
+  /// Records a decision, for the explanation of the call.
+  func note(_ decision: Explanation.Decision) {
+    let time = elapsed
+    state.withLock {
+      let entry = Explanation.Entry(
+        decision: decision, hop: $0.redirects.count, attempt: $0.attempts.count + 1, time: time)
+      $0.explanation.add(entry, limit: explains ? Explanation.limit : Explanation.ownLimit)
+    }
   }
 
   func record(_ attempt: HTTPResponse.Attempt) { state.withLock { $0.attempts.append(attempt) } }

@@ -129,13 +129,17 @@ extension ClientCore {
   }
 
   @inline(never) private func judged(_ streamed: StreamedResponse, _ data: Data, _ call: Call) throws -> HTTPResponse {
-    let response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
+    var response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
     let isAccepted: Bool
     switch call.options.accepts.rule {
     case .range(let range): isAccepted = range.contains(response.status.rawValue)
     case .response(let judge): isAccepted = try judge(response)
     }
     guard isAccepted else { throw call.refusal(of: response) }
+    if call.explains {
+      call.note(.status(.accepted(response.status)))
+      response.explanation = call.explanation
+    }
     return response
   }
 
@@ -165,10 +169,21 @@ extension ClientCore {
 extension Call {
   /// The error of a response whose status is not accepted.
   @inline(never) func refusal(of response: HTTPResponse) -> HTTPError {
+    explainRefusal(of: response)
     let reason = response.reasonPhrase.map { InvalidInput.printable($0) } ?? response.status.reasonPhrase
     let problem = unansweredChallenge(of: response).map { ": the server \($0)" } ?? ""
     return HTTPError(
       .status, "\(response.status.rawValue) \(reason)\(problem)", request: response.finalRequest, response: response)
+  }
+
+  private func explainRefusal(of response: HTTPResponse) {
+    note(.status(.refused(response.status)))
+    // Otherwise the stage has said why it did not answer.
+    guard response.status == .unauthorized, credential == nil, settings.configuration.authenticators.isEmpty else {
+      return
+    }
+    let hasOwn = response.finalRequest.headers.contains("Authorization")
+    note(.authentication(.unanswered(hasOwn ? .ownField : .noCredential, .server)))
   }
 
   /// Why no credential could answer a 401, if a Digest challenge is unsupported.

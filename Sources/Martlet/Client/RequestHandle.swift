@@ -80,6 +80,11 @@ public final class RequestHandle<Output: Sendable>: Sendable, Identifiable {
   /// The response, or `nil` before it has arrived.
   public var response: HTTPResponse? { call?.response }
 
+  /// The decisions about the request until now, with their reasons.
+  ///
+  /// All of them with ``RequestOptions/explains``; otherwise those that go beyond sending the request once.
+  public var explanation: Explanation { call?.explanation ?? Explanation() }
+
   /// All events of the request, from ``RequestEvent/started`` to ``RequestEvent/ended(_:)``.
   ///
   /// A stream created later begins with the past events. A reader that falls more than 512 events behind loses the

@@ -123,6 +123,11 @@ extension RequestOptions {
   /// Options that set ``isIdempotent``.
   public static func isIdempotent(_ isTrue: Bool = true) -> RequestOptions { RequestOptions().isIdempotent(isTrue) }
 
+  /// Sets ``explains``.
+  public func explains(_ isOn: Bool = true) -> RequestOptions { with { $0.explains = isOn } }
+  /// Options that set ``explains``.
+  public static func explains(_ isOn: Bool = true) -> RequestOptions { RequestOptions().explains(isOn) }
+
   /// Sets ``tag``.
   public func tag(_ tag: String) -> RequestOptions { with { $0.tag = tag } }
   /// Options that set ``tag``.

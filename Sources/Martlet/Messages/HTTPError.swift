@@ -52,6 +52,11 @@ public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
   /// The attempts made, including the last one.
   public var attempts: [HTTPResponse.Attempt] = []
 
+  /// The last decisions about the request, with their reasons.
+  ///
+  /// Up to 256 with ``RequestOptions/explains``; otherwise up to 32 of those that go beyond sending a request once.
+  public internal(set) var explanation = Explanation()
+
   /// The phase of the last attempt.
   public var phase: Phase?
 

@@ -86,7 +86,7 @@ public struct HTTPResponse: Sendable {
   }
 
   /// The cache's decision and its reason, in plain English; `nil` if no cache was consulted.
-  public var cacheExplanation: String? { head.value.cacheReason?.rawValue }
+  public var cacheExplanation: String? { head.value.cacheReason?.statement }
 
   /// The cache file that contains the body, or `nil`.
   ///
@@ -110,6 +110,14 @@ public struct HTTPResponse: Sendable {
   public var attempts: [HTTPResponse.Attempt] {
     get { head.value.attempts }
     _modify { yield &head.value.attempts }
+  }
+
+  /// The decisions about the request, with their reasons.
+  ///
+  /// All of them with ``RequestOptions/explains``; otherwise those that go beyond sending the request once.
+  public internal(set) var explanation: Explanation {
+    get { head.value.explanation }
+    _modify { yield &head.value.explanation }
   }
 
   /// The timing of the call.

@@ -22,6 +22,7 @@ struct ResponseHead: Sendable {
   var fallbackReason: HTTPError?
   var redirects: [HTTPResponse.Redirect] = []
   var attempts: [HTTPResponse.Attempt] = []
+  var explanation = Explanation()
   var timing = HTTPResponse.Timing()
   /// The request as it was sent.
   var request: HTTPRequest

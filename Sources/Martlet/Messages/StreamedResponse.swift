@@ -88,7 +88,7 @@ public struct StreamedResponse: Sendable {
   }
 
   /// The cache's decision and its reason in plain text; `nil` if no cache was consulted.
-  public var cacheExplanation: String? { head.value.cacheReason?.rawValue }
+  public var cacheExplanation: String? { head.value.cacheReason?.statement }
 
   /// The cache file with the body, or `nil`.
   ///
@@ -122,6 +122,14 @@ public struct StreamedResponse: Sendable {
   var cacheReason: CacheDecision.Reason? {
     get { head.value.cacheReason }
     _modify { yield &head.value.cacheReason }
+  }
+
+  /// The decisions about the request until the head arrived, with their reasons.
+  ///
+  /// See ``HTTPResponse/explanation``.
+  public internal(set) var explanation: Explanation {
+    get { head.value.explanation }
+    _modify { yield &head.value.explanation }
   }
 
   /// The timing of the call, as far as known when the head arrived.

@@ -13,9 +13,15 @@ struct CollectStage: Stage {
     let call = context.call
     guard let (limit, isHard) = limit(for: response, call.options) else { return response }
     if isHard {
-      response.body = ResponseBody(try await response.body.collect(upTo: limit))
+      do {
+        response.body = ResponseBody(try await response.body.collect(upTo: limit))
+      } catch let error as HTTPError where error.kind == .bodyTooLarge {
+        call.note(.limit(.bodyBytes(maximum: limit)))
+        throw error
+      }
     } else {
       try await response.truncateBody(upTo: limit)
+      if response.isBodyTruncated { call.note(.limit(.errorBodyBytes(maximum: limit))) }
     }
     return response
   }

@@ -51,9 +51,32 @@ struct ExchangeStage: Stage {
     response.timing = control.timing()
     control.didReceiveStatus(response.status)
     lifetime.call.emit(.head(response.status))
+    if lifetime.call.explains { explain(response, lifetime.call) }
     control.enter(.receiving)
     // The exchange stays alive until its body ends.
     response.body = response.body.keeping(lifetime)
+  }
+
+  private func explain(_ response: StreamedResponse, _ call: Call) {
+    if let connection = response.connection {
+      let address = connection.remoteAddress.map { address in
+        let host = address.contains(":") ? "[\(address)]" : address
+        return connection.remotePort.map { "\(host):\($0)" } ?? host
+      }
+      call.note(
+        .connection(
+          connection.isReused
+            ? .reused(to: address, response.httpVersion) : .opened(to: address, response.httpVersion)))
+    }
+    if response.wasCompressed {
+      call.note(.contentCoding(.decoded))
+    } else if let coding = response.headers["Content-Encoding"], coding != "identity" {
+      if call.options.decompression == .off {
+        call.note(.contentCoding(.kept(coding, .off)))
+      } else if response.status == .partialContent {
+        call.note(.contentCoding(.kept(coding, .partialContent)))
+      }
+    }
   }
 
   /// Writes the parts of the body that must be in a file before they can be sent.

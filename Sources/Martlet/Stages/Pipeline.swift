@@ -81,7 +81,10 @@ enum Pipeline {
   }
 
   @inline(never) private static func complete(_ response: inout StreamedResponse, _ call: Call) {
-    (response.redirects, response.attempts) = call.trail
+    if call.explains, Redirection.isRedirect(response.status), !call.options.redirects.isFollowing {
+      call.note(.redirect(.notFollowed(response.status, .off)))
+    }
+    (response.redirects, response.attempts, response.explanation) = call.trail
     response.timing.total = call.elapsed
   }
 

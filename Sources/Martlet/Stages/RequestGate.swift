@@ -43,6 +43,18 @@ enum RequestGate {
     }
   }
 
+  /// Explains what `admit` has changed in a request, and what its options switch off.
+  static func explain(_ asked: HTTPRequest, _ call: Call) {
+    let settings = call.settings
+    if case .none = call.options.cookies.kind { call.note(.cookies(.off)) }
+    if call.options.cache.isSuperset(of: .off) { call.note(.cache(.off)) }
+    guard let url = try? settings.targets.url(of: asked.target, adding: asked.query) else { return }
+    if url.user != nil { call.note(.request(.movedURLCredential(host: url.host))) }
+    guard let base = try? settings.baseOrigin.get(), base != url.origin else { return }
+    let names = ["Authorization", "Cookie", "Proxy-Authorization"].filter(settings.defaultHeaders.contains)
+    if !names.isEmpty { call.note(.request(.withheldDefaults(names, host: url.host))) }
+  }
+
   /// Checks a request again after stages that may have changed it.
   static func checkAgain(_ request: HTTPRequest, settings: ClientSettings) throws -> HTTPRequest {
     do {

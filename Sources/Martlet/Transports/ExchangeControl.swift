@@ -200,6 +200,7 @@ package final class ExchangeControl: Watched {
   private func timeout(_ passed: Limit, _ phase: HTTPError.Phase) -> HTTPError {
     var error = HTTPError(.timedOut, HTTPError.passedLimit(passed.name.rawValue, passed.length), phase: phase)
     error.mayHaveReachedServer = phase != .queued && phase != .connecting
+    call.note(.limit(.time(error.message)))
     return error
   }
 

@@ -18,7 +18,8 @@
       let count = try await ToolProcess.martlet("cache", "stat", directory)
 
       #expect(first.text == "hello" && first.errors.contains("cache: nothing is stored"), "\(first.errors)")
-      #expect(second.text == "hello" && second.errors.contains("cache: what is stored is fresh"), "\(second.errors)")
+      #expect(
+        second.text == "hello" && second.errors.contains("cache: the stored response is fresh"), "\(second.errors)")
       #expect(server.requests.count == 2)
       let lines = list.text.split(separator: "\n")
       #expect(lines.count == 2 && lines[0].hasPrefix("200") && lines[0].hasSuffix(server.url("/a")), "\(list.text)")

@@ -81,6 +81,9 @@ import Testing
       Field(
         testDescription: "expectsContinue", set: { $0.expectsContinue = $1 == 1 },
         get: { ResolvedOptions($0).expectsContinue.map { $0 ? 1 : 2 } ?? 0 }),
+      Field(
+        testDescription: "explains", set: { $0.explains = $1 == 1 },
+        get: { $0.explains.map { $0 ? 1 : 2 } ?? 0 }),
       Field(testDescription: "tag", set: { $0.tag = "\($1)" }, get: { Int($0.tag ?? "0") ?? -1 }),
       Field(
         testDescription: "reportsCancellation", set: { $0.reportsCancellation = $1 == 1 },
@@ -303,7 +306,7 @@ import Testing
     .retry(.off), .redirects(.off), .cookies(.off), .accepts(.any), .maximumBodyBytes(1), .maximumErrorBodyBytes(1),
     .decompression(.off), .httpVersion(.http1_1), .credential(.token("x")), .tag("x"), .timeout(.seconds(1)),
     .cache(.off), .cacheFor(.seconds(1)), .cacheStorage(.session), .cachePartition("x"), .coalesces(false),
-    .expectsContinue(true), .isIdempotent(),
+    .expectsContinue(true), .isIdempotent(), .explains(),
     RequestOptions { $0.reportsCancellation = true },
     RequestOptions { $0.onProgress = { _ in } },
     RequestOptions { $0[Note.self] = "x" },

@@ -160,8 +160,8 @@ extension HTTPClient {
       let url = try sent.target.resolve(against: nil)
       sent.add(credential?.credential, url)
       if !sent.headers.contains("Cookie"), let shelf = settings.shelf(for: resolved) {
-        sent.headers["Cookie"] = shelf.field(
-          for: url, .same, in: settings.partition.authority, now: settings.configuration.now())
+        sent.headers["Cookie"] = Cookie.field(
+          shelf.cookies(for: url, .same, in: settings.partition.authority, now: settings.configuration.now()))
       }
       let isDecoding = resolved.decompression == .automatic && !sent.headers.contains("Accept-Encoding")
       return try CurlCommand(

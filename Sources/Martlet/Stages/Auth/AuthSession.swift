@@ -142,6 +142,20 @@ final class AuthSession: Sendable {
     return step(toward: offer, after: sent, visit)
   }
 
+  /// Why a challenge was not answered, after the attempt to answer it.
+  func silence(
+    after headers: HTTPHeaders, _ sent: Sent, _ uses: [AuthenticationChallenge.Scheme: Int]
+  ) -> Explanation.Authentication.Reason {
+    let offered = Challenge.parse(headers[all: isProxy ? "Proxy-Authenticate" : "WWW-Authenticate"])
+    if let answer = sent.answer, isToken || offered.contains(where: { $0.scheme == answer.scheme }) {
+      return .rejected(answer.scheme)
+    }
+    guard !isToken, let offer = Offer.strongest(of: offered, among: schemes), uses[offer.scheme, default: 0] < 2 else {
+      return isToken ? .noCredential : .noScheme(offered.map(\.scheme))
+    }
+    return .noCredential
+  }
+
   var schemes: [AuthenticationChallenge.Scheme] {
     authenticator.schemes.filter { !isProxy || $0 == .digest || $0 == .basic }
   }

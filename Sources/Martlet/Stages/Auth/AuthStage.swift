@@ -13,7 +13,11 @@ struct AuthStage: Stage {
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
     // An `Authorization` field that the caller has set is not replaced, and a 401 to it is not answered.
-    guard let (url, session) = place(of: request, call) else { return try await next(request, context) }
+    guard let (url, session) = place(of: request, call) else {
+      let response = try await next(request, context)
+      if response.status == .unauthorized { Self.explainSilence(to: request, call) }
+      return response
+    }
     return try await answer(request, url, session, context, next)
   }
 
@@ -35,6 +39,7 @@ struct AuthStage: Stage {
     var uses: [AuthenticationChallenge.Scheme: Int] = [:]
     var exchanges = 0
     var sent = try await session.first(visit)
+    if let answer = sent.answer { call.explain(.authentication(.sentAtOnce(answer.scheme, .server))) }
     while true {
       let filled = try fill(request, url, &context, sent, &uses)
       exchanges += 1
@@ -44,15 +49,27 @@ struct AuthStage: Stage {
         if Self.isProof(response.status) { await session.accepted(sent, response.headers, visit) }
         return response
       }
-      guard exchanges < Self.maximumExchanges,
-        let newer = try await following(&response, sent, uses, session, visit)
-      else { return response }
+      guard exchanges < Self.maximumExchanges else {
+        call.note(.authentication(.unanswered(.tooManyExchanges(maximum: Self.maximumExchanges), .server)))
+        return response
+      }
+      guard let newer = try await following(&response, sent, uses, session, visit) else {
+        call.note(.authentication(.unanswered(session.silence(after: response.headers, sent, uses), .server)))
+        return response
+      }
       sent = newer
       try await goOn(with: sent, request, &response, call)
     }
   }
 
   // The functions below are not inlined: an async function reserves memory for its inlined callees while it waits.
+
+  /// Explains why a 401 has no answer, if the stage does not answer for this request.
+  @inline(never) private static func explainSilence(to request: HTTPRequest, _ call: Call) {
+    let reason: Explanation.Authentication.Reason =
+      request.headers.contains("Authorization") ? .ownField : .noCredential
+    call.note(.authentication(.unanswered(reason, .server)))
+  }
 
   /// Marks an error that follows an earlier response of the server.
   @inline(never) static func marked(_ error: any Error, _ exchanges: Int) -> any Error {
@@ -113,7 +130,9 @@ struct AuthStage: Stage {
         "the server requires authentication, but the body can be sent only once: use a replayable body")
       throw try await Self.completed(error, &response, call)
     }
-    if let answer = sent.answer { call.emit(.authenticating(answer.scheme, realm: answer.realm)) }
+    guard let answer = sent.answer else { return }
+    call.emit(.authenticating(answer.scheme, realm: answer.realm))
+    call.note(.authentication(.answered(answer.scheme, realm: answer.realm, .server)))
   }
 
   /// Whether a status shows that the credential was accepted.

@@ -84,10 +84,22 @@ struct ProxyAuthStage: Stage {
     _ exchange: ProxyExchange
   ) async throws {
     let (call, use) = (exchange.call, refused.use)
-    guard let session = use.session, !isLast else { throw try await failure(refused, call) }
+    guard let session = use.session else {
+      call.note(.authentication(.unanswered(.noCredential, .proxy)))
+      throw try await failure(refused, call)
+    }
+    guard !isLast else {
+      call.note(.authentication(.unanswered(.tooManyExchanges(maximum: maximumExchanges), .proxy)))
+      throw try await failure(refused, call)
+    }
+    let silence = {
+      Explanation.Decision.authentication(.unanswered(session.silence(after: refused.headers, use.sent, uses), .proxy))
+    }
     let newer: AuthSession.Sent
     switch session.step(after: refused.headers, use.sent, uses: uses, exchange.visit(use.proxy)) {
-    case .deliver: throw try await failure(refused, call)
+    case .deliver:
+      call.note(silence())
+      throw try await failure(refused, call)
     case .fail(let error): throw named(error, use.proxy)
     case .send(let sent): newer = sent
     case .wait(let flight), .ask(let flight, _):
@@ -100,6 +112,7 @@ struct ProxyAuthStage: Stage {
       }
     }
     guard AuthStage.isWorthSending(newer, after: use.sent, uses), let answer = newer.answer else {
+      call.note(silence())
       throw try await failure(refused, call)
     }
     guard request.isUsable else {
@@ -111,6 +124,7 @@ struct ProxyAuthStage: Stage {
     try await drain(refused, call)
     exchange.sendNext(newer, to: use.proxy)
     call.emit(.authenticating(answer.scheme, realm: answer.realm))
+    call.note(.authentication(.answered(answer.scheme, realm: answer.realm, .proxy)))
   }
 
   /// Records credentials that the proxy accepted.

@@ -18,29 +18,7 @@ enum CacheDecision: Sendable, Equatable {
   /// Fail without a request.
   case fail(Reason)
 
-  /// The reason for a decision, as text for logs.
-  enum Reason: String, Sendable {
-    case fresh = "what is stored is fresh"
-    case preferred = "what is stored is preferred, however old"
-    case staleAllowed = "what is stored is stale, which the request allows (max-stale)"
-    case staleWhileRevalidate = "what is stored is stale and being renewed (stale-while-revalidate)"
-    case nothing = "nothing is stored"
-    case noVariant = "what is stored is for other header fields (Vary)"
-    case otherBytes = "other bytes are stored than the ones asked for"
-    case incomplete = "a part is stored"
-    case neverRead = "the policy is neverRead"
-    case requestForbids = "the request says no-store or no-cache"
-    case ownCondition = "the request has a condition of its own"
-    case alwaysRevalidate = "the policy is alwaysRevalidate"
-    case responseForbids = "the response said no-cache"
-    case stale = "what is stored is stale"
-    case tooOld = "what is stored is older than the request allows (max-age)"
-    case notFreshEnough = "what is stored is not fresh for as long as the request wants (min-fresh)"
-    case confirmed = "the server confirmed what is stored"
-    case replaced = "the server sent a newer one than what is stored"
-    case unreachable = "the server gave no answer of use"
-    case notStored = "only what is stored was wanted, and nothing of that can be used"
-  }
+  typealias Reason = Explanation.Cache.Reason
 
   /// The input of a decision besides the stored responses.
   struct Question: Sendable {

@@ -14,14 +14,7 @@ enum CacheRules {
       || [302, 303, 307, 400, 401, 403, 406, 409, 429, 500, 502, 503, 504].contains(status)
   }
 
-  /// The reason why a response is not stored.
-  enum Refusal: String, Sendable {
-    case status = "its status is not final, or not understood"
-    case requestForbids = "the request said no-store"
-    case responseForbids = "the response said no-store"
-    case variesByEverything = "it varies by everything (Vary: *)"
-    case saysNothing = "nothing says that it may be stored"
-  }
+  typealias Refusal = Explanation.Cache.Refusal
 
   /// The reason why a private cache must not store a response, or `nil` (RFC 9111 §3).
   static func refusal(

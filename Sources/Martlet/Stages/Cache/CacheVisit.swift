@@ -56,6 +56,7 @@ final class CacheVisit: Sendable {
 
   @inline(never) private func step(_ candidates: [CacheCandidate], _ mayWait: inout Bool) throws -> Step {
     let decision = CacheDecision.make(question, candidates.map(\.entry))
+    explain(decision, candidates)
     switch decision {
     case .use(let index, let reason): return .answer(answer(candidates[index], .cache, reason))
     case .useAndRefresh(let index, let reason):
@@ -70,7 +71,9 @@ final class CacheVisit: Sendable {
       switch cache.flights.join(CacheFlights.Key(query)) {
       case .lead(let own): lease = own
       case .alone: mayWait = false
-      case .wait(let flight): return .wait(flight)
+      case .wait(let flight):
+        context.call.explain(.cache(.shared))
+        return .wait(flight)
       }
     }
     switch decision {
@@ -81,6 +84,23 @@ final class CacheVisit: Sendable {
       return .fetch(reason, previous: index, lease)
     default: return .fetch(.nothing, previous: nil, lease)
     }
+  }
+
+  private func explain(_ decision: CacheDecision, _ candidates: [CacheCandidate]) {
+    guard context.call.explains else { return }
+    func freshness(_ index: Int) -> Explanation.Freshness {
+      Explanation.Freshness(Freshness(candidates[index].entry, at: now))
+    }
+    let shown: Explanation.Cache =
+      switch decision {
+      case .use(let index, let reason): .used(reason, freshness(index))
+      case .useAndRefresh(let index, let reason): .usedAndRefreshed(reason, freshness(index))
+      case .revalidate(let index, let reason): .revalidated(reason, freshness(index))
+      case .complete: .completed
+      case .fetch(let index, let reason): .fetched(reason, index.map(freshness))
+      case .fail(let reason): .failed(reason)
+      }
+    context.call.explain(.cache(shown))
   }
 
   /// Waits for the leading request; returns whether to wait for another one.
@@ -101,7 +121,7 @@ final class CacheVisit: Sendable {
 
   /// Fails without a request: with an error for the policy, with a 504 for the request's field.
   private func refusal(_ reason: CacheDecision.Reason) throws -> StreamedResponse {
-    guard !policy.contains(.onlyCached) else { throw HTTPError(.notCached, reason.rawValue, request: request) }
+    guard !policy.contains(.onlyCached) else { throw HTTPError(.notCached, reason.statement, request: request) }
     // RFC 9111 §5.2.1.7
     var head = ResponseHead(status: .gatewayTimeout, headers: [:], request: request)
     head.source = .cache
@@ -207,6 +227,7 @@ final class CacheVisit: Sendable {
     let askedAt = now
     var response = try await send(asking, lease)
     guard response.status == .notModified else {
+      context.call.explain(.cache(.replaced))
       response.cacheReason = .replaced
       response.request = request
       return await received(response, askedAt: askedAt, previous: candidates[index], lease: lease)
@@ -223,6 +244,7 @@ final class CacheVisit: Sendable {
       if candidate.entry.part == nil, place == index || best == nil { best = candidate }
     }
     lease?.end(.stored)
+    context.call.explain(.cache(.confirmed))
     guard let best else { return try await fetch(.stale, previous: nil, lease) }
     var answer = answer(best, .revalidated, .confirmed)
     // Cookies of the stored response were set when it arrived; only those of the 304 are new.
@@ -274,11 +296,19 @@ final class CacheVisit: Sendable {
   @inline(never) func stored(
     _ response: StreamedResponse, askedAt: Date, previous: CacheCandidate?, lease: CacheFlights.Lease?
   ) async -> StreamedResponse {
-    guard var entry = entry(of: response, askedAt: askedAt), !isKept(previous, insteadOf: entry) else {
+    var entry: CacheEntry
+    switch judge(response, askedAt: askedAt, previous: previous) {
+    case .success(let made): entry = made
+    case .failure(let refusal):
+      context.call.explain(.cache(.notStored(refusal)))
       lease?.end(.notStored)
       return response
     }
     let shelf = mayLast(entry) ? cache.permanent : cache.session
+    context.call.explain(
+      .cache(
+        .stored(Explanation.Freshness(Freshness(entry, at: now)), isPermanent: cache.lasts && shelf === cache.permanent)
+      ))
     let expected = entry.part.map { $0.last - $0.first + 1 } ?? response.headers.contentLength
     // A response that is not fresh cannot serve the waiting requests, so they stop waiting now.
     let isUseful = Freshness(entry, at: now).isFresh
@@ -308,24 +338,26 @@ final class CacheVisit: Sendable {
       && !entry.selectors.keys.contains { SecretNames.isSecret(field: $0) }
   }
 
-  /// The entry to store for a response; `nil` if it is not storable, or useless.
-  private func entry(of response: StreamedResponse, askedAt: Date) -> CacheEntry? {
-    guard !cache.isOff, !policy.contains(.neverWrite), mayBeOfUse(response.headers) else { return nil }
+  /// The entry to store for a response, or why it is not stored.
+  private func judge(
+    _ response: StreamedResponse, askedAt: Date, previous: CacheCandidate?
+  ) -> Result<CacheEntry, CacheRules.Refusal> {
+    guard !cache.isOff, !policy.contains(.neverWrite) else { return .failure(.neverWrite) }
+    guard mayBeOfUse(response.headers) else { return .failure(.useless) }
     let options = context.call.options
     let ignoresServer = policy.contains(.ignoreServerDirectives)
     let status = response.status.rawValue
     let lifetime = options.cacheFor
-    guard
-      CacheRules.refusal(
-        toStore: status, response.headers, of: request.headers, ignoresServer: ignoresServer || lifetime != nil) == nil
-    else { return nil }
+    let refusal = CacheRules.refusal(
+      toStore: status, response.headers, of: request.headers, ignoresServer: ignoresServer || lifetime != nil)
+    if let refusal { return .failure(refusal) }
     var part: CacheEntry.Part?
     if status == 206 {
       guard let range = ContentRange(response.headers["Content-Range"] ?? ""), let bytes = range.range,
         response.headers[all: "Content-Range"].count == 1,
         // A part of a coded representation cannot be decoded, and could be mistaken for a part of the decoded one.
         options.decompression == .off || !response.headers.contains("Content-Encoding")
-      else { return nil }
+      else { return .failure(.unknownPart) }
       part = CacheEntry.Part(first: bytes.lowerBound, last: bytes.upperBound, complete: range.size)
     }
     let headers = CacheRules.storable(response.headers, ignoresServer: ignoresServer)
@@ -335,7 +367,8 @@ final class CacheVisit: Sendable {
       selectors: Selection.selectors(names, of: request.headers), identity: query.owner,
       requestTime: askedAt, responseTime: now, bodyLength: 0, part: part,
       programLifetime: lifetime.map { TimeInterval($0 / .seconds(1)) })
-    return isOfUse(entry) ? entry : nil
+    guard isOfUse(entry) else { return .failure(.useless) }
+    return isKept(previous, insteadOf: entry) ? .failure(.lessThanStored) : .success(entry)
   }
 
   /// Whether the policy stores responses without freshness information.

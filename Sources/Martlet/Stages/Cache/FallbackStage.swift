@@ -43,6 +43,7 @@ struct FallbackStage: Stage {
     }
     guard var answer = box.answer else { throw reason }
     answer.fallbackReason = reason
+    if let freshness = box.freshness { call.note(.cache(.fallback(freshness))) }
     result = .success(answer)
   }
 }
@@ -65,6 +66,11 @@ final class Fallback: Sendable {
   var mayStandIn: Bool {
     guard let (visit, candidate) = offered.withLock({ $0 }) else { return false }
     return visit.mayStandIn(candidate)
+  }
+
+  /// The age and the lifetime of the offered response.
+  var freshness: Explanation.Freshness? {
+    offered.withLock { $0 }.map { .init(Freshness($0.candidate.entry, at: $0.visit.now)) }
   }
 
   var answer: StreamedResponse? {

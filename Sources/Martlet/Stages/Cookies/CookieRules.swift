@@ -8,28 +8,33 @@ extension Cookie {
 
   /// Creates the cookie that a response sets (RFC 6265bis §5.7).
   ///
-  /// `nil` if the cookie violates a rule that does not depend on the jar's contents.
-  init?(_ line: SetCookie, from url: AbsoluteURL, now: Date) {
+  /// Throws if the cookie violates a rule that does not depend on the jar's contents.
+  init(_ line: SetCookie, from url: AbsoluteURL, now: Date) throws(Explanation.Cookies.Refusal) {
     var domain = line.domain ?? ""
-    guard domain.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
+    guard domain.utf8.allSatisfy({ $0 < 0x80 }) else { throw .foreignDomain(domain) }
     if !domain.isEmpty, Self.isAddress(url.host) || PublicSuffix.isSuffix(domain) {
       // A host that is a public suffix or an address may set a cookie for itself alone.
-      guard domain == url.host else { return nil }
+      guard domain == url.host else {
+        throw Self.domainMatches(url.host, domain) ? .publicSuffix(domain) : .foreignDomain(domain)
+      }
       domain = ""
     }
-    // Others can register names below a domain above the registrable one (RFC 6265bis §5.7, 9).
-    let isOwn =
-      Self.domainMatches(url.host, domain)
-      && Self.domainMatches(URLHost.withoutRoot(domain), PublicSuffix.registrable(url.host))
-    guard domain.isEmpty || isOwn else { return nil }
-    guard url.isSecure || !line.isSecure else { return nil }
+    if !domain.isEmpty {
+      guard Self.domainMatches(url.host, domain) else { throw .foreignDomain(domain) }
+      // Others can register names below a domain above the registrable one (RFC 6265bis §5.7, 9).
+      guard Self.domainMatches(URLHost.withoutRoot(domain), PublicSuffix.registrable(url.host)) else {
+        throw .publicSuffix(domain)
+      }
+    }
+    guard url.isSecure || !line.isSecure else { throw .notSecure }
     self.init(
       line.name, line.value, domain: domain.isEmpty ? url.host : domain, isHostOnly: domain.isEmpty,
       path: line.path.flatMap { $0.utf8.first == UInt8(ascii: "/") ? $0 : nil } ?? Self.defaultPath(url.path),
       expires: line.expires, isSecure: line.isSecure, isHTTPOnly: line.isHTTPOnly, sameSite: line.sameSite)
     // `__Host-` requires a Path attribute and forbids a Domain attribute, whatever their effect.
     let isPlain = line.path != nil && line.domain == nil
-    guard keepsPromises, isPlain || !Self.hasPrefix("__host-", line.name) else { return nil }
+    guard sameSite != SameSite.unrestricted || isSecure else { throw .unrestricted }
+    guard keepsPromises, isPlain || !Self.hasPrefix("__host-", line.name) else { throw .prefix }
     created = now
     lastAccess = now
   }
@@ -99,23 +104,35 @@ extension Cookie {
 
   /// Whether the cookie is sent with a request to a matching host (RFC 6265bis §5.8).
   func goes(to url: AbsoluteURL, _ relation: SiteRelation, now: Date) -> Bool {
-    guard !isExpired(now), url.isSecure || !isSecure, Self.pathMatches(url.path, path) else { return false }
+    !isExpired(now) && withholding(from: url, relation) == nil
+  }
+
+  /// Why an unexpired cookie is not sent with a request to a matching host, or `nil`.
+  func withholding(from url: AbsoluteURL, _ relation: SiteRelation) -> Explanation.Cookies.Withholding? {
+    guard url.isSecure || !isSecure else { return .secureOnly }
+    guard Self.pathMatches(url.path, path) else { return .path(path) }
     switch (relation, sameSite) {
-    case (.same, _), (_, SameSite.unrestricted?): return true
-    case (.crossReading, .strict?): return false
-    case (.crossReading, _): return true
-    case (.crossWriting, _): return false
+    case (.same, _), (_, SameSite.unrestricted?): return nil
+    case (.crossReading, .strict?): return .sameSite
+    case (.crossReading, _): return nil
+    case (.crossWriting, _): return .sameSite
     }
   }
 
-  /// The value of the `Cookie` field; `nil` without cookies (RFC 6265bis §5.8).
-  static func field(_ cookies: some Sequence<Cookie>) -> String? {
-    var field = ""
-    for cookie in cookies {
-      let pair = cookie.name.isEmpty ? cookie.value : "\(cookie.name)=\(cookie.value)"
-      guard field.utf8.count + pair.utf8.count + 2 <= maximumHeaderBytes else { break }
-      field += field.isEmpty ? pair : "; \(pair)"
+  /// The first cookies, as far as they fit into a field.
+  static func fitting<Cookies: Collection>(_ cookies: Cookies) -> Cookies.SubSequence where Cookies.Element == Cookie {
+    var size = 0
+    return cookies.prefix { cookie in
+      size += (size == 0 ? 0 : 2) + cookie.pair.utf8.count
+      return size <= maximumHeaderBytes
     }
+  }
+
+  private var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
+
+  /// The value of the `Cookie` field; `nil` without cookies (RFC 6265bis §5.8).
+  static func field(_ cookies: [Cookie]) -> String? {
+    let field = fitting(cookies).map(\.pair).joined(separator: "; ")
     return field.isEmpty ? nil : field
   }
 }

@@ -76,18 +76,21 @@ final class CookieShelf: Sendable {
     }
   }
 
-  /// The value of a request's `Cookie` field; `nil` without cookies.
-  func field(for url: AbsoluteURL, _ relation: SiteRelation, in partition: String, now: Date) -> String? {
-    isEmpty ? nil : Cookie.field(withTable { $0.select(for: url, relation, in: partition, now: now) })
+  /// The cookies of a request, in order.
+  func cookies(for url: AbsoluteURL, _ relation: SiteRelation, in partition: String, now: Date) -> [Cookie] {
+    isEmpty ? [] : withTable { $0.select(for: url, relation, in: partition, now: now) }
   }
 
-  /// Stores the cookies that a response sets; returns whether there are unsaved changes.
-  func receive(_ lines: [String], from url: AbsoluteURL, in partition: String, now: Date) -> Bool {
-    let parsed = lines.prefix(SetCookie.maximumLines).compactMap { SetCookie($0, now: now) }
-    guard !parsed.isEmpty else { return false }
+  /// Stores the cookies that a response sets.
+  ///
+  /// Returns why each one was refused, or `nil` for each one that was accepted, and whether there are unsaved changes.
+  func receive(
+    _ lines: [SetCookie], from url: AbsoluteURL, in partition: String, now: Date
+  ) -> (refusals: [Explanation.Cookies.Refusal?], hasChanges: Bool) {
+    guard !lines.isEmpty else { return ([], false) }
     return withTable { table in
-      for line in parsed { table.receive(line, from: url, in: partition, now: now) }
-      return table.hasChanges
+      let refusals = lines.map { table.refusal(of: $0, from: url, in: partition, now: now) }
+      return (refusals, table.hasChanges)
     }
   }
 

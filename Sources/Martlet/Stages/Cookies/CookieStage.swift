@@ -19,23 +19,58 @@ struct CookieStage: Stage {
     }
     let partition = call.settings.partition.authority
     var sent = request
-    if !shelf.isEmpty, !request.headers.contains("Cookie"), let url = url(of: request, context),
-      let field = shelf.field(
-        for: url, relation(url, request, context), in: partition, now: call.settings.configuration.now())
-    {
-      sent.headers["Cookie"] = field
+    if request.headers.contains("Cookie") {
+      call.explain(.cookies(.ownField))
+    } else if !shelf.isEmpty, let url = url(of: request, context) {
+      let (relation, now) = (relation(url, request, context), call.settings.configuration.now())
+      let cookies = shelf.cookies(for: url, relation, in: partition, now: now)
+      if let field = Cookie.field(cookies) { sent.headers["Cookie"] = field }
+      if call.explains {
+        Self.explain(cookies, shelf.withTable { $0.withheld(from: url, relation, in: partition, now: now) }, call)
+      }
     }
     let response = try await next(sent, context)
     // Cookies of a cached response were stored when it came from the server.
     guard response.source != .cache, response.source != .fallback else { return response }
     let lines = response.headers[all: "Set-Cookie"]
     guard !lines.isEmpty, let url = url(of: request, context) else { return response }
-    if shelf.receive(lines, from: url, in: partition, now: call.settings.configuration.now()) {
+    let now = call.settings.configuration.now()
+    let parsed = lines.prefix(SetCookie.maximumLines).compactMap { SetCookie($0, now: now) }
+    let (refusals, hasChanges) = shelf.receive(parsed, from: url, in: partition, now: now)
+    if call.explains { Self.explain(parsed, refusals, of: lines, now: now, call) }
+    if hasChanges {
       // A file that cannot be written does not fail the request; ``CookieJar/problem`` has the error. The wait ends
       // with the call.
       try await withAbort(call.abortSource) { try? await shelf.save(isAsked: false) }
     }
     return response
+  }
+
+  @inline(never) private static func explain(_ cookies: [Cookie], _ withheld: [CookieTable.Withheld], _ call: Call) {
+    let sent = Cookie.fitting(cookies)
+    if !sent.isEmpty { call.note(.cookies(.sent(sent.map(\.name)))) }
+    for cookie in cookies.dropFirst(sent.count) {
+      call.note(.cookies(.withheld(name: cookie.name, .fieldFull(maximum: Cookie.maximumHeaderBytes))))
+    }
+    for cookie in withheld { call.note(.cookies(.withheld(name: cookie.name, cookie.reason))) }
+  }
+
+  @inline(never) private static func explain(
+    _ parsed: [SetCookie], _ refusals: [Explanation.Cookies.Refusal?], of lines: [String], now: Date, _ call: Call
+  ) {
+    let accepted = zip(parsed, refusals).filter { $0.1 == nil }.map(\.0)
+    let (removed, stored) = (accepted.filter { $0.isExpired(now) }, accepted.filter { !$0.isExpired(now) })
+    if !stored.isEmpty { call.note(.cookies(.stored(stored.map(\.name)))) }
+    if !removed.isEmpty { call.note(.cookies(.removed(removed.map(\.name)))) }
+    for (line, refusal) in zip(parsed, refusals) {
+      if let refusal { call.note(.cookies(.refused(name: line.name, refusal))) }
+    }
+    if lines.count > SetCookie.maximumLines {
+      call.note(.cookies(.refused(name: "", .tooMany(maximum: SetCookie.maximumLines))))
+    }
+    for _ in 0..<(min(lines.count, SetCookie.maximumLines) - parsed.count) {
+      call.note(.cookies(.refused(name: "", .malformed)))
+    }
   }
 
   /// Adds the cookies of ``CookiePolicy/only(_:)`` to a request.

@@ -86,6 +86,19 @@ struct CookieTable: Sendable {
     }
   }
 
+  /// The stored cookies for a URL's host that are not sent, and why.
+  func withheld(from url: AbsoluteURL, _ relation: SiteRelation, in partition: String, now: Date) -> [Withheld] {
+    Self.domains(of: url.host).flatMap { domain in
+      (byDomain[domain] ?? []).filter { !$0.isExpired(now) }.compactMap { cookie in
+        if cookie.isHostOnly, domain.utf8.count != url.host.utf8.count { return (cookie.name, .hostOnly(domain)) }
+        if !cookie.isVisible(in: partition) { return (cookie.name, .partition) }
+        return cookie.withholding(from: url, relation).map { (cookie.name, $0) }
+      }
+    }
+  }
+
+  typealias Withheld = (name: String, reason: Explanation.Cookies.Withholding)
+
   /// The host and its parent domains.
   private static func domains(of host: String) -> [String] {
     guard !Cookie.isAddress(host) else { return [host] }
@@ -105,11 +118,22 @@ struct CookieTable: Sendable {
   /// Without a partition, the cookie counts as one of the program.
   @discardableResult
   mutating func receive(_ line: SetCookie, from url: AbsoluteURL, in partition: String? = nil, now: Date) -> Bool {
-    guard var cookie = Cookie(line, from: url, now: now) else { return false }
-    cookie.partition = partition
-    if !url.isSecure && hidesSecureCookie(cookie) { return false }
-    put(cookie, now: now)
-    return true
+    refusal(of: line, from: url, in: partition, now: now) == nil
+  }
+
+  /// Stores or removes the cookie that a response sets, or returns why it was refused.
+  mutating func refusal(
+    of line: SetCookie, from url: AbsoluteURL, in partition: String?, now: Date
+  ) -> Explanation.Cookies.Refusal? {
+    do throws(Explanation.Cookies.Refusal) {
+      var cookie = try Cookie(line, from: url, now: now)
+      cookie.partition = partition
+      if !url.isSecure && hidesSecureCookie(cookie) { return .hidesSecure }
+      put(cookie, now: now)
+      return nil
+    } catch {
+      return error
+    }
   }
 
   /// Stores a checked cookie; an expired one removes its predecessor.

@@ -27,7 +27,7 @@ extension Cookie {
     guard let url = try? request.target.resolve(against: nil, adding: request.query) else { return [] }
     let now = Date()
     return headers[all: "Set-Cookie"].prefix(SetCookie.maximumLines).compactMap { line in
-      SetCookie(line, now: now).flatMap { Cookie($0, from: url, now: now) }
+      SetCookie(line, now: now).flatMap { try? Cookie($0, from: url, now: now) }
     }
   }
 }

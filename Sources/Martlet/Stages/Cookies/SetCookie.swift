@@ -58,6 +58,9 @@ struct SetCookie {
 
   init?(_ text: String, now: Date) { self.init(text.utf8, now: now) }
 
+  /// Whether the line removes a cookie.
+  func isExpired(_ now: Date) -> Bool { expires.map { $0 <= now } ?? false }
+
   /// Whether the octet makes a line invalid: a control other than tab.
   static func isControl(_ octet: UInt8) -> Bool { octet < 0x20 && octet != 0x09 || octet == 0x7F }
 

@@ -22,7 +22,8 @@ final class GuardSet: Sendable {
   /// Applies the guards to a request, and throws an error if it is rejected.
   ///
   /// Returns the request, its URL, and whether the URL was changed to https.
-  func admit(_ request: HTTPRequest, _ settings: ClientSettings) throws -> (HTTPRequest, url: AbsoluteURL, Bool) {
+  func admit(_ request: HTTPRequest, _ call: Call) throws -> (HTTPRequest, url: AbsoluteURL, Bool) {
+    let settings = call.settings
     let asked: AbsoluteURL
     do throws(InvalidInput) {
       asked = try request.target.resolve(against: settings.configuration.baseURL, adding: request.query)
@@ -33,7 +34,10 @@ final class GuardSet: Sendable {
       throw HTTPError(.file, "HSTS state for \(asked.host) is unavailable: \(problem.message)", request: request)
     }
     let url = settings.upgraded(asked)
-    if let refusal = rules.refusal(of: url) { throw HTTPError(.refusedByGuard, refusal, request: request) }
+    if let refusal = rules.refusal(of: url) {
+      call.note(.guards(.refused(refusal)))
+      throw HTTPError(.refusedByGuard, refusal, request: request)
+    }
     guard !isBlind else {
       throw HTTPError(
         .unsupported, "this transport does not support publicAddressesOnly; on Linux, use .curl or .urlSession",

@@ -9,13 +9,19 @@ struct GuardStage: Stage {
 
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
     let call = context.call
-    let (admitted, url, isUpgraded) = try guards.admit(request, call.settings)
-    if isUpgraded { call.emit(.upgraded(host: url.host)) }
+    let (admitted, url, isUpgraded) = try guards.admit(request, call)
+    if isUpgraded {
+      call.emit(.upgraded(host: url.host))
+      call.note(.transportSecurity(.upgraded(host: url.host)))
+    }
+    call.explain(.guards(.admitted(host: url.host)))
     let response = try await next(admitted, context)
     guard listens, let hosts = guards.hosts, let value = response.headers[all: "Strict-Transport-Security"].first,
-      response.source == .network, call.settings.partition.checksServers,
-      let source = try? response.request.target.resolve(against: nil)
+      response.source == .network, let source = try? response.request.target.resolve(against: nil)
     else { return response }
+    let isVerified = call.settings.partition.checksServers
+    call.explain(.transportSecurity(.init(value, from: source, isVerified: isVerified)))
+    guard isVerified else { return response }
     let now = call.settings.configuration.now()
     if hosts.hear(value, from: source, now: now) {
       // A file that cannot be written does not fail the request. The wait for it ends with the call.

@@ -20,17 +20,21 @@ struct RedirectStage: Stage {
         status: response.status, headers: response.headers, request: request, policy: policy,
         upgrade: { settings.upgraded($0) })
       switch step {
-      case .none: return response
-      case .refused(let kind, let message): throw try await error(kind, message, response, request, context)
-      case .next(let proposed):
+      case .none(let reason):
+        context.call.explain(.redirect(.notFollowed(response.status, reason)))
+        return response
+      case .refused(let reason): throw try await error(reason, response, request, context)
+      case .next(let proposed, let changes):
         guard context.hop < policy.maximumHops else {
-          let message = "more than \(policy.maximumHops) redirects"
-          throw try await error(.tooManyRedirects, message, response, request, context)
+          throw try await error(.tooMany(maximum: policy.maximumHops), response, request, context)
         }
-        guard let following = try await decide(proposed, request, response, context, policy) else { return response }
+        guard let following = try await decide(proposed, request, response, context, policy) else {
+          context.call.note(.redirect(.notFollowed(response.status, .stopped)))
+          return response
+        }
         // The file of a body may be gone since the last hop.
         if following.body != nil { _ = try RequestGate.checkAgain(following, settings: settings) }
-        record(response.status, from: request, to: following, context.call)
+        record(response.status, from: request, to: following, proposed, changes, context.call)
         request = following
         context.hop += 1
       }
@@ -56,9 +60,8 @@ struct RedirectStage: Stage {
       let checked = settings.upgraded(try RequestGate.checkAgain(replacement, settings: settings))
       let old = try? request.target.resolve(against: nil)
       let new = try? checked.target.resolve(against: nil)
-      if old?.isSecure == true, new?.isSecure == false, !policy.allowsDowngrade {
-        let message = "a redirect from https to http (\(checked.target)) is not followed"
-        throw try await error(.redirectRefused, message, response, request, context)
+      if old?.isSecure == true, let new, !new.isSecure, !policy.allowsDowngrade {
+        throw try await error(.downgrade(to: new.redacted), response, request, context)
       }
       guard let old, let new, old.origin != new.origin else { return checked }
       return Self.strip(checked, comingFrom: request, old, new)
@@ -84,20 +87,53 @@ struct RedirectStage: Stage {
     return stripped
   }
 
-  @inline(never) private func record(_ status: HTTPStatus, from: HTTPRequest, to: HTTPRequest, _ call: Call) {
+  @inline(never) private func record(
+    _ status: HTTPStatus, from: HTTPRequest, to: HTTPRequest, _ proposed: HTTPRequest, _ changes: Redirection.Changes,
+    _ call: Call
+  ) {
     guard let source = from.url, let destination = to.url else { return }
+    explain(status, from: from, to: to, proposed, changes, call)
     call.record(HTTPResponse.Redirect(status: status, method: from.method, from: source, to: destination))
   }
 
+  private func explain(
+    _ status: HTTPStatus, from: HTTPRequest, to: HTTPRequest, _ proposed: HTTPRequest, _ changes: Redirection.Changes,
+    _ call: Call
+  ) {
+    guard let old = try? from.target.resolve(against: nil), let new = try? to.target.resolve(against: nil) else {
+      return
+    }
+    let url = call.settings.configuration.redaction.text(of: new)
+    guard to.target == proposed.target, to.method == proposed.method else {
+      return call.note(.redirect(.replaced(to: url)))
+    }
+    call.note(.redirect(.followed(status, to: url)))
+    if let method = changes.method { call.note(.redirect(.methodChanged(status, from: method, to: to.method))) }
+    if !changes.dropped.isEmpty {
+      call.note(.redirect(.fieldsDropped(changes.dropped, from: "\(old.origin)", to: "\(new.origin)")))
+    }
+  }
+
   @inline(never) private func error(
-    _ kind: HTTPError.Kind, _ message: String, _ response: StreamedResponse, _ request: HTTPRequest,
-    _ context: RequestContext
+    _ reason: Redirection.Reason, _ response: StreamedResponse, _ request: HTTPRequest, _ context: RequestContext
   ) async throws -> HTTPError {
-    let (body, isWhole) = try await response.body.read(upTo: context.call.options.maximumErrorBodyBytes)
-    var whole = response.whole(body, asked: context.call.request, decoder: nil)
+    let call = context.call
+    call.note(.redirect(.notFollowed(response.status, reason)))
+    let (body, isWhole) = try await response.body.read(upTo: call.options.maximumErrorBodyBytes)
+    var whole = response.whole(body, asked: call.request, decoder: nil)
     if !isWhole { whole.isBodyTruncated = true }
-    whole.redirects = context.call.redirects
-    whole.attempts = context.call.attempts
-    return HTTPError(kind, message, request: request, response: whole)
+    whole.redirects = call.redirects
+    whole.attempts = call.attempts
+    return HTTPError(reason.kind, reason.text, request: request, response: whole)
+  }
+}
+
+extension Redirection.Reason {
+  fileprivate var kind: HTTPError.Kind {
+    switch self {
+    case .tooMany: .tooManyRedirects
+    case .bodyNotReplayable: .bodyNotReplayable
+    default: .redirectRefused
+    }
   }
 }

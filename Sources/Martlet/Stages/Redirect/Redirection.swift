@@ -4,9 +4,19 @@ import MartletBase
 enum Redirection {
   enum Step {
     /// Deliver the response.
-    case none
-    case next(HTTPRequest)
-    case refused(HTTPError.Kind, String)
+    case none(Reason)
+    case next(HTTPRequest, Changes)
+    case refused(Reason)
+  }
+
+  typealias Reason = Explanation.Redirect.Reason
+
+  /// What distinguishes the next request, besides its URL.
+  struct Changes: Sendable, Equatable {
+    /// The previous method, if it is another one.
+    var method: HTTPMethod?
+    /// The removed fields with credentials.
+    var dropped: [String] = []
   }
 
   /// Whether a status is a redirect; 300, 304, 305 and 306 never are.
@@ -29,48 +39,49 @@ enum Redirection {
     status: HTTPStatus, headers: HTTPHeaders, request: HTTPRequest, policy: RedirectPolicy,
     upgrade: (AbsoluteURL) -> AbsoluteURL = { $0 }
   ) -> Step {
-    guard policy.isFollowing, let location = location(status, headers),
+    guard policy.isFollowing else { return .none(.off) }
+    guard let location = location(status, headers),
       let current = try? request.target.resolve(against: nil, adding: request.query)
-    else { return .none }
+    else { return .none(.noLocation) }
     // Location is a singleton field (RFC 9110 §5.3). With different values, other recipients may follow another one.
-    guard headers[all: "Location"].allSatisfy({ $0 == location }) else {
-      return .refused(.redirectRefused, "a redirect with different Location fields is not followed")
-    }
+    guard headers[all: "Location"].allSatisfy({ $0 == location }) else { return .refused(.differentLocations) }
     let next: AbsoluteURL
     do {
       // Parse the URL again without userinfo: a server must not choose the credentials of a request.
       next = upgrade(try AbsoluteURL.parse(try current.resolving(location).string))
     } catch {
-      return .refused(.redirectRefused, error.message)
+      return .refused(.invalidLocation(error.message))
     }
     guard next.string.utf8.count <= FieldRules.maximumURLBytes else {
-      return .refused(
-        .redirectRefused, "a redirect to a URL longer than \(FieldRules.maximumURLBytes) bytes is not followed")
+      return .refused(.tooLong(maximum: FieldRules.maximumURLBytes))
     }
     if current.isSecure && !next.isSecure && !policy.allowsDowngrade {
-      return .refused(.redirectRefused, "a redirect from https to http (\(next.redacted)) is not followed")
+      return .refused(.downgrade(to: next.redacted))
     }
     var following = request
+    var changes = Changes()
     following.target = RequestTarget(next)
     following.query = [:]
     if becomesGet(status, request.method, policy) {
       if following.method != .head { following.method = .get }
+      if following.method != request.method { changes.method = request.method }
       dropBody(of: &following)
     }
-    if !following.isUsable {
-      return .refused(.bodyNotReplayable, "the redirect needs the body again, but it can be sent only once")
-    }
+    if !following.isUsable { return .refused(.bodyNotReplayable) }
     following.headers.remove("Host")
-    if next.origin != current.origin { dropCredentials(of: &following) }
+    if next.origin != current.origin { changes.dropped = dropCredentials(of: &following) }
     Referrer.keepModest(&following.headers, redirectedFrom: current, to: next)
-    return .next(following)
+    return .next(following, changes)
   }
 
-  /// Removes the fields that are meant for one origin.
-  static func dropCredentials(of request: inout HTTPRequest) {
-    for name in ["Authorization", "Cookie", "Cookie2", "Proxy-Authorization", "WWW-Authenticate"] {
-      request.headers.remove(name)
+  /// Removes the fields that are meant for one origin; returns their names.
+  @discardableResult
+  static func dropCredentials(of request: inout HTTPRequest) -> [String] {
+    let dropped = ["Authorization", "Cookie", "Cookie2", "Proxy-Authorization", "WWW-Authenticate"].filter {
+      request.headers.contains($0)
     }
+    for name in dropped { request.headers.remove(name) }
+    return dropped
   }
 
   /// Whether the next request loses its body and becomes a `GET`; a `HEAD` stays one.

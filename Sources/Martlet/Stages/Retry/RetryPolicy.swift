@@ -31,11 +31,11 @@ public struct RetryPolicy: Sendable {
   /// The decision about another attempt.
   enum Decision: Sendable, Equatable {
     /// No further attempt.
-    case ended
+    case ended(Explanation.Retry.Reason)
     /// The policy requests another attempt, which is not allowed for this reason.
     case refused(HTTPResponse.Attempt.RetryRefusal)
     /// Another attempt after a delay.
-    case repeated(after: Duration)
+    case repeated(after: Duration, Explanation.Retry.Cause)
   }
 
   enum Rule: Sendable {
@@ -144,28 +144,47 @@ public struct RetryPolicy: Sendable {
   func decision(
     after attempt: Int, of request: HTTPRequest, isIdempotent: Bool, outcome: Outcome, now: Date, random: Double
   ) -> Decision {
-    guard attempt < maximumAttempts, outcome.isFailure else { return .ended }
-    guard let pause = wantedPause(after: attempt, outcome: outcome, now: now, random: random) else { return .ended }
+    guard outcome.isFailure else { return .ended(.outcome) }
+    guard attempt < maximumAttempts else { return .ended(exhausted) }
+    let (pause, cause): (Duration, Explanation.Retry.Cause)
+    switch wish(after: attempt, outcome: outcome, now: now, random: random) {
+    case .none(let reason): return .ended(reason)
+    case .pause(let wanted, let why): (pause, cause) = (wanted, why)
+    }
     guard request.isUsable else { return .refused(.bodyNotReplayable) }
     guard isIdempotent || outcome.error?.mayHaveReachedServer == false else {
       return .refused(.notIdempotent(request.method))
     }
-    return .repeated(after: pause)
+    return .repeated(after: pause, cause)
   }
 
-  /// The delay that the policy requests, or `nil` to give up.
-  private func wantedPause(after attempt: Int, outcome: Outcome, now: Date, random: Double) -> Duration? {
+  /// The reason why no attempt is left.
+  var exhausted: Explanation.Retry.Reason {
+    if case .none = rule { .off } else { .attemptsUsed(maximum: maximumAttempts) }
+  }
+
+  private enum Wish {
+    case none(Explanation.Retry.Reason)
+    case pause(Duration, Explanation.Retry.Cause)
+  }
+
+  /// The delay that the policy requests, or why it gives up.
+  private func wish(after attempt: Int, outcome: Outcome, now: Date, random: Double) -> Wish {
     switch rule {
-    case .none: return nil
-    case .standard: return outcome.error?.mayBeStaleConnection == true ? .zero : nil
-    case .timeouts: return outcome.error?.isTimeout == true ? .zero : nil
-    case .custom(let decide): return decide(attempt, outcome).map { max($0, .zero) }
+    case .none: return .none(.off)
+    case .standard:
+      return outcome.error?.mayBeStaleConnection == true ? .pause(.zero, .staleConnection) : .none(.outcome)
+    case .timeouts: return outcome.error?.isTimeout == true ? .pause(.zero, .timeout) : .none(.outcome)
+    case .custom(let decide):
+      return decide(attempt, outcome).map { .pause(max($0, .zero), .closure) } ?? .none(.closure)
     case .backoff(let base, let cap):
-      guard isTransient(outcome) else { return nil }
+      guard isTransient(outcome) else { return .none(.outcome) }
       if let asked = RetryAfter.delay(outcome.headers, now: now) {
-        return asked <= maximumRetryAfter ? asked : nil
+        return asked <= maximumRetryAfter
+          ? .pause(asked, .retryAfter) : .none(.retryAfterTooLong(asked, maximum: maximumRetryAfter))
       }
-      return RetryPolicy.longestPause(after: attempt, base: base, cap: cap) * (random > 0 ? min(random, 1) : 0)
+      let longest = RetryPolicy.longestPause(after: attempt, base: base, cap: cap)
+      return .pause(longest * (random > 0 ? min(random, 1) : 0), .backoff)
     }
   }
 

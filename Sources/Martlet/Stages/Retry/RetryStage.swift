@@ -39,9 +39,13 @@ struct RetryStage: Stage {
     var attempt = HTTPResponse.Attempt(
       number: context.attempt, outcome: Self.summary(outcome), duration: call.core.timeline.now() - start)
     switch decide(after: context.attempt, &repetition, request, outcome, call) {
-    case .ended: break
-    case .refused(let reason): attempt.retryRefusal = reason
-    case .repeated(let pause): attempt.delay = pause
+    case .ended(let reason): if outcome.isFailure { call.note(.retry(.ended(reason))) }
+    case .refused(let reason):
+      attempt.retryRefusal = reason
+      call.note(.retry(.refused(reason)))
+    case .repeated(let pause, let cause):
+      attempt.delay = pause
+      call.note(.retry(.repeated(after: pause, cause)))
     }
     call.record(attempt)
     if attempt.delay == nil {
@@ -74,10 +78,11 @@ struct RetryStage: Stage {
     if policy.repeatsRefusals, request.isUsable,
       repetition.isOwed(after: outcome, isHTTP2Chosen: call.options.httpVersion != .automatic)
     {
-      return .repeated(after: .zero)
+      return .repeated(after: .zero, repetition.needsHTTP11 ? .needsHTTP11 : .unprocessed)
     }
     let attempt = repetition.counted(attempt, after: outcome, policy)
-    guard outcome.isFailure, attempt < policy.maximumAttempts else { return .ended }
+    guard outcome.isFailure else { return .ended(.outcome) }
+    guard attempt < policy.maximumAttempts else { return .ended(policy.exhausted) }
     let configuration = call.settings.configuration
     // Attempt middleware may have changed the request: both the original and the sent one must be safe to repeat.
     let sent = call.currentRequest
@@ -85,7 +90,7 @@ struct RetryStage: Stage {
     let decision = policy.decision(
       after: attempt, of: weaker, isIdempotent: call.options.isIdempotent ?? weaker.isIdempotent, outcome: outcome,
       now: configuration.now(), random: configuration.random())
-    guard case .repeated(let pause) = decision else { return decision }
+    guard case .repeated(let pause, _) = decision else { return decision }
     // If the delay would last until the total limit, give up now: the current error says more than a timeout.
     if let total = call.timeouts.total, call.elapsed + pause >= total {
       return .refused(.exceedsTotalLimit(delay: pause, limit: total))

@@ -45,6 +45,7 @@
         return error
       case .refusedAddress(let reason):
         let message = "publicAddressesOnly refuses \(transfer.job.origin.host): \(reason)"
+        call.note(.guards(.refused(message)))
         return HTTPError(.refusedByGuard, message, phase: .connecting)
       case .bodyFile(let message):
         var error = HTTPError(.file, message, phase: .sending)

@@ -22,10 +22,19 @@
     func note(_ origin: Origin) { silent.withLock { $0[origin] = true } }
 
     func asks(_ origin: Origin, length: Int64?, _ context: RequestContext) -> Bool {
-      if let wish = context.call.options.expectsContinue { return wish }
-      guard let length, length > Self.smallBytes, context.handshake == nil else { return false }
-      if let idle = context.call.timeouts.idle, idle < Self.smallestIdleLimit { return false }
+      guard let decision = decision(origin, length: length, context) else { return false }
+      context.call.explain(.expectation(decision))
+      if case .sent = decision { return true }
+      return false
+    }
+
+    /// Whether to send the field, or why not; `nil` if there is no reason to.
+    private func decision(_ origin: Origin, length: Int64?, _ context: RequestContext) -> Explanation.Expectation? {
+      if let wish = context.call.options.expectsContinue { return wish ? .sent(.option) : .notSent(.option) }
+      guard let length, length > Self.smallBytes, context.handshake == nil else { return nil }
+      if let idle = context.call.timeouts.idle, idle < Self.smallestIdleLimit { return .notSent(.shortIdleLimit(idle)) }
       return silent.withLock { $0[origin] == nil }
+        ? .sent(.largeBody(minimum: Self.smallBytes)) : .notSent(.silentServer)
     }
   }
 #endif

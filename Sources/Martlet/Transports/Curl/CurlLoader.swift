@@ -36,6 +36,7 @@
       let answer = try await transfer.value()
       if isAnswered && awaitedCount.hasToYield() { await Task.yield() }
       guard isRefusal(answer, transfer) else { return StreamedResponse(answer, to: request) }
+      context.call.note(.expectation(.refused))
       // The body has no reader, and may have no end.
       answer.body.abandon()
       return try await sendUnasked(request, context)

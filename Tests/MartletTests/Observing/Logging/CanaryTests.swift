@@ -78,9 +78,12 @@ import Testing
     await client.cookies.set(Cookie("jar", "canary", domain: "a.test"))
     var values: [Any] = [client, client.configuration, client.core.settings]
 
-    for target in ["/x", "https://canary:canary@a.test/y?token=canary#canary", "http://c.test/"] as [RequestTarget] {
+    for (number, target)
+      in (["/x", "https://canary:canary@a.test/y?token=canary#canary", "http://c.test/"] as [RequestTarget])
+      .enumerated()
+    {
       let request = Self.request(target)
-      let handle = client.start(request)
+      let handle = client.start(request, options: .explains(number.isMultiple(of: 2)))
       values += [request, client.activity.current, handle]
       values += [try request.curlCommand(base: "https://a.test"), try client.curlCommand(for: request)]
       switch await handle.outcome() {
@@ -90,7 +93,7 @@ import Testing
       case .failure(let error): values += [error, (error as? HTTPError)?.response as Any]
       }
       for await event in handle.events { values.append(event) }
-      values += [handle.request, handle.finalRequest, handle.state]
+      values += [handle.request, handle.finalRequest, handle.state, handle.explanation]
       try? await client.stream(request) { response in #expect(Self.leaks(response).isEmpty) }
     }
     values.append(client.activity.current)

@@ -62,7 +62,7 @@ import Testing
     #expect(first.source == .network && first.headers["Age"] == nil)
     #expect(first.cacheExplanation == "nothing is stored")
     #expect(second.source == .cache && second.headers["Age"] == "10")
-    #expect(second.cacheExplanation == "what is stored is fresh")
+    #expect(second.cacheExplanation == "the stored response is fresh")
     #expect(second.text == "body 1" && second.status == .ok)
     #expect(second.request.url == first.request.url)
     #expect(transport.requests.count == 1)
@@ -120,7 +120,7 @@ import Testing
     let third = try await client.get("http://a.test/x")
 
     #expect(second.source == .network && second.text == "body 2")
-    #expect(second.cacheExplanation == "the server sent a newer one than what is stored")
+    #expect(second.cacheExplanation == "the server sent a new response")
     #expect(third.source == .cache && third.text == "body 2")
   }
 

@@ -61,7 +61,7 @@ import Testing
       let url = urls[Int.random(in: urls.indices, using: &random)]
       let octets = Self.line(&random)
       guard let line = SetCookie(octets, now: now) else { continue }
-      if let cookie = Cookie(line, from: url, now: now) {
+      if let cookie = try? Cookie(line, from: url, now: now) {
         accepted += 1
         if let fault = Self.fault(of: cookie, from: url, now) { Issue.record("\(fault): \(octets) from \(url.string)") }
       }

@@ -8,7 +8,8 @@ import Testing
   static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
   static func cookie(_ line: String, from url: String) throws -> Cookie? {
-    try SetCookie(line, now: now).flatMap { Cookie($0, from: try AbsoluteURL.parse(url), now: now) }
+    let url = try AbsoluteURL.parse(url)
+    return SetCookie(line, now: now).flatMap { try? Cookie($0, from: url, now: now) }
   }
 
   /// The domain of the cookie, with a dot before it if it is for the names below it too; `nil` if it is refused.

@@ -49,7 +49,7 @@ import Testing
   ) -> Duration? {
     let decision = policy.decision(
       after: attempt, of: request, isIdempotent: request.isIdempotent, outcome: outcome, now: now, random: random)
-    guard case .repeated(let pause) = decision else { return nil }
+    guard case .repeated(let pause, _) = decision else { return nil }
     return pause
   }
 

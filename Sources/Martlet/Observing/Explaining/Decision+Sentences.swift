@@ -1,0 +1,334 @@
+extension Explanation.Decision {
+  /// The decision and its reason in one sentence, without a full stop.
+  public var sentence: String {
+    switch self {
+    case .request(let change): change.sentence
+    case .guards(let admission): admission.sentence
+    case .transportSecurity(let decision): decision.sentence
+    case .redirect(let redirect): redirect.sentence
+    case .retry(let retry): retry.sentence
+    case .authentication(let decision): decision.sentence
+    case .cookies(let decision): decision.sentence
+    case .cache(let decision): decision.sentence
+    case .connection(let connection): connection.sentence
+    case .expectation(let decision): decision.sentence
+    case .contentCoding(let decision): decision.sentence
+    case .limit(let limit): limit.sentence
+    case .status(.accepted(let status)): "the status \(status.rawValue) is accepted"
+    case .status(.refused(let status)): "the status \(status.rawValue) is an error"
+    }
+  }
+
+  /// The section of the document that the decision follows, such as `RFC 9111 §4.2`; `nil` if it is the client's own.
+  public var reference: String? {
+    switch self {
+    case .request(.movedURLCredential): "RFC 3986 §3.2.1"
+    case .request(.withheldDefaults), .guards: nil
+    case .transportSecurity(let decision): decision.reference
+    case .redirect(let redirect): redirect.reference
+    case .retry(let retry): retry.reference
+    case .authentication(let decision): decision.reference
+    case .cookies(let decision): decision.reference
+    case .cache(let decision): decision.reference
+    case .connection: "RFC 9112 §9.3"
+    case .expectation: "RFC 9110 §10.1.1"
+    case .contentCoding: "RFC 9110 §8.4"
+    case .limit: nil
+    case .status: "RFC 9110 §15"
+    }
+  }
+
+  /// Names as a list: `a, b and c`.
+  fileprivate static func list(_ names: [String]) -> String {
+    let names = names.map { InvalidInput.printable($0) }
+    guard let last = names.last, names.count > 1 else { return names.first ?? "" }
+    return "\(names.dropLast().joined(separator: ", ")) and \(last)"
+  }
+}
+
+extension Explanation.RequestChange {
+  fileprivate var sentence: String {
+    switch self {
+    case .movedURLCredential(let host):
+      "the user name and the password of the URL are a credential for \(host), and are not sent in the URL"
+    case .withheldDefaults(let names, let host):
+      "the client's \(Explanation.Decision.list(names)) is for the server of its base URL only, and is not sent to \(host)"
+    }
+  }
+}
+
+extension Explanation.Admission {
+  fileprivate var sentence: String {
+    switch self {
+    case .admitted(let host): "the guards admit \(host)"
+    case .refused(let message): message
+    }
+  }
+}
+
+extension Explanation.TransportSecurity {
+  fileprivate var sentence: String {
+    switch self {
+    case .upgraded(let host): "the URL was changed to https, because \(host) is a known HSTS host"
+    case .noted(let host, let seconds, let includesSubdomains):
+      "\(host)\(includesSubdomains ? " and its subdomains use" : " uses") https only for \(seconds) s"
+    case .forgotten(let host): "\(host) is no HSTS host any more: its max-age is 0"
+    case .ignored(let host, let reason): "Strict-Transport-Security of \(host) was ignored: \(reason.text)"
+    }
+  }
+
+  fileprivate var reference: String {
+    switch self {
+    case .upgraded: "RFC 6797 §8.3"
+    case .noted, .forgotten, .ignored: "RFC 6797 §8.1"
+    }
+  }
+}
+
+extension Explanation.TransportSecurity.Reason {
+  fileprivate var text: String {
+    switch self {
+    case .notSecure: "the response did not come over https"
+    case .address: "the host is an IP address"
+    case .malformed: "the value is malformed"
+    case .unverified: "the client does not check servers"
+    }
+  }
+}
+
+extension Explanation.Redirect {
+  fileprivate var sentence: String {
+    switch self {
+    case .followed(let status, let url): "the redirect (\(status.rawValue)) to \(url) was followed"
+    case .replaced(let url): "the closure of the redirect policy sent the request to \(url) instead"
+    case .methodChanged(let status, let old, let new):
+      "after \(status.rawValue), the request is a \(new) without a body instead of a \(old)"
+    case .fieldsDropped(let names, let old, let new):
+      "\(Explanation.Decision.list(names)) \(names.count == 1 ? "was" : "were") removed, "
+        + "because the redirect leads from \(old) to \(new)"
+    case .notFollowed(let status, let reason): "the redirect (\(status.rawValue)) was not followed: \(reason.text)"
+    }
+  }
+
+  fileprivate var reference: String {
+    switch self {
+    case .methodChanged(let status, _, _), .followed(let status, _), .notFollowed(let status, _):
+      switch status.rawValue {
+      case 301: "RFC 9110 §15.4.2"
+      case 302: "RFC 9110 §15.4.3"
+      case 303: "RFC 9110 §15.4.4"
+      case 307: "RFC 9110 §15.4.8"
+      case 308: "RFC 9110 §15.4.9"
+      default: "RFC 9110 §15.4"
+      }
+    case .replaced, .fieldsDropped: "RFC 9110 §15.4"
+    }
+  }
+}
+
+extension Explanation.Redirect.Reason {
+  /// The reason in words, also for the error.
+  var text: String {
+    switch self {
+    case .off: "the policy follows none"
+    case .noLocation: "the response has no Location"
+    case .stopped: "the closure of the redirect policy stopped"
+    case .differentLocations: "a redirect with different Location fields is not followed"
+    case .invalidLocation(let message): message
+    case .tooLong(let maximum): "a redirect to a URL longer than \(maximum) bytes is not followed"
+    case .downgrade(let url): "a redirect from https to http (\(url)) is not followed"
+    case .bodyNotReplayable: "the redirect needs the body again, but it can be sent only once"
+    case .tooMany(let maximum): "more than \(maximum) redirects"
+    }
+  }
+}
+
+extension Explanation.Retry {
+  fileprivate var sentence: String {
+    switch self {
+    case .repeated(let delay, let cause):
+      delay == .zero
+        ? "the request is repeated at once: \(cause.text)"
+        : "the request is repeated after \(HTTPError.text(delay)): \(cause.text)"
+    case .refused(let refusal): "the request is not repeated: \(refusal)"
+    case .ended(let reason): "the request is not repeated: \(reason.text)"
+    }
+  }
+
+  fileprivate var reference: String? {
+    switch self {
+    case .repeated(_, .unprocessed), .repeated(_, .needsHTTP11): "RFC 9113 §8.7"
+    case .repeated(_, .retryAfter), .ended(.retryAfterTooLong): "RFC 9110 §10.2.3"
+    case .repeated(_, .staleConnection): "RFC 9112 §9.3.1"
+    case .repeated, .refused(.notIdempotent): "RFC 9110 §9.2.2"
+    case .refused, .ended: nil
+    }
+  }
+}
+
+extension Explanation.Retry.Cause {
+  fileprivate var text: String {
+    switch self {
+    case .staleConnection: "the server had closed the reused connection before it responded"
+    case .timeout: "a time limit passed"
+    case .backoff: "the failure may be temporary"
+    case .retryAfter: "the server asked for that delay (Retry-After)"
+    case .closure: "the closure of the retry policy decided so"
+    case .unprocessed: "the server said that it had not processed it"
+    case .needsHTTP11: "the server requires HTTP/1.1"
+    }
+  }
+}
+
+extension Explanation.Retry.Reason {
+  fileprivate var text: String {
+    switch self {
+    case .off: "the policy is off"
+    case .outcome: "the policy does not repeat a request after such an outcome"
+    case .attemptsUsed(let maximum): "the policy has at most \(maximum) attempts"
+    case .retryAfterTooLong(let delay, let maximum):
+      "the server asked for a delay of \(HTTPError.text(delay)); the policy waits at most \(HTTPError.text(maximum))"
+    case .closure: "the closure of the retry policy decided so"
+    }
+  }
+}
+
+extension Explanation.Authentication {
+  fileprivate var sentence: String {
+    switch self {
+    case .sentAtOnce(let scheme, let party): "a credential for the \(party) was sent with the request (\(scheme))"
+    case .answered(let scheme, let realm, let party):
+      "the challenge of the \(party) was answered (\(scheme)"
+        + "\(realm.map { ", realm \"\(InvalidInput.printable($0))\"" } ?? ""))"
+    case .unanswered(let reason, let party): "the challenge of the \(party) was not answered: \(reason.text)"
+    }
+  }
+
+  fileprivate var reference: String {
+    switch self {
+    case .sentAtOnce(_, .server), .answered(_, _, .server), .unanswered(_, .server): "RFC 9110 §11.6"
+    case .sentAtOnce(_, .proxy), .answered(_, _, .proxy), .unanswered(_, .proxy): "RFC 9110 §11.7"
+    }
+  }
+}
+
+extension Explanation.Authentication.Reason {
+  fileprivate var text: String {
+    switch self {
+    case .noCredential: "there is no credential for it"
+    case .ownField: "the request has an Authorization field of its own"
+    case .noScheme(let schemes):
+      schemes.isEmpty
+        ? "it names no scheme"
+        : "\(Explanation.Decision.list(schemes.map(\.description))) cannot be used, or was tried before"
+    case .rejected(let scheme): "the credential was rejected (\(scheme)), and there is no other one"
+    case .tooManyExchanges(let maximum): "at most \(maximum) exchanges are made for one request"
+    }
+  }
+}
+
+extension Explanation.Cookies {
+  fileprivate var sentence: String {
+    switch self {
+    case .sent(let names): "cookies were sent: \(Explanation.Decision.list(names))"
+    case .withheld(let name, let reason): "the cookie \(Self.quoted(name)) was not sent: \(reason.text)"
+    case .ownField: "no cookies were added: the request has a Cookie field of its own"
+    case .off: "no cookies were sent or stored: the policy is off"
+    case .stored(let names): "cookies were stored: \(Explanation.Decision.list(names))"
+    case .removed(let names): "cookies were removed: \(Explanation.Decision.list(names))"
+    case .refused(let name, let reason): "the cookie \(Self.quoted(name)) was refused: \(reason.text)"
+    }
+  }
+
+  private static func quoted(_ name: String) -> String { "'\(InvalidInput.printable(name))'" }
+
+  fileprivate var reference: String? {
+    switch self {
+    case .sent, .withheld: "RFC 6265bis §5.8"
+    case .stored, .removed, .refused: "RFC 6265bis §5.7"
+    case .ownField, .off: nil
+    }
+  }
+}
+
+extension Explanation.Cookies.Withholding {
+  fileprivate var text: String {
+    switch self {
+    case .secureOnly: "it is for https only"
+    case .hostOnly(let host): "it is for \(host) only"
+    case .path(let path): "it is for paths below \(InvalidInput.printable(path))"
+    case .sameSite: "SameSite forbids it after a redirect from another site"
+    case .partition: "it belongs to clients that trust other servers"
+    case .fieldFull(let maximum): "the Cookie field would be longer than \(maximum) bytes"
+    }
+  }
+}
+
+extension Explanation.Cookies.Refusal {
+  fileprivate var text: String {
+    switch self {
+    case .malformed: "the line is malformed or too long"
+    case .tooMany(let maximum): "only \(maximum) cookies of a response are processed"
+    case .foreignDomain(let domain): "its domain \(InvalidInput.printable(domain)) is not that of the host"
+    case .publicSuffix(let domain): "others can register names below its domain \(InvalidInput.printable(domain))"
+    case .notSecure: "it has Secure, but did not come over https"
+    case .unrestricted: "it has SameSite=None, but not Secure"
+    case .prefix: "its name promises attributes that it does not have"
+    case .hidesSecure: "it would replace a secure cookie, but did not come over https"
+    }
+  }
+}
+
+extension Explanation.Connection {
+  fileprivate var sentence: String {
+    switch self {
+    case .opened(let address, let version): "a connection\(Self.place(address)) was opened\(Self.text(version))"
+    case .reused(let address, let version): "the open connection\(Self.place(address)) was used\(Self.text(version))"
+    }
+  }
+
+  private static func place(_ address: String?) -> String { address.map { " to \($0)" } ?? "" }
+  private static func text(_ version: HTTPVersion?) -> String { version.map { " (HTTP/\($0))" } ?? "" }
+}
+
+extension Explanation.Expectation {
+  fileprivate var sentence: String {
+    switch self {
+    case .sent(.option): "the body waits for 100 Continue, as the option expectsContinue says"
+    case .sent(.largeBody(let minimum)): "the body waits for 100 Continue, because it is larger than \(minimum) bytes"
+    case .notSent(let reason): "the body does not wait for 100 Continue: \(reason.text)"
+    case .refused: "the server refused the expectation (417), so the request is sent again without it"
+    }
+  }
+}
+
+extension Explanation.Expectation.Refusal {
+  fileprivate var text: String {
+    switch self {
+    case .option: "the option expectsContinue says so"
+    case .silentServer: "the server did not respond to an expectation before, or refused it"
+    case .shortIdleLimit(let limit): "the idle limit of \(HTTPError.text(limit)) could pass meanwhile"
+    }
+  }
+}
+
+extension Explanation.ContentCoding {
+  fileprivate var sentence: String {
+    switch self {
+    case .decoded: "the body is decoded, and Content-Encoding and Content-Length are removed"
+    case .kept(let coding, .off): "the body stays encoded (\(InvalidInput.printable(coding))): decompression is off"
+    case .kept(let coding, .partialContent):
+      "the body stays encoded (\(InvalidInput.printable(coding))): a part of a coded body cannot be decoded"
+    }
+  }
+}
+
+extension Explanation.Limit {
+  fileprivate var sentence: String {
+    switch self {
+    case .time(let message): message
+    case .bodyBytes(let maximum): "the body has more than \(maximum) bytes"
+    case .errorBodyBytes(let maximum): "only the first \(maximum) bytes of the body were kept"
+    }
+  }
+}

@@ -1,0 +1,173 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+
+  /// Decisions that only a real exchange shows.
+  @Suite(.hangLimit) struct ExplainedExchangeTests {
+    private static func sentences(
+      _ client: HTTPClient, _ request: HTTPRequest, _ options: RequestOptions = RequestOptions()
+    ) async -> [String] {
+      let explanation: Explanation
+      do {
+        explanation = try await client.send(request, options: options.explains()).explanation
+      } catch {
+        explanation = (error as? HTTPError)?.explanation ?? Explanation()
+      }
+      return explanation.decisions.map(\.sentence)
+    }
+
+    private static func place(_ server: MockServer) -> String { "127.0.0.1:\(server.port)" }
+
+    @Test(arguments: Lane.engines) func `the connection of each exchange is explained`(_ lane: Lane) async throws {
+      let server = try MockServer(.ok("x"))
+      let client = lane.client()
+
+      let first = await Self.sentences(client, .get(RequestTarget(server.url)))
+      let second = await Self.sentences(client, .get(RequestTarget(server.url)))
+
+      #expect(first == ["a connection to \(Self.place(server)) was opened (HTTP/1.1)", "the status 200 is accepted"])
+      #expect(
+        second == ["the open connection to \(Self.place(server)) was used (HTTP/1.1)", "the status 200 is accepted"])
+    }
+
+    @Test(arguments: Lane.engines) func `the coding of a body is explained`(_ lane: Lane) async throws {
+      let coded = CodedBodies.gzip
+      let server = try MockServer { request in
+        .data(
+          coded, status: request.path == "/part" ? 206 : 200,
+          headers: ["Content-Encoding": "gzip", "Content-Range": "bytes 0-\(coded.count - 1)/100"])
+      }
+      let client = lane.client()
+      _ = try await client.get(RequestTarget(server.url))
+
+      let decoded = await Self.sentences(client, .get(RequestTarget(server.url)))
+      let kept = await Self.sentences(client, .get(RequestTarget(server.url)), .decompression(.off))
+      let part = await Self.sentences(client, .get(RequestTarget(server.url("/part"))))
+
+      #expect(decoded[1] == "the body is decoded, and Content-Encoding and Content-Length are removed")
+      #expect(kept[1] == "the body stays encoded (gzip): decompression is off")
+      #expect(part[1] == "the body stays encoded (gzip): a part of a coded body cannot be decoded")
+    }
+
+    @Test(arguments: Lane.engines) func `the expectation of a large body is explained`(_ lane: Lane) async throws {
+      let options = MockServer.Options(keepsBodies: false, sendsContinue: false)
+      let server = try MockServer(.ok(), options: options)
+      let client = lane.client()
+      let large = HTTPRequest.post(RequestTarget(server.url), body: .data(Data(count: 2 << 20)))
+      let small = HTTPRequest.post(RequestTarget(server.url), body: .data(Data(count: 2)))
+
+      let first = await Self.sentences(client, large)
+      let second = await Self.sentences(client, large)
+      let hasty = await Self.sentences(client, large, .timeout(idle: .seconds(1)))
+      let asked = await Self.sentences(client, small, .expectsContinue(true))
+      let never = await Self.sentences(client, large, .expectsContinue(false))
+      let usual = await Self.sentences(client, small)
+
+      #expect(first[0] == "the body waits for 100 Continue, because it is larger than 1048576 bytes")
+      #expect(
+        second[0]
+          == "the body does not wait for 100 Continue: the server did not respond to an expectation before, or refused it"
+      )
+      #expect(hasty[0] == "the body does not wait for 100 Continue: the idle limit of 1.0 s could pass meanwhile")
+      #expect(asked[0] == "the body waits for 100 Continue, as the option expectsContinue says")
+      #expect(never[0] == "the body does not wait for 100 Continue: the option expectsContinue says so")
+      #expect(usual.count == 2)
+    }
+
+    @Test(arguments: Lane.engines) func `a refused expectation is explained`(_ lane: Lane) async throws {
+      let server = try MockServer(
+        .ok(),
+        options: .init(
+          keepsBodies: false, sendsContinue: false,
+          earlyAnswer: { $0.header("Expect") != nil ? .status(417) : nil }))
+      let large = HTTPRequest.post(RequestTarget(server.url), body: .data(Data(count: 2 << 20)))
+
+      let sentences = await Self.sentences(lane.client(), large)
+
+      #expect(
+        sentences.contains("the server refused the expectation (417), so the request is sent again without it"),
+        "\(sentences)")
+    }
+
+    @Test(arguments: Lane.engines) func `the limit that ended a request is explained`(_ lane: Lane) async throws {
+      let server = try MockServer { request in
+        request.path == "/silent" ? .steps([.hang]) : .ok("12345")
+      }
+      defer { server.stop() }
+      let client = lane.client { $0.accepts = .success }
+      let silent = HTTPRequest.get(RequestTarget(server.url("/silent")))
+
+      let total = await Self.sentences(client, silent, .timeout(.milliseconds(50)))
+      let idle = await Self.sentences(client, silent, .timeout(idle: .milliseconds(50)))
+      let body = await Self.sentences(client, .get(RequestTarget(server.url)), .maximumBodyBytes(4))
+      let error = await Self.sentences(
+        client, .get(RequestTarget(server.url)), .maximumErrorBodyBytes(2).accepts(.statuses(300..<400)))
+
+      #expect(total.contains("the total limit of 50.0 ms passed"), "\(total)")
+      #expect(idle.contains("the idle limit of 50.0 ms passed"), "\(idle)")
+      #expect(body.contains("the body has more than 4 bytes"), "\(body)")
+      #expect(error.contains("only the first 2 bytes of the body were kept"), "\(error)")
+    }
+
+    @Test(arguments: Lane.engines) func `a refused address is explained`(_ lane: Lane) async throws {
+      let client = lane.client { $0.guards = [.publicAddressesOnly] }
+
+      let sentences = await Self.sentences(client, .get("http://127.0.0.1:9/"))
+
+      #expect(sentences.first == "the guards admit 127.0.0.1")
+      #expect(sentences[1].hasPrefix("publicAddressesOnly refuses 127.0.0.1: "), "\(sentences)")
+    }
+
+    @Test(arguments: Lane.engines) func `a proxy's challenge without an answer is explained`(_ lane: Lane) async throws
+    {
+      let proxy = try MockServer(.status(407, headers: ["Proxy-Authenticate": "Basic realm=\"p\""]))
+      let client = lane.client { $0.proxy = .proxy(Proxy(proxy.url)) }
+
+      let without = await Self.sentences(client, .get("http://a.test/"))
+      let wrong = await Self.sentences(
+        client.derived { $0.authenticators[.proxy(proxy.url)] = .password(user: "u", password: "p") },
+        .get("http://a.test/"))
+
+      #expect(
+        without.contains("the challenge of the proxy was not answered: there is no credential for it"), "\(without)")
+      #expect(wrong.contains("the challenge of the proxy was answered (Basic, realm \"p\")"), "\(wrong)")
+      #expect(
+        wrong.contains(
+          "the challenge of the proxy was not answered: the credential was rejected (Basic), and there is no other one"),
+        "\(wrong)")
+    }
+
+    @Test func `a request that waits for an equal one says so`() async throws {
+      let server = try MockServer { _ in
+        try? await Task.sleep(for: .milliseconds(200))
+        return .ok("x", headers: ["Cache-Control": "max-age=60"])
+      }
+      let client = HTTPClient { $0.cache = .memory() }
+      async let first = client.get(RequestTarget(server.url))
+      #expect(await server.waitForRequests(1))
+
+      let second = await Self.sentences(client, .get(RequestTarget(server.url)))
+
+      #expect(try await first.text == "x")
+      #expect(second.contains("the request waited for an equal one, to share its response"), "\(second)")
+      #expect(server.requests.count == 1)
+    }
+
+    @Test func `martlet --explain tells what was decided`() async throws {
+      let server = try MockServer { request in
+        request.path == "/old" ? .status(301, headers: ["Location": "/new"]) : .ok("x")
+      }
+
+      let result = try await ToolProcess.martlet(server.url("/old"), "--explain")
+
+      let url = server.url("/new")
+      #expect(result.text == "x")
+      #expect(
+        result.errors.contains(": the redirect (301) to \(url) was followed (RFC 9110 §15.4.2)"), "\(result.errors)")
+    }
+  }
+#endif
