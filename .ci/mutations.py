@@ -574,7 +574,8 @@ area(
      'for handler in handlers.others where !mutant("abort-runs-first-only") { handler.run(error) }',
      "AbortSourceTests"),
     ("exchange-watched-after-end", "ExchangeControl",
-     "      state.isOver = true\n", '      state.isOver = !mutant("exchange-watched-after-end")\n',
+     "defer { (state.nextLook, state.isOver) = (nil, true) }",
+     'defer { (state.nextLook, state.isOver) = (nil, !mutant("exchange-watched-after-end")) }',
      "TimeoutTests"),
     ("exchange-pause-counts", "ExchangeControl",
      "      $0.isPaused = isPaused\n      $0.lastMove = now",
@@ -1105,9 +1106,9 @@ area(
      "    }",
      "CookieFileTests/`keeps.cookies.of.different"),
     ("cookies-above-registrable", "CookieRules",
-     "guard domain.isEmpty || isOwn else",
-     'guard\n      domain.isEmpty || isOwn\n'
-     '        || mutant("cookies-above-registrable") && Self.domainMatches(url.host, domain)\n    else',
+     "guard Self.domainMatches(URLHost.withoutRoot(domain), PublicSuffix.registrable(url.host)) else {",
+     'guard\n        mutant("cookies-above-registrable")\n'
+     '          || Self.domainMatches(URLHost.withoutRoot(domain), PublicSuffix.registrable(url.host))\n      else {',
      "CookieRulesTests"),
     ("nonce-crosses-partitions", "AuthSession",
      'let authority = isToken ? "" :', 'let authority = isToken || mutant("nonce-crosses-partitions") ? "" :',

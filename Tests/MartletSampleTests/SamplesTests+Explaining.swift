@@ -1,6 +1,7 @@
 import Foundation
 import Martlet
 import MartletTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -34,8 +35,43 @@ extension SamplesTests {
     }
 
     let lines = printed.elements
-    #expect(lines.count == 3 && lines[0].contains("the status 200 is accepted (RFC 9110 §15)"), "\(lines)")
+    #expect(lines.count == 3 && lines[0].contains("the status 200 is accepted"), "\(lines)")
     #expect(lines[1] == "a foreignDomain(\"b.test\")")
     #expect(lines[2].contains("the status 503 is an error"))
+  }
+
+  @Test func `watches with an instrument`() async throws {
+    nonisolated final class Counter: Instrument {
+      let statuses = Mutex<[HTTPStatus: Int]>([:])
+
+      func observe(_ event: InstrumentEvent) {
+        guard case .head(let head, _) = event.kind else { return }
+        statuses.withLock { $0[head.status, default: 0] += 1 }
+      }
+    }
+
+    let counter = Counter()
+    let client = HTTPClient { $0.instruments = [counter] }
+    await client.update { $0.transport = StubTransport { _ in .text("x") } }
+    try await client.get("http://a.test/")
+    await client.drain()
+
+    #expect(counter.statuses.withLock { $0 } == [.ok: 1])
+  }
+
+  @Test func `passes on a trace`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let client = HTTPClient {
+      $0.transport = transport
+      $0.baseURL = "http://a.test"
+    }
+    let incoming: HTTPHeaders = ["traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"]
+
+    let trace = TraceContext(traceparent: incoming["traceparent"] ?? "", tracestate: incoming["tracestate"])
+    let report = try await TraceContext.$current.withValue(trace) {
+      try await client.get("/report").text
+    }
+
+    #expect(report == "x" && transport.requests[0].headers["traceparent"] == incoming["traceparent"])
   }
 }

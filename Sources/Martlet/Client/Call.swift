@@ -28,6 +28,8 @@ package final class Call: Watched {
     var telling = Telling()
     var history: [RequestEvent] = []
     var explanation = Explanation()
+    /// The number of exchanges.
+    var exchanges = 0
     var events: [Int: AsyncStream<RequestEvent>.Continuation] = [:]
     var progressStreams: [Int: AsyncStream<TransferProgress>.Continuation] = [:]
     var progressWatchers: [@Sendable (TransferProgress) -> Void] = []
@@ -56,6 +58,8 @@ package final class Call: Watched {
   let isManaged: Bool
   /// Whether all decisions are recorded; otherwise those that go beyond sending a request once.
   let explains: Bool
+  /// The call as instruments see it, if there are any.
+  let instrumented: Boxed<InstrumentEvent.Call>?
   package let abortSource = AbortSource()
   /// Set if the client has a bandwidth limit.
   let throttledTime: ThrottledTime?
@@ -78,7 +82,13 @@ package final class Call: Watched {
     self.retryOf = retryOf
     self.isManaged = isManaged
     self.observer = observer
-    explains = options.explains
+    explains = options.explains || settings.instruments != nil
+    instrumented = settings.instruments.map { _ in
+      Boxed(
+        InstrumentEvent.Call(
+          id: id, request: request, redactedURL: settings.redacted(request), tag: options.source.tag,
+          endpoint: endpoint.map { "\($0)" }))
+    }
     throttledTime = settings.configuration.bandwidthBudget.map { _ in ThrottledTime() }
     state = Locked(State(startedAt: core.timeline.now(), current: request))
   }
@@ -200,6 +210,7 @@ package final class Call: Watched {
     }
     guard let (events, progressStreams) = watchers else { return false }
     core.leave(self, end)
+    tellInstruments(.ended(end))
     for stream in events.values {
       stream.yield(.ended(end))
       stream.finish()
@@ -267,11 +278,16 @@ package final class Call: Watched {
   /// Records a decision, for the explanation of the call.
   func note(_ decision: Explanation.Decision) {
     let time = elapsed
-    state.withLock {
+    let entry: Explanation.Entry? = state.withLock { state in
+      guard !state.stage.isEnded else { return nil }
+      // A recorded attempt is over; with a delay, the next one has begun.
+      let isNext = state.attempts.last.map { $0.delay != nil } ?? true
       let entry = Explanation.Entry(
-        decision: decision, hop: $0.redirects.count, attempt: $0.attempts.count + 1, time: time)
-      $0.explanation.add(entry, limit: explains ? Explanation.limit : Explanation.ownLimit)
+        decision: decision, hop: state.redirects.count, attempt: state.attempts.count + (isNext ? 1 : 0), time: time)
+      state.explanation.add(entry, limit: explains ? Explanation.limit : Explanation.ownLimit)
+      return entry
     }
+    if let entry { tellInstruments(.decision(entry)) }
   }
 
   func record(_ attempt: HTTPResponse.Attempt) { state.withLock { $0.attempts.append(attempt) } }
@@ -294,6 +310,15 @@ package final class Call: Watched {
     }
     // The previous exchange is released after unlocking.
     _ = previous
+  }
+
+  /// The number of the next exchange, from 1; 0 without instruments.
+  func nextExchange() -> Int {
+    guard instrumented != nil else { return 0 }
+    return state.withLock { state in
+      state.exchanges += 1
+      return state.exchanges
+    }
   }
 
   func forget(_ exchange: ExchangeControl) {
@@ -440,43 +465,6 @@ protocol CallObserver: AnyObject, Sendable {
   func call(_ id: RequestID, did event: RequestEvent)
   /// Bytes have moved.
   func call(_ id: RequestID, didMove progress: TransferProgress)
-}
-
-/// Undelivered progress of a call.
-///
-/// One thread at a time delivers it, so that all watchers receive updates in order.
-private struct Telling {
-  /// Boxed, because most calls have no progress to deliver.
-  private var untold: Boxed<TransferProgress>?
-  private var isTelling = false
-  private var waiter: Suspension<Void>?
-
-  /// Replaces the undelivered progress.
-  ///
-  /// Returns `true` if the caller must deliver it, because no thread is delivering.
-  mutating func add(_ progress: TransferProgress) -> Bool {
-    untold = Boxed(progress)
-    defer { isTelling = true }
-    return !isTelling
-  }
-
-  /// The next progress to deliver or, without any, the waiter for the end of delivery.
-  mutating func next() -> (TransferProgress?, Suspension<Void>?) {
-    defer { untold = nil }
-    if let untold { return (untold.value, nil) }
-    isTelling = false
-    defer { waiter = nil }
-    return (nil, waiter)
-  }
-
-  /// Stores a continuation to resume once all progress is delivered.
-  ///
-  /// Returns `false` if none is being delivered.
-  mutating func wait(_ suspension: Suspension<Void>) -> Bool {
-    guard isTelling else { return false }
-    waiter = suspension
-    return true
-  }
 }
 
 extension Call.State {

@@ -163,6 +163,7 @@ extension ClientCore {
       await outbox.close(within: deadline.map { max($0 - timeline.now(), OutboxCore.endPatience) })
     }
     killer?.cancel()
+    await settings.instruments?.flush()
   }
 }
 

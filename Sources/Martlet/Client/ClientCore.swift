@@ -114,6 +114,7 @@ package final class ClientCore: Sendable {
     guard isOpen else {
       throw HTTPError(.clientClosed, "the client is drained and takes no new requests", request: request)
     }
+    call.tellInstruments(.began)
     if call.explains { RequestGate.explain(asked, call) }
     if isHeld { call.report(.waiting(.queue)) } else { launched(call) }
     return call

@@ -18,6 +18,8 @@ final class ClientSettings: Sendable {
   let cache: ResponseCache
   /// The guards that reject disallowed destinations, or `nil` for none.
   let guards: GuardSet?
+  /// The delivery to the instruments, or `nil` for none.
+  let instruments: InstrumentFeed?
   /// The options of a request that sets none of its own.
   let options: ResolvedOptions
   private let hasCookies: Bool
@@ -55,6 +57,11 @@ final class ClientSettings: Sendable {
     }
     (cache.permanent as? StoreShelf)?.keepTime(by: configuration.clock)
     guards = GuardSet(configuration, transport, reusing: previous?.guards)
+    if let previous, previous.configuration.instrumentsIdentity == configuration.instrumentsIdentity {
+      instruments = previous.instruments
+    } else {
+      instruments = InstrumentFeed(configuration.instruments)
+    }
     problem =
       transportProblem ?? configuration.authenticationProblem ?? configuration.guardRules.problem
       ?? configuration.bandwidth?.problem

@@ -144,6 +144,9 @@ extension HTTPClient {
     /// The redaction of the client's logs, exported commands, errors and activity; ``Redaction/standard`` by default.
     public var redaction = Redaction.standard
 
+    /// The instruments that watch requests; none by default.
+    public var instruments: [any Instrument] = [] { didSet { instrumentsIdentity = Self.newIdentity() } }
+
     /// The encoder of JSON bodies (``HTTPBody/json(_:)-(EncodableSendable)``).
     ///
     /// ```swift
@@ -184,6 +187,7 @@ extension HTTPClient {
     var transportSettings = TransportSettings() { didSet { transportIdentity = Self.newIdentity() } }
     private(set) var transportIdentity = Self.newIdentity()
     private(set) var cookiesIdentity = Self.newIdentity()
+    private(set) var instrumentsIdentity = Self.newIdentity()
     private(set) var bandwidthBudget: BandwidthBudget?
     private(set) var guardRules = GuardRules([])
 

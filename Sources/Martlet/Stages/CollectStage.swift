@@ -20,8 +20,11 @@ struct CollectStage: Stage {
         throw error
       }
     } else {
+      let wasTruncated = response.isBodyTruncated
       try await response.truncateBody(upTo: limit)
-      if response.isBodyTruncated { call.note(.limit(.errorBodyBytes(maximum: limit))) }
+      if response.isBodyTruncated, !wasTruncated, Self.redirectLimit(for: response, call.options) == nil {
+        call.note(.limit(.errorBodyBytes(maximum: limit)))
+      }
     }
     return response
   }

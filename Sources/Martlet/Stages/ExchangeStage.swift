@@ -31,10 +31,11 @@ struct ExchangeStage: Stage {
   ) throws -> (HTTPRequest, RequestContext, ExchangeLifetime) {
     let call = context.call
     // Internal stages pass on requests that the gate has checked; only middleware can change them.
-    let request = call.settings.isAbortAware ? request : try RequestGate.checkAgain(request, settings: call.settings)
+    var request = call.settings.isAbortAware ? request : try RequestGate.checkAgain(request, settings: call.settings)
     var context = context
-    let control = ExchangeControl(call: call)
+    let control = ExchangeControl(call: call, number: call.nextExchange())
     context.exchange = control
+    if control.number > 0 { request = try call.instrument(request, context, number: control.number) }
     call.setCurrent(request, control)
     let token = call.abortSource.onAbort { control.abortSource.abort($0) }
     let lifetime = ExchangeLifetime(control: control, call: call, token: token)
@@ -51,6 +52,7 @@ struct ExchangeStage: Stage {
     response.timing = control.timing()
     control.didReceiveStatus(response.status)
     lifetime.call.emit(.head(response.status))
+    lifetime.call.tellInstruments(.head(InstrumentEvent.Head(response), exchange: control.number))
     if lifetime.call.explains { explain(response, lifetime.call) }
     control.enter(.receiving)
     // The exchange stays alive until its body ends.
@@ -70,7 +72,9 @@ struct ExchangeStage: Stage {
     }
     if response.wasCompressed {
       call.note(.contentCoding(.decoded))
-    } else if let coding = response.headers["Content-Encoding"], coding != "identity" {
+    } else if let coding = response.headers["Content-Encoding"].map(Explanation.short), coding != "identity",
+      !response.isWithoutBody
+    {
       if call.options.decompression == .off {
         call.note(.contentCoding(.kept(coding, .off)))
       } else if response.status == .partialContent {

@@ -70,7 +70,7 @@ enum Pipeline {
       !delivery.isWhole && !call.settings.isAbortAware
       ? try await runWithAbort(first, RequestContext(call: call, isStreamed: true))
       : try await first(call.request, RequestContext(call: call, isStreamed: !delivery.isWhole))
-    complete(&response, call)
+    complete(&response, call, isWhole: delivery.isWhole)
     return response
   }
 
@@ -80,12 +80,18 @@ enum Pipeline {
     Next(stages: call.settings.stages(call.options, hasCredential: call.credential != nil, delivery))
   }
 
-  @inline(never) private static func complete(_ response: inout StreamedResponse, _ call: Call) {
-    if call.explains, Redirection.isRedirect(response.status), !call.options.redirects.isFollowing {
-      call.note(.redirect(.notFollowed(response.status, .off)))
-    }
+  @inline(never) private static func complete(_ response: inout StreamedResponse, _ call: Call, isWhole: Bool) {
+    if call.explains { explain(response.status, call, isWhole: isWhole) }
     (response.redirects, response.attempts, response.explanation) = call.trail
     response.timing.total = call.elapsed
+  }
+
+  private static func explain(_ status: HTTPStatus, _ call: Call, isWhole: Bool) {
+    if Redirection.isRedirect(status), !call.options.redirects.isFollowing {
+      call.note(.redirect(.notFollowed(status, .off)))
+    }
+    // A whole response is judged with its body.
+    if !isWhole, call.options.accepts.accepts(status) == true { call.note(.status(.accepted(status))) }
   }
 
   @inline(never) private static func runWithAbort(

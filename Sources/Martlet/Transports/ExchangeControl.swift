@@ -26,10 +26,13 @@ package final class ExchangeControl: Watched {
 
   let call: Call
   let start: Duration
+  /// The number of the exchange, from 1 in its call; 0 without instruments.
+  let number: Int
   private let state: Locked<State>
 
-  init(call: Call) {
+  init(call: Call, number: Int = 0) {
     self.call = call
+    self.number = number
     start = call.core.timeline.now()
     state = Locked(State(phaseStart: start, lastMove: start))
   }
@@ -53,6 +56,11 @@ package final class ExchangeControl: Watched {
       return look(&$0)
     }
     if let next { watch(next) }
+    tell(phase)
+  }
+
+  private func tell(_ phase: HTTPError.Phase) {
+    if number > 0 { call.tellInstruments(.phase(phase, exchange: number)) }
   }
 
   /// Notes that this transport cannot detect the end of the connection phase.
@@ -68,8 +76,9 @@ package final class ExchangeControl: Watched {
 
   package func didSend(_ bytes: Int, of expected: Int64?) {
     let now = call.core.timeline.now()
-    let (moved, next): (ExchangeBytes, Duration?) = state.withLock {
+    let (moved, next, entered): (ExchangeBytes, Duration?, HTTPError.Phase?) = state.withLock {
       var next: Duration?
+      var entered: HTTPError.Phase?
       $0.lastMove = now
       $0.bytes.sent += Int64(bytes)
       if let expected { $0.bytes.expectedToSend = expected }
@@ -80,25 +89,28 @@ package final class ExchangeControl: Watched {
           $0.phase = phase
           $0.phaseStart = now
           next = look(&$0)
+          entered = phase
         }
       }
-      return ($0.bytes, next)
+      return ($0.bytes, next, entered)
     }
     if let next { watch(next) }
+    if let entered { tell(entered) }
     call.didMove(sent: bytes, received: 0, now: now, moved)
   }
 
   /// Reports that a body of unknown length was sent completely.
   package func didSendAll() {
     let now = call.core.timeline.now()
-    let next: Duration? = state.withLock {
+    let (next, hasEntered): (Duration?, Bool) = state.withLock {
       $0.lastMove = now
-      guard $0.phase == .sending else { return nil }
+      guard $0.phase == .sending else { return (nil, false) }
       $0.phase = .waiting
       $0.phaseStart = now
-      return look(&$0)
+      return (look(&$0), true)
     }
     if let next { watch(next) }
+    if hasEntered { tell(.waiting) }
   }
 
   /// Reports the status; bytes of a response that is not accepted are no progress.
@@ -157,11 +169,15 @@ package final class ExchangeControl: Watched {
 
   /// Ends the exchange; no limit applies any more.
   package func end() {
-    let wasWatched = state.withLock { state in
-      defer { state.nextLook = nil }
+    let (wasWatched, wasOver, phase, bytes) = state.withLock { state in
       // An abandoned transport may still report, and nothing would end its watch.
-      state.isOver = true
-      return state.nextLook != nil
+      defer { (state.nextLook, state.isOver) = (nil, true) }
+      return (state.nextLook != nil, state.isOver, state.phase, state.bytes)
+    }
+    if number > 0, !wasOver {
+      let summary = InstrumentEvent.Summary(
+        sentBytes: bytes.sent, receivedBytes: bytes.received, phase: phase, duration: call.core.timeline.now() - start)
+      call.tellInstruments(.exchangeEnded(summary, exchange: number))
     }
     if wasWatched { call.core.watchdog.forget(self) }
     call.forget(self)
@@ -255,7 +271,7 @@ package final class ExchangeControl: Watched {
   }
 
   private func passedLimit(_ state: State, now: Duration) -> Limit? {
-    guard let limit = limit(state), now >= limit.end else { return nil }
+    guard !state.isOver, let limit = limit(state), now >= limit.end else { return nil }
     return limit
   }
 

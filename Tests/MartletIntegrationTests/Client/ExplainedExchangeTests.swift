@@ -70,7 +70,7 @@
       #expect(first[0] == "the body waits for 100 Continue, because it is larger than 1048576 bytes")
       #expect(
         second[0]
-          == "the body does not wait for 100 Continue: the server did not respond to an expectation before, or refused it"
+          == "the body does not wait for 100 Continue: the server did not answer Expect: 100-continue before, or refused it"
       )
       #expect(hasty[0] == "the body does not wait for 100 Continue: the idle limit of 1.0 s could pass meanwhile")
       #expect(asked[0] == "the body waits for 100 Continue, as the option expectsContinue says")
@@ -139,6 +139,48 @@
         wrong.contains(
           "the challenge of the proxy was not answered: the credential was rejected (Basic), and there is no other one"),
         "\(wrong)")
+    }
+
+    @Test(arguments: Lane.engines) func `instruments are told of the phases of an exchange and of its bytes`(
+      _ lane: Lane
+    )
+      async throws
+    {
+      final class Recorder: Instrument {
+        let events = Log<InstrumentEvent.Kind>()
+        func observe(_ event: InstrumentEvent) { events.add(event.kind) }
+      }
+      let server = try MockServer(answering: MockResponse.echo)
+      let recorder = Recorder()
+      let client = lane.client { $0.instruments = [recorder] }
+
+      let response = try await client.post(RequestTarget(server.url), body: .data(Data(count: 5000)))
+      await client.drain()
+
+      let phases = recorder.events.elements.compactMap { if case .phase(let phase, 1) = $0 { phase } else { nil } }
+      #expect(phases == [.connecting, .sending, .waiting, .receiving], "\(phases)")
+      let ends = recorder.events.elements.compactMap { if case .exchangeEnded(let end, 1) = $0 { end } else { nil } }
+      #expect(ends.map(\.sentBytes) == [5000] && ends.map(\.receivedBytes) == [Int64(response.body.count)])
+      let version = recorder.events.elements.compactMap {
+        if case .head(let head, 1) = $0 { head.httpVersion } else { nil }
+      }
+      #expect(version == [.http1_1])
+    }
+
+    @Test(arguments: Lane.engines) func `a downloaded file has the explanation of its call`(_ lane: Lane) async throws {
+      let server = try MockServer { request in
+        request.path == "/old" ? .redirect(to: "/new") : .ok("x")
+      }
+      let folder = try TemporaryFolder()
+      let client = lane.client { $0.redirects = .follow }
+
+      let file = try await client.download(
+        .get(RequestTarget(server.url("/old"))), to: URL(filePath: folder.path("file")),
+        options: .init { $0.request = .explains() })
+
+      #expect(
+        file.response.explanation.decisions.map(\.sentence).contains(
+          "the redirect (302) to \(server.url("/new")) was followed"), "\(file.response.explanation)")
     }
 
     @Test func `a request that waits for an equal one says so`() async throws {

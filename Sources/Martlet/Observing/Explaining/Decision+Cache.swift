@@ -12,11 +12,11 @@ extension Explanation.Cache {
     case .confirmed: "the server confirmed the stored response (304)"
     case .replaced: "the server sent a new response in place of the stored one"
     case .completed: "the missing part of the stored response was requested"
-    case .fetched(let reason, let freshness): "the server was asked: \(reason.text(freshness))"
+    case .fetched(let reason, let freshness): "the server was asked: \(Reason.statement(reason.text(freshness)))"
     case .failed(let reason): "the request failed without being sent: \(reason.text(nil))"
     case .shared: "the request waited for an equal one, to share its response"
     case .stored(let freshness, let isPermanent):
-      "the response is stored\(isPermanent ? "" : " until the process ends"), \(freshness.text)"
+      "the response is stored with its body\(isPermanent ? "" : ", until the process ends"); it is \(freshness.text)"
     case .notStored(let reason): "the response was not stored: \(reason.text)"
     case .fallback(let freshness): "the stored response replaced the failure; it is \(freshness.text)"
     }
@@ -27,6 +27,7 @@ extension Explanation.Cache {
     case .used(.fresh, _), .revalidated(.stale, _): "RFC 9111 §4.2"
     case .used(.staleAllowed, _): "RFC 9111 §4.2.4"
     case .usedAndRefreshed: "RFC 5861 §3"
+    case .notStored(.failure): nil
     case .used, .revalidated(.alwaysRevalidate, _), .fetched(.neverRead, _), .off, .notStored(.neverWrite): nil
     case .revalidated(.tooOld, _): "RFC 9111 §5.2.1.1"
     case .revalidated(.notFreshEnough, _): "RFC 9111 §5.2.1.3"
@@ -57,15 +58,17 @@ extension Explanation.Cache.Reason {
   }
 
   /// The reason as a statement of its own.
-  var statement: String {
-    phrase.hasPrefix("it ") ? "the stored response \(phrase.dropFirst(3))" : phrase
+  var statement: String { Self.statement(phrase) }
+
+  fileprivate static func statement(_ text: String) -> String {
+    text.hasPrefix("it ") ? "the stored response \(text.dropFirst(3))" : text
   }
 
   /// The reason in plain English.
   var phrase: String {
     switch self {
     case .fresh: "it is fresh"
-    case .preferred: "the policy prefers it, however old it is"
+    case .preferred: "it is preferred by the policy, however old it is"
     case .staleAllowed: "it is stale, which the request allows (max-stale)"
     case .staleWhileRevalidate: "it is stale, and may be used meanwhile (stale-while-revalidate)"
     case .nothing: "nothing is stored"
@@ -92,13 +95,14 @@ extension Explanation.Cache.Refusal {
   fileprivate var text: String {
     switch self {
     case .neverWrite: "the policy is neverWrite"
-    case .status: "its status is not final, or its caching rules are not known"
+    case .status: "its status is not final, or has caching rules that this cache does not know"
     case .requestForbids: "the request has no-store"
     case .responseForbids: "it has no-store"
     case .variesByEverything: "it varies by everything (Vary: *)"
     case .saysNothing: "nothing says that it may be stored"
     case .useless: "it has neither a lifetime nor a validator"
     case .unknownPart: "it is partial, without a usable Content-Range"
+    case .failure: "it was truncated, too large, or could not be written"
     case .lessThanStored: "more of the same representation is stored already"
     }
   }
@@ -114,8 +118,9 @@ extension Explanation.Freshness {
       case .maximumAge: .maximumAge
       case .expires: .expires
       case .heuristic: .heuristic
-      case .none: .none
+      case .none: .missing
       }
+    isFresh = freshness.isFresh
   }
 
   private static func seconds(_ time: TimeInterval) -> Int { Int(exactly: time.rounded(.down)) ?? .max }
@@ -123,16 +128,17 @@ extension Explanation.Freshness {
   /// The arithmetic: `stale by 12 s: max-age=60, age 72`.
   var text: String {
     guard age < .max else { return "of unknown age, because the clock was set back" }
+    guard basis != .missing else { return "to be revalidated each time: it has no lifetime, age \(age)" }
     let source =
       switch basis {
       case .program: "the program's lifetime is \(lifetime) s"
       case .maximumAge: "max-age=\(lifetime)"
       case .expires: "Expires gives \(lifetime) s"
-      case .heuristic: "a tenth of the time since Last-Modified is \(lifetime) s"
-      case .none: "it has no lifetime"
+      case .heuristic: "its lifetime is estimated from Last-Modified as \(lifetime) s"
+      case .missing: ""
       }
     let (difference, _) = lifetime.subtractingReportingOverflow(age)
-    let state = isFresh ? "fresh for \(difference) s" : "stale by \(difference.magnitude) s"
+    let state = isFresh ? "fresh for \(max(0, difference)) s" : "stale by \(min(0, difference).magnitude) s"
     return "\(state): \(source), age \(age)"
   }
 }

@@ -1,4 +1,7 @@
-extension Explanation.Decision {
+extension Explanation.Decision: CustomStringConvertible {
+  /// The ``sentence``.
+  public var description: String { sentence }
+
   /// The decision and its reason in one sentence, without a full stop.
   public var sentence: String {
     switch self {
@@ -30,11 +33,10 @@ extension Explanation.Decision {
     case .authentication(let decision): decision.reference
     case .cookies(let decision): decision.reference
     case .cache(let decision): decision.reference
-    case .connection: "RFC 9112 §9.3"
+    case .expectation(.notSent(.option)), .contentCoding(.kept(_, .off)), .connection, .limit: nil
     case .expectation: "RFC 9110 §10.1.1"
     case .contentCoding: "RFC 9110 §8.4"
-    case .limit: nil
-    case .status: "RFC 9110 §15"
+    case .status: nil
     }
   }
 
@@ -103,15 +105,19 @@ extension Explanation.Redirect {
     case .replaced(let url): "the closure of the redirect policy sent the request to \(url) instead"
     case .methodChanged(let status, let old, let new):
       "after \(status.rawValue), the request is a \(new) without a body instead of a \(old)"
+    case .credentialDropped(let old, let new): "the credential for \(old) is not used for \(new)"
     case .fieldsDropped(let names, let old, let new):
       "\(Explanation.Decision.list(names)) \(names.count == 1 ? "was" : "were") removed, "
         + "because the redirect leads from \(old) to \(new)"
-    case .notFollowed(let status, let reason): "the redirect (\(status.rawValue)) was not followed: \(reason.text)"
+    case .notFollowed(let status, let reason): "the redirect (\(status.rawValue)) was not followed: \(reason.phrase)"
     }
   }
 
-  fileprivate var reference: String {
+  fileprivate var reference: String? {
     switch self {
+    case .replaced, .notFollowed(_, .off), .notFollowed(_, .stopped), .notFollowed(_, .tooLong),
+      .notFollowed(_, .tooMany), .notFollowed(_, .downgrade):
+      nil
     case .methodChanged(let status, _, _), .followed(let status, _), .notFollowed(let status, _):
       switch status.rawValue {
       case 301: "RFC 9110 §15.4.2"
@@ -121,13 +127,25 @@ extension Explanation.Redirect {
       case 308: "RFC 9110 §15.4.9"
       default: "RFC 9110 §15.4"
       }
-    case .replaced, .fieldsDropped: "RFC 9110 §15.4"
+    case .fieldsDropped, .credentialDropped: "RFC 9110 §15.4"
     }
   }
 }
 
 extension Explanation.Redirect.Reason {
-  /// The reason in words, also for the error.
+  /// The reason after "was not followed:".
+  fileprivate var phrase: String {
+    switch self {
+    case .differentLocations: "it has Location fields with different values"
+    case .tooLong(let maximum): "its URL is longer than \(maximum) bytes"
+    case .downgrade(let url): "it leads from https to http (\(url))"
+    case .bodyNotReplayable: "it needs the body again, which can be sent only once"
+    case .tooMany(let maximum): "the maximum of \(maximum) is reached"
+    case .off, .noLocation, .stopped, .invalidLocation: text
+    }
+  }
+
+  /// The reason as the message of an error.
   var text: String {
     switch self {
     case .off: "the policy follows none"
@@ -169,7 +187,7 @@ extension Explanation.Retry {
 extension Explanation.Retry.Cause {
   fileprivate var text: String {
     switch self {
-    case .staleConnection: "the server had closed the reused connection before it responded"
+    case .staleConnection: "the reused connection ended before a response began"
     case .timeout: "a time limit passed"
     case .backoff: "the failure may be temporary"
     case .retryAfter: "the server asked for that delay (Retry-After)"
@@ -184,8 +202,8 @@ extension Explanation.Retry.Reason {
   fileprivate var text: String {
     switch self {
     case .off: "the policy is off"
-    case .outcome: "the policy does not repeat a request after such an outcome"
-    case .attemptsUsed(let maximum): "the policy has at most \(maximum) attempts"
+    case .outcome: "the retry policy does not repeat it after this outcome"
+    case .attemptsUsed(let maximum): "the maximum number of attempts (\(maximum)) is reached"
     case .retryAfterTooLong(let delay, let maximum):
       "the server asked for a delay of \(HTTPError.text(delay)); the policy waits at most \(HTTPError.text(maximum))"
     case .closure: "the closure of the retry policy decided so"
@@ -196,7 +214,7 @@ extension Explanation.Retry.Reason {
 extension Explanation.Authentication {
   fileprivate var sentence: String {
     switch self {
-    case .sentAtOnce(let scheme, let party): "a credential for the \(party) was sent with the request (\(scheme))"
+    case .addedAtOnce(let scheme, let party): "a credential for the \(party) was added to the request (\(scheme))"
     case .answered(let scheme, let realm, let party):
       "the challenge of the \(party) was answered (\(scheme)"
         + "\(realm.map { ", realm \"\(InvalidInput.printable($0))\"" } ?? ""))"
@@ -206,8 +224,8 @@ extension Explanation.Authentication {
 
   fileprivate var reference: String {
     switch self {
-    case .sentAtOnce(_, .server), .answered(_, _, .server), .unanswered(_, .server): "RFC 9110 §11.6"
-    case .sentAtOnce(_, .proxy), .answered(_, _, .proxy), .unanswered(_, .proxy): "RFC 9110 §11.7"
+    case .addedAtOnce(_, .server), .answered(_, _, .server), .unanswered(_, .server): "RFC 9110 §11.6"
+    case .addedAtOnce(_, .proxy), .answered(_, _, .proxy), .unanswered(_, .proxy): "RFC 9110 §11.7"
     }
   }
 }
@@ -216,7 +234,8 @@ extension Explanation.Authentication.Reason {
   fileprivate var text: String {
     switch self {
     case .noCredential: "there is no credential for it"
-    case .ownField: "the request has an Authorization field of its own"
+    case .otherOrigin(let origin): "the credential is for \(origin), and is not used after a redirect to another origin"
+    case .ownField: "the request has an Authorization field already"
     case .noScheme(let schemes):
       schemes.isEmpty
         ? "it names no scheme"
@@ -230,12 +249,13 @@ extension Explanation.Authentication.Reason {
 extension Explanation.Cookies {
   fileprivate var sentence: String {
     switch self {
-    case .sent(let names): "cookies were sent: \(Explanation.Decision.list(names))"
-    case .withheld(let name, let reason): "the cookie \(Self.quoted(name)) was not sent: \(reason.text)"
-    case .ownField: "no cookies were added: the request has a Cookie field of its own"
-    case .off: "no cookies were sent or stored: the policy is off"
+    case .added(let names): "cookies were added to the request: \(Explanation.Decision.list(names))"
+    case .withheld(let name, let reason): "the cookie \(Self.quoted(name)) was left out: \(reason.text)"
+    case .ownField: "no cookies were added: the request has a Cookie field already"
+    case .off: "the cookie jar is not used: the policy is off"
     case .stored(let names): "cookies were stored: \(Explanation.Decision.list(names))"
     case .removed(let names): "cookies were removed: \(Explanation.Decision.list(names))"
+    case .refused("", let reason): "a cookie was refused: \(reason.text)"
     case .refused(let name, let reason): "the cookie \(Self.quoted(name)) was refused: \(reason.text)"
     }
   }
@@ -244,9 +264,9 @@ extension Explanation.Cookies {
 
   fileprivate var reference: String? {
     switch self {
-    case .sent, .withheld: "RFC 6265bis §5.8"
+    case .ownField, .off, .withheld(_, .partition), .withheld(_, .fieldFull), .refused(_, .tooMany): nil
+    case .added, .withheld: "RFC 6265bis §5.8"
     case .stored, .removed, .refused: "RFC 6265bis §5.7"
-    case .ownField, .off: nil
     }
   }
 }
@@ -257,8 +277,8 @@ extension Explanation.Cookies.Withholding {
     case .secureOnly: "it is for https only"
     case .hostOnly(let host): "it is for \(host) only"
     case .path(let path): "it is for paths below \(InvalidInput.printable(path))"
-    case .sameSite: "SameSite forbids it after a redirect from another site"
-    case .partition: "it belongs to clients that trust other servers"
+    case .sameSite: "SameSite forbids it after a redirect from another site or scheme"
+    case .partition: "a client that trusts other servers, by its TLS or address settings, has received it"
     case .fieldFull(let maximum): "the Cookie field would be longer than \(maximum) bytes"
     }
   }
@@ -273,7 +293,7 @@ extension Explanation.Cookies.Refusal {
     case .publicSuffix(let domain): "others can register names below its domain \(InvalidInput.printable(domain))"
     case .notSecure: "it has Secure, but did not come over https"
     case .unrestricted: "it has SameSite=None, but not Secure"
-    case .prefix: "its name promises attributes that it does not have"
+    case .prefix: "its name begins with __Secure- or __Host-, but it lacks what that requires"
     case .hidesSecure: "it would replace a secure cookie, but did not come over https"
     }
   }
@@ -306,7 +326,7 @@ extension Explanation.Expectation.Refusal {
   fileprivate var text: String {
     switch self {
     case .option: "the option expectsContinue says so"
-    case .silentServer: "the server did not respond to an expectation before, or refused it"
+    case .silentServer: "the server did not answer Expect: 100-continue before, or refused it"
     case .shortIdleLimit(let limit): "the idle limit of \(HTTPError.text(limit)) could pass meanwhile"
     }
   }

@@ -79,6 +79,8 @@ extension Explanation {
     case replaced(to: String)
     /// The next request has another method, and no body.
     case methodChanged(HTTPStatus, from: HTTPMethod, to: HTTPMethod)
+    /// The credential of the request is not used for the next one, which goes to another origin.
+    case credentialDropped(from: String, to: String)
     /// Header fields were removed, because the next request goes to another origin.
     case fieldsDropped([String], from: String, to: String)
     /// It was not followed.
@@ -159,8 +161,8 @@ extension Explanation {
       case proxy
     }
 
-    /// A credential was sent with the first request.
-    case sentAtOnce(AuthenticationChallenge.Scheme, Party)
+    /// A credential was added to the request before any challenge.
+    case addedAtOnce(AuthenticationChallenge.Scheme, Party)
     /// A challenge was answered, with the scheme and the realm that it named.
     case answered(AuthenticationChallenge.Scheme, realm: String?, Party)
     /// A challenge was not answered.
@@ -168,9 +170,11 @@ extension Explanation {
 
     /// Why a challenge was not answered.
     public enum Reason: Sendable, Hashable {
-      /// No credential is known for the origin.
+      /// No credential is known for the origin, or the challenge is answered by the program itself.
       case noCredential
-      /// The request has an `Authorization` field of its own.
+      /// The credential of the request is for another origin, or the request has left its origin.
+      case otherOrigin(String)
+      /// The request has an `Authorization` field already.
       case ownField
       /// None of the offered schemes can be used, or each was tried before.
       case noScheme([AuthenticationChallenge.Scheme])
@@ -183,11 +187,11 @@ extension Explanation {
 
   /// A decision about cookies.
   public enum Cookies: Sendable, Hashable {
-    /// These cookies were sent, by name.
-    case sent([String])
-    /// A stored cookie for the host, or for its domain, was not sent.
+    /// These cookies were added to the request, by name.
+    case added([String])
+    /// A stored cookie for the host, or for its domain, was left out.
     case withheld(name: String, Withholding)
-    /// The request has a `Cookie` field of its own.
+    /// The request has a `Cookie` field already.
     case ownField
     /// ``CookiePolicy/off``.
     case off
@@ -257,7 +261,7 @@ extension Explanation {
     case failed(Reason)
     /// The request waited for an equal one.
     case shared
-    /// The response is being stored.
+    /// The response is stored while its body is read.
     case stored(Freshness, isPermanent: Bool)
     /// The response was not stored.
     case notStored(Refusal)
@@ -326,6 +330,8 @@ extension Explanation {
       case useless
       /// A partial response without a usable `Content-Range`.
       case unknownPart
+      /// It was truncated, too large, or could not be written.
+      case failure
       /// A larger part of the same representation is stored.
       case lessThanStored
     }
@@ -343,8 +349,8 @@ extension Explanation {
       case expires
       /// A tenth of the time from `Last-Modified` to `Date`.
       case heuristic
-      /// There is no lifetime.
-      case none
+      /// There is no lifetime: the response is revalidated each time.
+      case missing
     }
 
     /// The age; `Int.max` if it is unknown, because the clock was set back.
@@ -355,7 +361,7 @@ extension Explanation {
     public let basis: Basis
 
     /// Whether the response is fresh.
-    public var isFresh: Bool { lifetime > age }
+    public let isFresh: Bool
   }
 
   /// The connection of an exchange.
@@ -370,7 +376,7 @@ extension Explanation {
   public enum Expectation: Sendable, Hashable {
     /// The body waited for the server's leave.
     case sent(Reason)
-    /// It did not, although it is large.
+    /// It did not.
     case notSent(Refusal)
     /// The server refused the expectation, and the request was sent again without it.
     case refused
@@ -383,7 +389,7 @@ extension Explanation {
       case largeBody(minimum: Int64)
     }
 
-    /// Why the expectation was not sent with a large body.
+    /// Why the expectation was not sent.
     public enum Refusal: Sendable, Hashable {
       /// ``RequestOptions/expectsContinue``.
       case option
@@ -410,7 +416,7 @@ extension Explanation {
     }
   }
 
-  /// A limit that ended a request.
+  /// A limit that ended a request, or truncated a body.
   public enum Limit: Sendable, Hashable {
     /// A time limit passed, with its message.
     case time(String)

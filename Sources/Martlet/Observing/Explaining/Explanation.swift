@@ -57,6 +57,9 @@ public struct Explanation: Sendable, CustomStringConvertible {
     return (start + entries.map(\.description)).joined(separator: "\n")
   }
 
+  /// The beginning of a text that a peer has chosen.
+  static func short(_ text: String) -> String { text.utf8.count <= 300 ? text : "\(text.prefix(100))…" }
+
   mutating func add(_ entry: Entry, limit: Int) {
     if entries.count >= limit {
       entries.removeFirst()

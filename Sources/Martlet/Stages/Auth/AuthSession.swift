@@ -151,7 +151,7 @@ final class AuthSession: Sendable {
       return .rejected(answer.scheme)
     }
     guard !isToken, let offer = Offer.strongest(of: offered, among: schemes), uses[offer.scheme, default: 0] < 2 else {
-      return isToken ? .noCredential : .noScheme(offered.map(\.scheme))
+      return isToken ? .noCredential : .noScheme(offered.prefix(10).map(\.scheme))
     }
     return .noCredential
   }

@@ -39,7 +39,7 @@ struct AuthStage: Stage {
     var uses: [AuthenticationChallenge.Scheme: Int] = [:]
     var exchanges = 0
     var sent = try await session.first(visit)
-    if let answer = sent.answer { call.explain(.authentication(.sentAtOnce(answer.scheme, .server))) }
+    if let answer = sent.answer { call.explain(.authentication(.addedAtOnce(answer.scheme, .server))) }
     while true {
       let filled = try fill(request, url, &context, sent, &uses)
       exchanges += 1
@@ -67,7 +67,8 @@ struct AuthStage: Stage {
   /// Explains why a 401 has no answer, if the stage does not answer for this request.
   @inline(never) private static func explainSilence(to request: HTTPRequest, _ call: Call) {
     let reason: Explanation.Authentication.Reason =
-      request.headers.contains("Authorization") ? .ownField : .noCredential
+      request.headers.contains("Authorization")
+      ? .ownField : call.credential.map { .otherOrigin("\($0.origin)") } ?? .noCredential
     call.note(.authentication(.unanswered(reason, .server)))
   }
 
@@ -132,7 +133,7 @@ struct AuthStage: Stage {
     }
     guard let answer = sent.answer else { return }
     call.emit(.authenticating(answer.scheme, realm: answer.realm))
-    call.note(.authentication(.answered(answer.scheme, realm: answer.realm, .server)))
+    call.note(.authentication(.answered(answer.scheme, realm: answer.realm.map(Explanation.short), .server)))
   }
 
   /// Whether a status shows that the credential was accepted.

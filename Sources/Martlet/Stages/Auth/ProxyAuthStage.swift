@@ -124,7 +124,7 @@ struct ProxyAuthStage: Stage {
     try await drain(refused, call)
     exchange.sendNext(newer, to: use.proxy)
     call.emit(.authenticating(answer.scheme, realm: answer.realm))
-    call.note(.authentication(.answered(answer.scheme, realm: answer.realm, .proxy)))
+    call.note(.authentication(.answered(answer.scheme, realm: answer.realm.map(Explanation.short), .proxy)))
   }
 
   /// Records credentials that the proxy accepted.

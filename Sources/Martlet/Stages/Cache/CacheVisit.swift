@@ -56,14 +56,21 @@ final class CacheVisit: Sendable {
 
   @inline(never) private func step(_ candidates: [CacheCandidate], _ mayWait: inout Bool) throws -> Step {
     let decision = CacheDecision.make(question, candidates.map(\.entry))
-    explain(decision, candidates)
     switch decision {
-    case .use(let index, let reason): return .answer(answer(candidates[index], .cache, reason))
+    case .use(let index, let reason):
+      explain(decision, candidates)
+      return .answer(answer(candidates[index], .cache, reason))
     case .useAndRefresh(let index, let reason):
-      guard context.hop == 0 else { return .revalidate(index, nil) }
+      guard context.hop == 0 else {
+        explain(.revalidate(index, reason), candidates)
+        return .revalidate(index, nil)
+      }
+      explain(decision, candidates)
       refresh()
       return .answer(answer(candidates[index], .cache, reason))
-    case .fail(let reason): return .answer(try refusal(reason))
+    case .fail(let reason):
+      explain(decision, candidates)
+      return .answer(try refusal(reason))
     case .revalidate, .complete, .fetch: break
     }
     var lease: CacheFlights.Lease?
@@ -76,6 +83,7 @@ final class CacheVisit: Sendable {
         return .wait(flight)
       }
     }
+    explain(decision, candidates)
     switch decision {
     case .revalidate(let index, _): return .revalidate(index, lease)
     case .complete(let index, _): return .complete(index, lease)
@@ -227,7 +235,7 @@ final class CacheVisit: Sendable {
     let askedAt = now
     var response = try await send(asking, lease)
     guard response.status == .notModified else {
-      context.call.explain(.cache(.replaced))
+      if response.status.isSuccess { context.call.explain(.cache(.replaced)) }
       response.cacheReason = .replaced
       response.request = request
       return await received(response, askedAt: askedAt, previous: candidates[index], lease: lease)
@@ -235,7 +243,7 @@ final class CacheVisit: Sendable {
     // A 304 has no body; anything received is discarded with its connection.
     response.body = ResponseBody()
     let confirmed = CacheRules.confirmed(by: response.headers, candidates.map(\.entry), asked: index)
-    guard !confirmed.isEmpty else { return try await fetch(.stale, previous: nil, lease) }
+    guard !confirmed.isEmpty else { return try await fetchAgain(lease) }
     var best: CacheCandidate?
     for place in confirmed {
       var candidate = candidates[place]
@@ -244,8 +252,8 @@ final class CacheVisit: Sendable {
       if candidate.entry.part == nil, place == index || best == nil { best = candidate }
     }
     lease?.end(.stored)
+    guard let best else { return try await fetchAgain(lease) }
     context.call.explain(.cache(.confirmed))
-    guard let best else { return try await fetch(.stale, previous: nil, lease) }
     var answer = answer(best, .revalidated, .confirmed)
     // Cookies of the stored response were set when it arrived; only those of the 304 are new.
     answer.headers[all: "Set-Cookie"] = response.headers[all: "Set-Cookie"]
@@ -253,6 +261,12 @@ final class CacheVisit: Sendable {
     answer.connection = response.connection
     answer.httpVersion = response.httpVersion
     return answer
+  }
+
+  /// Sends the request without conditions, because a 304 does not match what is stored.
+  private func fetchAgain(_ lease: CacheFlights.Lease?) async throws -> StreamedResponse {
+    context.call.explain(.cache(.fetched(.stale, nil)))
+    return try await fetch(.stale, previous: nil, lease)
   }
 
   func update(_ candidate: inout CacheCandidate, _ headers: HTTPHeaders, askedAt: Date) {
@@ -277,6 +291,7 @@ final class CacheVisit: Sendable {
 
   func report(_ problem: String) {
     context.call.emit(.notCached(InvalidInput.printable(problem, limit: 300)))
+    context.call.explain(.cache(.notStored(.failure)))
   }
 
   // MARK: Storing

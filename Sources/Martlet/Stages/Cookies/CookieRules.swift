@@ -119,21 +119,21 @@ extension Cookie {
     }
   }
 
-  /// The first cookies, as far as they fit into a field.
-  static func fitting<Cookies: Collection>(_ cookies: Cookies) -> Cookies.SubSequence where Cookies.Element == Cookie {
-    var size = 0
-    return cookies.prefix { cookie in
-      size += (size == 0 ? 0 : 2) + cookie.pair.utf8.count
-      return size <= maximumHeaderBytes
-    }
-  }
-
   private var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
 
   /// The value of the `Cookie` field; `nil` without cookies (RFC 6265bis §5.8).
-  static func field(_ cookies: [Cookie]) -> String? {
-    let field = fitting(cookies).map(\.pair).joined(separator: "; ")
-    return field.isEmpty ? nil : field
+  static func field(_ cookies: some Sequence<Cookie>) -> String? { fitting(cookies).field }
+
+  /// The value of the `Cookie` field, and the number of cookies that fit into it.
+  static func fitting(_ cookies: some Sequence<Cookie>) -> (field: String?, count: Int) {
+    var (field, count) = ("", 0)
+    for cookie in cookies {
+      let pair = cookie.pair
+      guard field.utf8.count + pair.utf8.count + 2 <= maximumHeaderBytes else { break }
+      field += field.isEmpty ? pair : "; \(pair)"
+      count += 1
+    }
+    return (field.isEmpty ? nil : field, count)
   }
 }
 

@@ -47,12 +47,13 @@ struct CookieStage: Stage {
   }
 
   @inline(never) private static func explain(_ cookies: [Cookie], _ withheld: [CookieTable.Withheld], _ call: Call) {
-    let sent = Cookie.fitting(cookies)
-    if !sent.isEmpty { call.note(.cookies(.sent(sent.map(\.name)))) }
+    let sent = cookies.prefix(Cookie.fitting(cookies).count)
+    if !sent.isEmpty { call.note(.cookies(.added(sent.map { Explanation.short($0.name) }))) }
     for cookie in cookies.dropFirst(sent.count) {
-      call.note(.cookies(.withheld(name: cookie.name, .fieldFull(maximum: Cookie.maximumHeaderBytes))))
+      call.note(
+        .cookies(.withheld(name: Explanation.short(cookie.name), .fieldFull(maximum: Cookie.maximumHeaderBytes))))
     }
-    for cookie in withheld { call.note(.cookies(.withheld(name: cookie.name, cookie.reason))) }
+    for cookie in withheld { call.note(.cookies(.withheld(name: Explanation.short(cookie.name), cookie.reason))) }
   }
 
   @inline(never) private static func explain(
@@ -60,10 +61,10 @@ struct CookieStage: Stage {
   ) {
     let accepted = zip(parsed, refusals).filter { $0.1 == nil }.map(\.0)
     let (removed, stored) = (accepted.filter { $0.isExpired(now) }, accepted.filter { !$0.isExpired(now) })
-    if !stored.isEmpty { call.note(.cookies(.stored(stored.map(\.name)))) }
-    if !removed.isEmpty { call.note(.cookies(.removed(removed.map(\.name)))) }
+    if !stored.isEmpty { call.note(.cookies(.stored(stored.map { Explanation.short($0.name) }))) }
+    if !removed.isEmpty { call.note(.cookies(.removed(removed.map { Explanation.short($0.name) }))) }
     for (line, refusal) in zip(parsed, refusals) {
-      if let refusal { call.note(.cookies(.refused(name: line.name, refusal))) }
+      if let refusal { call.note(.cookies(.refused(name: Explanation.short(line.name), refusal))) }
     }
     if lines.count > SetCookie.maximumLines {
       call.note(.cookies(.refused(name: "", .tooMany(maximum: SetCookie.maximumLines))))

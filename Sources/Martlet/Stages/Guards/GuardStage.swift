@@ -14,7 +14,7 @@ struct GuardStage: Stage {
       call.emit(.upgraded(host: url.host))
       call.note(.transportSecurity(.upgraded(host: url.host)))
     }
-    call.explain(.guards(.admitted(host: url.host)))
+    if listens { call.explain(.guards(.admitted(host: url.host))) }
     let response = try await next(admitted, context)
     guard listens, let hosts = guards.hosts, let value = response.headers[all: "Strict-Transport-Security"].first,
       response.source == .network, let source = try? response.request.target.resolve(against: nil)

@@ -28,13 +28,13 @@ struct RedirectStage: Stage {
         guard context.hop < policy.maximumHops else {
           throw try await error(.tooMany(maximum: policy.maximumHops), response, request, context)
         }
-        guard let following = try await decide(proposed, request, response, context, policy) else {
+        guard let (following, isReplaced) = try await decide(proposed, request, response, context, policy) else {
           context.call.note(.redirect(.notFollowed(response.status, .stopped)))
           return response
         }
         // The file of a body may be gone since the last hop.
         if following.body != nil { _ = try RequestGate.checkAgain(following, settings: settings) }
-        record(response.status, from: request, to: following, proposed, changes, context.call)
+        record(response.status, from: request, to: following, isReplaced ? nil : changes, context.call)
         request = following
         context.hop += 1
       }
@@ -47,13 +47,13 @@ struct RedirectStage: Stage {
   @inline(never) private func decide(
     _ proposed: HTTPRequest, _ request: HTTPRequest, _ response: StreamedResponse, _ context: RequestContext,
     _ policy: RedirectPolicy
-  ) async throws -> HTTPRequest? {
-    guard let ask = policy.ask else { return proposed }
+  ) async throws -> (HTTPRequest, isReplaced: Bool)? {
+    guard let ask = policy.ask else { return (proposed, false) }
     let hop = RedirectPolicy.Hop(
       status: response.status, headers: response.headers, request: request, next: proposed, count: context.hop)
     let decision = try await withAbort(context.call.abortSource) { try await ask(hop) }
     switch decision {
-    case .follow: return proposed
+    case .follow: return (proposed, false)
     case .stop: return nil
     case .replace(let replacement):
       let settings = context.call.settings
@@ -63,8 +63,8 @@ struct RedirectStage: Stage {
       if old?.isSecure == true, let new, !new.isSecure, !policy.allowsDowngrade {
         throw try await error(.downgrade(to: new.redacted), response, request, context)
       }
-      guard let old, let new, old.origin != new.origin else { return checked }
-      return Self.strip(checked, comingFrom: request, old, new)
+      guard let old, let new, old.origin != new.origin else { return (checked, true) }
+      return (Self.strip(checked, comingFrom: request, old, new), true)
     }
   }
 
@@ -88,29 +88,30 @@ struct RedirectStage: Stage {
   }
 
   @inline(never) private func record(
-    _ status: HTTPStatus, from: HTTPRequest, to: HTTPRequest, _ proposed: HTTPRequest, _ changes: Redirection.Changes,
-    _ call: Call
+    _ status: HTTPStatus, from: HTTPRequest, to: HTTPRequest, _ changes: Redirection.Changes?, _ call: Call
   ) {
     guard let source = from.url, let destination = to.url else { return }
-    explain(status, from: from, to: to, proposed, changes, call)
+    explain(status, from: from, to: to, changes, call)
     call.record(HTTPResponse.Redirect(status: status, method: from.method, from: source, to: destination))
   }
 
+  /// Explains a redirect that is followed; without changes, the policy's closure has replaced the request.
   private func explain(
-    _ status: HTTPStatus, from: HTTPRequest, to: HTTPRequest, _ proposed: HTTPRequest, _ changes: Redirection.Changes,
-    _ call: Call
+    _ status: HTTPStatus, from: HTTPRequest, to: HTTPRequest, _ changes: Redirection.Changes?, _ call: Call
   ) {
     guard let old = try? from.target.resolve(against: nil), let new = try? to.target.resolve(against: nil) else {
       return
     }
-    let url = call.settings.configuration.redaction.text(of: new)
-    guard to.target == proposed.target, to.method == proposed.method else {
-      return call.note(.redirect(.replaced(to: url)))
+    let url = Explanation.short(call.settings.configuration.redaction.text(of: new))
+    call.note(.redirect(changes == nil ? .replaced(to: url) : .followed(status, to: url)))
+    if let method = changes?.method { call.note(.redirect(.methodChanged(status, from: method, to: to.method))) }
+    let dropped =
+      changes?.dropped ?? ["Authorization", "Cookie"].filter { from.headers.contains($0) && !to.headers.contains($0) }
+    if !dropped.isEmpty {
+      call.note(.redirect(.fieldsDropped(dropped, from: "\(old.origin)", to: "\(new.origin)")))
     }
-    call.note(.redirect(.followed(status, to: url)))
-    if let method = changes.method { call.note(.redirect(.methodChanged(status, from: method, to: to.method))) }
-    if !changes.dropped.isEmpty {
-      call.note(.redirect(.fieldsDropped(changes.dropped, from: "\(old.origin)", to: "\(new.origin)")))
+    if old.origin != new.origin, let credential = call.credential, credential.origin == old.origin {
+      call.note(.redirect(.credentialDropped(from: "\(old.origin)", to: "\(new.origin)")))
     }
   }
 

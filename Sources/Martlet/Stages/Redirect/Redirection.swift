@@ -56,7 +56,7 @@ enum Redirection {
       return .refused(.tooLong(maximum: FieldRules.maximumURLBytes))
     }
     if current.isSecure && !next.isSecure && !policy.allowsDowngrade {
-      return .refused(.downgrade(to: next.redacted))
+      return .refused(.downgrade(to: Explanation.short(next.redacted)))
     }
     var following = request
     var changes = Changes()

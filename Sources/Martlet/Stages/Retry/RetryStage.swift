@@ -8,6 +8,7 @@ struct RetryStage: Stage {
     while true {
       let start = call.core.timeline.now()
       call.emit(.attempt(number: context.attempt, hop: context.hop))
+      call.tellInstruments(.attempt(number: context.attempt, hop: context.hop))
       var result = await attempt(request, context, next)
       guard let pause = try judge(&result, of: request, context, &repetition, since: start) else {
         return try result.get()

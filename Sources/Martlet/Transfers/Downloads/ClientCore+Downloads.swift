@@ -42,7 +42,7 @@ extension ClientCore {
       do {
         try await fill(job, call)
         let file = try await job.finish(at: place, asked: call.request, decoder: call.settings.configuration.decoder)
-        return (file, file.response, file.response.status)
+        return (file.explained(by: call), file.response, file.response.status)
       } catch {
         job.leave(isKept: place.isFindable && order.options.resume != .never)
         throw error

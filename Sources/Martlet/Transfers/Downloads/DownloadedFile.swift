@@ -11,5 +11,14 @@ public struct DownloadedFile: Sendable {
   /// The last response, without its body.
   ///
   /// Its status is 206 if it brought a part.
-  public let response: HTTPResponse
+  public internal(set) var response: HTTPResponse
+}
+
+extension DownloadedFile {
+  /// The file with the explanation of its call.
+  func explained(by call: Call) -> DownloadedFile {
+    var file = self
+    file.response.explanation = call.explanation
+    return file
+  }
 }

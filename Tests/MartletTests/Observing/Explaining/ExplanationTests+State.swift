@@ -21,34 +21,34 @@ extension ExplanationTests {
     Situation(
       testDescription: "sent at once after it was accepted", script: [refused, .text("x"), .text("x")],
       requests: [.get("http://a.test/x"), .get("http://a.test/x")], change: withPassword,
-      expected: ["a credential for the server was sent with the request (Basic)", accepted]),
+      expected: ["a credential for the server was added to the request (Basic)", accepted]),
     Situation(
       testDescription: "rejected", script: [refused, refused], change: withPassword,
       expected: [
         "the challenge of the server was answered (Basic, realm \"r\")",
         "the challenge of the server was not answered: the credential was rejected (Basic), and there is no other one",
-        "the request is not repeated: the policy does not repeat a request after such an outcome",
+        "the request is not repeated: the retry policy does not repeat it after this outcome",
         "the status 401 is an error",
       ]),
     Situation(
       testDescription: "no credential", script: [refused],
       expected: [
-        "the request is not repeated: the policy does not repeat a request after such an outcome",
+        "the request is not repeated: the retry policy does not repeat it after this outcome",
         "the status 401 is an error", "the challenge of the server was not answered: there is no credential for it",
       ]),
     Situation(
       testDescription: "a field of its own", script: [refused],
       requests: [HTTPRequest(.get, "http://a.test/x", headers: ["Authorization": "Bearer 1"])], change: withPassword,
       expected: [
-        "the challenge of the server was not answered: the request has an Authorization field of its own",
-        "the request is not repeated: the policy does not repeat a request after such an outcome",
+        "the challenge of the server was not answered: the request has an Authorization field already",
+        "the request is not repeated: the retry policy does not repeat it after this outcome",
         "the status 401 is an error",
       ]),
     Situation(
       testDescription: "another origin", script: [refused], requests: [.get("http://b.test/x")], change: withPassword,
       expected: [
         "the challenge of the server was not answered: there is no credential for it",
-        "the request is not repeated: the policy does not repeat a request after such an outcome",
+        "the request is not repeated: the retry policy does not repeat it after this outcome",
         "the status 401 is an error",
       ]),
     Situation(
@@ -56,7 +56,7 @@ extension ExplanationTests {
       script: [.status(.unauthorized, headers: ["WWW-Authenticate": "OAuth realm=\"r\""])], change: withPassword,
       expected: [
         "the challenge of the server was not answered: oauth cannot be used, or was tried before",
-        "the request is not repeated: the policy does not repeat a request after such an outcome",
+        "the request is not repeated: the retry policy does not repeat it after this outcome",
         "the status 401 is an error",
       ]),
   ]
@@ -82,12 +82,12 @@ extension ExplanationTests {
   }
 
   static let cookies: [Situation] = [
-    cookie("a=1", then: host + "/x", "sent", "cookies were sent: a"),
-    cookie("a=1; Secure", then: "http://www.a.test/x", "secure", "the cookie 'a' was not sent: it is for https only"),
+    cookie("a=1", then: host + "/x", "sent", "cookies were added to the request: a"),
+    cookie("a=1; Secure", then: "http://www.a.test/x", "secure", "the cookie 'a' was left out: it is for https only"),
     cookie(
-      "a=1; Path=/y", then: host + "/x", "path", "the cookie 'a' was not sent: it is for paths below /y"),
+      "a=1; Path=/y", then: host + "/x", "path", "the cookie 'a' was left out: it is for paths below /y"),
     cookie(
-      "a=1", then: "https://b.www.a.test/x", "host only", "the cookie 'a' was not sent: it is for www.a.test only"),
+      "a=1", then: "https://b.www.a.test/x", "host only", "the cookie 'a' was left out: it is for www.a.test only"),
     Situation(
       testDescription: "stored, removed and refused",
       script: [
@@ -101,34 +101,34 @@ extension ExplanationTests {
         "the cookie 'c' was refused: its domain b.test is not that of the host",
         "the cookie 'd' was refused: others can register names below its domain test",
         "the cookie 'e' was refused: it has SameSite=None, but not Secure",
-        "the cookie '__Host-f' was refused: its name promises attributes that it does not have",
+        "the cookie '__Host-f' was refused: its name begins with __Secure- or __Host-, but it lacks what that requires",
         "the cookie 'g' was refused: it has Secure, but did not come over https",
-        "the cookie '' was refused: the line is malformed or too long", accepted,
+        "a cookie was refused: the line is malformed or too long", accepted,
       ]),
     Situation(
       testDescription: "a secure cookie is not replaced", script: [setting("a=1; Secure"), setting("a=2")],
       requests: [.get("https://www.a.test/x"), .get("http://www.a.test/x")],
       expected: [
-        "the cookie 'a' was not sent: it is for https only",
+        "the cookie 'a' was left out: it is for https only",
         "the cookie 'a' was refused: it would replace a secure cookie, but did not come over https", accepted,
       ]),
     Situation(
       testDescription: "too many", script: [setting((0..<51).map { "c\($0)=1" })],
       expected: [
         "cookies were stored: " + (0..<49).map { "c\($0)" }.joined(separator: ", ") + " and c49",
-        "the cookie '' was refused: only 50 cookies of a response are processed", accepted,
+        "a cookie was refused: only 50 cookies of a response are processed", accepted,
       ]),
     Situation(
-      testDescription: "SameSite after a redirect from another site",
+      testDescription: "SameSite after a redirect from another site or scheme",
       script: [setting("a=1; SameSite=Strict"), .redirect(to: "http://www.a.test/x"), .text("x")],
       requests: [.get("http://www.a.test/x"), .get("http://b.test/")],
       expected: [
         "the redirect (302) to http://www.a.test/x was followed",
-        "the cookie 'a' was not sent: SameSite forbids it after a redirect from another site", accepted,
+        "the cookie 'a' was left out: SameSite forbids it after a redirect from another site or scheme", accepted,
       ]),
     Situation(
       testDescription: "off", script: [setting("a=1")], options: .cookies(.off),
-      expected: ["no cookies were sent or stored: the policy is off", accepted]),
+      expected: ["the cookie jar is not used: the policy is off", accepted]),
     Situation(
       testDescription: "a full field",
       script: [
@@ -138,7 +138,8 @@ extension ExplanationTests {
       ],
       requests: Array(repeating: .get("http://a.test/x"), count: 4),
       expected: [
-        "cookies were sent: a and b", "the cookie 'c' was not sent: the Cookie field would be longer than 8190 bytes",
+        "cookies were added to the request: a and b",
+        "the cookie 'c' was left out: the Cookie field would be longer than 8190 bytes",
         accepted,
       ]),
   ]
@@ -165,7 +166,8 @@ extension ExplanationTests {
       testDescription: "stored", script: [reply(fields("max-age=60"))], change: { $0.cache = .memory() },
       expected: [
         "the server was asked: nothing is stored",
-        "the response is stored until the process ends, fresh for 60 s: max-age=60, age 0", accepted,
+        "the response is stored with its body, until the process ends; it is fresh for 60 s: max-age=60, age 0",
+        accepted,
       ]),
     twice(
       "fresh", reply(fields("max-age=60")), after: 12, RequestOptions(), [:],
@@ -183,7 +185,7 @@ extension ExplanationTests {
     twice(
       "no lifetime", reply(["ETag": "\"1\"", "Date": date]), then: .status(.notModified), after: 5, RequestOptions(),
       [:],
-      "the server was asked whether the stored response is still valid: it is stale by 5 s: it has no lifetime, age 5",
+      "the server was asked whether the stored response is still valid: it is to be revalidated each time: it has no lifetime, age 5",
       "the server confirmed the stored response (304)"),
     twice(
       "max-age of the request", reply(fields("max-age=60", ["ETag": "\"1\""])), then: .status(.notModified), after: 30,
@@ -192,7 +194,8 @@ extension ExplanationTests {
         + "it is fresh for 30 s: max-age=60, age 30", "the server confirmed the stored response (304)"),
     twice(
       "preferCached", reply(fields("max-age=1")), after: 100, .cache(.preferCached), [:],
-      "the stored response was used: the policy prefers it, however old it is; it is stale by 99 s: max-age=1, age 100"),
+      "the stored response was used: it is preferred by the policy, however old it is; it is stale by 99 s: max-age=1, age 100"
+    ),
     twice(
       "max-stale", reply(fields("max-age=60")), after: 70, RequestOptions(), ["Cache-Control": "max-stale=30"],
       "the stored response was used: it is stale, which the request allows (max-stale); "
@@ -201,7 +204,8 @@ extension ExplanationTests {
       "heuristic",
       reply(["Last-Modified": HTTPDate(Date(timeIntervalSince1970: 1_699_999_000)).description, "Date": date]),
       after: 40, RequestOptions(), [:],
-      "the stored response was used: it is fresh for 60 s: a tenth of the time since Last-Modified is 100 s, age 40"),
+      "the stored response was used: it is fresh for 60 s: its lifetime is estimated from Last-Modified as 100 s, age 40"
+    ),
     twice(
       "cacheFor", reply(["Date": date]), after: 40, .cacheFor(.seconds(100)), [:],
       "the stored response was used: it is fresh for 60 s: the program's lifetime is 100 s, age 40"),
@@ -216,12 +220,13 @@ extension ExplanationTests {
       testDescription: "onlyCached", script: [], options: .cache(.onlyCached), change: { $0.cache = .memory() },
       expected: [
         "the request failed without being sent: only a stored response was wanted, and none can be used",
-        "the request is not repeated: the policy does not repeat a request after such an outcome",
+        "the request is not repeated: the retry policy does not repeat it after this outcome",
       ]),
     twice(
       "a fallback", reply(fields("max-age=1, stale-if-error=100")), then: .failure(HTTPError(.cannotConnect, "down")),
       after: 10, .retry(.off), [:],
-      "the server was asked: it is stale by 9 s: max-age=1, age 10", "the request is not repeated: the policy is off",
+      "the server was asked: the stored response is stale by 9 s: max-age=1, age 10",
+      "the request is not repeated: the policy is off",
       "the stored response replaced the failure; it is stale by 9 s: max-age=1, age 10"),
   ]
 

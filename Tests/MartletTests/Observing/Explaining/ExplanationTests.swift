@@ -60,7 +60,7 @@ import Testing
       testDescription: "another origin", script: [.redirect(to: "http://b.test/"), .text("x")],
       requests: [HTTPRequest(.get, "http://a.test/x", headers: ["Authorization": "Bearer 1", "Cookie": "a=1"])],
       expected: [
-        "no cookies were added: the request has a Cookie field of its own",
+        "no cookies were added: the request has a Cookie field already",
         "the redirect (302) to http://b.test/ was followed",
         "Authorization and Cookie were removed, because the redirect leads from http://a.test:80 to http://b.test:80",
         accepted,
@@ -74,13 +74,13 @@ import Testing
     Situation(
       testDescription: "different locations", script: [reply(["Location": "/y", "location": "/z"], .found)],
       expected: [
-        "the redirect (302) was not followed: a redirect with different Location fields is not followed"
+        "the redirect (302) was not followed: it has Location fields with different values"
       ]),
     Situation(
       testDescription: "https to http", script: [.redirect(to: "http://a.test/y", status: .movedPermanently)],
       requests: [.get("https://a.test/x")],
       expected: [
-        "the redirect (301) was not followed: a redirect from https to http (http://a.test/y) is not followed"
+        "the redirect (301) was not followed: it leads from https to http (http://a.test/y)"
       ]),
     Situation(
       testDescription: "an unusable URL", script: [.redirect(to: "mailto:a@a.test")],
@@ -92,7 +92,7 @@ import Testing
       options: .redirects(.follow(upTo: 1)),
       expected: [
         "the redirect (302) to http://a.test/y was followed",
-        "the redirect (302) was not followed: more than 1 redirects",
+        "the redirect (302) was not followed: the maximum of 1 is reached",
       ]),
     Situation(
       testDescription: "stopped by the closure", script: [.redirect(to: "/y")],
@@ -108,23 +108,23 @@ import Testing
       testDescription: "a body that can be sent once", script: [.redirect(to: "/y", status: .temporaryRedirect)],
       requests: [.post("http://a.test/x", body: .stream(AsyncStream<Data> { $0.finish() }))],
       expected: [
-        "the redirect (307) was not followed: the redirect needs the body again, but it can be sent only once"
+        "the redirect (307) was not followed: it needs the body again, which can be sent only once"
       ]),
   ]
 
   private static let lost = StubResponse.failure(HTTPError(.connectionLost, "cut"))
-  private static let attempts = "the request is not repeated: the policy has at most 2 attempts"
+  private static let attempts = "the request is not repeated: the maximum number of attempts (2) is reached"
 
   static let retries: [Situation] = [
     Situation(
       testDescription: "a stale connection", script: [lost, .text("x")],
       expected: [
-        "the request is repeated at once: the server had closed the reused connection before it responded", accepted,
+        "the request is repeated at once: the reused connection ended before a response began", accepted,
       ]),
     Situation(
       testDescription: "twice", script: [lost, lost],
       expected: [
-        "the request is repeated at once: the server had closed the reused connection before it responded", attempts,
+        "the request is repeated at once: the reused connection ended before a response began", attempts,
       ]),
     Situation(
       testDescription: "off", script: [lost], options: .retry(.off),
@@ -133,7 +133,7 @@ import Testing
       testDescription: "an outcome that the policy does not repeat", script: [.status(.notFound)],
       options: .retry(.backoff()),
       expected: [
-        "the request is not repeated: the policy does not repeat a request after such an outcome",
+        "the request is not repeated: the retry policy does not repeat it after this outcome",
         "the status 404 is an error",
       ]),
     Situation(
@@ -198,7 +198,7 @@ import Testing
       testDescription: "refused", change: { $0.guards = [.httpsOnly] },
       expected: [
         "httpsOnly refuses a.test: the URL is not https",
-        "the request is not repeated: the policy does not repeat a request after such an outcome",
+        "the request is not repeated: the retry policy does not repeat it after this outcome",
       ]),
     Situation(
       testDescription: "upgraded",
@@ -241,9 +241,43 @@ import Testing
       testDescription: "credentials in the URL", requests: [.get("http://u:p@a.test/x")],
       expected: [
         "the user name and the password of the URL are a credential for a.test, and are not sent in the URL",
-        "a credential for the server was sent with the request (Basic)", accepted,
+        "a credential for the server was added to the request (Basic)", accepted,
       ]),
   ]
+
+  @Test func `each decision has the number of its redirect and of its attempt`() async throws {
+    let situation = Situation(
+      testDescription: "", script: [.redirect(to: "/y"), .status(.serviceUnavailable), .text("x")],
+      options: .retry(.backoff()), change: { $0.random = { 0 } }, expected: [])
+
+    let explanation = await situation.explanation()
+
+    #expect(explanation.entries.map(\.hop) == [0, 1, 1])
+    #expect(explanation.entries.map(\.attempt) == [1, 1, 2])
+    #expect(explanation.description.contains("redirect 1, attempt 2: the status 200 is accepted"))
+    #expect(
+      explanation.entries[0].description.hasSuffix(
+        ": the redirect (302) to http://a.test/y was followed (RFC 9110 §15.4.3)"))
+  }
+
+  @Test func `a failed request has its last decisions without being asked`() async throws {
+    let client = HTTPClient.stubbed(StubTransport { _ in .redirect(to: "/y") }) {
+      $0.redirects = .follow(upTo: 40)
+      $0.cache = .off
+    }
+
+    let error = try await #require(throws: HTTPError.self) { try await client.get("/x") }
+
+    #expect(error.explanation.entries.count == Explanation.ownLimit && error.explanation.droppedCount == 9)
+    #expect(error.explanation.decisions.last == .redirect(.notFollowed(.found, .tooMany(maximum: 40))))
+    #expect(error.explanation.description.hasPrefix("9 earlier decisions were dropped\n"))
+  }
+
+  @Test func `a request that succeeds at once records nothing without being asked`() async throws {
+    let response = try await HTTPClient.stubbed(.text("x")).get("/x")
+
+    #expect(response.explanation.isEmpty && response.explanation.description.isEmpty)
+  }
 
   @Test(arguments: redirects + retries + guards)
   func `each decision about a request is explained in a sentence`(_ situation: Situation) async {

@@ -1,0 +1,195 @@
+import Foundation
+import MartletTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+/// What instruments are told, and when.
+@Suite(.hangLimit) struct InstrumentTests {
+  /// Keeps what it is told as short words.
+  final class Recorder: Instrument {
+    let events = Log<InstrumentEvent>()
+    let added: HTTPHeaders
+    private let isOpen = Mutex(true)
+    private let gate = DispatchSemaphore(value: 0)
+
+    init(adding added: HTTPHeaders = [:], isBlocked: Bool = false) {
+      self.added = added
+      isOpen.withLock { $0 = !isBlocked }
+    }
+
+    func observe(_ event: InstrumentEvent) {
+      if !isOpen.withLock({ $0 }) { gate.wait() }
+      events.add(event)
+    }
+
+    func fields(for exchange: InstrumentEvent.Exchange) -> HTTPHeaders { added }
+
+    func open() {
+      isOpen.withLock { $0 = true }
+      gate.signal()
+    }
+
+    var words: [String] { events.elements.map { Self.word($0.kind) } }
+
+    static func word(_ kind: InstrumentEvent.Kind) -> String {
+      switch kind {
+      case .began: "began"
+      case .attempt(let number, let hop): "attempt \(number) of hop \(hop)"
+      case .exchangeBegan(let exchange): "exchange \(exchange.number)"
+      case .phase(let phase, let number): "\(number) \(phase)"
+      case .head(let head, let number): "\(number) head \(head.status.rawValue)"
+      case .decision(let entry): entry.decision.sentence
+      case .exchangeEnded(_, let number): "\(number) ended"
+      case .ended(.succeeded(let status)): "succeeded \(status.rawValue)"
+      case .ended(.failed): "failed"
+      case .ended(.cancelled): "cancelled"
+      }
+    }
+  }
+
+  private static func client(
+    _ transport: StubTransport, _ instruments: [any Instrument],
+    _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in }
+  ) -> HTTPClient {
+    .stubbed(transport) {
+      $0.cache = .off
+      $0.instruments = instruments
+      change(&$0)
+    }
+  }
+
+  @Test func `events come in order`() async throws {
+    let recorder = Recorder()
+    let client = Self.client(
+      StubTransport(script: [.redirect(to: "/y"), .status(.serviceUnavailable), .text("x")]), [recorder]
+    ) {
+      $0.retry = .backoff()
+      $0.random = { 0 }
+    }
+
+    try await client.get("/x")
+    await client.drain()
+
+    #expect(
+      recorder.words == [
+        "began", "attempt 1 of hop 0", "exchange 1", "1 waiting", "1 head 302", "1 receiving", "1 ended",
+        "the redirect (302) to http://example.test/y was followed", "attempt 1 of hop 1", "exchange 2", "2 waiting",
+        "2 head 503", "2 receiving", "2 ended", "the request is repeated at once: the failure may be temporary",
+        "attempt 2 of hop 1", "exchange 3", "3 waiting", "3 head 200", "3 receiving", "3 ended",
+        "the status 200 is accepted", "succeeded 200",
+      ])
+    #expect(Set(recorder.events.elements.map(\.call.id)).count == 1)
+  }
+
+  @Test func `failed and cancelled requests have an end`() async throws {
+    let recorder = Recorder()
+    let isAsked = Shared(false)
+    let client = Self.client(
+      StubTransport { request in
+        guard request.url?.path() == "/wait" else { return .failure(HTTPError(.connectionLost, "cut")) }
+        isAsked.withLock { $0 = true }
+        try await untilCancelled()
+      }, [recorder])
+
+    await #expect(throws: HTTPError.self) { try await client.get("/x", options: .retry(.off)) }
+    let handle = client.start(.get("/wait"))
+    await isAsked.wait { $0 }
+    handle.cancel()
+    await client.drain()
+
+    #expect(recorder.words.filter { ["failed", "cancelled"].contains($0) } == ["failed", "cancelled"])
+    #expect(recorder.words.contains("1 ended"))
+  }
+
+  @Test func `attributes have the names of OpenTelemetry, and no secrets`() async throws {
+    let recorder = Recorder()
+    let client = Self.client(StubTransport(script: [.redirect(to: "/y?token=1"), .status(.notFound)]), [recorder])
+
+    await #expect(throws: HTTPError.self) { try await client.get("http://u:p@a.test:81/x?token=1") }
+    await client.drain()
+
+    let events = recorder.events.elements
+    let attributes = events.map(\.attributes)
+    #expect(
+      attributes[0] == [
+        "http.request.method": "GET", "url.full": "http://a.test:81/x?token=***", "server.address": "a.test",
+        "server.port": 81,
+      ])
+    let second = try #require(events.first { Recorder.word($0.kind) == "exchange 2" })
+    #expect(second.attributes["http.request.resend_count"] == 1)
+    #expect(second.attributes["url.full"] == "http://a.test:81/y?token=***")
+    let head = try #require(events.first { Recorder.word($0.kind) == "2 head 404" })
+    #expect(head.attributes["http.response.status_code"] == 404)
+    let end = try #require(events.last)
+    #expect(end.attributes["error.type"] == "404" && end.attributes["http.response.status_code"] == 404)
+  }
+
+  @Test func `fields of instruments are added to each exchange, unless the request has them`() async throws {
+    let transport = StubTransport(script: [.redirect(to: "/y"), .text("x")])
+    let client = Self.client(
+      transport, [Recorder(adding: ["X-Span": "1", "X-Own": "2"]), Recorder(adding: ["X-Span": "3"])])
+
+    let response = try await client.get("/x", headers: ["X-Own": "0"])
+
+    #expect(transport.requests.map { $0.headers[all: "X-Span"] } == [["1"], ["1"]])
+    #expect(transport.requests.map { $0.headers[all: "X-Own"] } == [["0"], ["0"]])
+    #expect(response.finalRequest.headers["X-Span"] == "1")
+  }
+
+  @Test func `an invalid field of an instrument fails the request before it is sent`() async throws {
+    let transport = StubTransport(script: [.text("x")])
+    let client = Self.client(transport, [Recorder(adding: ["X-Span": "a\r\nb: c"])])
+
+    let error = await #expect(throws: HTTPError.self) { try await client.get("/x") }
+
+    #expect(error?.kind == .invalidRequest && error?.message.hasPrefix("an instrument added an invalid field") == true)
+    #expect(transport.requests.isEmpty)
+  }
+
+  @Test func `an instrument that blocks delays no request, and loses events beyond the limit`() async throws {
+    let recorder = Recorder(isBlocked: true)
+    let client = Self.client(StubTransport { _ in .text("x") }, [recorder])
+
+    // Nine events each.
+    for _ in 0..<1_300 { try await client.get("/x") }
+    recorder.open()
+    for _ in 0..<2 { try await client.get("/x") }
+    await client.drain()
+
+    let dropped = recorder.events.elements.reduce(0) { $0 + $1.droppedCount }
+    #expect(dropped > 0 && recorder.events.elements.count + dropped == 1_302 * 9)
+  }
+
+  @Test(arguments: [
+    ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", true),
+    ("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what", true),
+    ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what", false),
+    ("ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", false),
+    ("00-00000000000000000000000000000000-00f067aa0ba902b7-01", false),
+    ("00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01", false),
+    ("00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01", false),
+    ("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7", false), ("", false), ("a\r\n", false),
+  ]) func `a trace context is valid or nil`(text: String, isValid: Bool) {
+    #expect((TraceContext(traceparent: text) != nil) == isValid)
+  }
+
+  @Test func `requests pass on the trace of their task`() async throws {
+    let transport = StubTransport(script: [.redirect(to: "http://other.test/"), .text("x"), .text("x"), .text("x")])
+    let client = Self.client(transport, [])
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    let trace = try #require(TraceContext(traceparent: parent, tracestate: "a=1"))
+
+    try await TraceContext.$current.withValue(trace) {
+      try await client.get("/x")
+      try await client.get("/x", headers: ["traceparent": "own"])
+    }
+    try await client.get("/x")
+
+    #expect(transport.requests.map { $0.headers["traceparent"] } == [parent, parent, "own", nil])
+    #expect(transport.requests.map { $0.headers["tracestate"] } == ["a=1", "a=1", nil, nil])
+    #expect(TraceContext(traceparent: parent, tracestate: "a\r\nb")?.tracestate == nil)
+  }
+}
