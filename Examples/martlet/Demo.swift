@@ -22,6 +22,7 @@ struct Demo {
     await list.step("A scope goes away", scope)
     await list.step("Retry", retry)
     await list.step("Timeout", timeout)
+    await list.step("Why", why)
     await list.step("Activity", activity)
     return list.end() ? .success : .failure
   }
@@ -169,6 +170,25 @@ struct Demo {
       }
       try check(elapsed > .milliseconds(150) && elapsed < .seconds(2), "it took \(elapsed.text)")
       return "timed out while \(phase.rawValue), after \(elapsed.text)"
+    }
+  }
+
+  /// A failure tells why it was not repeated, without having been asked.
+  private func why() async throws -> String {
+    let server = try MockServer(.status(503))
+    let client = HTTPClient {
+      $0.baseURL = RequestTarget(server.url)
+      $0.retry = .backoff()
+    }
+
+    do {
+      _ = try await client.post("/orders", body: .json(["item": "tea"]))
+      throw Checklist.Failure("a 503 was no error")
+    } catch let error as HTTPError {
+      guard case .retry(.refused(.notIdempotent))? = error.explanation.decisions.first else {
+        throw Checklist.Failure("no reason: \(error.explanation)")
+      }
+      return "a POST was not repeated: it may have reached the server"
     }
   }
 

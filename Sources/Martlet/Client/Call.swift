@@ -23,13 +23,13 @@ package final class Call: Watched {
     ///
     /// Released at the end of the exchange, because the exchange references its call.
     var exchange: ExchangeControl?
-    var response: HTTPResponse?
+    /// Boxed, because most calls keep none.
+    var response: Boxed<HTTPResponse>?
     var ledger = ProgressLedger()
     var telling = Telling()
     var history: [RequestEvent] = []
-    var explanation = Explanation()
-    /// The number of exchanges.
-    var exchanges = 0
+    /// Boxed, because most calls have none.
+    var explanation: Boxed<Explanation>?
     var events: [Int: AsyncStream<RequestEvent>.Continuation] = [:]
     var progressStreams: [Int: AsyncStream<TransferProgress>.Continuation] = [:]
     var progressWatchers: [@Sendable (TransferProgress) -> Void] = []
@@ -48,7 +48,8 @@ package final class Call: Watched {
   let settings: ClientSettings
   let request: HTTPRequest
   let host: String
-  let credential: CallCredential?
+  /// Boxed, because most calls have none.
+  private let ownCredential: Boxed<CallCredential>?
   let options: ResolvedOptions
   let endpoint: (any Endpoint.Type)?
   let retryOf: RequestID?
@@ -58,8 +59,8 @@ package final class Call: Watched {
   let isManaged: Bool
   /// Whether all decisions are recorded; otherwise those that go beyond sending a request once.
   let explains: Bool
-  /// The call as instruments see it, if there are any.
-  let instrumented: Boxed<InstrumentEvent.Call>?
+  /// The state for instruments and traces, if there are any.
+  let watch: CallWatch?
   package let abortSource = AbortSource()
   /// Set if the client has a bandwidth limit.
   let throttledTime: ThrottledTime?
@@ -76,23 +77,19 @@ package final class Call: Watched {
     self.settings = settings
     self.request = request
     self.host = host
-    self.credential = credential
+    ownCredential = credential.map { Boxed($0) }
     self.options = options
     self.endpoint = endpoint
     self.retryOf = retryOf
     self.isManaged = isManaged
     self.observer = observer
     explains = options.explains || settings.instruments != nil
-    instrumented = settings.instruments.map { _ in
-      Boxed(
-        InstrumentEvent.Call(
-          id: id, request: request, redactedURL: settings.redacted(request), tag: options.source.tag,
-          endpoint: endpoint.map { "\($0)" }))
-    }
+    watch = CallWatch(id, request, settings, tag: options.source.tag, endpoint: endpoint)
     throttledTime = settings.configuration.bandwidthBudget.map { _ in ThrottledTime() }
     state = Locked(State(startedAt: core.timeline.now(), current: request))
   }
 
+  var credential: CallCredential? { ownCredential?.value }
   var timeouts: TimeoutPolicy { options.timeouts }
   var tag: String? { options.source.tag }
   var stage: RequestEvent.State { state.withLock { $0.stage } }
@@ -100,18 +97,20 @@ package final class Call: Watched {
   var redirects: [HTTPResponse.Redirect] { state.withLock { $0.redirects } }
   /// The redirects followed, the attempts at the last hop, and the decisions.
   var trail: ([HTTPResponse.Redirect], [HTTPResponse.Attempt], Explanation) {
-    state.withLock { ($0.redirects, $0.attempts, $0.explanation) }
+    state.withLock { ($0.redirects, $0.attempts, $0.explanation?.value ?? Explanation()) }
   }
-  var explanation: Explanation { state.withLock { $0.explanation } }
+  var explanation: Explanation { state.withLock { $0.explanation?.value ?? Explanation() } }
   var progress: TransferProgress { state.withLock { $0.ledger.progress } }
   var startedAt: Duration { state.withLock { $0.startedAt } }
+  /// The start, and whether the call has ended.
+  var span: (start: Duration, isOver: Bool) { state.withLock { ($0.startedAt, $0.stage.isEnded) } }
   var elapsed: Duration { core.timeline.now() - startedAt }
 
   /// The request as it was last sent.
   var currentRequest: HTTPRequest { state.withLock { $0.current } }
 
   /// The response of a managed call that has ended, if it received one.
-  var response: HTTPResponse? { state.withLock { $0.response } }
+  var response: HTTPResponse? { state.withLock { $0.response?.value } }
 
   // MARK: The end
 
@@ -198,7 +197,7 @@ package final class Call: Watched {
       state.isAborted = isAbort
       // An unmanaged call returns its response directly; only a managed call keeps it for later.
       if isManaged {
-        state.response = response
+        state.response = response.map { Boxed($0) }
         state.history.append(.ended(end))
       }
       defer {
@@ -209,8 +208,8 @@ package final class Call: Watched {
       return ((state.events, state.progressStreams), state.takeSettled())
     }
     guard let (events, progressStreams) = watchers else { return false }
+    tellInstruments(.ended(end), isLate: true)
     core.leave(self, end)
-    tellInstruments(.ended(end))
     for stream in events.values {
       stream.yield(.ended(end))
       stream.finish()
@@ -284,7 +283,9 @@ package final class Call: Watched {
       let isNext = state.attempts.last.map { $0.delay != nil } ?? true
       let entry = Explanation.Entry(
         decision: decision, hop: state.redirects.count, attempt: state.attempts.count + (isNext ? 1 : 0), time: time)
-      state.explanation.add(entry, limit: explains ? Explanation.limit : Explanation.ownLimit)
+      let limit = explains ? Explanation.limit : Explanation.ownLimit
+      if state.explanation == nil { state.explanation = Boxed(Explanation()) }
+      state.explanation?.value.add(entry, limit: limit)
       return entry
     }
     if let entry { tellInstruments(.decision(entry)) }
@@ -310,15 +311,6 @@ package final class Call: Watched {
     }
     // The previous exchange is released after unlocking.
     _ = previous
-  }
-
-  /// The number of the next exchange, from 1; 0 without instruments.
-  func nextExchange() -> Int {
-    guard instrumented != nil else { return 0 }
-    return state.withLock { state in
-      state.exchanges += 1
-      return state.exchanges
-    }
   }
 
   func forget(_ exchange: ExchangeControl) {

@@ -163,7 +163,8 @@ extension ClientCore {
       await outbox.close(within: deadline.map { max($0 - timeline.now(), OutboxCore.endPatience) })
     }
     killer?.cancel()
-    await settings.instruments?.flush()
+    let rest = deadline.map { max($0 - timeline.now(), .milliseconds(100)) }
+    await settings.instruments?.flush(within: min(rest ?? InstrumentFeed.patience, InstrumentFeed.patience))
   }
 }
 

@@ -105,6 +105,7 @@ package final class ClientCore: Sendable {
     let call = Call(
       id: id, core: self, settings: settings, request: request, host: host, credential: credential, options: resolved,
       endpoint: endpoint, retryOf: retryOf, isManaged: isManaged, observer: observer)
+    call.tellInstruments(.began)
     let isOpen = state.withLock {
       guard !$0.isClosed else { return false }
       $0.calls[id] = call
@@ -112,9 +113,10 @@ package final class ClientCore: Sendable {
       return true
     }
     guard isOpen else {
-      throw HTTPError(.clientClosed, "the client is drained and takes no new requests", request: request)
+      let error = HTTPError(.clientClosed, "the client is drained and takes no new requests", request: request)
+      call.tellInstruments(.ended(.failed(error)))
+      throw error
     }
-    call.tellInstruments(.began)
     if call.explains { RequestGate.explain(asked, call) }
     if isHeld { call.report(.waiting(.queue)) } else { launched(call) }
     return call

@@ -82,15 +82,15 @@ public struct RequestOptions: Sendable {
   /// precedence over this option.
   public var expectsContinue: Bool?
 
-  /// The credential, instead of ``HTTPClient/Configuration/authenticators``; `nil` by default.
-  ///
-  /// It is sent only to the origin of the request. In the options of a client, it is for the origin of the base URL.
-  public var credential: Credential?
-
   /// Whether every decision about the request is recorded, for ``HTTPResponse/explanation``; `false` by default.
   ///
   /// It costs a few microseconds and about a kilobyte for each request.
   public var explains: Bool?
+
+  /// The credential, instead of ``HTTPClient/Configuration/authenticators``; `nil` by default.
+  ///
+  /// It is sent only to the origin of the request. In the options of a client, it is for the origin of the base URL.
+  public var credential: Credential?
 
   /// A tag for cancelling and counting requests; never sent.
   public var tag: String?

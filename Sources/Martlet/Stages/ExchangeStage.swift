@@ -18,7 +18,7 @@ struct ExchangeStage: Stage {
       received(&response, to: request, lifetime)
       return response
     } catch {
-      lifetime.end()
+      lifetime.end(error)
       // The abort reason of the exchange takes precedence over the transport's error.
       throw lifetime.control.abortSource.error ?? error
     }
@@ -33,9 +33,13 @@ struct ExchangeStage: Stage {
     // Internal stages pass on requests that the gate has checked; only middleware can change them.
     var request = call.settings.isAbortAware ? request : try RequestGate.checkAgain(request, settings: call.settings)
     var context = context
-    let control = ExchangeControl(call: call, number: call.nextExchange())
+    let control = ExchangeControl(call: call, number: call.watch?.nextExchange() ?? 0)
     context.exchange = control
-    if control.number > 0 { request = try call.instrument(request, context, number: control.number) }
+    if control.number > 0 {
+      try call.abortSource.check()
+      request = try call.instrument(request, context, number: control.number)
+    }
+    if let trace = call.watch?.trace { trace.pass(to: &request.headers) }
     call.setCurrent(request, control)
     let token = call.abortSource.onAbort { control.abortSource.abort($0) }
     let lifetime = ExchangeLifetime(control: control, call: call, token: token)
@@ -117,8 +121,8 @@ final class ExchangeLifetime: Sendable {
 
   deinit { end() }
 
-  func end() {
-    control.end()
+  func end(_ error: (any Error)? = nil) {
+    control.end(error)
     call.abortSource.remove(token)
   }
 }

@@ -29,7 +29,6 @@ enum RequestGate {
       let credential = own ?? credential ?? configured
       if credential != nil { headers.remove("Authorization") }
       headers.replace(with: asked.headers)
-      TraceContext.pass(to: &headers)
       try Referrer.clean(&headers, for: url)
       if let type = asked.body?.contentType, !headers.contains("Content-Type") { headers["Content-Type"] = type }
       var request = HTTPRequest(asked.method, RequestTarget(url), headers: headers, body: asked.body)

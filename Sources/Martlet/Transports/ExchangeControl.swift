@@ -48,15 +48,16 @@ package final class ExchangeControl: Watched {
   /// Starts the clock of a phase.
   package func enter(_ phase: HTTPError.Phase) {
     let now = call.core.timeline.now()
-    let next: Duration? = state.withLock {
+    let (next, isNew): (Duration?, Bool) = state.withLock {
+      let isNew = $0.phase != phase && !$0.isOver
       if $0.phase == .queued { $0.queued = now - $0.phaseStart }
       $0.phase = phase
       $0.phaseStart = now
       $0.lastMove = now
-      return look(&$0)
+      return (look(&$0), isNew)
     }
     if let next { watch(next) }
-    tell(phase)
+    if isNew { tell(phase) }
   }
 
   private func tell(_ phase: HTTPError.Phase) {
@@ -89,7 +90,7 @@ package final class ExchangeControl: Watched {
           $0.phase = phase
           $0.phaseStart = now
           next = look(&$0)
-          entered = phase
+          entered = $0.isOver ? nil : phase
         }
       }
       return ($0.bytes, next, entered)
@@ -107,7 +108,7 @@ package final class ExchangeControl: Watched {
       guard $0.phase == .sending else { return (nil, false) }
       $0.phase = .waiting
       $0.phaseStart = now
-      return (look(&$0), true)
+      return (look(&$0), !$0.isOver)
     }
     if let next { watch(next) }
     if hasEntered { tell(.waiting) }
@@ -167,8 +168,12 @@ package final class ExchangeControl: Watched {
     return timing
   }
 
+  private static func kind(of error: (any Error)?) -> HTTPError.Kind? {
+    error is CancellationError ? .cancelled : (error as? HTTPError)?.kind
+  }
+
   /// Ends the exchange; no limit applies any more.
-  package func end() {
+  package func end(_ error: (any Error)? = nil) {
     let (wasWatched, wasOver, phase, bytes) = state.withLock { state in
       // An abandoned transport may still report, and nothing would end its watch.
       defer { (state.nextLook, state.isOver) = (nil, true) }
@@ -176,8 +181,9 @@ package final class ExchangeControl: Watched {
     }
     if number > 0, !wasOver {
       let summary = InstrumentEvent.Summary(
-        sentBytes: bytes.sent, receivedBytes: bytes.received, phase: phase, duration: call.core.timeline.now() - start)
-      call.tellInstruments(.exchangeEnded(summary, exchange: number))
+        sentBytes: bytes.sent, receivedBytes: bytes.received, phase: phase,
+        failure: Self.kind(of: abortSource.error ?? error), duration: call.core.timeline.now() - start)
+      call.tellInstruments(.exchangeEnded(summary, exchange: number), isLate: true)
     }
     if wasWatched { call.core.watchdog.forget(self) }
     call.forget(self)

@@ -15,9 +15,10 @@
 /// ```
 ///
 /// An instrument watches; a ``Middleware`` changes. Events are values. They are delivered on a queue of the client, one
-/// at a time and in order, and never while a lock is held. So an instrument that takes its time delays no request. If
-/// it takes longer than the requests, up to 10,000 events wait; further ones are dropped, which
-/// ``InstrumentEvent/droppedCount`` of the next event tells.
+/// at a time and in order, and never while a lock is held. So an instrument that takes its time delays no request. Up to
+/// 10,000 events may wait for it; further ones are dropped, which ``InstrumentEvent/droppedCount`` of the next event
+/// tells. Clients with the same instruments, and a client whose instruments were changed, may call one at the same time
+/// for different calls. An instrument that sends requests itself uses a client without that instrument.
 ///
 /// With an instrument, all decisions are recorded, as with ``RequestOptions/explains``.
 public protocol Instrument: Sendable {
@@ -28,8 +29,9 @@ public protocol Instrument: Sendable {
 
   /// Returns header fields to add to an exchange, such as `traceparent`.
   ///
-  /// Called by the task of the request, right before it is sent; the request waits for it. Fields that the request has
-  /// already are kept. An invalid field makes the request fail with ``HTTPError/Kind/invalidRequest``.
+  /// Called by the task of the request, before it waits for a connection; the request waits for it, without a limit. Fields
+  /// that the request has already are kept. A field that is invalid, or that decides about the request, such as
+  /// `Authorization`, `Cookie`, `Host` or `Range`, makes it fail with ``HTTPError/Kind/invalidRequest``.
   ///
   /// - Parameter exchange: The exchange.
   /// - Returns: The fields; none by default.

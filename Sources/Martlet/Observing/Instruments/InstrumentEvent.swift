@@ -2,13 +2,15 @@
 ///
 /// The events of a call begin with ``Kind/began`` and end with ``Kind/ended(_:)``. Each ``Kind/attempt(number:hop:)`` has
 /// no, one or several exchanges: none if a stored response was used, several if a challenge was answered. Each exchange
-/// has its phases, usually a head, and an end, which may come after the end of a cancelled call.
+/// has its phases, usually a head, and an end. The end of an exchange may come after the end of its call: of one that
+/// was cancelled or timed out, and of one whose body outlives it. A segmented download has a call for each further
+/// segment, and a background revalidation has one of its own. Requests that are invalid have no events.
 public struct InstrumentEvent: Sendable {
   /// The request of the program.
   public struct Call: Sendable {
     /// The identifier of the call.
     public let id: RequestID
-    /// The request, with its complete URL.
+    /// The request, with its complete URL, and without its body.
     public let request: HTTPRequest
     /// The URL, redacted (``HTTPClient/Configuration/redaction``).
     public let redactedURL: String
@@ -16,6 +18,8 @@ public struct InstrumentEvent: Sendable {
     public let tag: String?
     /// The name of the endpoint's type, or `nil`.
     public let endpoint: String?
+    /// The trace of the task that began the call, or `nil`.
+    public let trace: TraceContext?
   }
 
   /// One request and its response on the wire.
@@ -28,7 +32,7 @@ public struct InstrumentEvent: Sendable {
     public let attempt: Int
     /// The number of redirects that were followed before.
     public let hop: Int
-    /// The request as it is sent, with everything that stages and middleware added.
+    /// The request as it is sent, with everything that stages and middleware added, and without its body.
     ///
     /// It includes credentials and cookies: redact it before showing it.
     public let request: HTTPRequest
@@ -56,10 +60,14 @@ public struct InstrumentEvent: Sendable {
   public struct Summary: Sendable {
     /// The bytes of the request body that were sent.
     public let sentBytes: Int64
-    /// The bytes of the response body that were received, before decoding.
+    /// The bytes of the response body that were received: before decoding on the Linux engine, decoded with the
+    /// system's loader.
     public let receivedBytes: Int64
     /// The phase in which it ended; ``HTTPError/Phase/receiving`` after a head.
     public let phase: HTTPError.Phase
+    /// The kind of the error that ended the exchange before its head arrived, of a limit that passed, or of a
+    /// cancellation; otherwise `nil`.
+    public let failure: HTTPError.Kind?
     /// The time since the start of the exchange.
     public let duration: Duration
   }
@@ -86,7 +94,7 @@ public struct InstrumentEvent: Sendable {
 
   /// The call that the event belongs to.
   public let call: Call
-  /// The time since the start of the call.
+  /// The time since the start of the call; for one that waits in a queue, it counts anew when its turn comes.
   public let time: Duration
   /// What happened.
   public let kind: Kind
@@ -97,44 +105,72 @@ public struct InstrumentEvent: Sendable {
 extension InstrumentEvent {
   /// The attributes of the event, by OpenTelemetry's semantic conventions for HTTP clients.
   ///
-  /// `http.request.method`, `url.full` (redacted), `server.address` and `server.port` for the call or the exchange;
-  /// `http.request.resend_count` for an exchange; `http.response.status_code`, `network.protocol.name`,
-  /// `network.protocol.version`, `network.peer.address` and `network.peer.port` for a head; `error.type` for the end of
-  /// a call that failed: the kind of the error, or the status.
+  /// | Event | Attributes |
+  /// |---|---|
+  /// | the beginning and the end of a call | `http.request.method`, `url.full` (redacted), `server.address`, `server.port` |
+  /// | an exchange | the same of the exchange; `http.request.resend_count` if it is not the first one |
+  /// | a head | `http.response.status_code`, `network.protocol.name`, `network.protocol.version`, `network.peer.address`, `network.peer.port`; `error.type` for a status of 400 or more |
+  /// | the end of an exchange | `error.type` if it failed: the kind of the error |
+  /// | the end of a call | also `http.response.status_code`; `error.type` if it failed: the kind of the error, or the status |
+  ///
+  /// An unusual method is `_OTHER`, with the `http.request.method_original`.
   public var attributes: [String: JSONValue] {
     var attributes: [String: JSONValue] = [:]
-    func describe(_ request: HTTPRequest, _ redactedURL: String) {
-      attributes["http.request.method"] = .string(request.method.rawValue)
-      attributes["url.full"] = .string(redactedURL)
-      guard let url = try? request.target.resolve(against: nil) else { return }
-      attributes["server.address"] = .string(url.host)
-      attributes["server.port"] = .number(Double(url.effectivePort))
-    }
-    describe(call.request, call.redactedURL)
     switch kind {
-    case .began, .attempt, .phase, .decision, .exchangeEnded: break
+    case .attempt, .phase, .decision: break
+    case .began: attributes.describe(call.request, call.redactedURL)
     case .exchangeBegan(let exchange):
-      describe(exchange.request, exchange.redactedURL)
+      attributes.describe(exchange.request, exchange.redactedURL)
       if exchange.number > 1 { attributes["http.request.resend_count"] = .number(Double(exchange.number - 1)) }
     case .head(let head, _):
-      attributes["http.response.status_code"] = .number(Double(head.status.rawValue))
+      attributes.describe(head.status)
       if let version = head.httpVersion {
         attributes["network.protocol.name"] = "http"
         attributes["network.protocol.version"] = .string(version.description)
       }
       if let address = head.connection?.remoteAddress { attributes["network.peer.address"] = .string(address) }
       if let port = head.connection?.remotePort { attributes["network.peer.port"] = .number(Double(port)) }
-    case .ended(.succeeded(let status)):
-      attributes["http.response.status_code"] = .number(Double(status.rawValue))
-    case .ended(.cancelled): attributes["error.type"] = "cancelled"
-    case .ended(.failed(let error)):
-      guard let error = error as? HTTPError else {
-        attributes["error.type"] = .string("\(type(of: error))")
-        break
-      }
-      if let status = error.status { attributes["http.response.status_code"] = .number(Double(status.rawValue)) }
-      attributes["error.type"] = .string(error.status.map { "\($0.rawValue)" } ?? error.kind.description)
+    case .exchangeEnded(let summary, _):
+      if let failure = summary.failure { attributes["error.type"] = .string(failure.description) }
+    case .ended(let end):
+      attributes.describe(call.request, call.redactedURL)
+      attributes.describe(end)
     }
     return attributes
+  }
+}
+
+/// The methods that OpenTelemetry knows; others could have any number of values.
+private let usualMethods: Set<HTTPMethod> = [
+  "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE",
+]
+
+extension [String: JSONValue] {
+  fileprivate mutating func describe(_ request: HTTPRequest, _ redactedURL: String) {
+    let isUsual = usualMethods.contains(request.method)
+    self["http.request.method"] = .string(isUsual ? request.method.rawValue : "_OTHER")
+    if !isUsual { self["http.request.method_original"] = .string(request.method.rawValue) }
+    self["url.full"] = .string(redactedURL)
+    guard let url = try? request.target.resolve(against: nil) else { return }
+    let isIPv6 = url.host.hasPrefix("[") && url.host.hasSuffix("]")
+    self["server.address"] = .string(isIPv6 ? String(url.host.dropFirst().dropLast()) : url.host)
+    self["server.port"] = .number(Double(url.effectivePort))
+  }
+
+  fileprivate mutating func describe(_ status: HTTPStatus) {
+    self["http.response.status_code"] = .number(Double(status.rawValue))
+    if status.rawValue >= 400 { self["error.type"] = .string("\(status.rawValue)") }
+  }
+
+  fileprivate mutating func describe(_ end: RequestEvent.End) {
+    switch end {
+    case .succeeded(let status): describe(status)
+    case .cancelled: self["error.type"] = "cancelled"
+    case .failed(let error):
+      let error = error as? HTTPError
+      if let status = error?.status { describe(status) }
+      if let error, error.kind != .status { self["error.type"] = .string(error.kind.description) }
+      if error == nil { self["error.type"] = "_OTHER" }
+    }
   }
 }

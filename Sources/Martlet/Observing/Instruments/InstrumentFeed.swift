@@ -1,16 +1,22 @@
 import Dispatch
 import MartletBase
+import Synchronization
 
 /// Delivers the events of a client's calls to its instruments, in order and without a lock.
 final class InstrumentFeed: Sendable {
-  /// The maximum number of waiting events.
+  /// The maximum number of undelivered events.
   static let limit = 10_000
+  /// The maximum time for which a client waits for its instruments.
+  static let patience = Duration.seconds(5)
 
   private struct State {
     var waiting: [InstrumentEvent] = []
     var isTelling = false
+    /// The number of events that were taken, and of those that were delivered.
+    var (taken, delivered) = (0, 0)
     var dropped = 0
-    var flushes: [Suspension<Void>] = []
+    var flushes: [Int: (target: Int, caller: Suspension<Void>)] = [:]
+    var nextFlush = 0
   }
 
   let instruments: [any Instrument]
@@ -25,7 +31,7 @@ final class InstrumentFeed: Sendable {
 
   func tell(_ event: InstrumentEvent) {
     let isFirst = state.withLock { state in
-      guard state.waiting.count < Self.limit else {
+      guard state.taken - state.delivered < Self.limit else {
         state.dropped += 1
         return false
       }
@@ -33,6 +39,7 @@ final class InstrumentFeed: Sendable {
       event.droppedCount = state.dropped
       state.dropped = 0
       state.waiting.append(event)
+      state.taken += 1
       defer { state.isTelling = true }
       return !state.isTelling
     }
@@ -41,65 +48,126 @@ final class InstrumentFeed: Sendable {
 
   private func deliver() {
     while true {
-      let (events, flushes): ([InstrumentEvent], [Suspension<Void>]) = state.withLock { state in
+      let (events, callers): ([InstrumentEvent], [Suspension<Void>]) = state.withLock { state in
         defer { state.waiting = [] }
-        guard state.waiting.isEmpty else { return (state.waiting, []) }
-        state.isTelling = false
-        defer { state.flushes = [] }
-        return ([], state.flushes)
+        if state.waiting.isEmpty { state.isTelling = false }
+        let ready = state.flushes.filter { $0.value.target <= state.delivered }
+        for number in ready.keys { state.flushes[number] = nil }
+        return (state.waiting, ready.values.map(\.caller))
       }
-      guard !events.isEmpty else {
-        for flush in flushes { flush.resume() }
-        return
-      }
+      for caller in callers { caller.resume() }
+      if events.isEmpty { return }
       for event in events {
         for instrument in instruments { instrument.observe(event) }
+        state.withLock { $0.delivered += 1 }
       }
     }
   }
 
-  /// Waits until all events until now are delivered.
-  func flush() async {
+  /// Waits until the events until now are delivered, but no longer than a limit: an instrument may block.
+  func flush(within limit: Duration) async {
     try? await suspend { continuation in
-      let isDone = state.withLock { state in
-        guard state.isTelling else { return true }
-        state.flushes.append(continuation)
-        return false
+      let number: Int? = state.withLock { state in
+        guard state.delivered < state.taken else { return nil }
+        state.nextFlush += 1
+        state.flushes[state.nextFlush] = (state.taken, continuation)
+        return state.nextFlush
       }
-      if isDone { continuation.resume() }
+      guard let number else { return continuation.resume() }
+      DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { [weak self] in
+        self?.state.withLock { $0.flushes.removeValue(forKey: number) }?.caller.resume()
+      }
     }
   }
 }
 
+/// What a call keeps for its instruments and its trace; most calls have neither.
+final class CallWatch: Sendable {
+  /// The call as instruments see it, if there are any.
+  let shown: InstrumentEvent.Call?
+  /// The trace of the task that began the call.
+  let trace: TraceContext?
+  private let exchanges = Atomic(0)
+
+  init?(
+    _ id: RequestID, _ request: HTTPRequest, _ settings: ClientSettings, tag: String?, endpoint: (any Endpoint.Type)?
+  ) {
+    trace = TraceContext.current
+    guard settings.instruments != nil else {
+      if trace == nil { return nil }
+      shown = nil
+      return
+    }
+    shown = InstrumentEvent.Call(id, request, settings, tag: tag, endpoint: endpoint, trace)
+  }
+
+  /// The number of the next exchange, from 1; 0 without instruments.
+  func nextExchange() -> Int { shown == nil ? 0 : exchanges.add(1, ordering: .relaxed).newValue }
+}
+
 extension Call {
   /// Tells the instruments, if there are any.
-  func tellInstruments(_ kind: @autoclosure () -> InstrumentEvent.Kind) {
-    guard let feed = settings.instruments, let instrumented else { return }
-    feed.tell(InstrumentEvent(call: instrumented.value, time: elapsed, kind: kind()))
+  ///
+  /// After the end of the call, only events that are late by nature are told.
+  func tellInstruments(_ kind: @autoclosure () -> InstrumentEvent.Kind, isLate: Bool = false) {
+    guard let feed = settings.instruments, let shown = watch?.shown else { return }
+    let (start, isOver) = span
+    guard isLate || !isOver else { return }
+    feed.tell(InstrumentEvent(call: shown, time: core.timeline.now() - start, kind: kind()))
   }
 
   /// Announces an exchange; returns the request with the fields that instruments add.
   @inline(never) func instrument(
     _ request: HTTPRequest, _ context: RequestContext, number: Int
   ) throws -> HTTPRequest {
-    guard let feed = settings.instruments, let instrumented else { return request }
+    guard let feed = settings.instruments, let call = watch?.shown else { return request }
     func exchange(_ request: HTTPRequest) -> InstrumentEvent.Exchange {
-      InstrumentEvent.Exchange(
-        call: instrumented.value, number: number, attempt: context.attempt, hop: context.hop, request: request,
+      var shown = request
+      shown.body = nil
+      return InstrumentEvent.Exchange(
+        call: call, number: number, attempt: context.attempt, hop: context.hop, request: shown,
         redactedURL: settings.redacted(request))
     }
     var sent = request
-    for instrument in feed.instruments {
-      let added = instrument.fields(for: exchange(sent)).filter { !sent.headers.contains($0.name) }
-      for field in added { sent.headers.append(field.value, for: field.name) }
-    }
-    if !sent.headers.isIdentical(to: request.headers) {
-      do throws(InvalidInput) { try FieldRules.check(sent.headers) } catch {
-        throw HTTPError(.invalidRequest, "an instrument added an invalid field: \(error.message)", request: request)
+    do throws(InvalidInput) {
+      for instrument in feed.instruments {
+        let added = instrument.fields(for: exchange(sent)).filter { !sent.headers.contains($0.name) }
+        for field in added {
+          guard !InstrumentFeed.reserved.contains(FieldSyntax.lowercased(field.name)) else {
+            throw InvalidInput("\(InvalidInput.printable(field.name)) decides about the request: use middleware")
+          }
+          sent.headers.append(field.value, for: field.name)
+        }
       }
+      if !sent.headers.isIdentical(to: request.headers) { try FieldRules.check(sent.headers) }
+    } catch {
+      throw HTTPError(
+        .invalidRequest, "an instrument added a field that it must not add: \(error.message)", request: request)
     }
     tellInstruments(.exchangeBegan(exchange(sent)))
     return sent
+  }
+}
+
+extension InstrumentFeed {
+  /// The fields that an instrument must not add, because other stages have decided about them.
+  fileprivate static let reserved: Set<String> = [
+    "accept-encoding", "authorization", "cache-control", "connection", "cookie", "expect", "host", "if-match",
+    "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "proxy-authorization", "range", "referer",
+    "te",
+  ]
+}
+
+extension InstrumentEvent.Call {
+  init(
+    _ id: RequestID, _ request: HTTPRequest, _ settings: ClientSettings, tag: String?,
+    endpoint: (any Endpoint.Type)?, _ trace: TraceContext?
+  ) {
+    var shown = request
+    shown.body = nil
+    self.init(
+      id: id, request: shown, redactedURL: settings.redacted(request), tag: tag, endpoint: endpoint.map { "\($0)" },
+      trace: trace)
   }
 }
 

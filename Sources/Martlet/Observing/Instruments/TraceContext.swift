@@ -7,9 +7,10 @@
 /// }
 /// ```
 ///
-/// Requests that begin in a task with a context have its `traceparent` and `tracestate` fields, unless they have a
-/// `traceparent` of their own. An ``Instrument`` that makes spans adds its own instead: it creates a child of
-/// ``current``.
+/// The exchanges of a request that begins in a task with a context have its `traceparent` and `tracestate` fields, also
+/// after a redirect to another origin, unless they have a `traceparent` already. An ``Instrument`` that makes spans adds
+/// that of its span: a child of ``InstrumentEvent/Call/trace``. The fields do not affect the cache. An ``Outbox`` passes
+/// on no trace.
 public struct TraceContext: Sendable, Hashable {
   /// The context of the current task.
   @TaskLocal public static var current: TraceContext?
@@ -38,10 +39,10 @@ public struct TraceContext: Sendable, Hashable {
     self.tracestate = isUsable ? tracestate : nil
   }
 
-  /// Adds the context of the current task to a request.
-  static func pass(to headers: inout HTTPHeaders) {
-    guard let current, !headers.contains("traceparent") else { return }
-    headers["traceparent"] = current.traceparent
-    if let tracestate = current.tracestate { headers["tracestate"] = tracestate }
+  /// Adds the fields to an exchange that has no `traceparent` of its own.
+  func pass(to headers: inout HTTPHeaders) {
+    guard !headers.contains("traceparent") else { return }
+    headers["traceparent"] = traceparent
+    if let tracestate { headers["tracestate"] = tracestate }
   }
 }

@@ -62,7 +62,7 @@ final class CacheVisit: Sendable {
       return .answer(answer(candidates[index], .cache, reason))
     case .useAndRefresh(let index, let reason):
       guard context.hop == 0 else {
-        explain(.revalidate(index, reason), candidates)
+        explain(.revalidate(index, .stale), candidates)
         return .revalidate(index, nil)
       }
       explain(decision, candidates)

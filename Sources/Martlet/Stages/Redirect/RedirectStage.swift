@@ -107,7 +107,7 @@ struct RedirectStage: Stage {
     if let method = changes?.method { call.note(.redirect(.methodChanged(status, from: method, to: to.method))) }
     let dropped =
       changes?.dropped ?? ["Authorization", "Cookie"].filter { from.headers.contains($0) && !to.headers.contains($0) }
-    if !dropped.isEmpty {
+    if !dropped.isEmpty, old.origin != new.origin {
       call.note(.redirect(.fieldsDropped(dropped, from: "\(old.origin)", to: "\(new.origin)")))
     }
     if old.origin != new.origin, let credential = call.credential, credential.origin == old.origin {

@@ -101,7 +101,10 @@ import Testing
     await client.drain()
 
     #expect(recorder.words.filter { ["failed", "cancelled"].contains($0) } == ["failed", "cancelled"])
-    #expect(recorder.words.contains("1 ended"))
+    let failures = recorder.events.elements.compactMap {
+      if case .exchangeEnded(let end, _) = $0.kind { end.failure } else { nil }
+    }
+    #expect(failures.first == .connectionLost)
   }
 
   @Test func `attributes have the names of OpenTelemetry, and no secrets`() async throws {
@@ -145,8 +148,71 @@ import Testing
 
     let error = await #expect(throws: HTTPError.self) { try await client.get("/x") }
 
-    #expect(error?.kind == .invalidRequest && error?.message.hasPrefix("an instrument added an invalid field") == true)
+    #expect(error?.kind == .invalidRequest)
+    #expect(error?.message.hasPrefix("an instrument added a field that it must not add: ") == true)
     #expect(transport.requests.isEmpty)
+  }
+
+  @Test(arguments: ["Authorization", "cookie", "Host", "Range", "If-None-Match"])
+  func `an instrument cannot add a field that decides about the request`(name: String) async throws {
+    let transport = StubTransport(script: [.text("x")])
+    let client = Self.client(transport, [Recorder(adding: [name: "1"])])
+
+    let error = await #expect(throws: HTTPError.self) { try await client.get("/x") }
+
+    #expect(error?.kind == .invalidRequest && transport.requests.isEmpty)
+  }
+
+  @Test func `a request of a cancelled task begins and ends, and announces nothing else`() async throws {
+    let recorder = Recorder()
+    let client = Self.client(StubTransport { _ in .text("x") }, [recorder])
+    let isCancelled = Shared(false)
+
+    let task = Task {
+      await isCancelled.wait { $0 }
+      try await client.get("/x")
+    }
+    task.cancel()
+    isCancelled.withLock { $0 = true }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await client.drain()
+
+    // The cancellation may be noticed before the call begins.
+    #expect(recorder.words.isEmpty || recorder.words.first == "began" && recorder.words.last == "cancelled")
+    #expect(!recorder.words.contains("exchange 1"))
+  }
+
+  @Test func `the closed client's refusal is an end`() async throws {
+    let recorder = Recorder()
+    let client = Self.client(StubTransport { _ in .text("x") }, [recorder])
+    await client.drain()
+
+    await #expect(throws: HTTPError.self) { try await client.get("/x") }
+    await client.drain()
+
+    #expect(recorder.words == ["began", "failed"])
+  }
+
+  @Test func `events of an exchange describe that exchange, and failures have a type`() async throws {
+    let recorder = Recorder()
+    let script: [StubResponse] = [
+      .redirect(to: "http://[::1]:81/"), .status(.serviceUnavailable), .text("x"), .text("no JSON"),
+    ]
+    let client = Self.client(StubTransport(script: script), [recorder])
+
+    _ = try await client.get("/x", options: .accepts(.any))
+    _ = try await client.send(HTTPRequest(HTTPMethod("PURGE"), "/x"))
+    await #expect(throws: HTTPError.self) { try await client.get("/x", as: Int.self) }
+    await client.drain()
+
+    let events = recorder.events.elements
+    let second = try #require(events.first { Recorder.word($0.kind) == "exchange 2" })
+    #expect(second.attributes["server.address"] == "::1" && second.attributes["server.port"] == 81)
+    let head = try #require(events.first { Recorder.word($0.kind) == "2 head 503" })
+    #expect(head.attributes["error.type"] == "503" && head.attributes["server.address"] == nil)
+    let ends = events.filter { if case .ended = $0.kind { true } else { false } }.map(\.attributes)
+    #expect(ends.map { $0["error.type"] } == ["503", nil, "decoding"])
+    #expect(ends[1]["http.request.method"] == "_OTHER" && ends[1]["http.request.method_original"] == "PURGE")
   }
 
   @Test func `an instrument that blocks delays no request, and loses events beyond the limit`() async throws {
@@ -156,11 +222,52 @@ import Testing
     // Nine events each.
     for _ in 0..<1_300 { try await client.get("/x") }
     recorder.open()
+    await client.core.settings.instruments?.flush(within: .seconds(60))
     for _ in 0..<2 { try await client.get("/x") }
     await client.drain()
 
     let dropped = recorder.events.elements.reduce(0) { $0 + $1.droppedCount }
     #expect(dropped > 0 && recorder.events.elements.count + dropped == 1_302 * 9)
+  }
+
+  @Test func `draining waits for an instrument, but not for ever`() async throws {
+    let recorder = Recorder(isBlocked: true)
+    let client = Self.client(StubTransport { _ in .text("x") }, [recorder])
+    try await client.get("/x")
+
+    await client.drain(timeout: .milliseconds(1))
+
+    #expect(recorder.words.isEmpty)
+    recorder.open()
+    await client.drain()
+    #expect(recorder.words.count == 9)
+  }
+
+  @Test func `a tracer's field takes precedence over the trace of the task, which it knows`() async throws {
+    let transport = StubTransport { _ in .text("x") }
+    let own = "00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01"
+    let recorder = Recorder(adding: ["traceparent": own])
+    let client = Self.client(transport, [recorder])
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    let trace = try #require(TraceContext(traceparent: parent, tracestate: "a=1"))
+
+    try await TraceContext.$current.withValue(trace) { _ = try await client.get("/x") }
+    await client.drain()
+
+    #expect(transport.requests[0].headers["traceparent"] == own && transport.requests[0].headers["tracestate"] == nil)
+    #expect(recorder.events.elements.allSatisfy { $0.call.trace == trace })
+  }
+
+  @Test func `requests of different traces share a response`() async throws {
+    let transport = StubTransport { _ in .text("x", headers: ["Cache-Control": "max-age=60"]) }
+    let client = Self.client(transport, []) { $0.cache = .memory() }
+
+    for number in 1...3 {
+      let trace = TraceContext(traceparent: "00-4bf92f3577b34da6a3ce929d0e0e473\(number)-00f067aa0ba902b7-01")
+      _ = try await TraceContext.$current.withValue(trace) { try await client.get("/x") }
+    }
+
+    #expect(transport.requests.count == 1)
   }
 
   @Test(arguments: [
