@@ -48,8 +48,7 @@ package final class Call: Watched {
   let settings: ClientSettings
   let request: HTTPRequest
   let host: String
-  /// Boxed, because most calls have none.
-  private let ownCredential: Boxed<CallCredential>?
+  let credential: CallCredential?
   let options: ResolvedOptions
   let endpoint: (any Endpoint.Type)?
   let retryOf: RequestID?
@@ -77,19 +76,18 @@ package final class Call: Watched {
     self.settings = settings
     self.request = request
     self.host = host
-    ownCredential = credential.map { Boxed($0) }
+    self.credential = credential
     self.options = options
     self.endpoint = endpoint
     self.retryOf = retryOf
     self.isManaged = isManaged
     self.observer = observer
     explains = options.explains || settings.instruments != nil
-    watch = CallWatch(id, request, settings, tag: options.source.tag, endpoint: endpoint)
+    watch = CallWatch.make(id, request, settings, tag: options.source.tag, endpoint: endpoint)
     throttledTime = settings.configuration.bandwidthBudget.map { _ in ThrottledTime() }
     state = Locked(State(startedAt: core.timeline.now(), current: request))
   }
 
-  var credential: CallCredential? { ownCredential?.value }
   var timeouts: TimeoutPolicy { options.timeouts }
   var tag: String? { options.source.tag }
   var stage: RequestEvent.State { state.withLock { $0.stage } }

@@ -18,9 +18,7 @@ struct ExchangeStage: Stage {
       received(&response, to: request, lifetime)
       return response
     } catch {
-      lifetime.end(error)
-      // The abort reason of the exchange takes precedence over the transport's error.
-      throw lifetime.control.abortSource.error ?? error
+      throw ended(lifetime, error)
     }
   }
 
@@ -46,6 +44,12 @@ struct ExchangeStage: Stage {
     guard let reason = control.abortSource.error else { return (request, context, lifetime) }
     lifetime.end()
     throw reason
+  }
+
+  @inline(never) private func ended(_ lifetime: ExchangeLifetime, _ error: any Error) -> any Error {
+    lifetime.end(error)
+    // The abort reason of the exchange takes precedence over the transport's error.
+    return lifetime.control.abortSource.error ?? error
   }
 
   @inline(never) private func received(

@@ -89,16 +89,16 @@ final class CallWatch: Sendable {
   let trace: TraceContext?
   private let exchanges = Atomic(0)
 
-  init?(
+  private init(shown: InstrumentEvent.Call?, trace: TraceContext?) { (self.shown, self.trace) = (shown, trace) }
+
+  /// `nil` without instruments and without a trace; a failable initializer would allocate even then.
+  static func make(
     _ id: RequestID, _ request: HTTPRequest, _ settings: ClientSettings, tag: String?, endpoint: (any Endpoint.Type)?
-  ) {
-    trace = TraceContext.current
-    guard settings.instruments != nil else {
-      if trace == nil { return nil }
-      shown = nil
-      return
-    }
-    shown = InstrumentEvent.Call(id, request, settings, tag: tag, endpoint: endpoint, trace)
+  ) -> CallWatch? {
+    let trace = TraceContext.current
+    guard settings.instruments != nil else { return trace.map { CallWatch(shown: nil, trace: $0) } }
+    let shown = InstrumentEvent.Call(id, request, settings, tag: tag, endpoint: endpoint, trace)
+    return CallWatch(shown: shown, trace: trace)
   }
 
   /// The number of the next exchange, from 1; 0 without instruments.
