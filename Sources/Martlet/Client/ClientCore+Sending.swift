@@ -171,21 +171,15 @@ extension ClientCore {
 extension Call {
   /// The error of a response whose status is not accepted.
   @inline(never) func refusal(of response: HTTPResponse) -> HTTPError {
-    explainRefusal(of: response)
+    note(.status(.refused(response.status)))
+    // Otherwise `AuthStage` has said why it did not answer.
+    if response.status == .unauthorized, credential == nil, settings.configuration.authenticators.isEmpty {
+      noteSilence(to: response.finalRequest)
+    }
     let reason = response.reasonPhrase.map { InvalidInput.printable($0) } ?? response.status.reasonPhrase
     let problem = unansweredChallenge(of: response).map { ": the server \($0)" } ?? ""
     return HTTPError(
       .status, "\(response.status.rawValue) \(reason)\(problem)", request: response.finalRequest, response: response)
-  }
-
-  private func explainRefusal(of response: HTTPResponse) {
-    note(.status(.refused(response.status)))
-    // Otherwise the stage has said why it did not answer.
-    guard response.status == .unauthorized, credential == nil, settings.configuration.authenticators.isEmpty else {
-      return
-    }
-    let hasOwn = response.finalRequest.headers.contains("Authorization")
-    note(.authentication(.unanswered(hasOwn ? .ownField : .noCredential, .server)))
   }
 
   /// Why no credential could answer a 401, if a Digest challenge is unsupported.

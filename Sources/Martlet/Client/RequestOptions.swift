@@ -84,7 +84,7 @@ public struct RequestOptions: Sendable {
 
   /// Whether every decision about the request is recorded, for ``HTTPResponse/explanation``; `false` by default.
   ///
-  /// It costs a few microseconds and about a kilobyte for each request.
+  /// At most 256 decisions are recorded for a request.
   public var explains: Bool?
 
   /// The credential, instead of ``HTTPClient/Configuration/authenticators``; `nil` by default.

@@ -364,6 +364,32 @@
       }
     }
 
+    /// The end of the request waits for the reader, which never comes back.
+    @Test(.needsHTTP2Server, arguments: Lane.engines, [false, true])
+    func `a reader that leaves an early HTTP/2 response ends the exchange`(_ lane: Lane, isCancelled: Bool) async throws
+    {
+      let (server, client) = try await Self.pair(lane)
+      let pieces = UploadPieces(Data(count: 1000), count: 3, pause: .milliseconds(30))
+      let target = server.target(1, ["early", "head", "60000*fill:10", "wait:20", "last:"])
+      let reading = Task {
+        try await client.stream(.post(target, body: .stream(pieces))) { response in
+          var iterator = response.body.makeAsyncIterator()
+          _ = try await iterator.next()
+          try await Task.sleep(for: .milliseconds(300))
+        }
+      }
+      if isCancelled {
+        try await Task.sleep(for: .milliseconds(200))
+        reading.cancel()
+      }
+
+      let result = await reading.result
+
+      #expect(((try? result.get()) == nil) == isCancelled, "\(result)")
+      #expect(try await client.get(server.target(2, ["head", "last:next"])).text == "next")
+      #expect(await becomes { client.core.entryCount == 0 })
+    }
+
     /// Of a connection that others use libcurl would tell nobody.
     @Test(.needsHTTP2Server, arguments: Lane.engines)
     func `an early response is incomplete if its stream is reset beside other streams`(_ lane: Lane) async throws {

@@ -109,7 +109,7 @@ extension Explanation.Redirect {
     case .fieldsDropped(let names, let old, let new):
       "\(Explanation.Decision.list(names)) \(names.count == 1 ? "was" : "were") removed, "
         + "because the redirect leads from \(old) to \(new)"
-    case .notFollowed(let status, let reason): "the redirect (\(status.rawValue)) was not followed: \(reason.phrase)"
+    case .notFollowed(let status, let reason): "the redirect (\(status.rawValue)) was not followed: \(reason.text)"
     }
   }
 
@@ -133,30 +133,17 @@ extension Explanation.Redirect {
 }
 
 extension Explanation.Redirect.Reason {
-  /// The reason after "was not followed:".
-  fileprivate var phrase: String {
-    switch self {
-    case .differentLocations: "it has Location fields with different values"
-    case .tooLong(let maximum): "its URL is longer than \(maximum) bytes"
-    case .downgrade(let url): "it leads from https to http (\(url))"
-    case .bodyNotReplayable: "it needs the body again, which can be sent only once"
-    case .tooMany(let maximum): "the maximum of \(maximum) is reached"
-    case .off, .noLocation, .stopped, .invalidLocation: text
-    }
-  }
-
-  /// The reason as the message of an error.
-  var text: String {
+  fileprivate var text: String {
     switch self {
     case .off: "the policy follows none"
     case .noLocation: "the response has no Location"
     case .stopped: "the closure of the redirect policy stopped"
-    case .differentLocations: "a redirect with different Location fields is not followed"
+    case .differentLocations: "it has Location fields with different values"
     case .invalidLocation(let message): message
-    case .tooLong(let maximum): "a redirect to a URL longer than \(maximum) bytes is not followed"
-    case .downgrade(let url): "a redirect from https to http (\(url)) is not followed"
-    case .bodyNotReplayable: "the redirect needs the body again, but it can be sent only once"
-    case .tooMany(let maximum): "more than \(maximum) redirects"
+    case .tooLong(let maximum): "its URL is longer than \(maximum) bytes"
+    case .downgrade(let url): "it leads from https to http (\(url))"
+    case .bodyNotReplayable: "it needs the body again, which can be sent only once"
+    case .tooMany(let maximum): "the maximum of \(maximum) is reached"
     }
   }
 }
@@ -175,7 +162,8 @@ extension Explanation.Retry {
 
   fileprivate var reference: String? {
     switch self {
-    case .repeated(_, .unprocessed), .repeated(_, .needsHTTP11): "RFC 9113 §8.7"
+    case .repeated(_, .unprocessed): "RFC 9113 §8.7"
+    case .repeated(_, .needsHTTP11): "RFC 9113 §7"
     case .repeated(_, .retryAfter), .ended(.retryAfterTooLong): "RFC 9110 §10.2.3"
     case .repeated(_, .staleConnection): "RFC 9112 §9.3.1"
     case .repeated, .refused(.notIdempotent): "RFC 9110 §9.2.2"

@@ -58,7 +58,11 @@ public struct Explanation: Sendable, CustomStringConvertible {
   }
 
   /// The beginning of a text that a peer has chosen.
-  static func short(_ text: String) -> String { text.utf8.count <= 300 ? text : "\(text.prefix(100))…" }
+  ///
+  /// Counted in Unicode scalars, because a character may have any number of them.
+  static func short(_ text: String) -> String {
+    text.utf8.count <= 300 ? text : "\(Substring(text.unicodeScalars.prefix(75)))…"
+  }
 
   mutating func add(_ entry: Entry, limit: Int) {
     if entries.count >= limit {

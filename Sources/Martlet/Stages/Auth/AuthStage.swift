@@ -15,7 +15,7 @@ struct AuthStage: Stage {
     // An `Authorization` field that the caller has set is not replaced, and a 401 to it is not answered.
     guard let (url, session) = place(of: request, call) else {
       let response = try await next(request, context)
-      if response.status == .unauthorized { Self.explainSilence(to: request, call) }
+      if response.status == .unauthorized { call.noteSilence(to: request) }
       return response
     }
     return try await answer(request, url, session, context, next)
@@ -63,14 +63,6 @@ struct AuthStage: Stage {
   }
 
   // The functions below are not inlined: an async function reserves memory for its inlined callees while it waits.
-
-  /// Explains why a 401 has no answer, if the stage does not answer for this request.
-  @inline(never) private static func explainSilence(to request: HTTPRequest, _ call: Call) {
-    let reason: Explanation.Authentication.Reason =
-      request.headers.contains("Authorization")
-      ? .ownField : call.credential.map { .otherOrigin("\($0.origin)") } ?? .noCredential
-    call.note(.authentication(.unanswered(reason, .server)))
-  }
 
   /// Marks an error that follows an earlier response of the server.
   @inline(never) static func marked(_ error: any Error, _ exchanges: Int) -> any Error {
@@ -178,6 +170,14 @@ struct CallCredential: Sendable, Hashable {
 }
 
 extension Call {
+  /// Notes why a 401 is not answered, if no session answers for its request.
+  @inline(never) func noteSilence(to request: HTTPRequest) {
+    let reason: Explanation.Authentication.Reason =
+      request.headers.contains("Authorization")
+      ? .ownField : credential.map { .otherOrigin("\($0.origin)") } ?? .noCredential
+    note(.authentication(.unanswered(reason, .server)))
+  }
+
   /// The session for an origin: that of the call's credential, otherwise a configured one.
   func authSession(at origin: Origin) -> AuthSession? {
     let settings = settings

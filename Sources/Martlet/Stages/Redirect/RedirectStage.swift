@@ -119,13 +119,14 @@ struct RedirectStage: Stage {
     _ reason: Redirection.Reason, _ response: StreamedResponse, _ request: HTTPRequest, _ context: RequestContext
   ) async throws -> HTTPError {
     let call = context.call
-    call.note(.redirect(.notFollowed(response.status, reason)))
+    let decision = Explanation.Decision.redirect(.notFollowed(response.status, reason))
+    call.note(decision)
     let (body, isWhole) = try await response.body.read(upTo: call.options.maximumErrorBodyBytes)
     var whole = response.whole(body, asked: call.request, decoder: nil)
     if !isWhole { whole.isBodyTruncated = true }
     whole.redirects = call.redirects
     whole.attempts = call.attempts
-    return HTTPError(reason.kind, reason.text, request: request, response: whole)
+    return HTTPError(reason.kind, decision.sentence, request: request, response: whole)
   }
 }
 

@@ -273,6 +273,12 @@ import Testing
     #expect(error.explanation.description.hasPrefix("9 earlier decisions were dropped\n"))
   }
 
+  @Test(arguments: [String(repeating: "a", count: 5000), "a" + String(repeating: "\u{301}", count: 5000), "short"])
+  func `texts of servers are cut`(text: String) {
+    #expect(Explanation.short(text).utf8.count <= 303)
+    #expect(Explanation.short(text).unicodeScalars.starts(with: text.unicodeScalars.prefix(5)))
+  }
+
   @Test func `a request that succeeds at once records nothing without being asked`() async throws {
     let response = try await HTTPClient.stubbed(.text("x")).get("/x")
 

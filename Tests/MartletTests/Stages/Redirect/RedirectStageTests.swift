@@ -212,7 +212,7 @@ import Testing
     #expect(response.text == "there")
     for error in errors {
       #expect(error?.kind == .redirectRefused)
-      #expect(error?.message == "a redirect with different Location fields is not followed")
+      #expect(error?.message == "the redirect (302) was not followed: it has Location fields with different values")
       #expect(error?.status == .found)
     }
     #expect(transport.requests.count == 5)
@@ -304,7 +304,7 @@ import Testing
     let error = try await #require(throws: HTTPError.self) { try await client.get("http://example.test/a") }
 
     #expect(error.kind == .tooManyRedirects)
-    #expect(error.message == "more than 10 redirects")
+    #expect(error.message == "the redirect (302) was not followed: the maximum of 10 is reached")
     #expect(error.response?.redirects.count == 10)
     #expect(transport.requests.count == 11)
   }
