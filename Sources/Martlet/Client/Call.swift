@@ -83,7 +83,10 @@ package final class Call: Watched {
     self.isManaged = isManaged
     self.observer = observer
     explains = options.explains || settings.instruments != nil
-    watch = CallWatch.make(id, request, settings, tag: options.source.tag, endpoint: endpoint)
+    let trace = TraceContext.current
+    watch =
+      settings.instruments == nil && trace == nil
+      ? nil : CallWatch(id, request, settings, trace, tag: options.source.tag, endpoint: endpoint)
     throttledTime = settings.configuration.bandwidthBudget.map { _ in ThrottledTime() }
     state = Locked(State(startedAt: core.timeline.now(), current: request))
   }
@@ -94,8 +97,8 @@ package final class Call: Watched {
   var attempts: [HTTPResponse.Attempt] { state.withLock { $0.attempts } }
   var redirects: [HTTPResponse.Redirect] { state.withLock { $0.redirects } }
   /// The redirects followed, the attempts at the last hop, and the decisions.
-  var trail: ([HTTPResponse.Redirect], [HTTPResponse.Attempt], Explanation) {
-    state.withLock { ($0.redirects, $0.attempts, $0.explanation?.value ?? Explanation()) }
+  var trail: ([HTTPResponse.Redirect], [HTTPResponse.Attempt], Boxed<Explanation>?) {
+    state.withLock { ($0.redirects, $0.attempts, $0.explanation) }
   }
   var explanation: Explanation { state.withLock { $0.explanation?.value ?? Explanation() } }
   var progress: TransferProgress { state.withLock { $0.ledger.progress } }

@@ -129,17 +129,20 @@ extension ClientCore {
   }
 
   @inline(never) private func judged(_ streamed: StreamedResponse, _ data: Data, _ call: Call) throws -> HTTPResponse {
-    var response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
+    let response = streamed.whole(data, asked: call.request, decoder: call.settings.configuration.decoder)
     let isAccepted: Bool
     switch call.options.accepts.rule {
     case .range(let range): isAccepted = range.contains(response.status.rawValue)
     case .response(let judge): isAccepted = try judge(response)
     }
     guard isAccepted else { throw call.refusal(of: response) }
-    if call.explains {
-      call.note(.status(.accepted(response.status)))
-      response.explanation = call.explanation
-    }
+    return call.explains ? explained(response, call) : response
+  }
+
+  @inline(never) private func explained(_ response: HTTPResponse, _ call: Call) -> HTTPResponse {
+    var response = response
+    call.note(.status(.accepted(response.status)))
+    response.explanation = call.explanation
     return response
   }
 

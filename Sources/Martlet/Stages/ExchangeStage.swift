@@ -9,7 +9,8 @@ struct ExchangeStage: Stage {
   }
 
   func run(_ request: HTTPRequest, _ context: RequestContext, _ next: Next) async throws -> StreamedResponse {
-    let (request, context, lifetime) = try begin(request, context)
+    var context = context
+    let (request, lifetime) = try begin(request, &context)
     do {
       if request.body != nil { try await fill(request, lifetime.control) }
       var response =
@@ -25,23 +26,23 @@ struct ExchangeStage: Stage {
   // The functions below are not inlined: an async function reserves memory for its inlined callees while it waits.
 
   @inline(never) private func begin(
-    _ request: HTTPRequest, _ context: RequestContext
-  ) throws -> (HTTPRequest, RequestContext, ExchangeLifetime) {
+    _ request: HTTPRequest, _ context: inout RequestContext
+  ) throws -> (HTTPRequest, ExchangeLifetime) {
     let call = context.call
     // Internal stages pass on requests that the gate has checked; only middleware can change them.
     var request = call.settings.isAbortAware ? request : try RequestGate.checkAgain(request, settings: call.settings)
-    var context = context
     let control = ExchangeControl(call: call, number: call.watch?.nextExchange() ?? 0)
     context.exchange = control
     if control.number > 0 {
       try call.abortSource.check()
-      request = try call.instrument(request, context, number: control.number)
+      request = try call.instrument(
+        request, number: control.number, attempt: context.attempt, hop: context.hop)
     }
     if let trace = call.watch?.trace { trace.pass(to: &request.headers) }
     call.setCurrent(request, control)
     let token = call.abortSource.onAbort { control.abortSource.abort($0) }
     let lifetime = ExchangeLifetime(control: control, call: call, token: token)
-    guard let reason = control.abortSource.error else { return (request, context, lifetime) }
+    guard let reason = control.abortSource.error else { return (request, lifetime) }
     lifetime.end()
     throw reason
   }

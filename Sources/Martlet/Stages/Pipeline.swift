@@ -82,7 +82,9 @@ enum Pipeline {
 
   @inline(never) private static func complete(_ response: inout StreamedResponse, _ call: Call, isWhole: Bool) {
     if call.explains { explain(response.status, call, isWhole: isWhole) }
-    (response.redirects, response.attempts, response.explanation) = call.trail
+    let explanation: Boxed<Explanation>?
+    (response.redirects, response.attempts, explanation) = call.trail
+    if let explanation { response.explanation = explanation.value }
     response.timing.total = call.elapsed
   }
 

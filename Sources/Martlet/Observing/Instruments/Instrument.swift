@@ -15,7 +15,7 @@
 /// ```
 ///
 /// An instrument watches; a ``Middleware`` changes. Events are values. They are delivered on a queue of the client, one
-/// at a time and in order, and never while a lock is held. So an instrument that takes its time delays no request. Up to
+/// at a time and in order, up to 5 ms after they happen, and never while a lock is held. So an instrument that takes its time delays no request. Up to
 /// 10,000 events may wait for it; further ones are dropped, which ``InstrumentEvent/droppedCount`` of the next event
 /// tells. Clients with the same instruments, and a client whose instruments were changed, may call one at the same time
 /// for different calls. An instrument that sends requests itself uses a client without that instrument.

@@ -79,21 +79,23 @@ public struct InstrumentEvent: Sendable {
     /// An attempt began.
     case attempt(number: Int, hop: Int)
     /// An exchange is about to be sent.
-    case exchangeBegan(Exchange)
+    indirect case exchangeBegan(Exchange)
     /// An exchange entered a phase.
     case phase(HTTPError.Phase, exchange: Int)
     /// The head of a response arrived.
-    case head(Head, exchange: Int)
+    indirect case head(Head, exchange: Int)
     /// A decision was made.
-    case decision(Explanation.Entry)
+    indirect case decision(Explanation.Entry)
     /// The body of an exchange ended or was released, or the exchange failed.
-    case exchangeEnded(Summary, exchange: Int)
+    indirect case exchangeEnded(Summary, exchange: Int)
     /// The call ended.
-    case ended(RequestEvent.End)
+    indirect case ended(RequestEvent.End)
   }
 
   /// The call that the event belongs to.
-  public let call: Call
+  public var call: Call { shown.value }
+  /// Boxed, because each event of a call has it.
+  let shown: Boxed<Call>
   /// The time since the start of the call; for one that waits in a queue, it counts anew when its turn comes.
   public let time: Duration
   /// What happened.

@@ -6,14 +6,16 @@ import Synchronization
 final class InstrumentFeed: Sendable {
   /// The maximum number of undelivered events.
   static let limit = 10_000
+  /// The time for which events are gathered.
+  private static let delay = DispatchTimeInterval.milliseconds(5)
   /// The maximum time for which a client waits for its instruments.
   static let patience = Duration.seconds(5)
 
   private struct State {
     var waiting: [InstrumentEvent] = []
     var isTelling = false
-    /// The number of events that were taken, and of those that were delivered.
-    var (taken, delivered) = (0, 0)
+    /// The number of events that were taken.
+    var taken = 0
     var dropped = 0
     var flushes: [Int: (target: Int, caller: Suspension<Void>)] = [:]
     var nextFlush = 0
@@ -21,6 +23,8 @@ final class InstrumentFeed: Sendable {
 
   let instruments: [any Instrument]
   private let state = Locked(State())
+  /// The number of events that were delivered.
+  private let delivered = Atomic(0)
   private let queue = DispatchQueue(label: "martlet.instruments")
 
   /// `nil` without instruments.
@@ -31,7 +35,7 @@ final class InstrumentFeed: Sendable {
 
   func tell(_ event: InstrumentEvent) {
     let isFirst = state.withLock { state in
-      guard state.taken - state.delivered < Self.limit else {
+      guard state.taken - delivered.load(ordering: .relaxed) < Self.limit else {
         state.dropped += 1
         return false
       }
@@ -43,7 +47,8 @@ final class InstrumentFeed: Sendable {
       defer { state.isTelling = true }
       return !state.isTelling
     }
-    if isFirst { queue.async { self.deliver() } }
+    // Waking the queue for each event would cost more than all else.
+    if isFirst { queue.asyncAfter(deadline: .now() + Self.delay) { self.deliver() } }
   }
 
   private func deliver() {
@@ -51,7 +56,7 @@ final class InstrumentFeed: Sendable {
       let (events, callers): ([InstrumentEvent], [Suspension<Void>]) = state.withLock { state in
         defer { state.waiting = [] }
         if state.waiting.isEmpty { state.isTelling = false }
-        let ready = state.flushes.filter { $0.value.target <= state.delivered }
+        let ready = state.flushes.filter { $0.value.target <= delivered.load(ordering: .relaxed) }
         for number in ready.keys { state.flushes[number] = nil }
         return (state.waiting, ready.values.map(\.caller))
       }
@@ -59,7 +64,7 @@ final class InstrumentFeed: Sendable {
       if events.isEmpty { return }
       for event in events {
         for instrument in instruments { instrument.observe(event) }
-        state.withLock { $0.delivered += 1 }
+        delivered.add(1, ordering: .relaxed)
       }
     }
   }
@@ -68,12 +73,13 @@ final class InstrumentFeed: Sendable {
   func flush(within limit: Duration) async {
     try? await suspend { continuation in
       let number: Int? = state.withLock { state in
-        guard state.delivered < state.taken else { return nil }
+        guard delivered.load(ordering: .relaxed) < state.taken else { return nil }
         state.nextFlush += 1
         state.flushes[state.nextFlush] = (state.taken, continuation)
         return state.nextFlush
       }
       guard let number else { return continuation.resume() }
+      queue.async { self.deliver() }
       DispatchQueue.global().asyncAfter(deadline: .now() + limit / .seconds(1)) { [weak self] in
         self?.state.withLock { $0.flushes.removeValue(forKey: number) }?.caller.resume()
       }
@@ -84,21 +90,20 @@ final class InstrumentFeed: Sendable {
 /// What a call keeps for its instruments and its trace; most calls have neither.
 final class CallWatch: Sendable {
   /// The call as instruments see it, if there are any.
-  let shown: InstrumentEvent.Call?
+  let shown: Boxed<InstrumentEvent.Call>?
   /// The trace of the task that began the call.
   let trace: TraceContext?
   private let exchanges = Atomic(0)
 
-  private init(shown: InstrumentEvent.Call?, trace: TraceContext?) { (self.shown, self.trace) = (shown, trace) }
-
-  /// `nil` without instruments and without a trace; a failable initializer would allocate even then.
-  static func make(
-    _ id: RequestID, _ request: HTTPRequest, _ settings: ClientSettings, tag: String?, endpoint: (any Endpoint.Type)?
-  ) -> CallWatch? {
-    let trace = TraceContext.current
-    guard settings.instruments != nil else { return trace.map { CallWatch(shown: nil, trace: $0) } }
-    let shown = InstrumentEvent.Call(id, request, settings, tag: tag, endpoint: endpoint, trace)
-    return CallWatch(shown: shown, trace: trace)
+  init(
+    _ id: RequestID, _ request: HTTPRequest, _ settings: ClientSettings, _ trace: TraceContext?, tag: String?,
+    endpoint: (any Endpoint.Type)?
+  ) {
+    self.trace = trace
+    let shown =
+      settings.instruments == nil
+      ? nil : InstrumentEvent.Call(id, request, settings, tag: tag, endpoint: endpoint, trace)
+    self.shown = shown.map { Boxed($0) }
   }
 
   /// The number of the next exchange, from 1; 0 without instruments.
@@ -110,23 +115,25 @@ extension Call {
   ///
   /// After the end of the call, only events that are late by nature are told.
   func tellInstruments(_ kind: @autoclosure () -> InstrumentEvent.Kind, isLate: Bool = false) {
-    guard let feed = settings.instruments, let shown = watch?.shown else { return }
+    guard let shown = watch?.shown, let feed = settings.instruments else { return }
     let (start, isOver) = span
     guard isLate || !isOver else { return }
-    feed.tell(InstrumentEvent(call: shown, time: core.timeline.now() - start, kind: kind()))
+    feed.tell(InstrumentEvent(shown: shown, time: core.timeline.now() - start, kind: kind()))
   }
 
   /// Announces an exchange; returns the request with the fields that instruments add.
   @inline(never) func instrument(
-    _ request: HTTPRequest, _ context: RequestContext, number: Int
+    _ request: HTTPRequest, number: Int, attempt: Int, hop: Int
   ) throws -> HTTPRequest {
-    guard let feed = settings.instruments, let call = watch?.shown else { return request }
+    guard let feed = settings.instruments, let call = watch?.shown?.value else { return request }
+    let isSame = request.target == call.request.target && request.query == call.request.query
+    let redactedURL = isSame ? call.redactedURL : settings.redacted(request)
     func exchange(_ request: HTTPRequest) -> InstrumentEvent.Exchange {
       var shown = request
       shown.body = nil
       return InstrumentEvent.Exchange(
-        call: call, number: number, attempt: context.attempt, hop: context.hop, request: shown,
-        redactedURL: settings.redacted(request))
+        call: call, number: number, attempt: attempt, hop: hop, request: shown,
+        redactedURL: redactedURL)
     }
     var sent = request
     do throws(InvalidInput) {

@@ -19,9 +19,8 @@ struct CookieStage: Stage {
     }
     let partition = call.settings.partition.authority
     var sent = request
-    if request.headers.contains("Cookie") {
-      call.explain(.cookies(.ownField))
-    } else if !shelf.isEmpty, let url = url(of: request, context) {
+    if call.explains, request.headers.contains("Cookie") { call.note(.cookies(.ownField)) }
+    if !shelf.isEmpty, !request.headers.contains("Cookie"), let url = url(of: request, context) {
       let (relation, now) = (relation(url, request, context), call.settings.configuration.now())
       let cookies = shelf.cookies(for: url, relation, in: partition, now: now)
       if let field = Cookie.field(cookies) { sent.headers["Cookie"] = field }

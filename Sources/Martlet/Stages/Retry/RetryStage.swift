@@ -81,8 +81,8 @@ struct RetryStage: Stage {
     {
       return .repeated(after: .zero, repetition.needsHTTP11 ? .needsHTTP11 : .unprocessed)
     }
-    let attempt = repetition.counted(attempt, after: outcome, policy)
     guard outcome.isFailure else { return .ended(.outcome) }
+    let attempt = repetition.counted(attempt, after: outcome, policy)
     guard attempt < policy.maximumAttempts else { return .ended(policy.exhausted) }
     let configuration = call.settings.configuration
     // Attempt middleware may have changed the request: both the original and the sent one must be safe to repeat.
