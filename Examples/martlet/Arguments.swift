@@ -56,11 +56,17 @@ struct Arguments {
     if positionals.first == "cache", positionals.count > 1 {
       return .cache(try CacheCommand.parse(Array(positionals.dropFirst()) + (removesAll ? ["--all"] : [])))
     }
+    if positionals.first == "har", positionals.count > 1 {
+      return .har(
+        try HARCommand.parse(
+          Array(positionals.dropFirst()), output: command.output, explains: command.explains))
+    }
     if removesAll { throw UsageError("unknown option '--all'; see martlet --help") }
     if positionals.first == "sse", positionals.count > 1 {
       positionals.removeFirst()
       // Events are asked for: nothing is sent along unless the user says so.
       command.ignoresInput = true
+      if command.har != nil { throw UsageError("'martlet sse' has no --har") }
       if command.output != nil { throw UsageError("'martlet sse' has no -o: redirect its standard output") }
       return .events(SSECommand(command: try request()))
     }
@@ -103,6 +109,7 @@ struct Arguments {
     case "--timeout": command.timeout = try Self.seconds(value)
     case "--retry": command.retries = try Self.count(value)
     case "--cache": command.cache = try path(value, of: spelling)
+    case "--har": command.har = try path(value, of: spelling)
     case "--output": command.output = try path(value, of: spelling)
     case "--request":
       if value.isEmpty { throw UsageError("the option '\(spelling)' needs a method") }

@@ -5,6 +5,7 @@ enum Command: Equatable, Sendable {
   case demo
   case doctor
   case cache(CacheCommand)
+  case har(HARCommand)
   case events(SSECommand)
   case download(DownloadCommand)
   case upload(UploadCommand)

@@ -18,6 +18,7 @@ enum CurlOptions {
   static let values: Set = [
     "--request", "--header", "--data", "--data-ascii", "--data-raw", "--data-binary", "--json", "--form-part",
     "--form-string", "--user-agent", "--referer", "--url", "--body", "--timeout", "--retry", "--cache", "--output",
+    "--har",
   ]
 
   /// The options that have none, besides those.
@@ -109,7 +110,9 @@ extension CurlOptions {
     guard (5...40).contains(word.count) else { return nil }
     let limit = word.count == 5 ? 1 : 2
     let ranked = known.map { name in (name.hasPrefix(word) ? 1 : distance(word, name), name) }
-    return ranked.filter { $0.0 <= limit }.min { ($0.0, $0.1) < ($1.0, $1.1) }?.1
+    // Of two that are as near, the one of the same length: letters are exchanged more often than left out.
+    func rank(_ guess: (Int, String)) -> (Int, Int, String) { (guess.0, abs(guess.1.count - word.count), guess.1) }
+    return ranked.filter { $0.0 <= limit }.min { rank($0) < rank($1) }?.1
   }
 
   /// The long option if a hyphen is missing before the word, or else the letter in the other case.

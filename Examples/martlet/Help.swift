@@ -8,7 +8,7 @@ enum Help {
             martlet cache ls DIR | rm DIR URL...|--all | stat DIR
             martlet download URL... [-o FILE|DIR] [--segments N] [--sha256 DIGITS]
             martlet upload FILE URL [--field NAME] [--gzip]
-            martlet sse URL        prints server-sent events; connects again
+            martlet sse URL | har show FILE [--explain] | har page FILE -o PAGE
 
     METHOD is GET, or POST if something is sent. ':8080/x' is on localhost; without
     a scheme localhost and 127.* get http://, all other hosts https://.
@@ -34,7 +34,7 @@ enum Help {
     -v, --verbose            show exchanges on standard error;  --explain: say why
     -o, --output FILE|-      write the body to a file, but not that of an error
         --cache DIR          keep responses here; --http 1.0|1.1|2: this version
-        --http2-prior-knowledge              HTTP/2 without TLS
+        --http2-prior-knowledge  HTTP/2 without TLS;  --har FILE: record exchanges
         --proxy URL          http, https or socks5;  --no-proxy: no proxy at all
         --cacert FILE        believe these roots (PEM) only; --insecure: anybody
         --cert FILE[:PASS]   certificate to show: .p12, .pfx, or PEM and --key FILE

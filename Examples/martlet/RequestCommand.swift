@@ -63,6 +63,8 @@ struct RequestCommand: Equatable, Sendable {
   /// Whether to say on standard error what was decided about the request, and why.
   var explains = false
   var includesHead = false
+  /// The file of the recording.
+  var har: String?
   var output: String?
   /// The directory of the cache.
   var cache: String?

@@ -41,6 +41,8 @@ struct RunRequest: Sendable {
     if let trace { configuration.attemptMiddleware.append(trace) }
     let logging = LoggingMiddleware.fromEnvironment()
     if let logging { configuration.attemptMiddleware.append(logging) }
+    let recorder = try command.har.map { try HARRecorder(to: URL(fileURLWithPath: $0)) }
+    if let recorder { configuration.instruments.append(recorder) }
     let client = HTTPClient { [configuration] in $0 = configuration }
     try await command.identity.fill(client.cookies)
     // Cancelled at the end of this function, which is its only end.
@@ -54,14 +56,23 @@ struct RunRequest: Sendable {
         return Self.code(of: response.status)
       }
       await logging?.sink.flush()
+      await finish(recorder, of: client)
       await command.identity.save(client.cookies, errors)
       return code
     } catch {
       // What went wrong stands below what led to it.
       await logging?.sink.flush()
+      await finish(recorder, of: client)
       if command.explains, let error = error as? HTTPError { explain(error.explanation) }
       throw error
     }
+  }
+
+  private func finish(_ recorder: HARRecorder?, of client: HTTPClient) async {
+    guard let recorder else { return }
+    await client.drain()
+    recorder.close()
+    if let problem = recorder.problem { errors.complain(problem.message) }
   }
 
   private func explain(_ explanation: Explanation) {

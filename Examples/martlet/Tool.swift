@@ -22,6 +22,7 @@ enum Tool {
       case .doctor: return print("martlet \(HTTPClient.Configuration.version)\n\(HTTPClient().diagnostics)\n", output)
       case .demo: return await Demo(output: output).run()
       case .cache(let command): return await command.run(output, errors)
+      case .har(let command): return command.run(output, errors)
       case .events(var command):
         try command.command.readInput(errors)
         let signals = Signals { HiddenLine.restore() }

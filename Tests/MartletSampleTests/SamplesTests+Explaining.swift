@@ -59,6 +59,19 @@ extension SamplesTests {
     #expect(counter.statuses.withLock { $0 } == [.ok: 1])
   }
 
+  @Test func `records in a HAR file`() async throws {
+    let folder = try TemporaryFolder()
+    let file = folder.url.appending(path: "traffic.har")
+
+    let recorder = try HARRecorder(to: file)
+    let client = HTTPClient { $0.instruments = [recorder] }
+
+    await client.update { $0.transport = StubTransport { _ in .text("x") } }
+    try await client.get("http://a.test/")
+    await client.drain()
+    #expect(recorder.entryCount == 1)
+  }
+
   @Test func `passes on a trace`() async throws {
     let transport = StubTransport { _ in .text("x") }
     let client = HTTPClient {

@@ -84,11 +84,12 @@ package final class Call: Watched {
     self.observer = observer
     explains = options.explains || settings.instruments != nil
     let trace = TraceContext.current
+    let start = core.timeline.now()
     watch =
       settings.instruments == nil && trace == nil
-      ? nil : CallWatch(id, request, settings, trace, tag: options.source.tag, endpoint: endpoint)
+      ? nil : CallWatch(id, request, settings, trace, tag: options.source.tag, endpoint: endpoint, start: start)
     throttledTime = settings.configuration.bandwidthBudget.map { _ in ThrottledTime() }
-    state = Locked(State(startedAt: core.timeline.now(), current: request))
+    state = Locked(State(startedAt: start, current: request))
   }
 
   var timeouts: TimeoutPolicy { options.timeouts }
@@ -103,8 +104,6 @@ package final class Call: Watched {
   var explanation: Explanation { state.withLock { $0.explanation?.value ?? Explanation() } }
   var progress: TransferProgress { state.withLock { $0.ledger.progress } }
   var startedAt: Duration { state.withLock { $0.startedAt } }
-  /// The start, and whether the call has ended.
-  var span: (start: Duration, isOver: Bool) { state.withLock { ($0.startedAt, $0.stage.isEnded) } }
   var elapsed: Duration { core.timeline.now() - startedAt }
 
   /// The request as it was last sent.

@@ -6,7 +6,11 @@ import Foundation
 /// does not fit: a text of a few kilobytes can take minutes.
 struct JSONParser {
   struct Problem: Error {
-    let message: String
+    let reason: String
+    /// The index of the byte.
+    let index: Int
+
+    var message: String { "\(reason), at byte \(index)" }
   }
 
   static let maximumDepth = 128
@@ -26,7 +30,7 @@ struct JSONParser {
 
   private init(bytes: [UInt8]) { self.bytes = bytes }
 
-  private func problem(_ message: String) -> Problem { Problem(message: "\(message), at byte \(index)") }
+  private func problem(_ message: String) -> Problem { Problem(reason: message, index: index) }
 
   private var next: UInt8? { index < bytes.count ? bytes[index] : nil }
 
@@ -56,7 +60,8 @@ struct JSONParser {
     case UInt8(ascii: "f"): return try word("false", .bool(false))
     case UInt8(ascii: "n"): return try word("null", .null)
     case nil: throw problem("unexpected end")
-    default: return try number()
+    case let octet? where octet == UInt8(ascii: "-") || 0x30...0x39 ~= octet: return try number()
+    default: throw problem("expected a value")
     }
   }
 

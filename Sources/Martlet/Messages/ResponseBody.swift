@@ -52,7 +52,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
       do {
         return try await piece()
       } catch {
-        end()
+        end(error)
         throw error
       }
     }
@@ -76,9 +76,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
       }
     }
 
-    private mutating func end() {
+    private mutating func end(_ error: (any Error)? = nil) {
       storage = nil
-      lifetime?.end()
+      lifetime?.end(error)
       lifetime = nil
     }
   }
@@ -106,7 +106,13 @@ public struct ResponseBody: AsyncSequence, Sendable {
   package func read(upTo limit: Int) async throws -> (data: Data, isWhole: Bool) {
     switch storage {
     case .data(let data): return data.count <= limit ? (data, true) : (data.prefix(limit), false)
-    case .stream(let reader): return try await reader.stream.collect(upTo: limit)
+    case .stream(let reader):
+      do {
+        return try await reader.stream.collect(upTo: limit)
+      } catch {
+        lifetime?.end(error)
+        throw error
+      }
     case .pull:
       var whole = Data()
       for try await piece in self {

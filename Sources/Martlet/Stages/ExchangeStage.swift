@@ -37,6 +37,7 @@ struct ExchangeStage: Stage {
       try call.abortSource.check()
       request = try call.instrument(
         request, number: control.number, attempt: context.attempt, hop: context.hop)
+      control.capture?.sends(request.body)
     }
     if let trace = call.watch?.trace { trace.pass(to: &request.headers) }
     call.setCurrent(request, control)
@@ -64,6 +65,7 @@ struct ExchangeStage: Stage {
     lifetime.call.tellInstruments(.head(InstrumentEvent.Head(response), exchange: control.number))
     if lifetime.call.explains { explain(response, lifetime.call) }
     control.enter(.receiving)
+    if let capture = control.capture { response.body = capture.receiving(response.body) }
     // The exchange stays alive until its body ends.
     response.body = response.body.keeping(lifetime)
   }

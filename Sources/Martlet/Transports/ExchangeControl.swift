@@ -28,11 +28,15 @@ package final class ExchangeControl: Watched {
   let start: Duration
   /// The number of the exchange, from 1 in its call; 0 without instruments.
   let number: Int
+  /// The beginnings of the bodies, if an instrument wants them.
+  let capture: BodyCapture?
   private let state: Locked<State>
 
   init(call: Call, number: Int = 0) {
     self.call = call
     self.number = number
+    let limit = number > 0 ? call.settings.instruments?.maximumBodyBytes ?? 0 : 0
+    capture = limit > 0 ? BodyCapture(limit) : nil
     start = call.core.timeline.now()
     state = Locked(State(phaseStart: start, lastMove: start))
   }
@@ -182,7 +186,8 @@ package final class ExchangeControl: Watched {
     if number > 0, !wasOver {
       let summary = InstrumentEvent.Summary(
         sentBytes: bytes.sent, receivedBytes: bytes.received, phase: phase,
-        failure: Self.kind(of: abortSource.error ?? error), duration: call.core.timeline.now() - start)
+        failure: Self.kind(of: abortSource.error ?? error), duration: call.core.timeline.now() - start,
+        sentBody: capture?.sent, receivedBody: capture?.received)
       call.tellInstruments(.exchangeEnded(summary, exchange: number), isLate: true)
     }
     if wasWatched { call.core.watchdog.forget(self) }

@@ -36,9 +36,18 @@ public protocol Instrument: Sendable {
   /// - Parameter exchange: The exchange.
   /// - Returns: The fields; none by default.
   func fields(for exchange: InstrumentEvent.Exchange) -> HTTPHeaders
+
+  /// The number of bytes of each body that ``InstrumentEvent/Summary`` has: its beginning.
+  ///
+  /// 0 by default, for none. Read once, when the client is created or changed. Each exchange in progress keeps up to
+  /// twice this number in memory, and so does each event that waits for delivery.
+  var maximumBodyBytes: Int { get }
 }
 
 extension Instrument {
   /// Adds no header fields.
   public func fields(for exchange: InstrumentEvent.Exchange) -> HTTPHeaders { [:] }
+
+  /// No bytes.
+  public var maximumBodyBytes: Int { 0 }
 }

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// An event in the life of a request, for an ``Instrument``.
 ///
 /// The events of a call begin with ``Kind/began`` and end with ``Kind/ended(_:)``. Each ``Kind/attempt(number:hop:)`` has
@@ -20,6 +22,8 @@ public struct InstrumentEvent: Sendable {
     public let endpoint: String?
     /// The trace of the task that began the call, or `nil`.
     public let trace: TraceContext?
+    /// The time at which the call began.
+    public let date: Date
   }
 
   /// One request and its response on the wire.
@@ -56,6 +60,16 @@ public struct InstrumentEvent: Sendable {
     public let timing: HTTPResponse.Timing
   }
 
+  /// The beginning of a body, for an instrument with ``Instrument/maximumBodyBytes``.
+  public struct Body: Sendable {
+    /// The first bytes; may contain secrets.
+    public let data: Data
+    /// Whether `data` is the whole body.
+    public let isWhole: Bool
+    /// The bytes of the body: of a response, those that were read, after decoding.
+    public let count: Int64
+  }
+
   /// The end of an exchange.
   public struct Summary: Sendable {
     /// The bytes of the request body that were sent.
@@ -70,6 +84,11 @@ public struct InstrumentEvent: Sendable {
     public let failure: HTTPError.Kind?
     /// The time since the start of the exchange.
     public let duration: Duration
+    /// The body of the request; `nil` without one, for a body that is a stream or a file, and for one that is compressed
+    /// while it is sent.
+    public let sentBody: Body?
+    /// The body of the response as the program reads it, or `nil` without a response.
+    public let receivedBody: Body?
   }
 
   /// What happened.
@@ -96,7 +115,7 @@ public struct InstrumentEvent: Sendable {
   public var call: Call { shown.value }
   /// Boxed, because each event of a call has it.
   let shown: Boxed<Call>
-  /// The time since the start of the call; for one that waits in a queue, it counts anew when its turn comes.
+  /// The time since the start of the call.
   public let time: Duration
   /// What happened.
   public let kind: Kind

@@ -22,6 +22,8 @@ final class InstrumentFeed: Sendable {
   }
 
   let instruments: [any Instrument]
+  /// The number of bytes of each body that are kept for an event.
+  let maximumBodyBytes: Int
   private let state = Locked(State())
   /// The number of events that were delivered.
   private let delivered = Atomic(0)
@@ -31,6 +33,7 @@ final class InstrumentFeed: Sendable {
   init?(_ instruments: [any Instrument]) {
     guard !instruments.isEmpty else { return nil }
     self.instruments = instruments
+    maximumBodyBytes = instruments.map(\.maximumBodyBytes).max() ?? 0
   }
 
   func tell(_ event: InstrumentEvent) {
@@ -93,13 +96,16 @@ final class CallWatch: Sendable {
   let shown: Boxed<InstrumentEvent.Call>?
   /// The trace of the task that began the call.
   let trace: TraceContext?
+  /// The start of the call.
+  let start: Duration
   private let exchanges = Atomic(0)
 
   init(
     _ id: RequestID, _ request: HTTPRequest, _ settings: ClientSettings, _ trace: TraceContext?, tag: String?,
-    endpoint: (any Endpoint.Type)?
+    endpoint: (any Endpoint.Type)?, start: Duration
   ) {
     self.trace = trace
+    self.start = start
     let shown =
       settings.instruments == nil
       ? nil : InstrumentEvent.Call(id, request, settings, tag: tag, endpoint: endpoint, trace)
@@ -115,10 +121,8 @@ extension Call {
   ///
   /// After the end of the call, only events that are late by nature are told.
   func tellInstruments(_ kind: @autoclosure () -> InstrumentEvent.Kind, isLate: Bool = false) {
-    guard let shown = watch?.shown, let feed = settings.instruments else { return }
-    let (start, isOver) = span
-    guard isLate || !isOver else { return }
-    feed.tell(InstrumentEvent(shown: shown, time: core.timeline.now() - start, kind: kind()))
+    guard let watch, let shown = watch.shown, let feed = settings.instruments, isLate || !stage.isEnded else { return }
+    feed.tell(InstrumentEvent(shown: shown, time: core.timeline.now() - watch.start, kind: kind()))
   }
 
   /// Announces an exchange; returns the request with the fields that instruments add.
@@ -174,7 +178,7 @@ extension InstrumentEvent.Call {
     shown.body = nil
     self.init(
       id: id, request: shown, redactedURL: settings.redacted(request), tag: tag, endpoint: endpoint.map { "\($0)" },
-      trace: trace)
+      trace: trace, date: settings.configuration.now())
   }
 }
 

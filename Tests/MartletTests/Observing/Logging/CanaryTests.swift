@@ -1,5 +1,6 @@
 import Foundation
 import MartletTesting
+import TestSupport
 import Testing
 
 @testable import Martlet
@@ -71,10 +72,13 @@ import Testing
   }
 
   @Test(arguments: answers.map(\.0))
-  func `logs, errors and descriptions contain no secrets`(_ name: String) async throws {
+  func `logs, errors, recordings and descriptions contain no secrets`(_ name: String) async throws {
     let recorder = LogRecorder()
     let answer = try #require(Self.answers.first { $0.0 == name }).1
     let client = Self.client(recorder, answer)
+    let folder = try TemporaryFolder()
+    let archive = try HARRecorder(to: URL(filePath: folder.path("x.har")))
+    await client.update { $0.instruments = [archive] }
     await client.cookies.set(Cookie("jar", "canary", domain: "a.test"))
     var values: [Any] = [client, client.configuration, client.core.settings]
 
@@ -106,6 +110,14 @@ import Testing
     #expect(lines.count > 30)
     let leaking = lines.filter { $0.contains("canary") || $0.contains(Self.encoded) }
     #expect(leaking.isEmpty, "\(leaking)")
+    await client.drain()
+    let recorded = try String(decoding: folder.contents("x.har"), as: UTF8.self).split(separator: "\n")
+    #expect(recorded.count > 6)
+    // Text without a name is no secret that anybody could find.
+    let shown = recorded.map { $0.replacing(#""text":"canary""#, with: "") }.filter {
+      $0.contains("canary") || $0.contains(Self.encoded)
+    }
+    #expect(shown.isEmpty, "\(shown)")
   }
 
   @Test(arguments: [

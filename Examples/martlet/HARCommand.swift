@@ -1,0 +1,71 @@
+import Foundation
+import Martlet
+
+/// `martlet har`: shows a HAR file in the terminal, or makes a page of it.
+enum HARCommand: Equatable, Sendable {
+  /// A line for each entry.
+  case show(file: String, explains: Bool)
+  /// One HTML page, for a browser; to a file, or to standard output.
+  case page(file: String, output: String?)
+
+  /// Reads what stands after `har`.
+  static func parse(_ words: [String], output: String?, explains: Bool) throws(UsageError) -> HARCommand {
+    let usage = UsageError("usage: martlet har show FILE [--explain], or martlet har page FILE [-o PAGE]")
+    guard words.count == 2 else { throw usage }
+    switch words[0] {
+    case "show" where output == nil: return .show(file: words[1], explains: explains)
+    case "page" where !explains: return .page(file: words[1], output: output == "-" ? nil : output)
+    default: throw usage
+    }
+  }
+
+  private var file: String {
+    switch self {
+    case .show(let file, _), .page(let file, _): file
+    }
+  }
+
+  /// Does it.
+  func run(_ output: Terminal, _ errors: Terminal) -> ExitCode {
+    do {
+      let archive = try HARFile(at: file)
+      switch self {
+      case .show(_, let explains):
+        let waterfall = Waterfall(archive.entries)
+        let lines = waterfall.lines(width: output.width, output.palette, explains: explains)
+        try output.write(lines.map { $0 + "\n" }.joined())
+      case .page(let file, let name):
+        let title = URL(fileURLWithPath: file).lastPathComponent
+        let page = HARPage(title: title, entries: archive.entries).html
+        guard let name else {
+          try output.write(page)
+          break
+        }
+        // Like the recording, for its owner alone.
+        guard FileManager.default.createFile(atPath: name, contents: page, attributes: [.posixPermissions: 0o600])
+        else {
+          errors.complain("'\(name)' cannot be written")
+          return .failure
+        }
+      }
+      return .success
+    } catch let error as HTTPError {
+      errors.complain(error.message)
+      return .usage
+    } catch let error as WriteError {
+      return error.isBrokenPipe ? .brokenPipe : .failure
+    } catch {
+      errors.complain("\(error)")
+      return .failure
+    }
+  }
+}
+
+extension Terminal {
+  /// The number of columns; 100 if nobody sees them.
+  var width: Int {
+    var size = winsize()
+    guard isTerminal, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 100 }
+    return Int(size.ws_col)
+  }
+}

@@ -1,0 +1,121 @@
+import MartletBase
+import Foundation
+
+/// Why something is not a HAR file; the message names the place in it.
+struct HARProblem: Error {
+  let message: String
+}
+
+extension HAREntry {
+  /// Reads an entry as this or another program has written it.
+  ///
+  /// Programs omit what they do not know, so only the method, the URL and the status are required.
+  init(_ value: JSONValue) throws(HARProblem) {
+    let (request, response) = (value["request"], value["response"])
+    guard let method = request["method"].string, !method.isEmpty else { throw HARProblem(message: "no request.method") }
+    guard let url = request["url"].string, !url.isEmpty else { throw HARProblem(message: "no request.url") }
+    guard let status = response["status"].int else { throw HARProblem(message: "no response.status") }
+    var date = Date(timeIntervalSince1970: 0)
+    if let text = value["startedDateTime"].string {
+      guard let read = Self.date(text) else { throw HARProblem(message: "startedDateTime '\(text)' is not a date") }
+      date = read
+    }
+    self.init(
+      startedAt: date, request: Request(method: method, url: url), response: Response(status: status))
+    self.request.httpVersion = request["httpVersion"].string ?? ""
+    self.request.headers = try Self.headers(request["headers"])
+    self.request.bodySize = request["bodySize"].int64 ?? -1
+    self.request.body = try Self.postData(request["postData"])
+    self.response.statusText = response["statusText"].string ?? ""
+    self.response.httpVersion = response["httpVersion"].string ?? ""
+    self.response.headers = try Self.headers(response["headers"])
+    self.response.bodySize = response["bodySize"].int64 ?? -1
+    self.response.body = try Self.body(response["content"], size: response["content"]["size"].int64)
+    timings = Timings(value["timings"])
+    remoteAddress = value["serverIPAddress"].string
+    connection = value["connection"].string
+    // Chrome's name is `_error` too, but in the response.
+    failure = value["_error"].string ?? response["_error"].string
+    explanation = value["_explanation"].array?.compactMap(\.string) ?? []
+    call = value["_call"].string
+    attempt = value["_attempt"].int ?? 1
+    hop = value["_redirect"].int ?? 0
+    tag = value["_tag"].string
+    isFromCache = value["_fromCache"].bool ?? (value["_fromCache"].string != nil)
+  }
+
+  private static let withFraction = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
+  private static func date(_ text: String) -> Date? {
+    (try? withFraction.parse(text)) ?? (try? Date.ISO8601FormatStyle().parse(text))
+  }
+
+  private static func headers(_ value: JSONValue) throws(HARProblem) -> HTTPHeaders {
+    var headers: HTTPHeaders = [:]
+    for field in value.array ?? [] {
+      guard let name = field["name"].string, let value = field["value"].string else {
+        throw HARProblem(message: "a header field without a name or a value")
+      }
+      // HTTP/2's, which Chrome and Firefox write among the fields.
+      if !name.hasPrefix(":") { headers.append(value, for: name) }
+    }
+    return headers
+  }
+
+  private static func postData(_ value: JSONValue) throws(HARProblem) -> Body? {
+    guard !value.isNull else { return nil }
+    var body = try body(value, size: nil)
+    // A form without its text: some programs write only its fields.
+    if body?.content == Body.Content.none || value["text"].string?.isEmpty == true, let items = value["params"].array,
+      !items.isEmpty
+    {
+      let form = Query(
+        items: items.map { Query.Item(name: $0["name"].string ?? "", value: $0["value"].string) })
+      let text = String(decoding: FormEncoder.encode(form), as: UTF8.self)
+      body?.content = .text(text)
+      body?.size = Int64(text.utf8.count)
+    }
+    return body
+  }
+
+  private static func body(_ value: JSONValue, size: Int64?) throws(HARProblem) -> Body? {
+    guard !value.isNull else { return nil }
+    var content = Body.Content.none
+    var length: Int64 = 0
+    if let text = value["text"].string {
+      if let encoding = value["encoding"].string, !encoding.isEmpty {
+        guard encoding == "base64" else { throw HARProblem(message: "a body in the encoding '\(encoding)'") }
+        guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else {
+          throw HARProblem(message: "a body that is not valid base64")
+        }
+        (content, length) = (.bytes(data), Int64(data.count))
+      } else {
+        (content, length) = (.text(text), Int64(text.utf8.count))
+      }
+    } else if let name = value["_file"].string {
+      content = .file(name)
+    }
+    var body = Body(mimeType: value["mimeType"].string ?? "", content: content, size: max(size ?? length, 0))
+    body.isWhole = value["_truncated"].bool != true
+    body.comment = value["comment"].string
+    return body
+  }
+}
+
+extension HAREntry.Timings {
+  fileprivate init(_ value: JSONValue) {
+    func duration(_ name: String) -> Duration? {
+      guard let milliseconds = value[name].double, milliseconds >= 0, milliseconds < 1e12 else { return nil }
+      return .milliseconds(milliseconds)
+    }
+    self.init()
+    (blocked, dns, connect, ssl) = (duration("blocked"), duration("dns"), duration("connect"), duration("ssl"))
+    send = duration("send") ?? .zero
+    wait = duration("wait") ?? .zero
+    receive = duration("receive") ?? .zero
+  }
+}
+
+extension JSONValue {
+  fileprivate var int64: Int64? { int.map(Int64.init) ?? double.flatMap { Int64(exactly: $0.rounded()) } }
+}

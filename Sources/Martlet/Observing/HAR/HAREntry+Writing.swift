@@ -1,0 +1,165 @@
+import MartletBase
+import Foundation
+
+extension HAREntry {
+  private static let dates = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+
+  /// Writes the entry on one line.
+  package func write(to text: inout JSONText, _ redaction: Redaction) {
+    text.object { text in
+      text.member("startedDateTime", startedAt.formatted(Self.dates))
+      text.member("time", timings.total)
+      text.name("request")
+      text.object { write(request, redaction, &$0) }
+      text.name("response")
+      text.object { write(response, redaction, &$0) }
+      text.name("cache")
+      text.object { _ in }
+      text.name("timings")
+      text.object { $0.write(timings) }
+      if let remoteAddress { text.member("serverIPAddress", remoteAddress) }
+      if let connection { text.member("connection", connection) }
+      if let failure { text.member("_error", failure) }
+      if !explanation.isEmpty {
+        text.name("_explanation")
+        text.array(explanation) { $1.string($0) }
+      }
+      if isFromCache { text.member("_fromCache", true) }
+      if let call { text.member("_call", call) }
+      if attempt > 1 { text.member("_attempt", Int64(attempt)) }
+      if hop > 0 { text.member("_redirect", Int64(hop)) }
+      if let tag { text.member("_tag", tag) }
+    }
+  }
+
+  private func write(_ request: Request, _ redaction: Redaction, _ text: inout JSONText) {
+    text.member("method", request.method)
+    text.member("url", request.url)
+    text.member("httpVersion", request.httpVersion)
+    text.name("cookies")
+    let cookies = request.headers[all: "Cookie"].flatMap { $0.split(separator: ";") }
+    text.array(cookies) { cookie, text in
+      let (name, value) = Self.pair(cookie)
+      text.object { text in
+        text.member("name", name)
+        text.member("value", redaction.hides(field: "Cookie") ? "***" : value)
+      }
+    }
+    text.write(request.headers, redaction)
+    text.name("queryString")
+    let query = request.url.firstIndex(of: "?").map { request.url[$0...].dropFirst() } ?? ""
+    text.array(Query(parsing: String(query.prefix { $0 != "#" }))) { item, text in
+      text.object { text in
+        text.member("name", item.name)
+        text.member("value", item.value ?? "")
+      }
+    }
+    text.member("headersSize", -1)
+    text.member("bodySize", request.bodySize)
+    guard let body = request.body else { return }
+    text.name("postData")
+    text.object { text in
+      text.member("mimeType", body.mimeType)
+      text.write(body)
+      if body.content == .none { text.member("text", "") }
+    }
+  }
+
+  private func write(_ response: Response, _ redaction: Redaction, _ text: inout JSONText) {
+    text.member("status", Int64(response.status))
+    text.member("statusText", response.statusText)
+    text.member("httpVersion", response.httpVersion)
+    text.name("cookies")
+    text.array(response.headers[all: "Set-Cookie"]) { line, text in Self.write(line, redaction, &text) }
+    text.write(response.headers, redaction)
+    text.name("content")
+    text.object { text in
+      let size = response.body?.size ?? 0
+      text.member("size", size)
+      if response.bodySize > 0, size > response.bodySize { text.member("compression", size - response.bodySize) }
+      text.member("mimeType", response.body?.mimeType ?? "")
+      if let body = response.body { text.write(body) }
+    }
+    let location = response.headers.first { $0.name.lowercased() == "location" }
+    text.member("redirectURL", location.map { redaction.value(of: $0) } ?? "")
+    text.member("headersSize", -1)
+    text.member("bodySize", response.bodySize)
+  }
+
+  /// Writes a cookie that a server sets; its attributes are no secrets.
+  private static func write(_ line: String, _ redaction: Redaction, _ text: inout JSONText) {
+    let parts = line.split(separator: ";")
+    let (name, value) = pair(parts.first ?? "")
+    text.object { text in
+      text.member("name", name)
+      text.member("value", redaction.hides(field: "Set-Cookie") ? "***" : value)
+      for part in parts.dropFirst() {
+        let (attribute, value) = pair(part)
+        switch (attribute.isEmpty ? value : attribute).lowercased() {
+        case "path": text.member("path", value)
+        case "domain": text.member("domain", value)
+        case "secure": text.member("secure", true)
+        case "httponly": text.member("httpOnly", true)
+        case "expires": if let date = HTTPDate(value) { text.member("expires", date.date.formatted(Self.dates)) }
+        default: break
+        }
+      }
+    }
+  }
+
+  private static func pair(_ text: Substring) -> (name: String, value: String) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let trimmed = parts.map { String(FieldSyntax.trimmed($0)) }
+    // Without an equals sign, the whole text is the value (RFC 6265bis §5.6).
+    return trimmed.count == 2 ? (trimmed[0], trimmed[1]) : ("", trimmed.first ?? "")
+  }
+
+  /// The value of a header field, masked; of cookies, the names and attributes remain.
+  fileprivate static func value(of field: HTTPHeaders.Field, _ redaction: Redaction) -> String {
+    let isSent = FieldSyntax.isSameName(field.name, "Cookie")
+    guard isSent || FieldSyntax.isSameName(field.name, "Set-Cookie"), redaction.hides(field: field.name),
+      !redaction.hidesBodies
+    else { return redaction.value(of: field) }
+    let parts = field.value.split(separator: ";", omittingEmptySubsequences: false).enumerated().map { index, part in
+      guard isSent || index == 0 else { return String(part) }
+      let (name, _) = pair(part)
+      return "\(index > 0 ? " " : "")\(name.isEmpty ? "" : "\(name)=")***"
+    }
+    return parts.joined(separator: ";")
+  }
+}
+
+extension JSONText {
+  fileprivate mutating func write(_ headers: HTTPHeaders, _ redaction: Redaction) {
+    name("headers")
+    array(headers) { field, text in
+      text.object { text in
+        text.member("name", field.name)
+        text.member("value", HAREntry.value(of: field, redaction))
+      }
+    }
+  }
+
+  fileprivate mutating func write(_ body: HAREntry.Body) {
+    switch body.content {
+    case .text(let value): member("text", value)
+    case .bytes(let data):
+      member("text", data.base64EncodedString())
+      member("encoding", "base64")
+    case .file(let name): member("_file", name)
+    case .none: break
+    }
+    if !body.isWhole { member("_truncated", true) }
+    if let comment = body.comment { member("comment", comment) }
+  }
+
+  fileprivate mutating func write(_ timings: HAREntry.Timings) {
+    member("blocked", timings.blocked)
+    member("dns", timings.dns)
+    member("connect", timings.connect)
+    member("ssl", timings.ssl)
+    member("send", timings.send)
+    member("wait", timings.wait)
+    member("receive", timings.receive)
+  }
+}

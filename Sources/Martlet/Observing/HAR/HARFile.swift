@@ -1,0 +1,87 @@
+import MartletBase
+package import Foundation
+
+/// A HAR file with its entries.
+package struct HARFile: Sendable {
+  /// The maximum size of a file to read.
+  package static let maximumBytes = 256 << 20
+
+  /// The name and the version of the program that has written it.
+  package var creator = ""
+  package var entries: [HAREntry] = []
+
+  package init() {}
+
+  /// Reads a file.
+  ///
+  /// Throws ``HTTPError/Kind/file`` with the name of the file, the line, and what is wrong there.
+  package init(at path: String) throws(HTTPError) {
+    let name = InvalidInput.printable(path, limit: 300)
+    guard let data = try PrivateFile.read(path, limit: Self.maximumBytes) else {
+      throw HTTPError(.file, "\(name) does not exist")
+    }
+    try self.init(data, name: name)
+  }
+
+  package init(_ data: Data, name: String) throws(HTTPError) {
+    func problem(_ message: String, line: Int? = nil) -> HTTPError {
+      HTTPError(.file, "\(name)\(line.map { ", line \($0)" } ?? ""): \(InvalidInput.printable(message, limit: 300))")
+    }
+    let root: JSONValue
+    do throws(JSONParser.Problem) {
+      root = try JSONParser.value(of: data)
+    } catch {
+      let line = 1 + data.prefix(error.index).count { $0 == 0x0A }
+      throw problem("not a HAR file, because it is not JSON: \(error.reason)", line: line)
+    }
+    let log = root["log"]
+    guard log.object != nil else { throw problem("not a HAR file: it has no 'log'") }
+    // Without a version, 1.1 is meant.
+    if let version = log["version"].string, !version.isEmpty, !version.hasPrefix("1.") {
+      throw problem("HAR version '\(version)' is not supported; 1.1 and 1.2 are")
+    }
+    guard let items = log["entries"].array else { throw problem("not a HAR file: 'log' has no 'entries'") }
+    creator = [log["creator"]["name"].string, log["creator"]["version"].string].compactMap(\.self)
+      .joined(separator: " ")
+    entries.reserveCapacity(items.count)
+    for (index, item) in items.enumerated() {
+      do throws(HARProblem) {
+        entries.append(try HAREntry(item))
+      } catch {
+        throw problem("entry \(index + 1) has \(error.message)", line: Self.line(ofEntry: index, in: data))
+      }
+    }
+  }
+
+  /// The line on which an entry begins.
+  static func line(ofEntry number: Int, in data: Data) -> Int? {
+    guard let entries = data.range(of: Data("\"entries\"".utf8)) else { return nil }
+    var line = 1 + data[..<entries.upperBound].count { $0 == 0x0A }
+    var (depth, count, isInString, isEscaped) = (0, 0, false, false)
+    for octet in data[entries.upperBound...] {
+      if octet == 0x0A { line += 1 }
+      if isInString {
+        if isEscaped {
+          isEscaped = false
+        } else if octet == UInt8(ascii: "\\") {
+          isEscaped = true
+        } else if octet == UInt8(ascii: "\"") {
+          isInString = false
+        }
+        continue
+      }
+      switch octet {
+      case UInt8(ascii: "\""): isInString = true
+      case UInt8(ascii: "{"), UInt8(ascii: "["):
+        depth += 1
+        if depth == 2 {
+          if count == number { return line }
+          count += 1
+        }
+      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+      default: break
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,150 @@
+import MartletBase
+public import Foundation
+
+/// Records the requests of clients in a HAR file (HTTP Archive 1.2), which browsers and many other tools can read.
+///
+/// ```swift
+/// let recorder = try HARRecorder(to: file)
+/// let client = HTTPClient { $0.instruments = [recorder] }
+/// ```
+///
+/// The file has an entry for each exchange: the requests of a redirect chain and the attempts of a retry are entries of
+/// their own. A request that needed no exchange has an entry too, because a stored response was used, or because it
+/// failed before. Each entry has the phases as timings, and the client's decisions, as sentences, in `_explanation`.
+///
+/// Secrets are masked before anything is written, like in logs. Bodies that are text are recorded up to
+/// ``maximumBodyBytes``; other bodies are recorded if they are images, fonts, audio or video, in which nothing can be
+/// masked but nothing is usually secret. Bodies of requests are recorded if they are in memory. The file belongs to its
+/// owner alone (mode 0600).
+///
+/// Every state of the file is complete: if the process is killed, it contains all entries until at most 0.1 seconds
+/// before. While a recorder writes, it keeps a copy beside the file, with `.part` added to its name. A file of that
+/// name that remains after a kill can be deleted.
+///
+/// Several clients may share a recorder; several recorders must not share a file.
+public final class HARRecorder: Instrument {
+  fileprivate struct State {
+    var drafts = HARDrafts()
+    var writer: HARWriter?
+    var waiting = JSONText()
+    var isTimed = false
+    var entryCount = 0
+    var droppedCount = 0
+    var problem: HTTPError?
+  }
+
+  /// The number of bytes that are gathered before they are written.
+  private static let batch = 256 << 10
+  private static let delay = DispatchTimeInterval.milliseconds(100)
+
+  /// The file.
+  public let file: URL
+  /// The maximum number of bytes to record of each body.
+  public let maximumBodyBytes: Int
+  private let redaction: Redaction
+  private let state: Locked<State>
+
+  /// Creates a recorder, and replaces the file with one that has no entries.
+  ///
+  /// - Parameters:
+  ///   - file: The file. A file that exists is replaced.
+  ///   - maximumBodyBytes: The maximum number of bytes to record of each body; 64 KiB by default, at most 16 MiB.
+  ///   - redaction: What to mask; `Redaction.standard` by default.
+  /// - Throws: ``HTTPError/Kind/file`` if the file cannot be written.
+  public init(to file: URL, maximumBodyBytes: Int = 64 << 10, redaction: Redaction = .standard) throws {
+    guard file.isFileURL else {
+      throw HTTPError(
+        .file, "a HAR file needs a file URL, not '\(URLRedaction.printable(file.absoluteString))'")
+    }
+    self.file = file
+    self.maximumBodyBytes = min(max(0, maximumBodyBytes), 16 << 20)
+    self.redaction = redaction
+    let path = file.path(percentEncoded: false)
+    self.state = Locked(State(writer: try HARWriter(at: path)))
+    HARRecorder.finishAtExit(self)
+  }
+
+  deinit { close() }
+
+  /// Ends the recording: writes all entries, and removes the copy of the file.
+  ///
+  /// Happens by itself when the recorder is released, and when the program ends. Later requests are not recorded.
+  public func close() {
+    flush()
+    state.withLock { state in
+      state.writer?.close()
+      state.writer = nil
+    }
+  }
+
+  /// The number of entries so far, including those that are not written yet.
+  public var entryCount: Int { state.withLock { $0.entryCount } }
+
+  /// The number of events that were lost, because requests were faster than the recorder could write.
+  ///
+  /// Entries are missing or incomplete then. Up to 10,000 events may wait.
+  public var droppedEventCount: Int { state.withLock { $0.droppedCount } }
+
+  /// Why the file could not be written, or `nil`; nothing is recorded after that.
+  public var problem: HTTPError? { state.withLock { $0.problem } }
+
+  public func observe(_ event: InstrumentEvent) {
+    let isFirst = state.withLock { state in
+      state.droppedCount += event.droppedCount
+      let entries = state.drafts.take(event, redaction)
+      for entry in entries {
+        state.waiting.breakLine()
+        entry.write(to: &state.waiting, redaction)
+        state.entryCount += 1
+      }
+      if state.waiting.bytes.count >= Self.batch || state.drafts.isEmpty { state.write() }
+      guard !state.waiting.bytes.isEmpty, !state.isTimed else { return false }
+      state.isTimed = true
+      return true
+    }
+    guard isFirst else { return }
+    DispatchQueue.global().asyncAfter(deadline: .now() + Self.delay) { [weak self] in self?.flush() }
+  }
+
+  /// Writes the entries that are not written yet.
+  ///
+  /// Not needed after ``HTTPClient/drain(timeout:)``, which waits until all requests are over and recorded.
+  public func flush() {
+    state.withLock { state in
+      state.isTimed = false
+      state.write()
+    }
+  }
+}
+
+extension HARRecorder {
+  private struct Weak { weak var recorder: HARRecorder? }
+
+  private static let recorders = Locked<[Weak]>([])
+  private static let registration: Void = {
+    atexit { HARRecorder.recorders.withLock { $0 }.forEach { $0.recorder?.close() } }
+  }()
+
+  /// Recorders of a program are often global, and then released by nobody.
+  private static func finishAtExit(_ recorder: HARRecorder) {
+    _ = registration
+    recorders.withLock { recorders in
+      recorders.removeAll { $0.recorder == nil }
+      recorders.append(Weak(recorder: recorder))
+    }
+  }
+}
+
+extension HARRecorder.State {
+  fileprivate mutating func write() {
+    guard !waiting.bytes.isEmpty else { return }
+    defer { waiting.removeAll() }
+    guard writer != nil else { return }
+    do throws(HTTPError) {
+      try writer?.add(waiting.bytes)
+    } catch {
+      problem = error
+      writer = nil
+    }
+  }
+}

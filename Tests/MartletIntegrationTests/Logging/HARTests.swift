@@ -1,0 +1,185 @@
+#if os(Linux)
+  import Foundation
+  import MartletTesting
+  import TestSupport
+  import Testing
+
+  @testable import Martlet
+  @testable import MartletTool
+
+  /// Recordings of real exchanges.
+  @Suite(.ownThreads, .hangLimit) struct HARTests {
+    @Test(arguments: Lane.engines)
+    func `an entry has the connection, the phases and both sizes of a body`(_ lane: Lane) async throws {
+      let coded = CodedBodies.gzip
+      let server = try MockServer(
+        .data(coded, headers: ["Content-Encoding": "gzip", "Content-Type": "text/plain"])
+          .delayed(by: .milliseconds(30)))
+      let folder = try TemporaryFolder()
+      let recorder = try HARRecorder(to: URL(filePath: folder.path("x.har")))
+      let client = lane.client { $0.instruments = [recorder] }
+
+      let body = try await client.post(RequestTarget(server.url("/a")), body: .text("12345")).body
+      _ = try await client.get(RequestTarget(server.url("/b")))
+      await client.drain()
+
+      let entries = try HARFile(at: folder.path("x.har")).entries
+      #expect(entries.map(\.request.method) == ["POST", "GET"])
+      for entry in entries {
+        #expect(entry.remoteAddress == "127.0.0.1" && entry.response.httpVersion == "HTTP/1.1")
+        #expect(entry.response.bodySize == Int64(coded.count) && entry.response.body?.size == Int64(body.count))
+        #expect(entry.timings.wait >= .milliseconds(25) && entry.timings.wait <= entry.timings.total)
+      }
+      #expect(entries[0].request.bodySize == 5 && entries[0].request.body?.content == .text("12345"))
+      #expect(entries[0].timings.connect != nil && entries[1].timings.connect == nil)
+      #expect(entries[0].connection == entries[1].connection)
+      #expect(
+        entries[1].explanation.contains { $0.contains("the open connection to 127.0.0.1:\(server.port) was used") })
+    }
+
+    @Test func `a body that the reader leaves is recorded as far as it was read`() async throws {
+      let server = try MockServer(.data(Data(repeating: 0x61, count: 4 << 20), headers: ["Content-Type": "text/plain"]))
+      let folder = try TemporaryFolder()
+      let recorder = try HARRecorder(to: URL(filePath: folder.path("x.har")), maximumBodyBytes: 100)
+      let client = Lane.curl.client { $0.instruments = [recorder] }
+
+      let read = try await client.stream(.get(RequestTarget(server.url))) { response in
+        var pieces = response.body.makeAsyncIterator()
+        return try await pieces.next()?.count ?? 0
+      }
+      await client.drain()
+
+      let entry = try #require(try HARFile(at: folder.path("x.har")).entries.first)
+      #expect(entry.response.body?.content == .text(String(repeating: "a", count: 100)))
+      #expect(entry.response.body?.isWhole == false && entry.response.body?.size == Int64(read))
+    }
+
+    /// What each process had written at least is known from the number of requests that it had drained.
+    @Test func `a killed process leaves a file that can be read`() async throws {
+      let folder = try TemporaryFolder()
+      let path = folder.path("x.har")
+      var random = SystemRandomNumberGenerator()
+      var most = 0
+
+      let count = Figures.setting("MARTLET_HAR_KILLS") ?? Stress.count(5, full: 50)
+      for round in 0..<count {
+        let delay = UInt32.random(in: 1...150_000, using: &random)
+        await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, delay = delay as UInt32] in
+          let recorder = try HARRecorder(to: URL(filePath: path))
+          let killer = Thread {
+            usleep(delay)
+            kill(getpid(), SIGKILL)
+          }
+          killer.start()
+          let text = String(repeating: "x", count: 20_000)
+          for _ in 0..<10_000 {
+            let client = HTTPClient {
+              $0.transport = StubTransport { _ in .text(text) }
+              $0.instruments = [recorder]
+            }
+            for _ in 0..<20 { try await client.get("http://a.test/") }
+            await client.drain()
+            let noted = Data("\(recorder.entryCount)".utf8)
+            try noted.write(to: URL(filePath: path + ".noted"), options: .atomic)
+          }
+        }
+        let noted = (try? String(decoding: folder.contents("x.har.noted"), as: UTF8.self)).flatMap { Int($0) } ?? 0
+        // Killed before it had made the file.
+        guard folder.names.contains("x.har") else { continue }
+        let entries = try HARFile(at: path).entries
+        #expect(entries.count >= noted, "round \(round)")
+        most = max(most, entries.count)
+        for name in folder.names { try FileManager.default.removeItem(atPath: folder.path(name)) }
+      }
+      Figures.note("HAR: killed \(count) times, at most with \(most) entries")
+    }
+
+    @Test func `a program that ends by itself loses nothing and leaves no copy`() async throws {
+      let folder = try TemporaryFolder()
+      let path = folder.path("x.har")
+
+      await #expect(processExitsWith: .success) { [path = path as String] in
+        let recorder = try HARRecorder(to: URL(filePath: path))
+        let client = HTTPClient {
+          $0.transport = StubTransport { _ in .text("x") }
+          $0.instruments = [recorder]
+        }
+        for _ in 0..<20 { try await client.get("http://a.test/") }
+        await client.drain()
+        // One that is not over has no entry.
+        client.start(.get("http://a.test/"))
+        exit(0)
+      }
+
+      #expect(try HARFile(at: path).entries.count >= 20 && folder.names == ["x.har"])
+    }
+
+    // MARK: The tool
+
+    @Test func `the tool records, shows and makes a page`() async throws {
+      let server = try MockServer { request in
+        request.path == "/a" ? .redirect(to: "/b?token=canary") : .ok("<script>alert('x')</script>")
+      }
+      let folder = try TemporaryFolder()
+      let (file, page) = (folder.path("x.har"), folder.path("x.html"))
+
+      let sent = try await ToolProcess.martlet(server.url("/a"), "--har", file)
+      let shown = try await ToolProcess.martlet("har", "show", file, "--explain")
+      let made = try await ToolProcess.martlet("har", "page", file, "-o", page)
+      let printed = try await ToolProcess.martlet("har", "page", file)
+
+      #expect(sent.status == 0 && sent.text == "<script>alert('x')</script>" && sent.errors.isEmpty)
+      let lines = shown.text.split(separator: "\n", omittingEmptySubsequences: false)
+      #expect(shown.status == 0 && lines[0].hasPrefix("GET    302") && lines[0].hasSuffix("127.0.0.1:\(server.port)/a"))
+      #expect(lines.contains { $0.hasPrefix("GET    200     27 B") && $0.hasSuffix("/b?token=***") }, "\(shown.text)")
+      #expect(lines.contains { $0.contains("was followed (RFC 9110 §15.4.3)") }, "\(shown.text)")
+      #expect(lines.contains { $0.hasPrefix("2 requests, 27 B received, ") }, "\(shown.text)")
+      let html = try String(decoding: folder.contents("x.html"), as: UTF8.self)
+      #expect(made.status == 0 && html == printed.text && html.hasPrefix("<!doctype html>"))
+      #expect(html.contains("/b?token=***") && !html.contains("canary") && !html.contains("<script>alert"))
+      #expect(html.contains(#"\u003cscript>alert('x')"#))
+      #expect(folder.names == ["x.har", "x.html"])
+    }
+
+    @Test func `the tool refuses what is no HAR file`() async throws {
+      let folder = try TemporaryFolder()
+      try folder.write("{\n\"log\" 1}", to: "bad.har")
+
+      for (arguments, problem) in [
+        (["show", folder.path("none.har")], "none.har does not exist"),
+        (["show", folder.path("bad.har")], "bad.har, line 2: not a HAR file, because it is not JSON"),
+        (["page", folder.path("bad.har"), "--explain"], "usage: martlet har show FILE"),
+        (["move", "x"], "usage: martlet har show FILE"), (["show"], "usage: martlet har show FILE"),
+      ] {
+        let result = try await ToolProcess(try ToolProcess.martlet(), ["har"] + arguments).end()
+        #expect(result.status == 2 && result.errors.contains(problem), "\(arguments): \(result.errors)")
+      }
+      let sent = try await ToolProcess.martlet("http://127.0.0.1:1/", "--har", "/nowhere/x.har")
+      #expect(sent.status == 2 && sent.errors.contains("/nowhere/x.har"), "\(sent.errors)")
+    }
+
+    @Test func `a waterfall fits into its width`() {
+      var entry = HAREntry(
+        startedAt: Date(timeIntervalSince1970: 0),
+        request: .init(method: "PROPFIND\u{1B}", url: "https://a.test/" + String(repeating: "long/", count: 40)),
+        response: .init(status: 207))
+      entry.timings.blocked = .milliseconds(10)
+      entry.timings.connect = .milliseconds(20)
+      entry.timings.wait = .milliseconds(40)
+      entry.timings.receive = .milliseconds(10)
+      var late = entry
+      late.startedAt += 0.08
+      late.failure = "timedOut: " + String(repeating: "very ", count: 40) + "late"
+      late.timings = .init()
+
+      for width in [40, 80, 120] {
+        let lines = Waterfall([late, entry]).lines(width: width, .plain, explains: false)
+        #expect(lines.allSatisfy { $0.count <= max(width, 60) }, "\(lines)")
+        #expect(lines.count == 6 && lines[0].hasPrefix("PROPF… 207"))
+      }
+      let lines = Waterfall([late, entry]).lines(width: 80, .plain, explains: false)
+      #expect(lines[0].contains("··────▒▒▒▒▒▒▒▒██") && lines[1].contains("               ▒"))
+      #expect(Waterfall([]).lines(width: 80, .plain, explains: false) == ["no requests"])
+    }
+  }
+#endif

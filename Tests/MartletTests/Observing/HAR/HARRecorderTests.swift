@@ -1,0 +1,180 @@
+import Foundation
+import MartletTesting
+import TestSupport
+import Testing
+
+@testable import Martlet
+
+/// What a recorder writes.
+@Suite(.hangLimit) struct HARRecorderTests {
+  /// The entries that a client's requests leave.
+  private static func record(
+    _ transport: StubTransport, maximumBodyBytes: Int = 64 << 10, redaction: Redaction = .standard,
+    _ change: @Sendable (inout HTTPClient.Configuration) -> Void = { _ in },
+    _ requests: @Sendable (HTTPClient) async throws -> Void
+  ) async throws -> [HAREntry] {
+    let folder = try TemporaryFolder()
+    let recorder = try HARRecorder(
+      to: URL(filePath: folder.path("x.har")), maximumBodyBytes: maximumBodyBytes, redaction: redaction)
+    let client = HTTPClient.stubbed(transport) {
+      $0.cache = .off
+      $0.instruments = [recorder]
+      change(&$0)
+    }
+    try? await requests(client)
+    await client.drain()
+    let entries = try HARFile(at: folder.path("x.har")).entries
+    #expect(entries.count == recorder.entryCount && recorder.problem == nil && recorder.droppedEventCount == 0)
+    return entries
+  }
+
+  @Test func `each exchange is an entry`() async throws {
+    let entries = try await Self.record(
+      StubTransport(script: [
+        .redirect(to: "/b?page=2"), .status(.serviceUnavailable), .json(#"{"name":"Ada"}"#, headers: ["X-Y": "z"]),
+      ]),
+      {
+        $0.retry = .backoff()
+        $0.random = { 0 }
+      }
+    ) { _ = try await $0.send(.post("/a", body: .json(["name": "Bob"])), options: .tag("users").isIdempotent()) }
+
+    #expect(entries.map(\.request.method) == ["POST", "GET", "GET"])
+    let next = "http://example.test/b?page=2"
+    #expect(entries.map(\.request.url) == ["http://example.test/a", next, next])
+    #expect(entries.map(\.response.status) == [302, 503, 200])
+    #expect(entries.map(\.hop) == [0, 1, 1] && entries.map(\.attempt) == [1, 1, 2])
+    #expect(Set(entries.map(\.call)).count == 1 && entries.allSatisfy { $0.tag == "users" && $0.failure == nil })
+    #expect(entries[0].request.body?.content == .text(#"{"name":"Bob"}"#))
+    #expect(entries[0].request.headers["Content-Type"] == "application/json")
+    #expect(entries[1].request.body == nil && entries[2].response.headers["X-Y"] == "z")
+    #expect(entries[2].response.body?.content == .text(#"{"name":"Ada"}"#))
+    #expect(entries[2].response.body?.size == 14)
+    #expect(entries[0].explanation.contains { $0.contains("the redirect (302) to http://example.test/b?page=2") })
+    #expect(entries[1].explanation.contains { $0.contains("is repeated at once") })
+    #expect(entries[2].explanation == ["0.0 ms: redirect 1, attempt 2: the status 200 is accepted"])
+  }
+
+  @Test func `a request without an exchange is an entry too`() async throws {
+    let transport = StubTransport { _ in .text("x", headers: ["Cache-Control": "max-age=60"]) }
+    let entries = try await Self.record(transport, { $0.cache = .memory() }) { client in
+      _ = try await client.get("/a")
+      _ = try await client.get("/a")
+      _ = try? await client.get("/b", options: .cache(.onlyCached))
+    }
+
+    #expect(entries.map(\.response.status) == [200, 200, 0])
+    #expect(entries.map(\.isFromCache) == [false, true, false])
+    #expect(entries[1].explanation.first?.contains("the stored response was used: it is fresh for 60 s") == true)
+    #expect(entries[2].failure?.hasPrefix("notCached: ") == true)
+  }
+
+  @Test func `a failure is an entry without a status`() async throws {
+    let entries = try await Self.record(
+      StubTransport { request in
+        request.url?.path() == "/cut"
+          ? .streamed { throw HTTPError(.connectionLost, "cut", phase: .receiving) }
+          : .failure(HTTPError(.cannotConnect, "refused", phase: .connecting))
+      }
+    ) { client in
+      _ = try? await client.get("/x", options: .retry(.off))
+      _ = try? await client.get("/cut", options: .retry(.off))
+    }
+
+    #expect(entries.map(\.response.status) == [0, 200])
+    #expect(entries.map(\.failure) == ["cannotConnect", "connectionLost"])
+    #expect(entries[1].response.body?.isWhole == false)
+  }
+
+  @Test func `secrets are masked before they are written`() async throws {
+    let entries = try await Self.record(
+      StubTransport { _ in
+        .json(#"{"access_token":"canary","n":1}"#, headers: ["Set-Cookie": "sid=canary; Path=/; Secure; HttpOnly"])
+      }
+    ) { client in
+      _ = try await client.send(
+        HTTPRequest(
+          .post, "https://canary:canary@example.test/x?api_key=canary&page=2",
+          headers: ["X-Api-Key": "canary", "Cookie": "a=canary; canary"], body: .form(["password": "canary", "n": "1"]))
+      )
+    }
+
+    let entry = try #require(entries.first)
+    #expect(entry.request.url == "https://example.test/x?api_key=***&page=2")
+    #expect(entry.request.headers["X-Api-Key"] == "***" && entry.request.headers["Cookie"] == "a=***; ***")
+    #expect(entry.request.headers["Authorization"] == "***")
+    #expect(entry.request.body?.content == .text("password=***&n=1"))
+    #expect(entry.response.headers["Set-Cookie"] == "sid=***; Path=/; Secure; HttpOnly")
+    #expect(entry.response.body?.content == .text(#"{"access_token":"***","n":1}"#))
+  }
+
+  @Test(arguments: [
+    (Redaction.standard, "image/png", true), (.standard, "application/x-protobuf", false),
+    (.strict, "image/png", false),
+    (.revealingSecrets, "application/x-protobuf", true),
+  ])
+  func `bytes are recorded if they can have no secrets`(
+    _ redaction: Redaction, _ type: String, _ isRecorded: Bool
+  ) async throws {
+    let bytes = Data([0x89, 0x50, 0, 0xFF])
+    let entries = try await Self.record(
+      StubTransport { _ in .status(.ok, headers: ["Content-Type": type], body: bytes) },
+      redaction: redaction
+    ) { _ = try await $0.get("/x") }
+
+    let body = try #require(entries.first?.response.body)
+    let expected: HAREntry.Body.Content = isRecorded ? .bytes(bytes) : .none
+    #expect(body.content == expected && body.size == 4 && body.mimeType == type)
+    #expect((body.comment == nil) == isRecorded)
+  }
+
+  @Test func `bodies are cut at the limit`() async throws {
+    let text = String(repeating: "é", count: 100)
+    let entries = try await Self.record(StubTransport { _ in .text(text) }, maximumBodyBytes: 11) {
+      _ = try await $0.post("/x", body: .text(text))
+      _ = try await $0.put("/x", body: .stream(AsyncStream<Data> { $0.finish() }))
+    }
+
+    for body in [entries[0].request.body, entries[0].response.body] {
+      #expect(body?.content == .text("ééééé\u{FFFD}") && body?.isWhole == false && body?.comment == "truncated")
+    }
+    #expect(entries[0].response.body?.size == 200)
+    #expect(entries[1].request.body == nil)
+  }
+
+  @Test func `the timings add up to the time`() async throws {
+    let entries = try await Self.record(StubTransport { _ in .text("x") }) { _ = try await $0.get("/x") }
+
+    let entry = try #require(entries.first)
+    #expect(entry.timings.total >= .zero && entry.timings.wait <= entry.timings.total)
+    #expect(
+      entry.startedAt.timeIntervalSince1970 >= 1_700_000_000 && entry.startedAt.timeIntervalSince1970 < 1_700_000_600)
+  }
+
+  @Test func `the file belongs to its owner, replaces an older one and has no copy at the end`() async throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("x.har")
+    try Data("old".utf8).write(to: URL(filePath: path))
+    let recorder = try HARRecorder(to: URL(filePath: path))
+    #expect(try HARFile(at: path).entries.isEmpty && folder.names == ["x.har", "x.har.part"])
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }) { $0.instruments = [recorder] }
+    for _ in 0..<5 { try await client.get("/x") }
+    await client.drain()
+    recorder.close()
+
+    let file = try HARFile(at: path)
+    #expect(file.entries.count == 5 && file.creator == "Martlet \(HTTPClient.Configuration.version)")
+    let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    #expect(mode == 0o600 && folder.names == ["x.har"])
+  }
+
+  @Test(arguments: ["/nowhere/at/all/x.har", "https://a.test/x.har"])
+  func `a file that cannot be written is an error at once`(_ text: String) throws {
+    let url = try #require(text.hasPrefix("/") ? URL(filePath: text) : URL(string: text))
+
+    let error = #expect(throws: HTTPError.self) { try HARRecorder(to: url) }
+
+    #expect(error?.kind == .file)
+    #expect(error?.message.contains(text.hasPrefix("/") ? "/nowhere/at/all/x.har" : "needs a file URL") == true)
+  }
+}
