@@ -36,6 +36,7 @@ let package = Package(
   products: [
     .library(name: "Martlet", targets: ["Martlet"]),
     .library(name: "MartletTesting", targets: ["MartletTesting"]),
+    .library(name: "MartletTestTraits", targets: ["MartletTestTraits"]),
     .executable(name: "martlet", targets: ["MartletTool"]),
   ],
   targets: [
@@ -47,6 +48,8 @@ let package = Package(
       name: "Martlet", dependencies: ["CMartletShim", "MartletBase"] + withEngine,
       exclude: ["Stages/Cookies/PublicSuffix"], swiftSettings: settings),
     .target(name: "MartletTesting", dependencies: ["Martlet", "MartletBase"], swiftSettings: settings),
+    // On its own, because it needs Swift Testing, which a program with a `MockServer` must not have to load.
+    .target(name: "MartletTestTraits", dependencies: ["MartletTesting"], swiftSettings: settings),
     // Not named `martlet`: its build folder would be the library's on a file system that ignores case.
     .executableTarget(
       name: "MartletTool", dependencies: ["Martlet", "MartletBase", "MartletTesting"] + withEngine,
@@ -69,16 +72,22 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "MartletTests",
-      dependencies: ["CMartletShim", "Martlet", "MartletBase", "MartletTesting", "TestSupport"] + withEngine,
+      dependencies: [
+        "CMartletShim", "Martlet", "MartletBase", "MartletTesting", "MartletTestTraits", "TestSupport",
+      ] + withEngine,
+      // Read where they are.
+      exclude: ["MartletTesting/Cassettes"],
       swiftSettings: settings),
     // As in a package of anybody's: with nothing set but the language mode that the tools' version brings.
     .testTarget(
-      name: "MartletSampleTests", dependencies: ["Martlet", "MartletTesting", "RedisStore", "TestSupport"],
-      swiftSettings: isStrict ? [.treatAllWarnings(as: .error)] : []),
+      name: "MartletSampleTests",
+      dependencies: ["Martlet", "MartletTesting", "MartletTestTraits", "RedisStore", "TestSupport"],
+      exclude: ["Cassettes"], swiftSettings: isStrict ? [.treatAllWarnings(as: .error)] : []),
     // The same once more, as in a package whose declarations belong to the main actor unless they say otherwise.
     .testTarget(
-      name: "MainActorSampleTests", dependencies: ["Martlet", "MartletTesting", "RedisStore", "TestSupport"],
-      path: "Tests/MainActorSampleTests",
+      name: "MainActorSampleTests",
+      dependencies: ["Martlet", "MartletTesting", "MartletTestTraits", "RedisStore", "TestSupport"],
+      path: "Tests/MainActorSampleTests", exclude: ["Samples/Cassettes"],
       swiftSettings: [.defaultIsolation(MainActor.self)] + (isStrict ? [.treatAllWarnings(as: .error)] : [])),
     .testTarget(
       name: "MartletIntegrationTests",

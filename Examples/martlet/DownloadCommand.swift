@@ -52,6 +52,7 @@ struct DownloadCommand: Equatable, Sendable {
     guard case .request(let template) = try Arguments.parse([first] + passed) else { throw UsageError(usage) }
     if template.content != .none { throw UsageError("a download sends no body") }
     if let method = template.method, method != "GET" { throw UsageError("a download is a GET, and no \(method)") }
+    if template.har != nil { throw UsageError("'martlet download' has no --har") }
     if template.output == "-" { throw UsageError("a download is a file: 'martlet URL' writes to standard output") }
     command.output = template.output
     command.template = template

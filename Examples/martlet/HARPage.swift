@@ -11,7 +11,7 @@ struct HARPage {
   var html: Data {
     var data = Data(Self.before.replacing("{title}", with: Self.escaped(title)).utf8)
     var text = JSONText()
-    text.array(entries) { entry, text in entry.write(to: &text, .revealingSecrets) }
+    text.array(entries) { entry, text in entry.write(to: &text) }
     // So that no text can end the element.
     for octet in text.bytes {
       if octet == UInt8(ascii: "<") { data += Data("\\u003c".utf8) } else { data.append(octet) }
@@ -91,7 +91,7 @@ struct HARPage {
     </header>
     <main>
     <div id="list" role="listbox" tabindex="0" aria-label="Requests: arrow keys move, Enter opens, Escape closes"></div>
-    <section id="detail" hidden aria-label="Details" tabindex="-1"></section>
+    <section id="detail" hidden aria-label="Details" tabindex="0"></section>
     </main>
     <script type="application/json" id="entries">
     """#
@@ -114,8 +114,8 @@ struct HARPage {
     const part = value => Math.max(value, 0);
     const received = e => e.response.bodySize >= 0 ? e.response.bodySize : e.response.status > 0
       ? e.response.content.size : -1;
-    const failed = e => e._error !== undefined || e.response.status === 0;
-    for (const e of entries) e.start = Date.parse(e.startedDateTime);
+    const failed = e => e._error !== undefined || e.response.status <= 0;
+    for (const e of entries) e.start = Date.parse(e.startedDateTime) || 0;
     const text = e => e.text ??= JSON.stringify([e.request.url, e.request.headers, e.response.headers, e._explanation,
       e._error, e._tag, e.request.postData && e.request.postData.text, e.response.content.text]).toLowerCase();
     entries.sort((a, b) => a.start - b.start);
@@ -125,10 +125,11 @@ struct HARPage {
     function row(e, index) {
       const row = make("div", undefined, "row");
       row.setAttribute("role", "option");
+      row.setAttribute("aria-selected", "false");
       row.id = "row" + index;
       row.append(make("span", e.request.method));
       const status = e.response.status;
-      row.append(make("span", status || "–", "number " + (failed(e) || status >= 400 ? "bad" : status < 300 ? "good" : "")));
+      row.append(make("span", status > 0 ? status : "–", "number " + (failed(e) || status >= 400 ? "bad" : status < 300 ? "good" : "")));
       row.append(make("span", e._fromCache ? "stored" : size(received(e)), "number"));
       row.append(make("span", time(e.time), "number"));
       const address = make("span", e.request.url.replace(/^https?:\/\//, ""));
@@ -153,11 +154,16 @@ struct HARPage {
 
     const rows = entries.map(row);
     const names = make("div", undefined, "row names");
+    names.setAttribute("aria-hidden", "true");
     for (const [text, name] of [["Method"], ["Status", "number"], ["Size", "number"], ["Time", "number"], ["URL"],
       ["Waterfall"]]) names.append(make("span", text, name));
     const list = $("list");
     list.append(names, ...rows);
-    for (const method of [...new Set(entries.map(e => e.request.method))].sort()) $("method").append(make("option", method));
+    for (const method of [...new Set(entries.map(e => e.request.method))].sort()) {
+      const option = make("option", method);
+      option.value = method;
+      $("method").append(option);
+    }
 
     let shown = entries.map((_, index) => index), selected = -1;
     function filter() {
@@ -178,7 +184,7 @@ struct HARPage {
         + " received, " + time(length) + (bad ? ", " + bad + " failed" : "");
     }
     function select(index) {
-      if (selected >= 0) rows[selected].removeAttribute("aria-selected");
+      if (selected >= 0) rows[selected].setAttribute("aria-selected", "false");
       selected = index;
       rows[index].setAttribute("aria-selected", "true");
       rows[index].scrollIntoView({ block: "nearest" });
@@ -193,7 +199,8 @@ struct HARPage {
     }
     function pretty(body) {
       if (body.encoding === "base64") return "base64: " + body.text;
-      if (/json/i.test(body.mimeType || "")) try { return JSON.stringify(JSON.parse(body.text), null, 2); } catch { }
+      // A longer number would be shown as another one.
+      if (/json/i.test(body.mimeType || "") && !/\d{16}/.test(body.text)) try { return JSON.stringify(JSON.parse(body.text), null, 2); } catch { }
       return body.text;
     }
     function show(title, body) {
@@ -237,6 +244,7 @@ struct HARPage {
       list.focus();
     }
     document.addEventListener("keydown", event => {
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
       const isField = /INPUT|SELECT/.test(event.target.tagName);
       if (event.key === "/" && !isField) { $("filter").focus(); event.preventDefault(); return; }
       if (event.key === "Escape") { isField ? list.focus() : close(); return; }
@@ -247,9 +255,12 @@ struct HARPage {
       if (to !== undefined && shown.length && !event.target.closest("#detail")) {
         select(shown[Math.min(Math.max(to, 0), shown.length - 1)]);
         event.preventDefault();
-      } else if (event.key === "Enter") open();
+      } else if (event.key === "Enter" && shown.includes(selected)) open();
     });
-    for (const id of ["filter", "status", "method"]) $(id).addEventListener("input", filter);
+    for (const id of ["filter", "status", "method"]) $(id).addEventListener("input", () => {
+      filter();
+      if (shown.length && !shown.includes(selected)) select(shown[0]);
+    });
     filter();
     if (entries.length) select(0);
     list.focus();

@@ -35,8 +35,14 @@ enum Tool {
         try command.readInput(errors)
         let name = command.output == "-" ? nil : command.output
         let file = try name.map { name throws(UsageError) in try OutputFile(name) }
+        let isRecording = command.har != nil
         let signals = Signals {
           file?.discard()
+          if isRecording {
+            // What has happened is told within 5 ms.
+            usleep(50_000)
+            HARRecorder.closeAll()
+          }
           HiddenLine.restore()
         }
         defer { signals.ignore() }

@@ -41,6 +41,7 @@ struct UploadCommand: Equatable, Sendable {
       throw UsageError(usage)
     }
     if template.content != .none { throw UsageError("an upload sends the file and no other body") }
+    if template.har != nil { throw UsageError("'martlet upload' has no --har") }
     if template.output != nil { throw UsageError("an upload shows the response on standard output, and has no -o") }
     command.template = template
     return command

@@ -14,14 +14,14 @@ struct Waterfall {
     length = max(end.timeIntervalSince(start), 0.000_001)
   }
 
-  /// The lines, no longer than a width.
+  /// The lines; those of requests are no longer than a width of at least 60 columns, as far as each character takes one.
   func lines(width: Int, _ palette: Palette, explains: Bool) -> [String] {
     guard !entries.isEmpty else { return ["no requests"] }
     let barWidth = width >= 90 ? 30 : 16
     var lines: [String] = []
     for entry in entries {
       let method = Self.fitted(Visible.line(entry.request.method), 6)
-      let status = entry.response.status > 0 ? "\(entry.response.status)" : "–"
+      let status = (1...999).contains(entry.response.status) ? "\(entry.response.status)" : "–"
       let size = Self.right(entry.isFromCache ? "stored" : Self.size(entry.receivedBytes), 8)
       let time = Self.right(Self.time(entry.timings.total), 9)
       let rest = max(width - 31 - barWidth - 2, 10)
@@ -41,8 +41,11 @@ struct Waterfall {
   }
 
   private var summary: String {
-    let bytes = entries.reduce(0) { $0 + max($1.receivedBytes, 0) }
-    let failed = entries.count { $0.failure != nil || $0.response.status == 0 }
+    let bytes = entries.reduce(Int64(0)) { sum, entry in
+      let (next, isTooLarge) = sum.addingReportingOverflow(max(entry.receivedBytes, 0))
+      return isTooLarge ? .max : next
+    }
+    let failed = entries.count { $0.failure != nil || $0.response.status <= 0 }
     let count = entries.count == 1 ? "1 request" : "\(entries.count) requests"
     return "\(count), \(Self.size(bytes)) received, \(Self.time(.seconds(length)))"
       + (failed > 0 ? ", \(failed) failed" : "")
@@ -130,7 +133,9 @@ struct Waterfall {
   }
 
   private static func cut(_ text: String, _ width: Int) -> String {
-    text.count <= width ? text : text.prefix(width - 1) + "…"
+    let text = text.replacing("\t", with: " ")
+    let scalars = text.unicodeScalars
+    return scalars.count <= width ? text : String(String.UnicodeScalarView(scalars.prefix(width - 1))) + "…"
   }
 
   private static func fitted(_ text: String, _ width: Int) -> String {

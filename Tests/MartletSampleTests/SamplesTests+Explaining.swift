@@ -1,5 +1,6 @@
 import Foundation
 import Martlet
+import MartletTestTraits
 import MartletTesting
 import Synchronization
 import TestSupport
@@ -70,6 +71,39 @@ extension SamplesTests {
     try await client.get("http://a.test/")
     await client.drain()
     #expect(recorder.entryCount == 1)
+  }
+
+  @Test func `replays in tests`() async throws {
+    let folder = try TemporaryFolder()
+    let file = folder.url.appending(path: "traffic.har")
+    let recording = Cassette(
+      file, mode: .recordMissing, recording: StubTransport { _ in .text(String(repeating: "x", count: 200)) })
+    let live = HTTPClient { $0.transport = recording }
+    for target in ["http://a.test/download", "http://a.test/orders"] as [RequestTarget] { try await live.get(target) }
+
+    do {
+      let client = HTTPClient { $0.transport = Cassette(file) }
+      #expect(try await client.get("http://a.test/orders").text.count == 200)
+    }
+
+    let cassette = Cassette(file, matching: .standard.ignoring(queryItems: ["timestamp"]))
+    cassette.add(.cut(after: 100), to: "/download")
+    cassette.add(.status(.serviceUnavailable), to: "/orders", count: 2)
+    let client = HTTPClient {
+      $0.transport = cassette
+      $0.baseURL = "http://a.test"
+      $0.retry = .off
+    }
+    for target in ["/download", "/orders", "/orders"] as [RequestTarget] {
+      await #expect(throws: HTTPError.self) { try await client.get(target) }
+    }
+    #expect(try await client.get("/orders?timestamp=1").text.count == 200)
+  }
+
+  @Test(.cassette("greeting")) func greets() async throws {
+    let client = HTTPClient { $0.transport = .cassette }
+    let greeting = try await client.get("http://example.test/hello").text
+    #expect(greeting == "Hello")
   }
 
   @Test func `passes on a trace`() async throws {

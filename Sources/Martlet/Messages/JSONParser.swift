@@ -16,11 +16,14 @@ struct JSONParser {
   static let maximumDepth = 128
 
   private let bytes: [UInt8]
+  private let isLenient: Bool
   private var index = 0
   private var depth = 0
 
-  static func value(of data: Data) throws(Problem) -> JSONValue {
-    var parser = JSONParser(bytes: Array(data))
+  /// Parses a text; if it is lenient, a string may have control characters, half surrogate pairs and invalid UTF-8, which
+  /// become U+FFFD: some programs write them.
+  static func value(of data: Data, isLenient: Bool = false) throws(Problem) -> JSONValue {
+    var parser = JSONParser(bytes: Array(data), isLenient: isLenient)
     if parser.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.index = 3 }
     let value = try parser.value()
     parser.skipBlanks()
@@ -28,7 +31,7 @@ struct JSONParser {
     return value
   }
 
-  private init(bytes: [UInt8]) { self.bytes = bytes }
+  private init(bytes: [UInt8], isLenient: Bool) { (self.bytes, self.isLenient) = (bytes, isLenient) }
 
   private func problem(_ message: String) -> Problem { Problem(reason: message, index: index) }
 
@@ -130,10 +133,11 @@ struct JSONParser {
       index += 1
       switch octet {
       case UInt8(ascii: "\""):
+        if isLenient { return String(decoding: octets, as: UTF8.self) }
         guard let text = String(validating: octets, as: UTF8.self) else { throw problem("invalid UTF-8 in a string") }
         return text
       case UInt8(ascii: "\\"): try escape(into: &octets)
-      case 0..<0x20: throw problem("control character in a string")
+      case 0..<0x20 where !isLenient: throw problem("control character in a string")
       default: octets.append(octet)
       }
     }
@@ -152,6 +156,7 @@ struct JSONParser {
     case UInt8(ascii: "t"): octets.append(0x09)
     case UInt8(ascii: "u"):
       var code = UInt32(try unit())
+      if isLenient, 0xD800...0xDFFF ~= code, !isPair(code) { code = 0xFFFD }
       if 0xD800...0xDBFF ~= code {
         guard next == UInt8(ascii: "\\"), index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "u") else {
           throw problem("lone surrogate in a string")
@@ -165,6 +170,14 @@ struct JSONParser {
       octets.append(contentsOf: String(scalar).utf8)
     default: throw problem("invalid escape in a string")
     }
+  }
+
+  /// Whether a high surrogate is followed by a low one.
+  private func isPair(_ code: UInt32) -> Bool {
+    guard 0xD800...0xDBFF ~= code, index + 2 < bytes.count, bytes[index] == UInt8(ascii: "\\") else { return false }
+    var parser = self
+    parser.index += 2
+    return bytes[index + 1] == UInt8(ascii: "u") && ((try? parser.unit()).map { 0xDC00...0xDFFF ~= $0 } ?? false)
   }
 
   /// Parses four hexadecimal digits.

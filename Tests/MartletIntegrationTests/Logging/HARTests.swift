@@ -114,7 +114,52 @@
       #expect(try HARFile(at: path).entries.count >= 20 && folder.names == ["x.har"])
     }
 
+    @Test func `an exchange that is over is written, although its request pauses before the next attempt`() async throws
+    {
+      let server = try MockServer(.status(503, headers: ["Retry-After": "60"]))
+      let folder = try TemporaryFolder()
+      let recorder = try HARRecorder(to: URL(filePath: folder.path("x.har")))
+      let client = HTTPClient {
+        $0.instruments = [recorder]
+        $0.retry = .backoff()
+      }
+
+      let handle = client.start(.get(RequestTarget(server.url)))
+      let isWritten = await becomes {
+        let entry = try? HARFile(at: folder.path("x.har")).entries.first
+        return entry?.explanation.contains { $0.contains("is repeated after 60.0 s") } == true
+      }
+      handle.cancel()
+
+      #expect(isWritten)
+    }
+
     // MARK: The tool
+
+    @Test(arguments: [SIGINT, SIGTERM]) func `a signal loses no entry`(_ signal: Int32) async throws {
+      let server = try MockServer { request in request.path == "/a" ? .redirect(to: "/b") : .hang }
+      let folder = try TemporaryFolder()
+      let process = try ToolProcess(try ToolProcess.martlet(), [server.url("/a"), "--har", folder.path("x.har")])
+
+      #expect(await server.waitForRequests(2))
+      process.send(signal)
+      let result = try await process.end()
+
+      let entries = try HARFile(at: folder.path("x.har")).entries
+      #expect(result.status == (signal == SIGINT ? 130 : 143) && folder.names == ["x.har"])
+      #expect(entries.first?.response.status == 302, "\(entries)")
+    }
+
+    @Test(arguments: [
+      ["download", "http://127.0.0.1:1/"], ["upload", "/dev/null", "http://127.0.0.1:1/"],
+      ["sse", "http://127.0.0.1:1/"],
+    ])
+    func `what records nothing refuses --har`(_ arguments: [String]) async throws {
+      let result = try await ToolProcess(try ToolProcess.martlet(), arguments + ["--har", "/nowhere/x.har"]).end()
+
+      #expect(
+        result.status == 2 && result.errors.contains("'martlet \(arguments[0])' has no --har"), "\(result.errors)")
+    }
 
     @Test func `the tool records, shows and makes a page`() async throws {
       let server = try MockServer { request in
@@ -179,6 +224,10 @@
       }
       let lines = Waterfall([late, entry]).lines(width: 80, .plain, explains: false)
       #expect(lines[0].contains("··────▒▒▒▒▒▒▒▒██") && lines[1].contains("               ▒"))
+      late.response.bodySize = .max
+      entry.response.bodySize = .max
+      let huge = Waterfall([late, entry]).lines(width: 80, .plain, explains: false)
+      #expect(huge.contains { $0.hasPrefix("2 requests, 9223372036.9 GB received") }, "\(huge)")
       #expect(Waterfall([]).lines(width: 80, .plain, explains: false) == ["no requests"])
     }
   }

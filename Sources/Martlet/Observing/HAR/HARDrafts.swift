@@ -18,26 +18,50 @@ struct HARDrafts {
   }
 
   fileprivate struct Call {
+    let mask: HARMask
+    let maximumBodyBytes: Int
     var drafts: [Int: Draft] = [:]
     var decisions: [Explanation.Entry] = []
-    var hasExchanged = false
+    /// The number of the last exchange; 0 before the first.
+    var last = 0
     var isOver = false
+    /// Why the call failed.
+    var failure: String?
+  }
+
+  /// What to record.
+  struct Rules {
+    /// The recorder's, or else the client's is used.
+    let redaction: Redaction?
+    let maximumBodyBytes: Int
   }
 
   private var calls: [RequestID: Call] = [:]
+  /// The number of calls that were given up, because there were too many.
+  private(set) var lostCount = 0
 
   var isEmpty: Bool { calls.isEmpty }
 
+  /// The entries of exchanges that are over, without waiting for further decisions.
+  mutating func takeFinished() -> [HAREntry] { calls.keys.sorted().flatMap { calls[$0]?.takeOver() ?? [] } }
+
+  /// The entries of exchanges that are not over.
+  func open() -> [HAREntry] { calls.keys.sorted().flatMap { calls[$0]?.open() ?? [] } }
+
   /// Notes an event; returns the entries that it completes.
-  mutating func take(_ event: InstrumentEvent, _ redaction: Redaction) -> [HAREntry] {
+  mutating func take(_ event: InstrumentEvent, _ rules: Rules) -> [HAREntry] {
     let id = event.call.id
     if case .began = event.kind {
-      if calls.count >= Self.limit, let oldest = calls.keys.min() { calls[oldest] = nil }
-      calls[id] = Call()
+      if calls.count >= Self.limit, let oldest = calls.keys.min() {
+        calls[oldest] = nil
+        lostCount += 1
+      }
+      calls[id] = Call(
+        mask: HARMask(redaction: rules.redaction ?? event.call.redaction), maximumBodyBytes: rules.maximumBodyBytes)
       return []
     }
     guard let index = calls.index(forKey: id) else { return [] }
-    let entries = calls.values[index].take(event, redaction)
+    let entries = calls.values[index].take(event)
     if calls.values[index].isDone { calls.remove(at: index) }
     return entries
   }
@@ -46,86 +70,105 @@ struct HARDrafts {
 extension HARDrafts.Call {
   fileprivate var isDone: Bool { isOver && drafts.isEmpty }
 
-  fileprivate mutating func take(_ event: InstrumentEvent, _ redaction: Redaction) -> [HAREntry] {
+  fileprivate mutating func take(_ event: InstrumentEvent) -> [HAREntry] {
     switch event.kind {
     case .began, .attempt: return []
     case .exchangeBegan(let exchange):
       defer { drafts[exchange.number] = HARDrafts.Draft(exchange: exchange, start: event.time) }
-      hasExchanged = true
-      return takeOver(redaction)
+      last = exchange.number
+      return takeOver()
     case .phase(let phase, let exchange): drafts[exchange]?.phases[phase] = event.time
     case .head(let head, let exchange): drafts[exchange]?.head = (head, event.time)
     case .decision(let entry): decisions.append(entry)
     case .exchangeEnded(let summary, let exchange):
       drafts[exchange]?.summary = (summary, event.time)
-      if isOver { return takeOver(redaction) }
+      if isOver { return takeOver() }
     case .ended(let end):
       isOver = true
-      guard hasExchanged else { return [entry(of: event.call, end, event.time, redaction)] }
-      return takeOver(redaction)
+      switch end {
+      case .succeeded: break
+      case .failed(let error): failure = text(of: error)
+      case .cancelled: failure = "cancelled"
+      }
+      guard last > 0 else { return [entry(of: event.call, end, event.time)] }
+      return takeOver()
     }
     return []
   }
 
   /// The entries of exchanges that are over.
-  fileprivate mutating func takeOver(_ redaction: Redaction) -> [HAREntry] {
+  fileprivate mutating func takeOver() -> [HAREntry] {
     let over = drafts.filter { $0.value.summary != nil }.sorted { $0.key < $1.key }
     return over.map { number, draft in
       drafts[number] = nil
       // Those of a later hop or attempt belong to its exchange.
       let place = (draft.exchange.hop, draft.exchange.attempt)
-      let own = decisions.filter { isOver || ($0.hop, $0.attempt) <= place }
-      if isOver { decisions = [] } else { decisions.removeAll { ($0.hop, $0.attempt) <= place } }
-      return draft.entry(Self.sentences(own, redaction), redaction)
+      let takesAll = isOver && number == last
+      let own = decisions.filter { takesAll || ($0.hop, $0.attempt) <= place }
+      if takesAll { decisions = [] } else { decisions.removeAll { ($0.hop, $0.attempt) <= place } }
+      var entry = draft.entry(own.map { mask.text($0.description) }, mask, maximumBodyBytes)
+      // What the call failed with says more than the kind alone.
+      if takesAll, let failure { entry.failure = failure }
+      return entry
     }
   }
 
-  private static func sentences(_ decisions: [Explanation.Entry], _ redaction: Redaction) -> [String] {
-    decisions.map { Explanation.short(redaction.text($0.description)) }
+  /// The entries of exchanges that are not over.
+  fileprivate func open() -> [HAREntry] {
+    drafts.sorted { $0.key < $1.key }.map { _, draft in
+      var entry = draft.entry(decisions.map { mask.text($0.description) }, mask, maximumBodyBytes)
+      entry.failure = entry.failure ?? "not over when the recording ended"
+      return entry
+    }
   }
 
   /// The entry of a call that needed no exchange.
   fileprivate func entry(
-    of call: InstrumentEvent.Call, _ end: RequestEvent.End, _ time: Duration, _ redaction: Redaction
+    of call: InstrumentEvent.Call, _ end: RequestEvent.End, _ time: Duration
   ) -> HAREntry {
     let request = HAREntry.Request(
-      method: call.request.method.rawValue, url: redaction.url(of: call.request), headers: call.request.headers)
+      method: call.request.method.rawValue, url: mask.url(of: call.request), headers: mask.headers(call.request.headers)
+    )
     var entry = HAREntry(startedAt: call.date, request: request, response: HAREntry.Response(status: 0))
-    switch end {
-    case .succeeded(let status):
+    if case .succeeded(let status) = end {
       entry.response.status = status.rawValue
       entry.response.statusText = status.reasonPhrase
-      entry.isFromCache = true
-    case .failed(let error): entry.failure = Self.text(of: error, redaction)
-    case .cancelled: entry.failure = "cancelled"
     }
+    entry.isFromCache = decisions.contains { entry in
+      switch entry.decision {
+      case .cache(.used), .cache(.usedAndRefreshed), .cache(.fallback): true
+      default: false
+      }
+    }
+    entry.failure = failure
     entry.timings.wait = time
-    entry.explanation = Self.sentences(decisions, redaction)
-    entry.add(call)
+    entry.explanation = decisions.map { mask.text($0.description) }
+    entry.add(call, mask)
     return entry
   }
 
-  private static func text(of error: any Error, _ redaction: Redaction) -> String {
+  private func text(of error: any Error) -> String {
     guard let error = error as? HTTPError else { return "\(type(of: error))" }
-    return "\(error.kind): \(Explanation.short(redaction.text(error.message)))"
+    return "\(error.kind): \(mask.text(error.message))"
   }
 }
 
 extension HARDrafts.Draft {
-  fileprivate func entry(_ decisions: [String], _ redaction: Redaction) -> HAREntry {
+  fileprivate func entry(_ decisions: [String], _ mask: HARMask, _ limit: Int) -> HAREntry {
     let end = summary?.at ?? start
     let sent = exchange.request
-    var request = HAREntry.Request(method: sent.method.rawValue, url: redaction.url(of: sent), headers: sent.headers)
+    var request = HAREntry.Request(
+      method: sent.method.rawValue, url: mask.url(of: sent), headers: mask.headers(sent.headers))
     let version = head.flatMap(\.0.httpVersion).map { "HTTP/\($0)" } ?? ""
     request.httpVersion = version
-    request.body = summary?.0.sentBody.map { Self.body($0, sent.headers, redaction) }
+    request.body = summary?.0.sentBody.flatMap { Self.body($0, sent.headers, mask, limit) }
     request.bodySize = Self.size(summary?.0.sentBytes, request.body)
     var response = HAREntry.Response(status: head?.0.status.rawValue ?? 0)
     if let head = head?.0 {
-      response.statusText = Explanation.short(head.reasonPhrase ?? head.status.reasonPhrase)
+      response.statusText = mask.text(head.reasonPhrase ?? head.status.reasonPhrase)
       response.httpVersion = version
-      response.headers = head.headers
-      response.body = summary?.0.receivedBody.map { Self.body($0, head.headers, redaction) }
+      response.headers = mask.headers(head.headers)
+      response.body = body(of: head, mask, limit)
     }
     response.bodySize = Self.size(summary?.0.receivedBytes, response.body)
     let elapsed = start / .seconds(1)
@@ -140,7 +183,7 @@ extension HARDrafts.Draft {
     entry.explanation = decisions
     entry.attempt = exchange.attempt
     entry.hop = exchange.hop
-    entry.add(exchange.call)
+    entry.add(exchange.call, mask)
     return entry
   }
 
@@ -177,12 +220,28 @@ extension HARDrafts.Draft {
     counted == 0 && (body?.size ?? 0) > 0 ? -1 : counted ?? -1
   }
 
-  private static func body(_ body: InstrumentEvent.Body, _ headers: HTTPHeaders, _ redaction: Redaction)
-    -> HAREntry.Body
-  {
-    HAREntry.Body(
-      body.data, of: body.count, isWhole: body.isWhole, type: headers["Content-Type"],
-      coding: headers["Content-Encoding"], redaction)
+  /// The body of the response, or at least its type and size.
+  private func body(of head: InstrumentEvent.Head, _ mask: HARMask, _ limit: Int) -> HAREntry.Body {
+    let received = max(summary?.0.receivedBytes ?? 0, 0)
+    var body =
+      summary?.0.receivedBody.flatMap { Self.body($0, head.headers, mask, limit) }
+      ?? HAREntry.Body(
+        mimeType: head.headers["Content-Type"] ?? "", content: .none, size: received, isWhole: received == 0,
+        comment: received == 0 ? nil : "not recorded")
+    // One that nobody has read.
+    if body.size == 0, !body.isWhole { body.size = received }
+    return body
+  }
+
+  private static func body(
+    _ body: InstrumentEvent.Body, _ headers: HTTPHeaders, _ mask: HARMask, _ limit: Int
+  ) -> HAREntry.Body? {
+    guard limit > 0 else { return nil }
+    // Another instrument may have asked for more.
+    let data = body.data.prefix(limit)
+    return HAREntry.Body(
+      Data(data), of: body.count, isWhole: body.isWhole && data.count == body.data.count,
+      type: headers["Content-Type"], coding: headers["Content-Encoding"], mask.redaction)
   }
 }
 
@@ -212,8 +271,8 @@ extension HAREntry.Body {
 }
 
 extension HAREntry {
-  fileprivate mutating func add(_ call: InstrumentEvent.Call) {
+  fileprivate mutating func add(_ call: InstrumentEvent.Call, _ mask: HARMask) {
     self.call = "\(call.id)"
-    tag = call.tag
+    tag = call.tag.map(mask.text)
   }
 }

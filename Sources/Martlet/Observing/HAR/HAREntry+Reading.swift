@@ -9,28 +9,24 @@ struct HARProblem: Error {
 extension HAREntry {
   /// Reads an entry as this or another program has written it.
   ///
-  /// Programs omit what they do not know, so only the method, the URL and the status are required.
+  /// Programs omit what they do not know, and some write it in their own way, so only the method and the URL are required.
   init(_ value: JSONValue) throws(HARProblem) {
     let (request, response) = (value["request"], value["response"])
     guard let method = request["method"].string, !method.isEmpty else { throw HARProblem(message: "no request.method") }
     guard let url = request["url"].string, !url.isEmpty else { throw HARProblem(message: "no request.url") }
-    guard let status = response["status"].int else { throw HARProblem(message: "no response.status") }
-    var date = Date(timeIntervalSince1970: 0)
-    if let text = value["startedDateTime"].string {
-      guard let read = Self.date(text) else { throw HARProblem(message: "startedDateTime '\(text)' is not a date") }
-      date = read
-    }
+    let status = response["status"].int ?? response["status"].string.flatMap { Int($0) } ?? 0
+    let date = value["startedDateTime"].string.flatMap(Self.date) ?? Date(timeIntervalSince1970: 0)
     self.init(
       startedAt: date, request: Request(method: method, url: url), response: Response(status: status))
     self.request.httpVersion = request["httpVersion"].string ?? ""
-    self.request.headers = try Self.headers(request["headers"])
+    self.request.headers = Self.headers(request["headers"])
     self.request.bodySize = request["bodySize"].int64 ?? -1
-    self.request.body = try Self.postData(request["postData"])
+    self.request.body = Self.postData(request["postData"])
     self.response.statusText = response["statusText"].string ?? ""
     self.response.httpVersion = response["httpVersion"].string ?? ""
-    self.response.headers = try Self.headers(response["headers"])
+    self.response.headers = Self.headers(response["headers"])
     self.response.bodySize = response["bodySize"].int64 ?? -1
-    self.response.body = try Self.body(response["content"], size: response["content"]["size"].int64)
+    self.response.body = Self.body(response["content"], size: response["content"]["size"].int64)
     timings = Timings(value["timings"])
     remoteAddress = value["serverIPAddress"].string
     connection = value["connection"].string
@@ -50,21 +46,20 @@ extension HAREntry {
     (try? withFraction.parse(text)) ?? (try? Date.ISO8601FormatStyle().parse(text))
   }
 
-  private static func headers(_ value: JSONValue) throws(HARProblem) -> HTTPHeaders {
+  private static func headers(_ value: JSONValue) -> HTTPHeaders {
     var headers: HTTPHeaders = [:]
     for field in value.array ?? [] {
-      guard let name = field["name"].string, let value = field["value"].string else {
-        throw HARProblem(message: "a header field without a name or a value")
-      }
+      guard let name = field["name"].string else { continue }
+      let value = field["value"].string ?? field["value"].int.map { "\($0)" } ?? ""
       // HTTP/2's, which Chrome and Firefox write among the fields.
       if !name.hasPrefix(":") { headers.append(value, for: name) }
     }
     return headers
   }
 
-  private static func postData(_ value: JSONValue) throws(HARProblem) -> Body? {
+  private static func postData(_ value: JSONValue) -> Body? {
     guard !value.isNull else { return nil }
-    var body = try body(value, size: nil)
+    var body = body(value, size: nil)
     // A form without its text: some programs write only its fields.
     if body?.content == Body.Content.none || value["text"].string?.isEmpty == true, let items = value["params"].array,
       !items.isEmpty
@@ -78,26 +73,30 @@ extension HAREntry {
     return body
   }
 
-  private static func body(_ value: JSONValue, size: Int64?) throws(HARProblem) -> Body? {
+  private static func body(_ value: JSONValue, size: Int64?) -> Body? {
     guard !value.isNull else { return nil }
     var content = Body.Content.none
+    var problem: String?
     var length: Int64 = 0
     if let text = value["text"].string {
-      if let encoding = value["encoding"].string, !encoding.isEmpty {
-        guard encoding == "base64" else { throw HARProblem(message: "a body in the encoding '\(encoding)'") }
-        guard let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else {
-          throw HARProblem(message: "a body that is not valid base64")
+      switch value["encoding"].string?.lowercased() {
+      case nil, "", "utf-8", "utf8": (content, length) = (.text(text), Int64(text.utf8.count))
+      case "base64":
+        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        if let data = Data(base64Encoded: text + padding, options: .ignoreUnknownCharacters) {
+          (content, length) = (.bytes(data), Int64(data.count))
+        } else {
+          problem = "the body is not valid base64"
         }
-        (content, length) = (.bytes(data), Int64(data.count))
-      } else {
-        (content, length) = (.text(text), Int64(text.utf8.count))
+      case let encoding?: problem = "the encoding '\(encoding)' of the body is not known"
       }
     } else if let name = value["_file"].string {
       content = .file(name)
     }
     var body = Body(mimeType: value["mimeType"].string ?? "", content: content, size: max(size ?? length, 0))
     body.isWhole = value["_truncated"].bool != true
-    body.comment = value["comment"].string
+    body.comment = problem ?? value["comment"].string
+    if problem != nil { body.size = max(body.size, 1) }
     return body
   }
 }

@@ -5,14 +5,15 @@ extension HAREntry {
   private static let dates = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
   /// Writes the entry on one line.
-  package func write(to text: inout JSONText, _ redaction: Redaction) {
+  package func write(to text: inout JSONText) {
     text.object { text in
       text.member("startedDateTime", startedAt.formatted(Self.dates))
+      let timings = timings.rounded
       text.member("time", timings.total)
       text.name("request")
-      text.object { write(request, redaction, &$0) }
+      text.object { write(request, &$0) }
       text.name("response")
-      text.object { write(response, redaction, &$0) }
+      text.object { write(response, &$0) }
       text.name("cache")
       text.object { _ in }
       text.name("timings")
@@ -32,7 +33,7 @@ extension HAREntry {
     }
   }
 
-  private func write(_ request: Request, _ redaction: Redaction, _ text: inout JSONText) {
+  private func write(_ request: Request, _ text: inout JSONText) {
     text.member("method", request.method)
     text.member("url", request.url)
     text.member("httpVersion", request.httpVersion)
@@ -42,10 +43,10 @@ extension HAREntry {
       let (name, value) = Self.pair(cookie)
       text.object { text in
         text.member("name", name)
-        text.member("value", redaction.hides(field: "Cookie") ? "***" : value)
+        text.member("value", value)
       }
     }
-    text.write(request.headers, redaction)
+    text.write(request.headers)
     text.name("queryString")
     let query = request.url.firstIndex(of: "?").map { request.url[$0...].dropFirst() } ?? ""
     text.array(Query(parsing: String(query.prefix { $0 != "#" }))) { item, text in
@@ -65,13 +66,13 @@ extension HAREntry {
     }
   }
 
-  private func write(_ response: Response, _ redaction: Redaction, _ text: inout JSONText) {
+  private func write(_ response: Response, _ text: inout JSONText) {
     text.member("status", Int64(response.status))
     text.member("statusText", response.statusText)
     text.member("httpVersion", response.httpVersion)
     text.name("cookies")
-    text.array(response.headers[all: "Set-Cookie"]) { line, text in Self.write(line, redaction, &text) }
-    text.write(response.headers, redaction)
+    text.array(response.headers[all: "Set-Cookie"]) { line, text in Self.write(line, &text) }
+    text.write(response.headers)
     text.name("content")
     text.object { text in
       let size = response.body?.size ?? 0
@@ -80,19 +81,18 @@ extension HAREntry {
       text.member("mimeType", response.body?.mimeType ?? "")
       if let body = response.body { text.write(body) }
     }
-    let location = response.headers.first { $0.name.lowercased() == "location" }
-    text.member("redirectURL", location.map { redaction.value(of: $0) } ?? "")
+    text.member("redirectURL", response.headers["Location"] ?? "")
     text.member("headersSize", -1)
     text.member("bodySize", response.bodySize)
   }
 
-  /// Writes a cookie that a server sets; its attributes are no secrets.
-  private static func write(_ line: String, _ redaction: Redaction, _ text: inout JSONText) {
+  /// Writes a cookie that a server sets.
+  private static func write(_ line: String, _ text: inout JSONText) {
     let parts = line.split(separator: ";")
     let (name, value) = pair(parts.first ?? "")
     text.object { text in
       text.member("name", name)
-      text.member("value", redaction.hides(field: "Set-Cookie") ? "***" : value)
+      text.member("value", value)
       for part in parts.dropFirst() {
         let (attribute, value) = pair(part)
         switch (attribute.isEmpty ? value : attribute).lowercased() {
@@ -107,35 +107,21 @@ extension HAREntry {
     }
   }
 
-  private static func pair(_ text: Substring) -> (name: String, value: String) {
+  static func pair(_ text: Substring) -> (name: String, value: String) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let trimmed = parts.map { String(FieldSyntax.trimmed($0)) }
     // Without an equals sign, the whole text is the value (RFC 6265bis §5.6).
     return trimmed.count == 2 ? (trimmed[0], trimmed[1]) : ("", trimmed.first ?? "")
   }
-
-  /// The value of a header field, masked; of cookies, the names and attributes remain.
-  fileprivate static func value(of field: HTTPHeaders.Field, _ redaction: Redaction) -> String {
-    let isSent = FieldSyntax.isSameName(field.name, "Cookie")
-    guard isSent || FieldSyntax.isSameName(field.name, "Set-Cookie"), redaction.hides(field: field.name),
-      !redaction.hidesBodies
-    else { return redaction.value(of: field) }
-    let parts = field.value.split(separator: ";", omittingEmptySubsequences: false).enumerated().map { index, part in
-      guard isSent || index == 0 else { return String(part) }
-      let (name, _) = pair(part)
-      return "\(index > 0 ? " " : "")\(name.isEmpty ? "" : "\(name)=")***"
-    }
-    return parts.joined(separator: ";")
-  }
 }
 
 extension JSONText {
-  fileprivate mutating func write(_ headers: HTTPHeaders, _ redaction: Redaction) {
+  fileprivate mutating func write(_ headers: HTTPHeaders) {
     name("headers")
     array(headers) { field, text in
       text.object { text in
         text.member("name", field.name)
-        text.member("value", HAREntry.value(of: field, redaction))
+        text.member("value", field.value)
       }
     }
   }

@@ -21,7 +21,7 @@ package struct HAREntry: Sendable {
     package var size: Int64
     /// Whether `content` is the whole body.
     package var isWhole = true
-    /// Why the body is not here, or not complete.
+    /// Why the content is missing or not whole.
     package var comment: String?
 
     package init(mimeType: String, content: Content, size: Int64, isWhole: Bool = true, comment: String? = nil) {
@@ -61,6 +61,22 @@ package struct HAREntry: Sendable {
     package var send = Duration.zero
     package var wait = Duration.zero
     package var receive = Duration.zero
+
+    package init() {}
+
+    /// In whole microseconds, so that the sum of what is written is what is written as the sum.
+    var rounded: Timings {
+      func whole(_ duration: Duration) -> Duration {
+        .microseconds(Int64(clamping: Int128(duration / .microseconds(1))))
+      }
+      var rounded = self
+      rounded.blocked = blocked.map(whole)
+      rounded.dns = dns.map(whole)
+      rounded.connect = connect.map(whole)
+      rounded.ssl = ssl.map(whole)
+      (rounded.send, rounded.wait, rounded.receive) = (whole(send), whole(wait), whole(receive))
+      return rounded
+    }
 
     package var total: Duration { [blocked, dns, connect, send, wait, receive].compactMap(\.self).reduce(.zero, +) }
   }

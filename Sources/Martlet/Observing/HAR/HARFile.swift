@@ -17,8 +17,14 @@ package struct HARFile: Sendable {
   /// Throws ``HTTPError/Kind/file`` with the name of the file, the line, and what is wrong there.
   package init(at path: String) throws(HTTPError) {
     let name = InvalidInput.printable(path, limit: 300)
-    guard let data = try PrivateFile.read(path, limit: Self.maximumBytes) else {
-      throw HTTPError(.file, "\(name) does not exist")
+    guard FileManager.default.fileExists(atPath: path) else { throw HTTPError(.file, "\(name) does not exist") }
+    // A pipe has no size.
+    let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber
+    guard (size?.intValue ?? 0) <= Self.maximumBytes else {
+      throw HTTPError(.file, "\(name) is larger than \(Self.maximumBytes >> 20) MiB")
+    }
+    guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+      throw HTTPError(.file, "\(name) cannot be read")
     }
     try self.init(data, name: name)
   }
@@ -29,7 +35,7 @@ package struct HARFile: Sendable {
     }
     let root: JSONValue
     do throws(JSONParser.Problem) {
-      root = try JSONParser.value(of: data)
+      root = try JSONParser.value(of: data, isLenient: true)
     } catch {
       let line = 1 + data.prefix(error.index).count { $0 == 0x0A }
       throw problem("not a HAR file, because it is not JSON: \(error.reason)", line: line)

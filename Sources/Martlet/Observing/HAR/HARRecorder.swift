@@ -8,9 +8,9 @@ public import Foundation
 /// let client = HTTPClient { $0.instruments = [recorder] }
 /// ```
 ///
-/// The file has an entry for each exchange: the requests of a redirect chain and the attempts of a retry are entries of
-/// their own. A request that needed no exchange has an entry too, because a stored response was used, or because it
-/// failed before. Each entry has the phases as timings, and the client's decisions, as sentences, in `_explanation`.
+/// The file has an entry for each exchange that is over: the requests of a redirect chain and the attempts of a retry are
+/// entries of their own. A request that needed no exchange has an entry too, because a stored response was used, or
+/// because it failed before. Each entry has the phases as timings, and the client's decisions, as sentences, in `_explanation`.
 ///
 /// Secrets are masked before anything is written, like in logs. Bodies that are text are recorded up to
 /// ``maximumBodyBytes``; other bodies are recorded if they are images, fonts, audio or video, in which nothing can be
@@ -18,7 +18,8 @@ public import Foundation
 /// owner alone (mode 0600).
 ///
 /// Every state of the file is complete: if the process is killed, it contains all entries until at most 0.1 seconds
-/// before. While a recorder writes, it keeps a copy beside the file, with `.part` added to its name. A file of that
+/// before. (Some file systems, such as FAT, cannot exchange the names of files; there, a kill can cut the last entry.)
+/// While a recorder writes, it keeps a copy beside the file, with `.part` added to its name. A file of that
 /// name that remains after a kill can be deleted.
 ///
 /// Several clients may share a recorder; several recorders must not share a file.
@@ -41,7 +42,7 @@ public final class HARRecorder: Instrument {
   public let file: URL
   /// The maximum number of bytes to record of each body.
   public let maximumBodyBytes: Int
-  private let redaction: Redaction
+  private let redaction: Redaction?
   private let state: Locked<State>
 
   /// Creates a recorder, and replaces the file with one that has no entries.
@@ -49,9 +50,9 @@ public final class HARRecorder: Instrument {
   /// - Parameters:
   ///   - file: The file. A file that exists is replaced.
   ///   - maximumBodyBytes: The maximum number of bytes to record of each body; 64 KiB by default, at most 16 MiB.
-  ///   - redaction: What to mask; `Redaction.standard` by default.
+  ///   - redaction: What to mask; by default what the client masks in logs.
   /// - Throws: ``HTTPError/Kind/file`` if the file cannot be written.
-  public init(to file: URL, maximumBodyBytes: Int = 64 << 10, redaction: Redaction = .standard) throws {
+  public init(to file: URL, maximumBodyBytes: Int = 64 << 10, redaction: Redaction? = nil) throws {
     guard file.isFileURL else {
       throw HTTPError(
         .file, "a HAR file needs a file URL, not '\(URLRedaction.printable(file.absoluteString))'")
@@ -66,16 +67,22 @@ public final class HARRecorder: Instrument {
 
   deinit { close() }
 
-  /// Ends the recording: writes all entries, and removes the copy of the file.
+  /// Ends the recording: writes all entries, also those of exchanges that are not over, and removes the copy of the file.
   ///
-  /// Happens by itself when the recorder is released, and when the program ends. Later requests are not recorded.
+  /// Happens by itself when the recorder is released, and when the program ends; events of the last 5 ms may then be
+  /// missing, unless the client was drained. Later requests are not recorded.
   public func close() {
     flush()
     state.withLock { state in
+      state.add(state.drafts.open())
+      state.write()
       state.writer?.close()
       state.writer = nil
     }
   }
+
+  /// Closes the recorders of this program.
+  package static func closeAll() { recorders.withLock { $0 }.forEach { $0.recorder?.close() } }
 
   /// The number of entries so far, including those that are not written yet.
   public var entryCount: Int { state.withLock { $0.entryCount } }
@@ -83,22 +90,22 @@ public final class HARRecorder: Instrument {
   /// The number of events that were lost, because requests were faster than the recorder could write.
   ///
   /// Entries are missing or incomplete then. Up to 10,000 events may wait.
-  public var droppedEventCount: Int { state.withLock { $0.droppedCount } }
+  public var droppedEventCount: Int { state.withLock { $0.droppedCount + $0.drafts.lostCount } }
 
   /// Why the file could not be written, or `nil`; nothing is recorded after that.
   public var problem: HTTPError? { state.withLock { $0.problem } }
 
   public func observe(_ event: InstrumentEvent) {
+    let rules = HARDrafts.Rules(redaction: redaction, maximumBodyBytes: maximumBodyBytes)
     let isFirst = state.withLock { state in
+      guard state.writer != nil else { return false }
       state.droppedCount += event.droppedCount
-      let entries = state.drafts.take(event, redaction)
-      for entry in entries {
-        state.waiting.breakLine()
-        entry.write(to: &state.waiting, redaction)
-        state.entryCount += 1
-      }
+      state.add(state.drafts.take(event, rules))
       if state.waiting.bytes.count >= Self.batch || state.drafts.isEmpty { state.write() }
-      guard !state.waiting.bytes.isEmpty, !state.isTimed else { return false }
+      // An exchange that is over waits for decisions, such as a retry, but not for long.
+      var isWaiting = !state.waiting.bytes.isEmpty
+      if case .exchangeEnded = event.kind { isWaiting = true }
+      guard isWaiting, !state.isTimed else { return false }
       state.isTimed = true
       return true
     }
@@ -106,12 +113,13 @@ public final class HARRecorder: Instrument {
     DispatchQueue.global().asyncAfter(deadline: .now() + Self.delay) { [weak self] in self?.flush() }
   }
 
-  /// Writes the entries that are not written yet.
+  /// Writes the entries of all exchanges that are over.
   ///
   /// Not needed after ``HTTPClient/drain(timeout:)``, which waits until all requests are over and recorded.
   public func flush() {
     state.withLock { state in
       state.isTimed = false
+      state.add(state.drafts.takeFinished())
       state.write()
     }
   }
@@ -122,7 +130,7 @@ extension HARRecorder {
 
   private static let recorders = Locked<[Weak]>([])
   private static let registration: Void = {
-    atexit { HARRecorder.recorders.withLock { $0 }.forEach { $0.recorder?.close() } }
+    atexit { HARRecorder.closeAll() }
   }()
 
   /// Recorders of a program are often global, and then released by nobody.
@@ -136,6 +144,15 @@ extension HARRecorder {
 }
 
 extension HARRecorder.State {
+  fileprivate mutating func add(_ entries: [HAREntry]) {
+    guard writer != nil else { return }
+    for entry in entries {
+      waiting.breakLine()
+      entry.write(to: &waiting)
+      entryCount += 1
+    }
+  }
+
   fileprivate mutating func write() {
     guard !waiting.bytes.isEmpty else { return }
     defer { waiting.removeAll() }
@@ -144,6 +161,7 @@ extension HARRecorder.State {
       try writer?.add(waiting.bytes)
     } catch {
       problem = error
+      writer?.close()
       writer = nil
     }
   }

@@ -42,7 +42,11 @@ struct HARWriter {
   }
 
   /// Removes the copy; nothing is written after that.
-  func close() { if !isAlone { unlink(copyPath) } }
+  func close() {
+    // A later recorder of the same file may have made its own.
+    guard !isAlone, let facts = DiskCalls.facts(copyPath), facts.inode == copy.facts?.inode else { return }
+    unlink(copyPath)
+  }
 
   private static func made(_ path: String, _ bytes: [UInt8]) throws(HTTPError) -> OpenFile {
     unlink(path)

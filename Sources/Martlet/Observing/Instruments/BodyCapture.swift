@@ -28,14 +28,27 @@ final class BodyCapture: Sendable {
 
   /// Notes the body of the request, if it is in memory.
   func sends(_ body: HTTPBody?) {
-    switch body?.content {
-    case .data, .pieces: break
-    default: return
-    }
-    guard let data = try? body?.content.gathered() else { return }
-    let beginning = data.count > limit ? Data(data.prefix(limit)) : data
-    let sent = InstrumentEvent.Body(data: beginning, isWhole: data.count <= limit, count: Int64(data.count))
+    var beginning = Data()
+    guard let content = body?.content, let count = gather(content, into: &beginning) else { return }
+    let sent = InstrumentEvent.Body(data: beginning, isWhole: count == Int64(beginning.count), count: count)
     state.withLock { $0.sent = sent }
+  }
+
+  /// Gathers the beginning of a content, and returns its length; `nil` if it is not in memory.
+  private func gather(_ content: HTTPBody.Content, into beginning: inout Data) -> Int64? {
+    switch content {
+    case .data(let data):
+      beginning += data.prefix(max(limit - beginning.count, 0))
+      return Int64(data.count)
+    case .pieces(let pieces):
+      var sum: Int64 = 0
+      for piece in pieces {
+        guard let count = gather(piece, into: &beginning) else { return nil }
+        sum += count
+      }
+      return sum
+    case .file, .stream, .gzip, .spool, .json, .invalid: return nil
+    }
   }
 
   /// The body of the response, noted as it is read.
@@ -64,4 +77,21 @@ final class BodyCapture: Sendable {
   }
 
   private func ended() { state.withLock { $0.isWhole = true } }
+}
+
+extension InstrumentEvent {
+  /// The bytes of bodies that the event has.
+  var bodyBytes: Int {
+    guard case .exchangeEnded(let summary, _) = kind else { return 0 }
+    return (summary.sentBody?.data.count ?? 0) + (summary.receivedBody?.data.count ?? 0)
+  }
+
+  var withoutBodies: InstrumentEvent {
+    guard case .exchangeEnded(let summary, let exchange) = kind else { return self }
+    let bare = Summary(
+      sentBytes: summary.sentBytes, receivedBytes: summary.receivedBytes, phase: summary.phase,
+      failure: summary.failure, duration: summary.duration, sentBody: nil, receivedBody: nil)
+    return InstrumentEvent(
+      shown: shown, time: time, kind: .exchangeEnded(bare, exchange: exchange), droppedCount: droppedCount)
+  }
 }

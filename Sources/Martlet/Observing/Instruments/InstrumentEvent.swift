@@ -24,6 +24,8 @@ public struct InstrumentEvent: Sendable {
     public let trace: TraceContext?
     /// The time at which the call began.
     public let date: Date
+    /// What the client masks in logs (``HTTPClient/Configuration/redaction``).
+    public let redaction: Redaction
   }
 
   /// One request and its response on the wire.
@@ -79,8 +81,8 @@ public struct InstrumentEvent: Sendable {
     public let receivedBytes: Int64
     /// The phase in which it ended; ``HTTPError/Phase/receiving`` after a head.
     public let phase: HTTPError.Phase
-    /// The kind of the error that ended the exchange before its head arrived, of a limit that passed, or of a
-    /// cancellation; otherwise `nil`.
+    /// The kind of the error that ended the exchange or its body; `nil` without one, and for other errors than
+    /// ``HTTPError``.
     public let failure: HTTPError.Kind?
     /// The time since the start of the exchange.
     public let duration: Duration

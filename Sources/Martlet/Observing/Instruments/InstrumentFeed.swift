@@ -6,6 +6,8 @@ import Synchronization
 final class InstrumentFeed: Sendable {
   /// The maximum number of undelivered events.
   static let limit = 10_000
+  /// The maximum number of bytes of bodies in undelivered events; further events have no bodies.
+  static let maximumBytes = 64 << 20
   /// The time for which events are gathered.
   private static let delay = DispatchTimeInterval.milliseconds(5)
   /// The maximum time for which a client waits for its instruments.
@@ -27,6 +29,8 @@ final class InstrumentFeed: Sendable {
   private let state = Locked(State())
   /// The number of events that were delivered.
   private let delivered = Atomic(0)
+  /// The number of bytes of bodies in undelivered events.
+  private let waitingBytes = Atomic(0)
   private let queue = DispatchQueue(label: "martlet.instruments")
 
   /// `nil` without instruments.
@@ -43,6 +47,14 @@ final class InstrumentFeed: Sendable {
         return false
       }
       var event = event
+      let bytes = event.bodyBytes
+      if bytes > 0 {
+        if waitingBytes.load(ordering: .relaxed) + bytes > Self.maximumBytes {
+          event = event.withoutBodies
+        } else {
+          waitingBytes.add(bytes, ordering: .relaxed)
+        }
+      }
       event.droppedCount = state.dropped
       state.dropped = 0
       state.waiting.append(event)
@@ -67,6 +79,7 @@ final class InstrumentFeed: Sendable {
       if events.isEmpty { return }
       for event in events {
         for instrument in instruments { instrument.observe(event) }
+        if event.bodyBytes > 0 { waitingBytes.subtract(event.bodyBytes, ordering: .relaxed) }
         delivered.add(1, ordering: .relaxed)
       }
     }
@@ -155,6 +168,7 @@ extension Call {
       throw HTTPError(
         .invalidRequest, "an instrument added a field that it must not add: \(error.message)", request: request)
     }
+    if let trace = watch?.trace { trace.pass(to: &sent.headers) }
     tellInstruments(.exchangeBegan(exchange(sent)))
     return sent
   }
@@ -178,7 +192,7 @@ extension InstrumentEvent.Call {
     shown.body = nil
     self.init(
       id: id, request: shown, redactedURL: settings.redacted(request), tag: tag, endpoint: endpoint.map { "\($0)" },
-      trace: trace, date: settings.configuration.now())
+      trace: trace, date: settings.configuration.now(), redaction: settings.configuration.redaction)
   }
 }
 

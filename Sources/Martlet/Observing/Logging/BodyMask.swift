@@ -23,9 +23,15 @@ struct BodyMask {
   /// The bytes with secrets masked.
   static func masked(_ data: Data, contentType: String?, _ redaction: Redaction) -> [UInt8] {
     var mask = BodyMask(data, redaction)
-    // Text of another type may contain JSON too; if it does not, hardly any of it looks like a member.
+    // Some programs call everything a form that they send.
+    let isJSON = data.first { !isBlank($0) }.map { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") } ?? false
     let isForm = contentType.flatMap { MediaType($0) }?.essence == "application/x-www-form-urlencoded"
-    return isForm ? mask.maskForm() : mask.maskMembers()
+    if isForm, !isJSON { return mask.maskForm() }
+    // Text of another type may contain JSON too; if it does not, hardly any of it looks like a member.
+    let masked = mask.maskMembers()
+    guard masked.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "@") }) else { return masked }
+    var masker = TextMasker(masked, redaction)
+    return Array(masker.masked().utf8)
   }
 
   /// Whether a body is text that can be displayed and searched for secrets.
@@ -42,14 +48,16 @@ struct BodyMask {
     }
     // In other character sets, names and quotes are other bytes.
     if let charset = type.charset, !["utf-8", "utf8", "us-ascii", "iso-8859-1"].contains(charset) { return false }
-    return type.isText || type.subtype.hasSuffix("ndjson")
+    // UTF-16 has zeros in between.
+    return (type.isText || type.subtype.hasSuffix("ndjson")) && !data.contains(0)
   }
 
   mutating func maskForm() -> [UInt8] {
     while index < bytes.count {
-      let end = place(of: UInt8(ascii: "&"), before: bytes.count)
+      let end = bytes[index...].firstIndex { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") } ?? bytes.count
+      steps += end - index
       let equals = place(of: UInt8(ascii: "="), before: end)
-      if equals < end, hides(bytes[index..<equals], .percent) {
+      if equals < end, hides(bytes[index..<equals], .percent) || hasMembers(bytes[(equals + 1)..<end]) {
         copy(to: equals + 1)
         result += Self.mask
         index = end
@@ -65,8 +73,14 @@ struct BodyMask {
       copy(to: place(of: UInt8(ascii: "\""), before: bytes.count))
       guard index < bytes.count else { break }
       let start = index
-      copy(to: FieldSyntax.endOfQuotedString(in: bytes, from: index))
-      let colon = skipBlanks(from: index)
+      let close = endOfString(from: index)
+      let colon = skipBlanks(from: close)
+      if !(colon < bytes.count && bytes[colon] == UInt8(ascii: ":")), hidesPart(of: bytes[(start + 1)..<close]) {
+        result += Self.quotedMask
+        index = close
+        continue
+      }
+      copy(to: close)
       guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else { continue }
       // The slice may include the closing quote, which the comparison of names ignores.
       guard hides(bytes[(start + 1)..<index], .json) else { continue }
@@ -82,6 +96,58 @@ struct BodyMask {
       }
     }
     return result
+  }
+
+  /// Whether the value of a form field is JSON with a secret.
+  private mutating func hasMembers(_ value: ArraySlice<UInt8>) -> Bool {
+    guard value.contains(UInt8(ascii: "%")) else { return false }
+    let decoded = PercentEncoding.decode(value, plusAsSpace: true)
+    steps += value.count
+    guard let first = decoded.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return false }
+    return hasSecrets(decoded)
+  }
+
+  /// Whether a string contains JSON with a secret.
+  private mutating func hidesPart(of text: ArraySlice<UInt8>) -> Bool {
+    guard text.contains(UInt8(ascii: "\\")) else { return false }
+    var plain: [UInt8] = []
+    var isEscaped = false
+    for octet in text {
+      if !isEscaped, octet == UInt8(ascii: "\\") {
+        isEscaped = true
+      } else {
+        plain.append(octet)
+        isEscaped = false
+      }
+    }
+    steps += text.count
+    // The string's own quote is the last one.
+    return plain.contains(UInt8(ascii: ":")) && hasSecrets(plain)
+  }
+
+  private mutating func hasSecrets(_ text: [UInt8]) -> Bool {
+    var inner = BodyMask(text, redaction)
+    let masked = inner.maskMembers()
+    steps += inner.steps
+    return masked != text
+  }
+
+  /// The index after a string, which has no line breaks (RFC 8259 §7): a quote without a second one ends with its line.
+  private mutating func endOfString(from start: Int) -> Int {
+    var index = start + 1
+    defer { steps += index - start }
+    while index < bytes.count {
+      switch bytes[index] {
+      case UInt8(ascii: "\\"): index += 1
+      case UInt8(ascii: "\""), 0x0A:
+        index += 1
+        return index
+      default: break
+      }
+      index += 1
+    }
+    index = bytes.count
+    return index
   }
 
   private static let mask = Array("***".utf8)
@@ -139,7 +205,7 @@ struct BodyMask {
     while index < bytes.count {
       switch bytes[index] {
       case UInt8(ascii: "\""):
-        index = FieldSyntax.endOfQuotedString(in: bytes, from: index)
+        index = endOfString(from: index)
         if depth == 0 { return index }
         continue
       case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1

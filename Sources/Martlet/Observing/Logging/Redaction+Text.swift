@@ -99,13 +99,20 @@ struct TextMasker {
     if index < bytes.count, bytes[index] == UInt8(ascii: "\"") {
       index = FieldSyntax.endOfQuotedString(in: bytes, from: index)
     } else {
-      index = bytes[index...].firstIndex { $0 <= 0x20 || Self.valueEnds.contains($0) } ?? bytes.count
+      index = bytes[index...].indices.first { isValueEnd(at: $0) } ?? bytes.count
     }
     result += Self.mask
     // The end of the masked value may be a name.
     let mark = bytes[start..<index].lastIndex { !Self.nameOctets.contains($0) }
     steps += index - name.lowerBound + index - (mark ?? start)
     name = (mark.map { $0 + 1 } ?? start)..<index
+  }
+
+  private func isValueEnd(at index: Int) -> Bool {
+    let octet = bytes[index]
+    // A quote in a string of JSON.
+    if octet == UInt8(ascii: "\\"), index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "\"") { return true }
+    return octet <= 0x20 || Self.valueEnds.contains(octet)
   }
 
   private mutating func hidesName() -> Bool {

@@ -7,7 +7,7 @@ enum SecretNames {
   private static let words = WordFinder([
     "authoriz", "authentication", "cookie", "token", "secret", "password", "passwd", "passphrase", "credential",
     "apikey", "accesskey", "privatekey", "authkey", "subscriptionkey", "signature", "session", "jwt", "bearer",
-    "assertion", "csrf", "xsrf",
+    "assertion", "csrf", "xsrf", "functionskey", "githubotp",
   ])
 
   /// Suspect whole names of query items, form fields and members of JSON objects.
@@ -22,7 +22,11 @@ enum SecretNames {
 
   static func isSecret(field name: String) -> Bool { isSecret(foldedField: folded(name)) }
 
-  static func isSecret(foldedField name: [UInt8]) -> Bool { words.finds(in: name) && name != harmless }
+  private static let auth = Array("xauth".utf8)
+
+  static func isSecret(foldedField name: [UInt8]) -> Bool {
+    words.finds(in: name) && name != harmless || name == auth
+  }
 
   static func isSecret(foldedItem name: [UInt8]) -> Bool {
     // All items have 2 to 13 octets.

@@ -82,7 +82,7 @@ import Testing
     }
 
     #expect(entries.map(\.response.status) == [0, 200])
-    #expect(entries.map(\.failure) == ["cannotConnect", "connectionLost"])
+    #expect(entries.map(\.failure) == ["cannotConnect: refused", "connectionLost: cut"])
     #expect(entries[1].response.body?.isWhole == false)
   }
 
@@ -106,6 +106,110 @@ import Testing
     #expect(entry.request.body?.content == .text("password=***&n=1"))
     #expect(entry.response.headers["Set-Cookie"] == "sid=***; Path=/; Secure; HttpOnly")
     #expect(entry.response.body?.content == .text(#"{"access_token":"***","n":1}"#))
+  }
+
+  @Test(
+    arguments: [
+      (["Set-Cookie": "theme=dark; Path=/, session=canary; HttpOnly"], "theme=***; Path=/; HttpOnly"),
+      (["Set-Cookie": "a=b; sid=canary"], "a=***; ***"), (["Set-Cookie": "; Path=/; sid=canary"], "***; Path=/; ***"),
+      (["Set-Cookie": "canary"], "***"),
+      (
+        ["Set-Cookie": "a=canary; Expires=Wed, 21 Oct 2026 07:28:00 GMT; Max-Age=1; SameSite=Lax; Secure"],
+        "a=***; Expires=Wed, 21 Oct 2026 07:28:00 GMT; Max-Age=1; SameSite=Lax; Secure"
+      ),
+      (["Location": "/next;jsessionid=canary?x=1"], "/next;jsessionid=***?x=1"),
+      (["X-Info": #"{"token":"canary","n":1}"#], #"{"token":"***","n":1}"#), (["X-GitHub-OTP": "canary"], "***"),
+      (["X-Functions-Key": "canary"], "***"), (["X-Auth": "canary"], "***"),
+    ] as [(HTTPHeaders, String)])
+  func `secrets in odd fields are masked`(_ headers: HTTPHeaders, _ value: String) async throws {
+    let entries = try await Self.record(StubTransport { _ in .text("x", headers: headers) }) {
+      _ = try await $0.get("/")
+    }
+
+    let entry = try #require(entries.first)
+    #expect(headers.first.map { entry.response.headers[$0.name] } == value)
+    var text = JSONText()
+    entry.write(to: &text)
+    #expect(!String(decoding: text.bytes, as: UTF8.self).contains("canary"))
+  }
+
+  @Test(arguments: [
+    ("/a;jsessionid=canary/b", "/a;jsessionid=***/b"),
+    ("/a?next=https%3A%2F%2Fy%2F%3Ftoken%3Dcanary&x=a%20b", "/a?next=***&x=a%20b"),
+  ])
+  func `secrets in odd places of a URL are masked`(_ target: String, _ shown: String) async throws {
+    let entries = try await Self.record(StubTransport { _ in .text("x") }) {
+      _ = try await $0.get(RequestTarget(target))
+    }
+
+    #expect(entries.first?.request.url == "http://example.test" + shown)
+  }
+
+  @Test func `another instrument does not make a recorder record more`() async throws {
+    final class Greedy: Instrument {
+      let maximumBodyBytes = 1000
+      func observe(_ event: InstrumentEvent) {}
+    }
+    for limit in [0, 3] {
+      let entries = try await Self.record(
+        StubTransport { _ in .text("0123456789") }, maximumBodyBytes: limit, { $0.instruments.append(Greedy()) }
+      ) { _ = try await $0.post("/x", body: .text("0123456789")) }
+
+      let body = try #require(entries.first?.response.body)
+      let expected: HAREntry.Body.Content = limit == 0 ? .none : .text("012")
+      #expect(body.content == expected && body.isWhole == (limit == 0))
+      #expect(body.mimeType == "text/plain; charset=utf-8")
+      #expect(entries.first?.request.body?.content == (limit == 0 ? nil : .text("012")))
+    }
+  }
+
+  @Test func `what the client masks is masked, unless the recorder says otherwise`() async throws {
+    let folder = try TemporaryFolder()
+    let own = try HARRecorder(to: URL(filePath: folder.path("own.har")), redaction: .revealingSecrets)
+    let other = try HARRecorder(to: URL(filePath: folder.path("client.har")))
+    let client = HTTPClient.stubbed(StubTransport { _ in .text("x") }) {
+      $0.redaction = .standard.masking(headers: ["X-Tenant"], queryItems: ["email"])
+      $0.instruments = [own, other]
+    }
+    try await client.get("/x?email=a", headers: ["X-Tenant": "b"])
+    await client.drain()
+
+    let shown = try folder.contents("own.har")
+    let masked = try folder.contents("client.har")
+    #expect(try HARFile(shown, name: "").entries.first?.request.headers["X-Tenant"] == "b")
+    let entry = try #require(try HARFile(masked, name: "").entries.first)
+    #expect(entry.request.headers["X-Tenant"] == "***" && entry.request.url == "http://example.test/x?email=***")
+  }
+
+  @Test func `the failure of a call is that of its last entry`() async throws {
+    let entries = try await Self.record(StubTransport { _ in .redirect(to: "/next") }) {
+      _ = try await $0.get("/x", options: .redirects(.follow(upTo: 2)))
+    }
+
+    #expect(entries.map { $0.failure == nil } == [true, true, false])
+    #expect(entries.last?.failure?.hasPrefix("tooManyRedirects: ") == true)
+  }
+
+  @Test func `an exchange that is not over has an entry when the recording is closed`() async throws {
+    let folder = try TemporaryFolder()
+    let recorder = try HARRecorder(to: URL(filePath: folder.path("x.har")))
+    let gate = Gate()
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in
+        await gate.pass()
+        return .text("x")
+      }
+    ) { $0.instruments = [recorder] }
+
+    let handle = client.start(.get("/x"))
+    await gate.waitForArrivals(1)
+    await client.core.settings.instruments?.flush(within: .seconds(60))
+    recorder.close()
+    gate.open()
+    _ = await handle.outcome()
+
+    let entries = try HARFile(at: folder.path("x.har")).entries
+    #expect(entries.map(\.failure) == ["not over when the recording ended"] && recorder.entryCount == 1)
   }
 
   @Test(arguments: [

@@ -12,6 +12,7 @@ import Testing
   @Test(arguments: [
     #""tokens":1"#, #""tokens":1{"#, #""token":[{"#, #""token":true"#, #""token": "#, #""token":"#, #""token":,"#, "\"",
     #""""#, #"\""#, #""\u0061":"#, #"{"a":1,"#, #""a" "#, "{", " ", #""token" :1 "#, #""key":1,"#,
+    "\"\n", #""\":"#, #""a\":1","#, #"\\\":"#,
   ])
   func `masking JSON takes linear work`(_ text: String) {
     let bytes = Self.repeated(text)
@@ -24,7 +25,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["a=", "&", "a=1&", "token=1&", "token", "=", "%", "%41"])
+  @Test(arguments: ["a=", "&", "a=1&", "token=1&", "token", "=", "%", "%41", ";", "a=%7B&", "a=%7B%22:"])
   func `masking forms takes linear work`(_ text: String) {
     let bytes = Self.repeated(text)
     var mask = BodyMask(bytes, .standard)

@@ -13,6 +13,34 @@ import Testing
     String(decoding: BodyMask.masked(Data(text.utf8), contentType: type, redaction), as: UTF8.self)
   }
 
+  @Test(
+    arguments: [
+      // What curl's -d sends, whatever it is.
+      (#"{"password":"canary","n":1}"#, "application/x-www-form-urlencoded", #"{"password":"***","n":1}"#),
+      ("a=1;password=canary&b=2", "application/x-www-form-urlencoded", "a=1;password=***&b=2"),
+      ("payload=%7B%22password%22%3A%22canary%22%7D&b=%7B1", "application/x-www-form-urlencoded", "payload=***&b=%7B1"),
+      ("access_token=canary&token_type=bearer x", "text/plain", "access_token=***&token_type=*** x"),
+      ("user=ada password=canary", nil, "user=ada password=***"),
+      (#"<a href="/x?access_token=canary">"#, "text/html", #"<a href="/x?access_token=***">"#),
+      // JSON in a string of JSON, as in the events of queues.
+      (#"{"body":"{\"password\":\"canary\"}","id":1}"#, "application/json", #"{"body":"***","id":1}"#),
+      (#"{"a":"{\"b\":\"{\\\"token\\\":\\\"canary\\\"}\"}"}"#, "application/json", #"{"a":"***"}"#),
+      (#"{"body":"{\"name\":\"Ada\"}"}"#, "application/json", #"{"body":"{\"name\":\"Ada\"}"}"#),
+      (#"{"next":"https://a/?token=canary","n":1}"#, "application/json", #"{"next":"https://a/?token=***","n":1}"#),
+      (#"{"text":"see \"?token=canary\" there"}"#, "application/json", #"{"text":"see \"?token=***\" there"}"#),
+      // A quote without a second one.
+      ("a 5\" disk\n{\"password\":\"canary\"}\n", "application/x-ndjson", "a 5\" disk\n{\"password\":\"***\"}\n"),
+    ] as [(String, String?, String)])
+  func `masks secrets in odd bodies`(_ text: String, _ type: String?, _ shown: String) {
+    #expect(Self.masked(text, type) == shown)
+    #expect(Self.masked(text, type, .revealingSecrets) == text)
+  }
+
+  @Test func `text with zeros is not taken for text`() {
+    let text = Data(#"{"password":"canary"}"#.utf16.flatMap { [UInt8($0), 0] })
+    #expect(!BodyMask.isText(text, contentType: "application/json", coding: nil))
+  }
+
   // MARK: Header fields
 
   @Test(arguments: [

@@ -1,0 +1,77 @@
+import Foundation
+public import MartletTesting
+import Synchronization
+public import Testing
+
+/// Gives a test its cassette.
+///
+/// Create it with `.cassette(_:)`.
+public struct CassetteTrait: TestTrait, SuiteTrait, TestScoping {
+  let name: String
+  let mode: Cassette.Mode
+  let matching: Cassette.Matching
+  let pacing: Cassette.Pacing
+  let file: URL
+
+  /// Each test of a suite has its own cassette.
+  public var isRecursive: Bool { true }
+
+  /// Runs a test with its cassette; if it fails, attaches the exchanges so far.
+  ///
+  /// - Parameters:
+  ///   - test: The test.
+  ///   - testCase: Its case.
+  ///   - function: The test's function.
+  /// - Throws: The error of the test.
+  @concurrent public func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
+  ) async throws {
+    let cassette = Cassette(file, mode: mode, matching: matching, pacing: pacing)
+    let hasFailed = Atomic(false)
+    let watch = IssueHandlingTrait.compactMapIssues { issue in
+      hasFailed.store(true, ordering: .relaxed)
+      return issue
+    }
+    func attach() { Attachment.record(Array(cassette.transcript), named: "\(name).har") }
+    do {
+      try await watch.provideScope(for: test, testCase: testCase) {
+        try await Cassette.$current.withValue(cassette) { try await function() }
+      }
+    } catch {
+      attach()
+      throw error
+    }
+    if hasFailed.load(ordering: .relaxed) { attach() }
+  }
+}
+
+extension Trait where Self == CassetteTrait {
+  /// Records what a test receives, and replays it from then on.
+  ///
+  /// ```swift
+  /// @Test(.cassette("greeting")) func greets() async throws {
+  ///   let client = HTTPClient { $0.transport = .cassette }
+  ///   let greeting = try await client.get("http://example.test/hello").text
+  ///   #expect(greeting == "Hello")
+  /// }
+  /// ```
+  ///
+  /// The file is `Cassettes/greeting.har` beside the file of the test. A test that fails has its exchanges as an attachment.
+  /// Several tests may replay one cassette; each begins with all of its entries. Only one may record in it.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the file, without `.har`; it may contain folders.
+  ///   - mode: When to record; by default `Cassette.Mode.automatic`.
+  ///   - matching: What must be equal; by default method, URL and body.
+  ///   - pacing: How long replayed responses take; by default no time.
+  ///   - file: The file of the test.
+  /// - Returns: The trait.
+  public static func cassette(
+    _ name: String, mode: Cassette.Mode = .automatic, matching: Cassette.Matching = .standard,
+    pacing: Cassette.Pacing = .immediate, file: String = #filePath
+  ) -> CassetteTrait {
+    let folder = URL(filePath: file).deletingLastPathComponent().appending(path: "Cassettes")
+    return CassetteTrait(
+      name: name, mode: mode, matching: matching, pacing: pacing, file: folder.appending(path: "\(name).har"))
+  }
+}

@@ -1,0 +1,150 @@
+import MartletBase
+public import Foundation
+public import Martlet
+
+/// A transport that replays recorded exchanges, and records those that are missing.
+///
+/// ```swift
+/// let client = HTTPClient { $0.transport = Cassette(file) }
+/// ```
+///
+/// The file is a HAR file (HTTP Archive 1.2), recorded by a cassette or by a browser. A request gets the response of the
+/// first entry with the same method, URL and body that has not been used yet; ``Matching`` changes what is compared.
+/// Redirects and retries are exchanges of their own. A request without an entry fails with
+/// `HTTPError.Kind.unsupported`, and the error names the nearest entry and what differs.
+///
+/// Secrets are masked before anything is written, by the rules of `Redaction`: credentials, cookies, and form fields and
+/// JSON members with telling names. A replayed response has the mask. Requests are compared with their secrets masked,
+/// so that a recorded test runs with other credentials, or with none. A response that is neither text nor JSON is
+/// recorded as it is; look at what you commit.
+///
+/// A response body of more than 64 KiB is in a file of its own, in a folder beside the cassette. Clients may share a
+/// cassette; two cassettes must not record in the same file.
+public final class Cassette: Transport {
+  /// When to record.
+  public enum Mode: String, Sendable, Hashable {
+    /// Never: a request without an entry fails, and nothing is sent.
+    case replay
+    /// Requests without an entry are sent and recorded.
+    case recordMissing = "missing"
+    /// All requests are sent, and the file is replaced.
+    case recordAnew = "anew"
+
+    /// The mode that the environment chooses.
+    ///
+    /// `MARTLET_CASSETTES` is `replay`, `missing` or `anew`. Without it, ``replay`` if `CI` is set, as CI services do,
+    /// otherwise ``recordMissing``.
+    public static var automatic: Mode { of(ProcessInfo.processInfo.environment) }
+
+    package static func of(_ environment: [String: String]) -> Mode {
+      if let mode = environment["MARTLET_CASSETTES"].flatMap(Mode.init(rawValue:)) { return mode }
+      return environment["CI"].map { $0.isEmpty || $0 == "false" } ?? true ? .recordMissing : .replay
+    }
+  }
+
+  /// How long a replayed response takes.
+  public enum Pacing: Sendable {
+    /// No time.
+    case immediate
+    /// As long as it took: the head arrives after the recorded time, and the body in pieces.
+    ///
+    /// With a ``TestClock`` it takes no real time.
+    case recorded(any Clock<Duration>)
+  }
+
+  /// The cassette of the running test, set by the trait `.cassette(_:)` of MartletTestTraits.
+  @TaskLocal public static var current: Cassette?
+
+  /// The file.
+  public let file: URL
+  /// When to record.
+  public let mode: Mode
+  let matching: Matching
+  let pacing: Pacing
+  let redaction: Redaction
+  private let live: any Transport
+  private let state: Locked<CassetteTape>
+
+  /// Creates a cassette; the file is read with the first request.
+  ///
+  /// - Parameters:
+  ///   - file: The HAR file.
+  ///   - mode: When to record; by default ``Mode/automatic``.
+  ///   - matching: What must be equal; by default method, URL and body.
+  ///   - pacing: How long replayed responses take; by default no time.
+  ///   - redaction: What to mask; by default `Redaction.standard`.
+  ///   - transport: The transport that sends requests to record them; by default that of clients.
+  public init(
+    _ file: URL, mode: Mode = .automatic, matching: Matching = .standard, pacing: Pacing = .immediate,
+    redaction: Redaction = .standard, recording transport: any Transport = .urlSession
+  ) {
+    self.file = file
+    self.mode = mode
+    self.matching = matching
+    self.pacing = pacing
+    self.redaction = redaction
+    live = transport
+    state = Locked(CassetteTape(file, mode, matching, redaction))
+  }
+
+  /// The number of entries, including those that were recorded.
+  public var entryCount: Int { state.withLock { $0.entryCount } }
+
+  /// The entries that no request has used, as `GET https://…`.
+  ///
+  /// A test that expects all of its requests can check that it is empty.
+  public var unused: [String] { state.withLock { $0.unused } }
+
+  /// The exchanges so far, replayed and recorded ones, as a HAR file.
+  public var transcript: Data { state.withLock { $0.transcript } }
+
+  /// Lays a fault over the replayed responses.
+  ///
+  /// - Parameters:
+  ///   - fault: The fault.
+  ///   - path: The path of the requests; `nil` for all.
+  ///   - count: The number of requests; 1 by default.
+  public func add(_ fault: Fault, to path: String? = nil, count: Int = 1) {
+    state.withLock { $0.faults.append((fault, path, count)) }
+  }
+
+  public func prepared(for settings: TransportSettings) -> any Transport {
+    CassettePlayer(cassette: self, live: mode == .replay ? live : live.prepared(for: settings))
+  }
+
+  public func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+    try await CassettePlayer(cassette: self, live: live).send(request, context: context)
+  }
+
+  /// Decides about a request.
+  func next(_ key: HARKey) throws(HTTPError) -> CassetteTape.Step {
+    try state.withLock { tape throws(HTTPError) in try tape.next(key) }
+  }
+
+  func record(_ entry: HAREntry) throws(HTTPError) {
+    try state.withLock { tape throws(HTTPError) in try tape.record(entry) }
+  }
+
+  func body(of entry: HAREntry, _ number: Int) throws(HTTPError) -> Data {
+    try state.withLock { tape throws(HTTPError) in try tape.body(of: entry, number) }
+  }
+}
+
+/// The cassette of the running test, as a transport.
+public struct CurrentCassette: Transport {
+  public func prepared(for settings: TransportSettings) -> any Transport {
+    Cassette.current.map { $0.prepared(for: settings) } ?? self
+  }
+
+  public func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+    guard let cassette = Cassette.current else {
+      throw HTTPError(.unsupported, "no cassette belongs to the running test: add the trait .cassette(_:) to it")
+    }
+    return try await cassette.send(request, context: context)
+  }
+}
+
+extension Transport where Self == CurrentCassette {
+  /// The cassette that a test names with the trait `.cassette(_:)` of MartletTestTraits.
+  public static var cassette: CurrentCassette { CurrentCassette() }
+}
