@@ -49,7 +49,7 @@ let package = Package(
       exclude: ["Stages/Cookies/PublicSuffix"], swiftSettings: settings),
     .target(name: "MartletTesting", dependencies: ["Martlet", "MartletBase"], swiftSettings: settings),
     // On its own, because it needs Swift Testing, which a program with a `MockServer` must not have to load.
-    .target(name: "MartletTestTraits", dependencies: ["MartletTesting"], swiftSettings: settings),
+    .target(name: "MartletTestTraits", dependencies: ["Martlet", "MartletTesting"], swiftSettings: settings),
     // Not named `martlet`: its build folder would be the library's on a file system that ignores case.
     .executableTarget(
       name: "MartletTool", dependencies: ["Martlet", "MartletBase", "MartletTesting"] + withEngine,

@@ -1,4 +1,5 @@
 import Foundation
+public import Martlet
 public import MartletTesting
 import Synchronization
 public import Testing
@@ -11,6 +12,7 @@ public struct CassetteTrait: TestTrait, SuiteTrait, TestScoping {
   let mode: Cassette.Mode
   let matching: Cassette.Matching
   let pacing: Cassette.Pacing
+  let redaction: Redaction?
   let file: URL
 
   /// Each test of a suite has its own cassette.
@@ -26,10 +28,10 @@ public struct CassetteTrait: TestTrait, SuiteTrait, TestScoping {
   @concurrent public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
   ) async throws {
-    let cassette = Cassette(file, mode: mode, matching: matching, pacing: pacing)
+    let cassette = Cassette(file, mode: mode, matching: matching, pacing: pacing, redaction: redaction)
     let hasFailed = Atomic(false)
     let watch = IssueHandlingTrait.compactMapIssues { issue in
-      hasFailed.store(true, ordering: .relaxed)
+      if issue.severity == .error { hasFailed.store(true, ordering: .relaxed) }
       return issue
     }
     func attach() { Attachment.record(Array(cassette.transcript), named: "\(name).har") }
@@ -57,21 +59,23 @@ extension Trait where Self == CassetteTrait {
   /// ```
   ///
   /// The file is `Cassettes/greeting.har` beside the file of the test. A test that fails has its exchanges as an attachment.
-  /// Several tests may replay one cassette; each begins with all of its entries. Only one may record in it.
+  /// Several tests, or cases of a test, may have one cassette; each begins with all of its entries.
   ///
   /// - Parameters:
   ///   - name: The name of the file, without `.har`; it may contain folders.
   ///   - mode: When to record; by default `Cassette.Mode.automatic`.
   ///   - matching: What must be equal; by default method, URL and body.
   ///   - pacing: How long replayed responses take; by default no time.
+  ///   - redaction: What to mask; by default what the client masks in logs.
   ///   - file: The file of the test.
   /// - Returns: The trait.
   public static func cassette(
     _ name: String, mode: Cassette.Mode = .automatic, matching: Cassette.Matching = .standard,
-    pacing: Cassette.Pacing = .immediate, file: String = #filePath
+    pacing: Cassette.Pacing = .immediate, redaction: Redaction? = nil, file: String = #filePath
   ) -> CassetteTrait {
     let folder = URL(filePath: file).deletingLastPathComponent().appending(path: "Cassettes")
     return CassetteTrait(
-      name: name, mode: mode, matching: matching, pacing: pacing, file: folder.appending(path: "\(name).har"))
+      name: name, mode: mode, matching: matching, pacing: pacing, redaction: redaction,
+      file: folder.appending(path: "\(name).har"))
   }
 }

@@ -161,6 +161,8 @@ extension ClientCore {
       }
     }
     await waitUntilIdle()
+    // A cancelled task does not wait, as if the time had passed.
+    if timeout != nil, Task.isCancelled { cancel() }
     for outbox in outboxes {
       // Delivered requests must be recorded, which a busy disk may delay: all the remaining time is for that.
       await outbox.close(within: deadline.map { max($0 - timeline.now(), OutboxCore.endPatience) })

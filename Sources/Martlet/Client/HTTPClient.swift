@@ -170,8 +170,8 @@ public actor HTTPClient {
 
   /// Waits for running requests and refuses new ones, before the program exits.
   ///
-  /// - Parameter timeout: The maximum time to wait, after which running requests are cancelled. `nil` sets no such
-  ///   limit; each request still has its own.
+  /// - Parameter timeout: The maximum time to wait, after which running requests are cancelled; at once if the task is
+  ///   cancelled. `nil` sets no such limit; each request still has its own.
   public func drain(timeout: Duration? = nil) async {
     await core.drain(timeout)
   }

@@ -1,3 +1,5 @@
+package import Foundation
+
 /// The context of a request, for transports and middleware.
 public struct RequestContext: Sendable {
   /// The identifier of the call.
@@ -8,6 +10,11 @@ public struct RequestContext: Sendable {
   public internal(set) var hop = 0
   /// The effective options, with all inherited values.
   public var options: RequestOptions { call.options.source }
+
+  /// What the client masks in logs.
+  package var redaction: Redaction { call.settings.configuration.redaction }
+  /// The date for the client.
+  package var now: Date { call.settings.configuration.now() }
 
   package let call: Call
   /// The state that ``ProxyAuthStage`` and the transport share; `nil` without a proxy.

@@ -16,10 +16,13 @@ public import Martlet
 /// Secrets are masked before anything is written, by the rules of `Redaction`: credentials, cookies, and form fields and
 /// JSON members with telling names. A replayed response has the mask. Requests are compared with their secrets masked,
 /// so that a recorded test runs with other credentials, or with none. A response that is neither text nor JSON is
-/// recorded as it is; look at what you commit.
+/// recorded as it is, and so is a compressed one with decompression off; look at what you commit.
+///
+/// Requests that differ only in a secret are the same for a cassette: send them one after the other. A body is recorded
+/// when it has been read to its end, and is in memory until then.
 ///
 /// A response body of more than 64 KiB is in a file of its own, in a folder beside the cassette. Clients may share a
-/// cassette; two cassettes must not record in the same file.
+/// cassette, and the cassettes of a process may record in one file.
 public final class Cassette: Transport {
   /// When to record.
   public enum Mode: String, Sendable, Hashable {
@@ -32,12 +35,13 @@ public final class Cassette: Transport {
 
     /// The mode that the environment chooses.
     ///
-    /// `MARTLET_CASSETTES` is `replay`, `missing` or `anew`. Without it, ``replay`` if `CI` is set, as CI services do,
+    /// `MARTLET_CASSETTES` is `replay`, `missing` or `anew`; anything else means `replay`. Without it, ``replay`` if `CI` is set, as CI services do,
     /// otherwise ``recordMissing``.
     public static var automatic: Mode { of(ProcessInfo.processInfo.environment) }
 
     package static func of(_ environment: [String: String]) -> Mode {
-      if let mode = environment["MARTLET_CASSETTES"].flatMap(Mode.init(rawValue:)) { return mode }
+      // A misspelt mode must not send anything.
+      if let mode = environment["MARTLET_CASSETTES"] { return Mode(rawValue: mode) ?? .replay }
       return environment["CI"].map { $0.isEmpty || $0 == "false" } ?? true ? .recordMissing : .replay
     }
   }
@@ -61,7 +65,7 @@ public final class Cassette: Transport {
   public let mode: Mode
   let matching: Matching
   let pacing: Pacing
-  let redaction: Redaction
+  private let redaction: Redaction?
   private let live: any Transport
   private let state: Locked<CassetteTape>
 
@@ -72,11 +76,11 @@ public final class Cassette: Transport {
   ///   - mode: When to record; by default ``Mode/automatic``.
   ///   - matching: What must be equal; by default method, URL and body.
   ///   - pacing: How long replayed responses take; by default no time.
-  ///   - redaction: What to mask; by default `Redaction.standard`.
+  ///   - redaction: What to mask; by default what the client masks in logs. `Redaction.strict` leaves nothing to replay.
   ///   - transport: The transport that sends requests to record them; by default that of clients.
   public init(
     _ file: URL, mode: Mode = .automatic, matching: Matching = .standard, pacing: Pacing = .immediate,
-    redaction: Redaction = .standard, recording transport: any Transport = .urlSession
+    redaction: Redaction? = nil, recording transport: any Transport = .urlSession
   ) {
     self.file = file
     self.mode = mode
@@ -84,7 +88,7 @@ public final class Cassette: Transport {
     self.pacing = pacing
     self.redaction = redaction
     live = transport
-    state = Locked(CassetteTape(file, mode, matching, redaction))
+    state = Locked(CassetteTape(file, mode, matching))
   }
 
   /// The number of entries, including those that were recorded.
@@ -93,7 +97,7 @@ public final class Cassette: Transport {
   /// The entries that no request has used, as `GET https://…`.
   ///
   /// A test that expects all of its requests can check that it is empty.
-  public var unused: [String] { state.withLock { $0.unused } }
+  public var unused: [String] { state.withLock { $0.unused() } }
 
   /// The exchanges so far, replayed and recorded ones, as a HAR file.
   public var transcript: Data { state.withLock { $0.transcript } }
@@ -117,13 +121,17 @@ public final class Cassette: Transport {
   }
 
   /// Decides about a request.
-  func next(_ key: HARKey) throws(HTTPError) -> CassetteTape.Step {
-    try state.withLock { tape throws(HTTPError) in try tape.next(key) }
+  func next(_ key: HARKey, _ redaction: Redaction) throws(HTTPError) -> CassetteTape.Step {
+    try state.withLock { tape throws(HTTPError) in try tape.next(key, redaction) }
   }
 
-  func record(_ entry: HAREntry) throws(HTTPError) {
-    try state.withLock { tape throws(HTTPError) in try tape.record(entry) }
+  func record(_ entry: HAREntry, _ redaction: Redaction) throws(HTTPError) {
+    try state.withLock { tape throws(HTTPError) in try tape.record(entry, redaction) }
   }
+
+  func redaction(_ context: RequestContext) -> Redaction { redaction ?? context.redaction }
+
+  var isForeign: Bool { state.withLock { $0.isForeign } }
 
   func body(of entry: HAREntry, _ number: Int) throws(HTTPError) -> Data {
     try state.withLock { tape throws(HTTPError) in try tape.body(of: entry, number) }
@@ -131,17 +139,44 @@ public final class Cassette: Transport {
 }
 
 /// The cassette of the running test, as a transport.
+///
+/// A client that is made before the test, such as a static one, uses the cassette of the test that sends.
 public struct CurrentCassette: Transport {
   public func prepared(for settings: TransportSettings) -> any Transport {
-    Cassette.current.map { $0.prepared(for: settings) } ?? self
+    BoundCassette(settings: settings, captured: Cassette.current)
   }
 
   public func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
-    guard let cassette = Cassette.current else {
-      throw HTTPError(.unsupported, "no cassette belongs to the running test: add the trait .cassette(_:) to it")
-    }
+    guard let cassette = Cassette.current else { throw BoundCassette.missing }
     return try await cassette.send(request, context: context)
   }
+}
+
+/// The current cassette of one client.
+private final class BoundCassette: Transport {
+  static var missing: HTTPError {
+    HTTPError(.unsupported, "no cassette belongs to the running test: add the trait .cassette(_:) to it")
+  }
+
+  private let settings: TransportSettings
+  /// The cassette at the time when the client was made, for tasks that do not belong to the test.
+  private let captured: Cassette?
+  private let players = Locked<[ObjectIdentifier: any Transport]>([:])
+
+  init(settings: TransportSettings, captured: Cassette?) { (self.settings, self.captured) = (settings, captured) }
+
+  func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
+    guard let cassette = Cassette.current ?? captured else { throw Self.missing }
+    // It keeps its cassette, whose identifier thus remains its own.
+    let player = players.withLock { players in
+      let player = players[ObjectIdentifier(cassette)] ?? cassette.prepared(for: settings)
+      players[ObjectIdentifier(cassette)] = player
+      return player
+    }
+    return try await player.send(request, context: context)
+  }
+
+  func closeIdleConnections() { players.withLock { Array($0.values) }.forEach { $0.closeIdleConnections() } }
 }
 
 extension Transport where Self == CurrentCassette {

@@ -15,15 +15,20 @@ struct CassettePlayer: Transport {
 
   func send(_ request: HTTPRequest, context: RequestContext) async throws -> StreamedResponse {
     let (sent, body) = try await read(request)
-    let key = HARKey(sent, body, headers: cassette.matching.headers, cassette.redaction)
-    switch try cassette.next(key) {
+    let redaction = cassette.redaction(context)
+    let key = HARKey(sent, body, headers: cassette.matching.headers, redaction)
+    switch try cassette.next(key, redaction) {
+    case .record where redaction.hidesBodies:
+      throw HTTPError(.unsupported, "Redaction.strict masks whole bodies: the cassette '\(name)' could not replay them")
     case .record: return try await record(sent, body, context)
     case .fault(.status(let status)): return StreamedResponse(status: status, request: sent)
     case .fault(.failure(let kind)): throw HTTPError(kind, "a fault of the cassette '\(name)'")
     case .fault(.delay), .fault(.cut): throw HTTPError(.unsupported, "a fault without a response")
-    case .replay(let entry, let number, let faults): return try await replay(entry, number, faults, sent)
+    case .replay(let entry, let number, let faults): return try await replay(entry, number, faults, sent, context)
     }
   }
+
+  func closeIdleConnections() { live.closeIdleConnections() }
 
   private var name: String { cassette.file.lastPathComponent }
 
@@ -34,14 +39,18 @@ struct CassettePlayer: Transport {
     let data = try await request.bodyData()
     var read = request
     read.body = .data(data, contentType: body.contentType)
+    read.body?.trailers = body.trailers
     return (read, data)
   }
 
   // MARK: Replaying
 
   private func replay(
-    _ entry: HAREntry, _ number: Int, _ faults: [Cassette.Fault], _ request: HTTPRequest
+    _ entry: HAREntry, _ number: Int, _ faults: [Cassette.Fault], _ request: HTTPRequest, _ context: RequestContext
   ) async throws -> StreamedResponse {
+    guard entry.response.status > 0 else {
+      throw HTTPError(.connectionLost, "entry \(number) of cassette '\(name)' has no response: \(entry.failure ?? "")")
+    }
     let data = request.method == .head ? Data() : try cassette.body(of: entry, number)
     var clock: any Clock<Duration> = ContinuousClock()
     if case .recorded(let chosen) = cassette.pacing {
@@ -56,19 +65,56 @@ struct CassettePlayer: Transport {
       case .status, .failure: break
       }
     }
+    var response = StreamedResponse(
+      status: HTTPStatus(entry.response.status), headers: headers(of: entry, data, request, context),
+      body: body(data, limit, entry.timings.receive, clock), request: request)
+    response.reasonPhrase = entry.response.statusText.isEmpty ? nil : entry.response.statusText
+    response.httpVersion = Self.version(entry.response.httpVersion)
+    return response
+  }
+
+  private static func version(_ text: String) -> HTTPVersion? {
+    switch text.lowercased().replacing("http/", with: "") {
+    case "": nil
+    case "h2", "2", "2.0": .http2
+    case "h3", "3", "3.0": HTTPVersion("3")
+    case let other: HTTPVersion(other)
+    }
+  }
+
+  private func headers(
+    of entry: HAREntry, _ data: Data, _ request: HTTPRequest, _ context: RequestContext
+  ) -> HTTPHeaders {
     var headers = entry.response.headers
     for field in Self.framing { headers.remove(field) }
-    // Another program may have recorded the decoded body with the fields of the coded one.
-    if headers["Content-Length"].flatMap({ Int($0) }) != data.count { headers.remove("Content-Length") }
-    if case .text? = entry.response.body?.content { headers.remove("Content-Encoding") }
-    var response = StreamedResponse(
-      status: HTTPStatus(entry.response.status), headers: headers,
-      body: body(data, limit, entry.timings.receive, clock),
-      request: request)
-    response.reasonPhrase = entry.response.statusText.isEmpty ? nil : entry.response.statusText
-    let version = entry.response.httpVersion.uppercased().replacing("HTTP/", with: "")
-    response.httpVersion = version.isEmpty ? nil : HTTPVersion(version == "2.0" ? "2" : version)
-    return response
+    if cassette.isForeign {
+      // Decoded, with the fields of the coded one.
+      headers.remove("Content-Encoding")
+      if case .text? = entry.response.body?.content, let type = headers["Content-Type"], type.contains("charset=") {
+        // And in UTF-8.
+        headers["Content-Type"] = type.split(separator: ";").first.map { "\($0); charset=utf-8" }
+      }
+    }
+    let hasBody = request.method != .head && entry.response.status != 304
+    if hasBody, headers["Content-Length"].flatMap({ Int($0) }) != data.count { headers.remove("Content-Length") }
+    // A response is as fresh as it was when it was recorded.
+    let age = context.now.timeIntervalSince(entry.startedAt)
+    guard entry.startedAt.timeIntervalSince1970 > 0, age > 0 else { return headers }
+    for field in ["Date", "Expires"] {
+      guard let date = headers[field].flatMap({ HTTPDate($0) }) else { continue }
+      headers[field] = HTTPDate(date.date.addingTimeInterval(age)).description
+    }
+    headers[all: "Set-Cookie"] = headers[all: "Set-Cookie"].map { line in
+      let parts = line.split(separator: ";", omittingEmptySubsequences: false).map { part in
+        let pair = part.split(separator: "=", maxSplits: 1)
+        guard pair.count == 2, pair[0].lowercased().hasSuffix("expires"), let date = HTTPDate(String(pair[1])) else {
+          return String(part)
+        }
+        return "\(pair[0])=\(HTTPDate(date.date.addingTimeInterval(age)))"
+      }
+      return parts.joined(separator: ";")
+    }
+    return headers
   }
 
   private func body(_ data: Data, _ limit: Int?, _ length: Duration, _ clock: any Clock<Duration>) -> ResponseBody {
@@ -102,10 +148,23 @@ struct CassettePlayer: Transport {
     var response = try await live.send(request, context: context)
     let head = response
     let arrived = clock.now
+    let cassette = cassette
+    let redaction = cassette.redaction(context)
+    @Sendable func keep(_ data: Data) throws {
+      var timings = HAREntry.Timings()
+      timings.wait = arrived - start
+      timings.receive = clock.now - arrived
+      let entry = HAREntry(request, body, head, data, startedAt: date, timings: timings, redaction)
+      try cassette.record(entry, redaction)
+    }
+    // Nobody reads a body that cannot be there.
+    if request.method == .head || head.status == .noContent || head.status == .notModified {
+      try keep(Data())
+      return response
+    }
     let pieces = Locked(response.body.makeAsyncIterator())
     let kept = Locked(Data())
     let isRecorded = Atomic(false)
-    let cassette = cassette
     response.body = ResponseBody {
       var iterator = pieces.withLock { $0 }
       let piece = try await iterator.next()
@@ -116,12 +175,7 @@ struct CassettePlayer: Transport {
       }
       // Read to its end a second time.
       guard !isRecorded.exchange(true, ordering: .relaxed) else { return nil }
-      var timings = HAREntry.Timings()
-      timings.wait = arrived - start
-      timings.receive = clock.now - arrived
-      try cassette.record(
-        HAREntry(
-          request, body, head, kept.withLock { $0 }, startedAt: date, timings: timings, cassette.redaction))
+      try keep(kept.withLock { $0 })
       return nil
     }
     return response

@@ -9,13 +9,9 @@ struct CassetteTape {
     case record
   }
 
-  /// The size of bodies that have files of their own.
-  private static let maximumBodyBytes = 64 << 10
-
   private let file: URL
   private let mode: Cassette.Mode
   private let matching: Cassette.Matching
-  private let redaction: Redaction
   private var isLoaded = false
   private var archive = HARFile()
   private var keys: [HARKey] = []
@@ -23,40 +19,47 @@ struct CassetteTape {
   private var played = HARFile()
   var faults: [(fault: Cassette.Fault, path: String?, count: Int)] = []
 
-  init(_ file: URL, _ mode: Cassette.Mode, _ matching: Cassette.Matching, _ redaction: Redaction) {
-    (self.file, self.mode, self.matching, self.redaction) = (file, mode, matching, redaction)
+  init(_ file: URL, _ mode: Cassette.Mode, _ matching: Cassette.Matching) {
+    (self.file, self.mode, self.matching) = (file, mode, matching)
   }
 
   private var path: String { file.path(percentEncoded: false) }
-  private var folder: URL { file.appendingPathExtension("bodies") }
   private var name: String { file.lastPathComponent }
 
   var entryCount: Int { archive.entries.count }
 
-  var unused: [String] {
-    archive.entries.indices.filter { !used.contains($0) }.map { place in
+  /// The entries that were not used; all of them before the first request.
+  mutating func unused() -> [String] {
+    try? load(.standard)
+    return archive.entries.indices.filter { !used.contains($0) }.map { place in
       "\(archive.entries[place].request.method) \(archive.entries[place].request.url)"
     }
   }
 
   var transcript: Data { played.data() }
 
-  mutating func next(_ asked: HARKey) throws(HTTPError) -> Step {
-    try load()
+  /// Whether another program has recorded the file.
+  var isForeign: Bool { !archive.creator.hasPrefix("Martlet") }
+
+  mutating func next(_ asked: HARKey, _ redaction: Redaction) throws(HTTPError) -> Step {
+    try load(redaction)
     let key = matching.reduced(asked)
-    var laid: [Cassette.Fault] = []
     if mode != .recordAnew {
-      for place in faults.indices where faults[place].count > 0 && faults[place].path ?? asked.path == asked.path {
-        faults[place].count -= 1
+      // One that ends the request leaves the others for later ones.
+      let laid = faults.indices.filter { faults[$0].count > 0 && faults[$0].path ?? asked.path == asked.path }
+      for place in laid {
         switch faults[place].fault {
-        case .status, .failure: return .fault(faults[place].fault)
-        case .delay, .cut: laid.append(faults[place].fault)
+        case .status, .failure:
+          faults[place].count -= 1
+          return .fault(faults[place].fault)
+        case .delay, .cut: break
         }
       }
       if let number = keys.indices.first(where: { keys[$0] == key && !used.contains($0) }) {
         used.insert(number)
+        for place in laid { faults[place].count -= 1 }
         played.entries.append(archive.entries[number])
-        return .replay(archive.entries[number], number: number + 1, laid)
+        return .replay(archive.entries[number], number: number + 1, laid.map { faults[$0].fault })
       }
     }
     guard mode == .replay else { return .record }
@@ -79,53 +82,25 @@ struct CassetteTape {
     return HTTPError(.unsupported, "\(what); the nearest is entry \(place + 1), where \(difference.text)\(cure)")
   }
 
-  private mutating func load() throws(HTTPError) {
+  /// Reads the file with the first request; what is recorded by then is shared by all cassettes of a file.
+  private mutating func load(_ redaction: Redaction) throws(HTTPError) {
     guard !isLoaded else { return }
-    if mode != .recordAnew {
-      if FileManager.default.fileExists(atPath: path) {
-        archive = try HARFile(at: path)
-      } else if mode == .replay {
-        throw HTTPError(
-          .file, "cassette '\(path)' does not exist; run the test with MARTLET_CASSETTES=missing to record it")
-      }
-    }
+    archive = try CassetteArchives.open(file, mode)
     keys = archive.entries.map { matching.reduced(HARKey($0, headers: matching.headers, redaction)) }
+    // A stored response of another recording, of which nothing was recorded.
+    used = Set(
+      archive.entries.indices.filter { archive.entries[$0].isFromCache && archive.entries[$0].response.body == nil })
     isLoaded = true
   }
 
   // MARK: Recording
 
-  mutating func record(_ entry: HAREntry) throws(HTTPError) {
-    var entry = entry
+  mutating func record(_ entry: HAREntry, _ redaction: Redaction) throws(HTTPError) {
     played.entries.append(entry)
-    do {
-      if let body = entry.response.body, body.size > Self.maximumBodyBytes {
-        entry.response.body = try writeOut(body)
-      }
-      archive.entries.append(entry)
-      keys.append(matching.reduced(HARKey(entry, headers: matching.headers, redaction)))
-      used.insert(archive.entries.count - 1)
-      try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-      try archive.data().write(to: file, options: .atomic)
-    } catch {
-      throw HTTPError(.file, "cassette '\(path)' cannot be written: \(error.localizedDescription)")
-    }
-  }
-
-  /// Writes a body into a file of its own, with the number of its entry as its name.
-  private func writeOut(_ body: HAREntry.Body) throws -> HAREntry.Body {
-    let data: Data
-    switch body.content {
-    case .text(let text): data = Data(text.utf8)
-    case .bytes(let bytes): data = bytes
-    case .none, .file: return body
-    }
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let name = "\(archive.entries.count + 1)"
-    try data.write(to: folder.appending(path: name), options: .atomic)
-    var moved = body
-    moved.content = .file("\(folder.lastPathComponent)/\(name)")
-    return moved
+    let kept = try CassetteArchives.add(entry, to: file)
+    archive.entries.append(kept)
+    keys.append(matching.reduced(HARKey(kept, headers: matching.headers, redaction)))
+    used.insert(archive.entries.count - 1)
   }
 
   func body(of entry: HAREntry, _ number: Int) throws(HTTPError) -> Data {

@@ -44,4 +44,12 @@ import Testing
 
     #expect(text == "Hello")
   }
+
+  private static let shared = client()
+
+  @Test(.cassette("greeting", mode: .replay), arguments: 0..<3)
+  func `a client of all tests uses the cassette of each`(_ number: Int) async throws {
+    #expect(try await Self.shared.get("/hello").text == "Hello")
+    #expect(Cassette.current?.unused.isEmpty == true)
+  }
 }

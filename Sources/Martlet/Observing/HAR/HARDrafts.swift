@@ -257,8 +257,13 @@ extension HAREntry.Body {
     if redaction.hidesBodies {
       comment = "not recorded: the redaction masks bodies"
     } else if BodyMask.isText(data, contentType: type, coding: coding) {
-      // A character may be cut at the end.
-      content = .text(String(decoding: BodyMask.masked(data, contentType: type, redaction), as: UTF8.self))
+      let masked = BodyMask.masked(data, contentType: type, redaction, keepsTypes: true)
+      if let text = String(validating: masked, as: UTF8.self) {
+        content = .text(text)
+      } else {
+        // At the limit, a character may be cut; otherwise it is in another character set.
+        content = isWhole ? .bytes(Data(masked)) : .text(String(decoding: masked, as: UTF8.self))
+      }
     } else if redaction.revealsSecrets
       || coding == nil && MediaType(type ?? "").map({ Self.media.contains($0.type) }) == true
     {

@@ -17,7 +17,7 @@ extension HAREntry {
       let type = request.headers["Content-Type"] ?? request.body?.contentType
       asked.body = Body(
         sent, of: Int64(sent.count), isWhole: true, type: type, coding: request.headers["Content-Encoding"], redaction)
-      if asked.body?.content == Body.Content.none {
+      if asked.body?.content == Body.Content.none, !sent.isEmpty {
         asked.body?.comment = HARKey.Body.digest(of: sent, type).comment
       }
       asked.bodySize = Int64(sent.count)
@@ -93,14 +93,14 @@ package struct HARKey: Sendable, Hashable {
       if case .text(let text) = body.content { self = .text(text) } else { self = Self.digest(of: data, type) }
     }
 
-    init(_ body: HAREntry.Body?, _ coding: String?, _ redaction: Redaction) {
+    init(_ body: HAREntry.Body?, _ type: String?, _ coding: String?, _ redaction: Redaction) {
       if let comment = body?.comment, comment.hasPrefix(Self.prefix) {
         self = .digest(String(comment.dropFirst(Self.prefix.count)))
         return
       }
       switch body?.content {
-      case .text(let text)?: self = Self(Data(text.utf8), body?.mimeType, coding, redaction)
-      case .bytes(let data)?: self = Self(data, body?.mimeType, coding, redaction)
+      case .text(let text)?: self = Self(Data(text.utf8), type, coding, redaction)
+      case .bytes(let data)?: self = Self(data, type, coding, redaction)
       default: self = .none
       }
     }
@@ -115,6 +115,9 @@ package struct HARKey: Sendable, Hashable {
   /// Further fields, by their names in lower case.
   package var headers: [String: String] = [:]
 
+  /// A name for a file with a body.
+  package static func name(of body: Data) -> String { String(SHA256Stream.text(SHA2.sha256(Array(body))).prefix(16)) }
+
   package init(
     _ request: HTTPRequest, _ body: Data?, headers names: [String], _ redaction: Redaction
   ) {
@@ -126,9 +129,12 @@ package struct HARKey: Sendable, Hashable {
 
   package init(_ entry: HAREntry, headers names: [String], _ redaction: Redaction) {
     let request = HTTPRequest(HTTPMethod(entry.request.method), RequestTarget(entry.request.url))
+    let type = entry.request.body?.mimeType
     self.init(
       entry.request.method, HARMask(redaction: redaction).url(of: request), entry.request.headers, names,
-      Body(entry.request.body, entry.request.headers["Content-Encoding"], redaction), redaction)
+      Body(
+        entry.request.body, type.flatMap { $0.isEmpty ? nil : $0 } ?? entry.request.headers["Content-Type"],
+        entry.request.headers["Content-Encoding"], redaction), redaction)
   }
 
   private init(
@@ -145,7 +151,8 @@ package struct HARKey: Sendable, Hashable {
     self.body = body
     for name in names {
       guard let value = headers[name] else { continue }
-      self.headers[FieldSyntax.lowercased(name)] = redaction.value(of: HTTPHeaders.Field(name: name, value: value))
+      let field = HTTPHeaders.Field(name: name, value: value)
+      self.headers[FieldSyntax.lowercased(name)] = HARMask(redaction: redaction).value(of: field)
     }
   }
 }

@@ -8,23 +8,24 @@ struct HARMask {
   func text(_ text: String) -> String { Explanation.short(redaction.text(text)) }
 
   /// The URL of a request, with the parameters of its path (RFC 3986 §3.3) and the URLs in its query masked too.
-  func url(of request: HTTPRequest) -> String {
-    let url = path(redaction.url(of: request))
-    guard !redaction.revealsSecrets, let mark = url.firstIndex(of: "?") else { return url }
-    let items = url[mark...].dropFirst().split(separator: "&", omittingEmptySubsequences: false).map { item in
-      guard item.contains("%"), let equals = item.firstIndex(of: "=") else { return String(item) }
+  func url(of request: HTTPRequest) -> String { url(redaction.url(of: request)) }
+
+  /// A URL whose query is masked already.
+  private func url(_ url: String) -> String {
+    guard !redaction.revealsSecrets else { return url }
+    let end = url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
+    var path = String(url[..<end])
+    if path.contains(";") {
+      let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+      path = segments.map { redaction.text(String($0)) }.joined(separator: "/")
+    }
+    guard end < url.endIndex, url[end] == "?" else { return path + url[end...] }
+    let items = url[end...].dropFirst().split(separator: "&", omittingEmptySubsequences: false).map { item in
+      guard let equals = item.firstIndex(of: "=") else { return String(item) }
       let plain = Query(parsing: String(item)).items.first?.value ?? ""
       return redaction.text(plain) == plain ? String(item) : "\(item[...equals])***"
     }
-    return url[...mark] + items.joined(separator: "&")
-  }
-
-  /// A URL with the parameters of its path masked.
-  private func path(_ url: String) -> String {
-    guard url.contains(";") else { return url }
-    let end = url.firstIndex { $0 == "?" || $0 == "#" } ?? url.endIndex
-    let segments = url[..<end].split(separator: "/", omittingEmptySubsequences: false)
-    return segments.map { redaction.text(String($0)) }.joined(separator: "/") + url[end...]
+    return path + "?" + items.joined(separator: "&")
   }
 
   func headers(_ headers: HTTPHeaders) -> HTTPHeaders {
@@ -32,7 +33,7 @@ struct HARMask {
   }
 
   /// The value of a header field, masked; of cookies, the names and attributes remain.
-  private func value(of field: HTTPHeaders.Field) -> String {
+  func value(of field: HTTPHeaders.Field) -> String {
     if redaction.hides(field: field.name), !redaction.hidesBodies {
       if FieldSyntax.isSameName(field.name, "Set-Cookie") { return Self.masked(field.value) }
       if FieldSyntax.isSameName(field.name, "Cookie") {
@@ -42,7 +43,7 @@ struct HARMask {
     }
     var value = redaction.value(of: field)
     if ["Location", "Content-Location", "Referer"].contains(where: { FieldSyntax.isSameName($0, field.name) }) {
-      value = path(value)
+      value = url(value)
     }
     // Some servers send JSON in fields.
     guard value.contains("{"), value.contains("\"") else { return value }
@@ -56,14 +57,20 @@ struct HARMask {
 
   /// A cookie that a server sets, masked.
   private static func masked(_ line: String) -> String {
+    // The name of a cookie that is removed is needed to remove it.
+    let isRemoval = line.lowercased().contains("max-age=0") || line.lowercased().contains("expires=")
     let parts = line.split(separator: ";", omittingEmptySubsequences: false).enumerated().map { index, part in
       let (name, value) = HAREntry.pair(part)
       // Without a value, the name may be the value.
-      if index == 0 { return name.isEmpty || value.isEmpty ? "***" : "\(name)=***" }
+      if index == 0 {
+        if !name.isEmpty, value.isEmpty, isRemoval { return "\(name)=" }
+        return name.isEmpty || value.isEmpty ? "***" : "\(name)=***"
+      }
       if part.isEmpty { return "" }
       guard attributes.contains((name.isEmpty ? value : name).lowercased()) else { return " ***" }
       // Behind a comma, a proxy may have appended another cookie; a date has one itself.
-      return name.lowercased() == "expires" ? String(part) : String(part.prefix { $0 != "," })
+      guard name.lowercased() == "expires" else { return String(part.prefix { $0 != "," }) }
+      return part.range(of: "GMT").map { String(part[..<$0.upperBound]) } ?? " Expires=***"
     }
     return parts.joined(separator: ";")
   }

@@ -10,6 +10,7 @@ struct BodyMask {
   private let bytes: [UInt8]
   private var index = 0
   private var result: [UInt8] = []
+  var keepsTypes = false
   /// The last examined name, folded.
   private var name: [UInt8] = []
   /// The number of examined octets.
@@ -21,17 +22,24 @@ struct BodyMask {
   }
 
   /// The bytes with secrets masked.
-  static func masked(_ data: Data, contentType: String?, _ redaction: Redaction) -> [UInt8] {
+  ///
+  /// With `keepsTypes`, numbers become 0 and structures stay, so that the result can be decoded like the original.
+  static func masked(
+    _ data: Data, contentType: String?, _ redaction: Redaction, keepsTypes: Bool = false
+  ) -> [UInt8] {
     var mask = BodyMask(data, redaction)
+    mask.keepsTypes = keepsTypes
     // Some programs call everything a form that they send.
     let isJSON = data.first { !isBlank($0) }.map { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") } ?? false
     let isForm = contentType.flatMap { MediaType($0) }?.essence == "application/x-www-form-urlencoded"
     if isForm, !isJSON { return mask.maskForm() }
     // Text of another type may contain JSON too; if it does not, hardly any of it looks like a member.
     let masked = mask.maskMembers()
-    guard masked.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "@") }) else { return masked }
-    var masker = TextMasker(masked, redaction)
-    return Array(masker.masked().utf8)
+    guard !isJSON, masked.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "@") }) else {
+      return masked
+    }
+    var masker = TextMasker(masked, redaction, keepsQuotes: true)
+    return masker.maskedBytes()
   }
 
   /// Whether a body is text that can be displayed and searched for secrets.
@@ -47,7 +55,11 @@ struct BodyMask {
       return isUTF8 && !data.contains(0)
     }
     // In other character sets, names and quotes are other bytes.
-    if let charset = type.charset, !["utf-8", "utf8", "us-ascii", "iso-8859-1"].contains(charset) { return false }
+    if let charset = type.charset, !["utf-8", "utf8", "us-ascii", "ascii"].contains(charset),
+      !charset.hasPrefix("iso-8859-"), !charset.hasPrefix("windows-125"), charset != "latin1"
+    {
+      return false
+    }
     // UTF-16 has zeros in between.
     return (type.isText || type.subtype.hasSuffix("ndjson")) && !data.contains(0)
   }
@@ -80,8 +92,11 @@ struct BodyMask {
         index = close
         continue
       }
+      guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else {
+        copyText(to: close)
+        continue
+      }
       copy(to: close)
-      guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else { continue }
       // The slice may include the closing quote, which the comparison of names ignores.
       guard hides(bytes[(start + 1)..<index], .json) else { continue }
       let value = skipBlanks(from: colon + 1)
@@ -90,6 +105,8 @@ struct BodyMask {
       copy(to: value)
       if isHarmless(bytes[value..<end]) {
         copy(to: end)
+      } else if keepsTypes {
+        maskScalars(to: end)
       } else {
         result += Self.quotedMask
         index = end
@@ -98,13 +115,58 @@ struct BodyMask {
     return result
   }
 
+  /// Copies a string that is a value, with the URLs and pairs in it masked.
+  private mutating func copyText(to end: Int) {
+    let text = bytes[index..<end]
+    guard text.contains(where: { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: "@") }) else { return copy(to: end) }
+    let hasEnd = text.count > 1 && text.last == UInt8(ascii: "\"")
+    var masker = TextMasker(text.dropFirst().dropLast(hasEnd ? 1 : 0), redaction)
+    result.append(UInt8(ascii: "\""))
+    result += masker.maskedBytes()
+    if hasEnd { result.append(UInt8(ascii: "\"")) }
+    steps += text.count
+    index = end
+  }
+
+  /// Masks the strings and numbers of a value, and keeps its structure and the names in it.
+  private mutating func maskScalars(to end: Int) {
+    while index < end {
+      let octet = bytes[index]
+      if octet == UInt8(ascii: "\"") {
+        let close = min(endOfString(from: index), end)
+        let colon = skipBlanks(from: close)
+        if colon < end, bytes[colon] == UInt8(ascii: ":") {
+          copy(to: close)
+        } else {
+          result += Self.quotedMask
+          index = close
+        }
+      } else if octet == UInt8(ascii: "-") || 0x30...0x39 ~= octet {
+        let close = bytes[index..<end].firstIndex { !Self.numberOctets.contains($0) } ?? end
+        result.append(UInt8(ascii: "0"))
+        steps += close - index
+        index = close
+      } else {
+        copy(to: index + 1)
+      }
+    }
+  }
+
   /// Whether the value of a form field is JSON with a secret.
   private mutating func hasMembers(_ value: ArraySlice<UInt8>) -> Bool {
-    guard value.contains(UInt8(ascii: "%")) else { return false }
+    guard value.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "?") })
+    else {
+      return false
+    }
     let decoded = PercentEncoding.decode(value, plusAsSpace: true)
     steps += value.count
-    guard let first = decoded.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") else { return false }
-    return hasSecrets(decoded)
+    if let first = decoded.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
+      return hasSecrets(decoded)
+    }
+    // A URL with a query of its own.
+    guard decoded.contains(UInt8(ascii: "?")) || decoded.contains(UInt8(ascii: "@")) else { return false }
+    var masker = TextMasker(decoded, redaction)
+    return masker.maskedBytes() != decoded
   }
 
   /// Whether a string contains JSON with a secret.
@@ -112,11 +174,17 @@ struct BodyMask {
     guard text.contains(UInt8(ascii: "\\")) else { return false }
     var plain: [UInt8] = []
     var isEscaped = false
-    for octet in text {
-      if !isEscaped, octet == UInt8(ascii: "\\") {
+    var skipped = 0
+    for (place, octet) in zip(text.indices, text) {
+      if skipped > 0 {
+        skipped -= 1
+      } else if !isEscaped, octet == UInt8(ascii: "\\") {
         isEscaped = true
       } else {
-        plain.append(octet)
+        // Some programs write quotes as \u0022.
+        let isQuote = isEscaped && text[place...].starts(with: Self.escapedQuote)
+        if isQuote { skipped = Self.escapedQuote.count - 1 }
+        plain.append(isQuote ? UInt8(ascii: "\"") : octet)
         isEscaped = false
       }
     }
@@ -150,6 +218,7 @@ struct BodyMask {
     return index
   }
 
+  private static let escapedQuote = Array("u0022".utf8)
   private static let mask = Array("***".utf8)
   private static let quotedMask = Array("\"***\"".utf8)
 

@@ -62,12 +62,18 @@ struct TextMasker {
   private static let authorityEnds = ASCIISet("/?#\"'<>")
   private static let mask = Array("***".utf8)
 
-  init(_ text: some Sequence<UInt8>, _ redaction: Redaction) {
+  /// Whether the quotes of a value stay, because they belong to the syntax of the text.
+  private let keepsQuotes: Bool
+
+  init(_ text: some Sequence<UInt8>, _ redaction: Redaction, keepsQuotes: Bool = false) {
     bytes = Array(text)
     self.redaction = redaction
+    self.keepsQuotes = keepsQuotes
   }
 
-  mutating func masked() -> String {
+  mutating func masked() -> String { String(decoding: maskedBytes(), as: UTF8.self) }
+
+  mutating func maskedBytes() -> [UInt8] {
     while index < bytes.count {
       let octet = bytes[index]
       result.append(octet)
@@ -84,7 +90,7 @@ struct TextMasker {
         name = index..<index
       }
     }
-    return String(decoding: result, as: UTF8.self)
+    return result
   }
 
   /// Masks the value after a `=` if its name is secret.
@@ -96,12 +102,23 @@ struct TextMasker {
     guard isHidden else { return }
     while index < bytes.count, FieldSyntax.isBlank(bytes[index]) { index += 1 }
     let start = index
+    var quote: UInt8?
     if index < bytes.count, bytes[index] == UInt8(ascii: "\"") {
+      quote = bytes[index]
       index = FieldSyntax.endOfQuotedString(in: bytes, from: index)
+    } else if index < bytes.count, bytes[index] == UInt8(ascii: "'") {
+      quote = bytes[index]
+      index = bytes[(index + 1)...].firstIndex { $0 == UInt8(ascii: "'") || $0 < 0x20 }.map { $0 + 1 } ?? bytes.count
+    } else if hasEscapedQuote(at: index) {
+      // Up to the next one.
+      index += 2
+      index = bytes[index...].indices.first { hasEscapedQuote(at: $0) }.map { $0 + 2 } ?? bytes.count
     } else {
       index = bytes[index...].indices.first { isValueEnd(at: $0) } ?? bytes.count
     }
+    if keepsQuotes, let quote { result.append(quote) }
     result += Self.mask
+    if keepsQuotes, let quote { result.append(quote) }
     // The end of the masked value may be a name.
     let mark = bytes[start..<index].lastIndex { !Self.nameOctets.contains($0) }
     steps += index - name.lowerBound + index - (mark ?? start)
@@ -110,9 +127,12 @@ struct TextMasker {
 
   private func isValueEnd(at index: Int) -> Bool {
     let octet = bytes[index]
-    // A quote in a string of JSON.
-    if octet == UInt8(ascii: "\\"), index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "\"") { return true }
-    return octet <= 0x20 || Self.valueEnds.contains(octet)
+    return hasEscapedQuote(at: index) || octet <= 0x20 || Self.valueEnds.contains(octet)
+  }
+
+  /// Whether a quote in a string of JSON begins here.
+  private func hasEscapedQuote(at index: Int) -> Bool {
+    index + 1 < bytes.count && bytes[index] == UInt8(ascii: "\\") && bytes[index + 1] == UInt8(ascii: "\"")
   }
 
   private mutating func hidesName() -> Bool {

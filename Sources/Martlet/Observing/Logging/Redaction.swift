@@ -68,7 +68,7 @@ public struct Redaction: Sendable, Hashable {
 
   // MARK: Questions
 
-  var hidesBodies: Bool { rule == .everything }
+  package var hidesBodies: Bool { rule == .everything }
 
   /// Whether only explicitly added names are hidden.
   var revealsSecrets: Bool { rule == .nothing }

@@ -117,6 +117,12 @@ import Testing
         ["Set-Cookie": "a=canary; Expires=Wed, 21 Oct 2026 07:28:00 GMT; Max-Age=1; SameSite=Lax; Secure"],
         "a=***; Expires=Wed, 21 Oct 2026 07:28:00 GMT; Max-Age=1; SameSite=Lax; Secure"
       ),
+      (["Set-Cookie": "sid=; Max-Age=0"], "sid=; Max-Age=0"),
+      (
+        ["Set-Cookie": "a=1; Expires=Thu, 01 Jan 2030 00:00:00 GMT, sid=canary; Path=/"],
+        "a=***; Expires=Thu, 01 Jan 2030 00:00:00 GMT; Path=/"
+      ),
+      (["Location": "/x?redirect_uri=https%3A%2F%2Fa%2F%3Fcode%3Dcanary&n=1"], "/x?redirect_uri=***&n=1"),
       (["Location": "/next;jsessionid=canary?x=1"], "/next;jsessionid=***?x=1"),
       (["X-Info": #"{"token":"canary","n":1}"#], #"{"token":"***","n":1}"#), (["X-GitHub-OTP": "canary"], "***"),
       (["X-Functions-Key": "canary"], "***"), (["X-Auth": "canary"], "***"),
@@ -135,6 +141,7 @@ import Testing
 
   @Test(arguments: [
     ("/a;jsessionid=canary/b", "/a;jsessionid=***/b"),
+    ("/a?next=https://h/cb?token=canary", "/a?next=***"),
     ("/a?next=https%3A%2F%2Fy%2F%3Ftoken%3Dcanary&x=a%20b", "/a?next=***&x=a%20b"),
   ])
   func `secrets in odd places of a URL are masked`(_ target: String, _ shown: String) async throws {

@@ -28,6 +28,16 @@ import Testing
       (#"{"body":"{\"name\":\"Ada\"}"}"#, "application/json", #"{"body":"{\"name\":\"Ada\"}"}"#),
       (#"{"next":"https://a/?token=canary","n":1}"#, "application/json", #"{"next":"https://a/?token=***","n":1}"#),
       (#"{"text":"see \"?token=canary\" there"}"#, "application/json", #"{"text":"see \"?token=***\" there"}"#),
+      (
+        #"{"next":"https://a.test/?page_token=","items":[1]}"#, "application/json",
+        #"{"next":"https://a.test/?page_token=***","items":[1]}"#
+      ),
+      (#"{"msg":"token=\"abc\" x"}"#, "application/json", #"{"msg":"token=*** x"}"#),
+      (#"<error code="404" n="1"/>"#, "application/xml", #"<error code="***" n="1"/>"#),
+      ("password='canary canary' x", "text/plain", "password='***' x"),
+      (#"{"body":"{\u0022token\u0022:\u0022x\u0022}"}"#, "application/json", #"{"body":"***"}"#),
+      (#"payload={"token":"x"}&b=1"#, "application/x-www-form-urlencoded", "payload=***&b=1"),
+      ("next=https%3A%2F%2Fa%2F%3Ftoken%3Dx&b=1", "application/x-www-form-urlencoded", "next=***&b=1"),
       // A quote without a second one.
       ("a 5\" disk\n{\"password\":\"canary\"}\n", "application/x-ndjson", "a 5\" disk\n{\"password\":\"***\"}\n"),
     ] as [(String, String?, String)])

@@ -1,0 +1,88 @@
+public import CoreMetrics
+public import Martlet
+import Metrics
+import Synchronization
+
+/// Counts and measures requests with swift-metrics, under OpenTelemetry's names for HTTP clients.
+///
+/// ```swift
+/// let client = HTTPClient { $0.instruments = [MetricsInstrument()] }
+/// ```
+///
+/// | Metric | What it measures |
+/// |---|---|
+/// | `http.client.request.duration` | a timer: the duration of each exchange |
+/// | `http.client.active_requests` | a meter: the exchanges that are not over |
+/// | `http.client.request.body.size` | a recorder: the bytes of the request's body |
+/// | `http.client.response.body.size` | a recorder: the bytes of the response's body |
+///
+/// Their dimensions are `http.request.method`, `server.address`, `server.port`, and at the end of an exchange also
+/// `http.response.status_code`, `network.protocol.version` and `error.type`, as far as known.
+public final class MetricsInstrument: Instrument {
+  private struct Key: Hashable {
+    let call: RequestID
+    let exchange: Int
+  }
+
+  private struct State {
+    var open: [Key: [String: JSONValue]] = [:]
+    var active: [[String]: Int] = [:]
+  }
+
+  private static let dimensions = [
+    "http.request.method", "server.address", "server.port", "http.response.status_code", "network.protocol.version",
+    "error.type",
+  ]
+
+  private let factory: any MetricsFactory
+  private let state = Mutex(State())
+
+  /// Creates an instrument.
+  ///
+  /// - Parameter factory: The backend; by default the one that the program has chosen.
+  public init(_ factory: (any MetricsFactory)? = nil) { self.factory = factory ?? MetricsSystem.factory }
+
+  public func observe(_ event: InstrumentEvent) {
+    switch event.kind {
+    case .exchangeBegan(let exchange):
+      let attributes = event.attributes
+      state.withLock { $0.open[Key(call: event.call.id, exchange: exchange.number)] = attributes }
+      count(attributes, by: 1)
+    case .head(_, let exchange):
+      let attributes = event.attributes
+      state.withLock {
+        $0.open[Key(call: event.call.id, exchange: exchange)]?.merge(attributes) { $1 }
+      }
+    case .exchangeEnded(let summary, let exchange):
+      let key = Key(call: event.call.id, exchange: exchange)
+      guard let known = state.withLock({ $0.open.removeValue(forKey: key) }) else { return }
+      count(known, by: -1)
+      let dimensions = Self.dimensions(of: known.merging(event.attributes) { $1 })
+      Timer(label: "http.client.request.duration", dimensions: dimensions, factory: factory)
+        .recordNanoseconds(Int64(clamping: Int128(summary.duration / .nanoseconds(1))))
+      Recorder(label: "http.client.request.body.size", dimensions: dimensions, factory: factory)
+        .record(summary.sentBytes)
+      Recorder(label: "http.client.response.body.size", dimensions: dimensions, factory: factory)
+        .record(summary.receivedBytes)
+    case .began, .attempt, .phase, .decision, .ended: break
+    }
+  }
+
+  /// Under the lock, so that the numbers arrive in order.
+  private func count(_ attributes: [String: JSONValue], by step: Int) {
+    let dimensions = Self.dimensions(of: attributes.filter { !$0.key.hasPrefix("http.response") && $0.key.first != "n" })
+      .filter { $0.0 != "error.type" }
+    state.withLock { state in
+      let count = state.active[dimensions.map(\.1), default: 0] + step
+      state.active[dimensions.map(\.1)] = count == 0 ? nil : count
+      Meter(label: "http.client.active_requests", dimensions: dimensions, factory: factory).set(count)
+    }
+  }
+
+  private static func dimensions(of attributes: [String: JSONValue]) -> [(String, String)] {
+    dimensions.compactMap { name in
+      guard let value = attributes[name] else { return nil }
+      return value.string.map { (name, $0) } ?? value.int.map { (name, "\($0)") }
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import MartletBase
+import Foundation
+import Martlet
+
+/// The files in which this process records: cassettes of one file, such as those of the cases of a test, add to each other.
+enum CassetteArchives {
+  /// The size of bodies that have files of their own.
+  private static let maximumBodyBytes = 64 << 10
+
+  private struct Archive {
+    var file: HARFile
+    var isAnew: Bool
+  }
+
+  private static let archives = Locked<[String: Archive]>([:])
+
+  private static func folder(of file: URL) -> URL { file.appendingPathExtension("bodies") }
+  private static func path(of file: URL) -> String { file.path(percentEncoded: false) }
+
+  private static var new: HARFile {
+    var file = HARFile()
+    file.creator = "Martlet"
+    return file
+  }
+
+  /// The entries with which a cassette begins.
+  static func open(_ file: URL, _ mode: Cassette.Mode) throws(HTTPError) -> HARFile {
+    let path = path(of: file)
+    guard mode != .recordAnew else {
+      archives.withLock { archives in
+        if archives[path]?.isAnew != true { archives[path] = Archive(file: new, isAnew: true) }
+      }
+      return new
+    }
+    guard FileManager.default.fileExists(atPath: path) else {
+      guard mode == .replay else {
+        archives.withLock { $0[path] = Archive(file: new, isAnew: false) }
+        return new
+      }
+      throw HTTPError(
+        .file, "cassette '\(path)' does not exist; run the test with MARTLET_CASSETTES=missing to record it")
+    }
+    let read = try HARFile(at: path)
+    if mode == .recordMissing {
+      archives.withLock { archives in
+        // What another cassette of this process has recorded is in the file, too.
+        archives[path] = Archive(file: read, isAnew: archives[path]?.isAnew ?? false)
+      }
+    }
+    return read
+  }
+
+  /// Adds an entry; returns it as it is in the file.
+  static func add(_ entry: HAREntry, to file: URL) throws(HTTPError) -> HAREntry {
+    let path = path(of: file)
+    do {
+      return try archives.withLock { archives in
+        var archive = archives[path] ?? Archive(file: new, isAnew: false)
+        guard archive.file.creator.hasPrefix("Martlet") else {
+          throw HTTPError(
+            .file, "cassette '\(path)' was recorded by another program: record in a file of its own")
+        }
+        var entry = entry
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        if archive.isAnew, archive.file.entries.isEmpty { try? FileManager.default.removeItem(at: folder(of: file)) }
+        if let body = entry.response.body, body.size > maximumBodyBytes {
+          entry.response.body = try writeOut(body, beside: file)
+        }
+        archive.file.entries.append(entry)
+        try archive.file.data().write(to: file, options: .atomic)
+        archives[path] = archive
+        return entry
+      }
+    } catch let error as HTTPError {
+      throw error
+    } catch {
+      throw HTTPError(.file, "cassette '\(path)' cannot be written: \(error.localizedDescription)")
+    }
+  }
+
+  /// Writes a body into a file of its own, whose name is its digest.
+  private static func writeOut(_ body: HAREntry.Body, beside file: URL) throws -> HAREntry.Body {
+    let data: Data
+    switch body.content {
+    case .text(let text): data = Data(text.utf8)
+    case .bytes(let bytes): data = bytes
+    case .none, .file: return body
+    }
+    let folder = folder(of: file)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let name = HARKey.name(of: data)
+    try data.write(to: folder.appending(path: name), options: .atomic)
+    var moved = body
+    moved.content = .file("\(folder.lastPathComponent)/\(name)")
+    return moved
+  }
+}
