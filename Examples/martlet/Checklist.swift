@@ -33,7 +33,10 @@ struct Checklist {
     do {
       let result = try await Self.limited(work)
       passed += 1
-      print("\(output.palette.paint("✓ ok    ", .good)) \(title) \(Visible.line(result))")
+      // Further lines are the step's own.
+      let lines = result.split(separator: "\n", maxSplits: 1)
+      print("\(output.palette.paint("✓ ok    ", .good)) \(title) \(Visible.line(String(lines.first ?? "")))")
+      if lines.count > 1 { print(String(lines[1])) }
     } catch {
       print("\(output.palette.paint("✗ FAILED", .bad)) \(title) \(Visible.line("\(error)"))")
     }

@@ -24,6 +24,7 @@ struct Demo {
     await list.step("Timeout", timeout)
     await list.step("Why", why)
     await list.step("Activity", activity)
+    await list.step("Recording", recording)
     return list.end() ? .success : .failure
   }
 
@@ -190,6 +191,31 @@ struct Demo {
       }
       return "a POST was not repeated: it may have reached the server"
     }
+  }
+
+  /// A recording shows what happened, as a waterfall.
+  private func recording() async throws -> String {
+    let server = try MockServer { request in
+      request.path == "/a" ? .redirect(to: "/b") : .ok("hello").delayed(by: .milliseconds(30))
+    }
+    let file = FileManager.default.temporaryDirectory.appending(path: "martlet-\(UUID().uuidString).har")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let recorder = try HARRecorder(to: file)
+    defer { recorder.close() }
+    let client = HTTPClient {
+      $0.baseURL = RequestTarget(server.url)
+      $0.instruments = [recorder]
+    }
+
+    try await client.get("/a")
+    try await client.get("/c")
+    await client.drain()
+
+    let entries = try HARFile(at: file.path()).entries
+    try check(entries.map(\.response.status) == [302, 200, 200], "recorded \(entries.map(\.response.status))")
+    let lines = Waterfall(entries).lines(width: output.width - 4, output.palette, explains: false)
+    return "a waterfall of \(entries.count) exchanges\n"
+      + lines.prefix(entries.count).map { "    \($0)" }.joined(separator: "\n")
   }
 
   /// The monitor shows what is going on without being asked for it by anybody else.

@@ -277,7 +277,7 @@ import Testing
     let result = try await ToolProcess.martlet("demo")
 
     let steps = result.text.split(separator: "\n").filter { $0.hasPrefix("✓ ok") }
-    #expect(result.status == 0 && steps.count == 9, "\(result.text)\(result.errors)")
-    #expect(!result.text.contains("FAILED") && result.text.contains("9 of 9 steps ok"))
+    #expect(result.status == 0 && steps.count == 10, "\(result.text)\(result.errors)")
+    #expect(!result.text.contains("FAILED") && result.text.contains("10 of 10 steps ok"))
   }
 }

@@ -187,6 +187,24 @@ import Testing
     await #expect(throws: CancellationError.self) { try await handle.value }
     #expect(client.activity.current.totals.cancelled == 1)
   }
+
+  @Test func `drain with a timeout cancels requests at once in a cancelled task`() async throws {
+    let client = HTTPClient.stubbed(
+      StubTransport { _ in try await untilCancelled() }, clock: TestClock(advancing: .manually)
+    ) { $0.timeout = .unlimited }
+    let handle = client.start(.get("/"))
+
+    let gate = Gate()
+    let draining = Task {
+      // Which ends with the task, too.
+      await gate.pass()
+      await client.drain(timeout: .seconds(50))
+    }
+    draining.cancel()
+    await draining.value
+
+    await #expect(throws: CancellationError.self) { try await handle.value }
+  }
 }
 
 actor Counter {

@@ -33,7 +33,8 @@ extension Martlet.HTTPRequest {
     var target = request.path ?? "/"
     if let scheme = request.scheme, let authority = request.authority { target = "\(scheme)://\(authority)\(target)" }
     self.init(
-      HTTPMethod(request.method.rawValue), RequestTarget(target), headers: HTTPHeaders(request.headerFields), body: body)
+      HTTPMethod(request.method.rawValue), RequestTarget(target), headers: HTTPHeaders(request.headerFields), body: body
+    )
   }
 
   /// The request for swift-http-types; `nil` without a complete URL.

@@ -70,8 +70,8 @@ public final class MetricsInstrument: Instrument {
 
   /// Under the lock, so that the numbers arrive in order.
   private func count(_ attributes: [String: JSONValue], by step: Int) {
-    let dimensions = Self.dimensions(of: attributes.filter { !$0.key.hasPrefix("http.response") && $0.key.first != "n" })
-      .filter { $0.0 != "error.type" }
+    let names: Set = ["http.request.method", "server.address", "server.port"]
+    let dimensions = Self.dimensions(of: attributes.filter { names.contains($0.key) })
     state.withLock { state in
       let count = state.active[dimensions.map(\.1), default: 0] + step
       state.active[dimensions.map(\.1)] = count == 0 ? nil : count
