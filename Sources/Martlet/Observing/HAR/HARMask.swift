@@ -21,7 +21,10 @@ struct HARMask {
     }
     guard end < url.endIndex, url[end] == "?" else { return path + url[end...] }
     let items = url[end...].dropFirst().split(separator: "&", omittingEmptySubsequences: false).map { item in
-      guard let equals = item.firstIndex(of: "=") else { return String(item) }
+      // A value without these has neither a pair nor a URL in it.
+      guard let equals = item.utf8.firstIndex(of: UInt8(ascii: "=")),
+        item.utf8[equals...].dropFirst().contains(where: { "%=@".utf8.contains($0) })
+      else { return String(item) }
       let plain = Query(parsing: String(item)).items.first?.value ?? ""
       return redaction.text(plain) == plain ? String(item) : "\(item[...equals])***"
     }
@@ -57,13 +60,14 @@ struct HARMask {
 
   /// A cookie that a server sets, masked.
   private static func masked(_ line: String) -> String {
-    // The name of a cookie that is removed is needed to remove it.
-    let isRemoval = line.lowercased().contains("max-age=0") || line.lowercased().contains("expires=")
     let parts = line.split(separator: ";", omittingEmptySubsequences: false).enumerated().map { index, part in
       let (name, value) = HAREntry.pair(part)
       // Without a value, the name may be the value.
       if index == 0 {
-        if !name.isEmpty, value.isEmpty, isRemoval { return "\(name)=" }
+        // The name of a cookie that is removed is needed to remove it.
+        let isRemoval =
+          !name.isEmpty && value.isEmpty && ["max-age=0", "expires="].contains(where: line.lowercased().contains)
+        if isRemoval { return "\(name)=" }
         return name.isEmpty || value.isEmpty ? "***" : "\(name)=***"
       }
       if part.isEmpty { return "" }
