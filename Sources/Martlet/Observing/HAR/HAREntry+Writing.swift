@@ -20,6 +20,8 @@ extension HAREntry {
       text.object { $0.write(timings) }
       if let remoteAddress { text.member("serverIPAddress", remoteAddress) }
       if let connection { text.member("connection", connection) }
+      // Some readers take each member with an underscore for Chrome's, which always has this one.
+      text.member("_resourceType", "fetch")
       if let failure { text.member("_error", failure) }
       if !explanation.isEmpty {
         text.name("_explanation")
