@@ -156,17 +156,3 @@ package struct HARKey: Sendable, Hashable {
     }
   }
 }
-
-extension Data {
-  fileprivate func replacing(_ part: Data, with other: Data) -> Data {
-    guard !part.isEmpty else { return self }
-    var result = Data()
-    var rest = self[...]
-    while let range = rest.range(of: part) {
-      result += rest[..<range.lowerBound]
-      result += other
-      rest = rest[range.upperBound...]
-    }
-    return result + rest
-  }
-}

@@ -10,7 +10,8 @@ public import Foundation
 ///
 /// The file has an entry for each exchange that is over: the requests of a redirect chain and the attempts of a retry are
 /// entries of their own. A request that needed no exchange has an entry too, because a stored response was used, or
-/// because it failed before. Each entry has the phases as timings, and the client's decisions, as sentences, in `_explanation`.
+/// because it failed before. Each entry has the phases as timings, and the client's decisions, as sentences, in
+/// `_explanation`.
 ///
 /// Secrets are masked before anything is written, like in logs. Bodies that are text are recorded up to
 /// ``maximumBodyBytes``; other bodies are recorded if they are images, fonts, audio or video, in which nothing can be

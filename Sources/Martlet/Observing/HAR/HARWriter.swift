@@ -24,13 +24,8 @@ struct HARWriter {
   init(at path: String) throws(HTTPError) {
     self.path = path
     copyPath = path + ".part"
-    var head = JSONText()
-    head.object { text in
-      text.member("name", "Martlet")
-      text.member("version", HTTPClient.Configuration.version)
-    }
-    let start = #"{"log":{"version":"1.2","creator":\#(String(decoding: head.bytes, as: UTF8.self)),"#
-    let bytes = Array((start + #""pages":[],"entries":["#).utf8)
+    // Up to the first entry.
+    let bytes = Array(HARFile().data().dropLast(Self.end.count - 1))
     file = try Self.made(copyPath, bytes + Self.end)
     guard rename(copyPath, path) == 0 else {
       let code = errno
