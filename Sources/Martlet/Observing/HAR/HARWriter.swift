@@ -48,7 +48,12 @@ struct HARWriter {
     guard let file = OpenFile.at(path, O_WRONLY | O_CREAT | O_EXCL) else {
       throw PrivateFile.error("cannot be made", path, errno)
     }
-    try file.append(bytes)
+    do throws(HTTPError) {
+      try file.append(bytes)
+    } catch {
+      unlink(path)
+      throw error
+    }
     return file
   }
 
